@@ -336,7 +336,7 @@ void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
     if (op == LOG_START) {
         set_base(log, of);
     }
-    log_append_word(log, op, id, of);
+    (void)log_append_word(log, op, id, of);
 }
 
 static enum tl_status sync_current(struct timer_log *log)

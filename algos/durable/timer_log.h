@@ -154,23 +154,20 @@ static inline bool log_reaches(const struct timer_log *log, uint64_t deadline)
     return deadline - log->base <= UINT32_MAX;
 }
 
-/* Likewise, where it takes one word of the last frame, and nothing else. */
-static inline void log_append_word(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
+/* Likewise, where it takes one word of the last frame, and nothing else; its sequence number. */
+static inline uint64_t log_append_word(struct timer_log *log, enum log_op op, uint32_t id,
+                                       uint64_t of)
 {
     size_t at = log->used++;
-    uint64_t says = log_sequence(log) - of;
+    uint64_t sequence = log_sequence(log);
+    uint64_t says = sequence - of;
     if (op == LOG_START) {
         says = of - log->base;
     } else if (says > UINT32_MAX) {
         says = 0;
     }
     log->buffer[at] = (uint64_t)op << LOG_OP_SHIFT | (uint64_t)id << LOG_ID_SHIFT | says;
-}
-
-/* Takes that word back. */
-static inline void log_take_back_word(struct timer_log *log)
-{
-    log->used--;
+    return sequence;
 }
 
 /* What waits, to go back to. */

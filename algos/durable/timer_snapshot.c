@@ -30,8 +30,6 @@ struct block_head {
     uint64_t from;
 };
 
-enum { COLUMN_DEADLINE, COLUMN_GENERATION, COLUMN_ID, COLUMNS };
-
 /* Before the columns of a run. */
 struct run_head {
     uint64_t deadline; /* the least of each */
@@ -150,31 +148,43 @@ static uint8_t bytes_for(uint64_t value)
     return value == 0 ? 0 : (uint8_t)((71u - (unsigned)__builtin_clzll(value)) / 8);
 }
 
-static unsigned char *put(unsigned char *at, uint64_t value, unsigned bytes)
+/* What they are above the least, in so many bytes each. */
+static unsigned char *put_column(unsigned char *at, const uint64_t *values, unsigned count,
+                                 uint64_t least, unsigned bytes)
 {
-    value = htole64(value);
-    memcpy(at, &value, sizeof value);
-    return at + bytes;
+    for (unsigned i = 0; i < count && bytes > 0; i++) {
+        uint64_t above = htole64(values[i] - least);
+        memcpy(at, &above, sizeof above);
+        at += bytes;
+    }
+    return at;
 }
 
-static struct run_head head_of_run(const struct snapshot_timer *run, unsigned count)
+/* The least of the values, and the bytes that the largest of them takes above it. By twos: one
+ * after the other, each would wait for the one before. */
+static uint64_t least_of(const uint64_t *values, unsigned count, uint8_t *bytes)
 {
-    struct snapshot_timer least = run[0];
-    struct snapshot_timer most = run[0];
-    for (unsigned i = 1; i < count; i++) {
-        least.deadline = run[i].deadline < least.deadline ? run[i].deadline : least.deadline;
-        most.deadline = run[i].deadline > most.deadline ? run[i].deadline : most.deadline;
-        least.generation =
-            run[i].generation < least.generation ? run[i].generation : least.generation;
-        most.generation = run[i].generation > most.generation ? run[i].generation : most.generation;
+    uint64_t least[2] = {values[0], values[count - 1]};
+    uint64_t most[2] = {values[0], values[count - 1]};
+    for (unsigned i = 0; i + 1 < count; i += 2) {
+        for (unsigned k = 0; k < 2; k++) {
+            least[k] = values[i + k] < least[k] ? values[i + k] : least[k];
+            most[k] = values[i + k] > most[k] ? values[i + k] : most[k];
+        }
     }
-    uint32_t ids = run[count - 1].id - run[0].id;
-    struct run_head head = {.deadline = least.deadline,
-                            .generation = least.generation,
-                            .id = least.id,
-                            .beyond_one = (uint8_t)(count - 1)};
-    head.widths[COLUMN_DEADLINE] = bytes_for(most.deadline - least.deadline);
-    head.widths[COLUMN_GENERATION] = bytes_for(most.generation - least.generation);
+    least[0] = least[1] < least[0] ? least[1] : least[0];
+    most[0] = most[1] > most[0] ? most[1] : most[0];
+    *bytes = bytes_for(most[0] - least[0]);
+    return least[0];
+}
+
+static struct run_head head_of_run(uint64_t run[COLUMNS][SNAPSHOT_RUN], unsigned count)
+{
+    struct run_head head = {.beyond_one = (uint8_t)(count - 1)};
+    uint64_t ids = run[COLUMN_ID][count - 1] - run[COLUMN_ID][0];
+    head.deadline = least_of(run[COLUMN_DEADLINE], count, &head.widths[COLUMN_DEADLINE]);
+    head.generation = least_of(run[COLUMN_GENERATION], count, &head.widths[COLUMN_GENERATION]);
+    head.id = (uint32_t)run[COLUMN_ID][0];
     head.widths[COLUMN_ID] = ids == count - 1 ? 0 : bytes_for(ids);
     return head;
 }
@@ -190,29 +200,21 @@ static size_t column_bytes(const struct run_head *head)
 
 enum tl_status snapshot_end_run(struct snapshot_writer *writer)
 {
-    const struct snapshot_timer *run = writer->run;
     unsigned count = writer->in_run;
     if (count == 0) {
         return TL_OK;
     }
     enum tl_status status = TL_OK;
-    struct run_head head = head_of_run(run, count);
+    struct run_head head = head_of_run(writer->run, count);
     if (writer->used + sizeof head + column_bytes(&head) > BLOCK_BYTES) {
         status = write_block(writer, writer->in_block);
     }
     unsigned char *at = writer->block + writer->used;
     memcpy(at, &head, sizeof head);
     at += sizeof head;
-    for (unsigned i = 0; i < count; i++) {
-        at = put(at, run[i].deadline - head.deadline, head.widths[COLUMN_DEADLINE]);
-    }
-    for (unsigned i = 0; i < count; i++) {
-        at = put(at, run[i].generation - head.generation, head.widths[COLUMN_GENERATION]);
-    }
-    if (head.widths[COLUMN_ID] > 0) {
-        for (unsigned i = 0; i < count; i++) {
-            at = put(at, run[i].id - head.id, head.widths[COLUMN_ID]);
-        }
+    const uint64_t least[COLUMNS] = {head.deadline, head.generation, head.id};
+    for (unsigned column = 0; column < COLUMNS; column++) {
+        at = put_column(at, writer->run[column], count, least[column], head.widths[column]);
     }
     writer->used = (size_t)(at - writer->block);
     writer->in_block += count;

@@ -27,6 +27,8 @@ struct snapshot_timer {
 
 #define SNAPSHOT_RUN 256u
 
+enum { COLUMN_DEADLINE, COLUMN_GENERATION, COLUMN_ID, COLUMNS };
+
 struct snapshot_file {
     uint64_t from;  /* the log above it goes with it */
     uint64_t bytes; /* of the file, which may be longer than the snapshot in it */
@@ -48,7 +50,7 @@ struct snapshot_writer {
     struct snapshot_file newest;
     struct snapshot_file spare;
     unsigned in_run;
-    struct snapshot_timer run[SNAPSHOT_RUN];
+    uint64_t run[COLUMNS][SNAPSHOT_RUN];
 };
 
 enum tl_status snapshot_create(struct snapshot_writer *writer, struct store *store,
@@ -66,12 +68,15 @@ static inline bool snapshot_is_open(const struct snapshot_writer *writer)
 /* Puts the timers of the run into the file's next block. On failure it is abandoned. */
 enum tl_status snapshot_end_run(struct snapshot_writer *writer);
 
-/* Ids grow. On failure it is abandoned. */
-static inline enum tl_status snapshot_add(struct snapshot_writer *writer,
-                                          struct snapshot_timer timer)
+/* Puts a timer in that place of the run, and says which is the next: the same, if it does not
+ * `count`, which no branch asks. */
+static inline unsigned snapshot_put(struct snapshot_writer *writer, unsigned at,
+                                    struct snapshot_timer timer, bool counts)
 {
-    writer->run[writer->in_run++] = timer;
-    return writer->in_run < SNAPSHOT_RUN ? TL_OK : snapshot_end_run(writer);
+    writer->run[COLUMN_DEADLINE][at] = timer.deadline;
+    writer->run[COLUMN_GENERATION][at] = timer.generation;
+    writer->run[COLUMN_ID][at] = timer.id;
+    return at + counts;
 }
 
 /* Gives it its name, which is durable then; the one before it loses its own, and is written over by

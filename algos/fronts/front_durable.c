@@ -59,9 +59,11 @@ struct durable {
     const struct tl_algo *inner;
     void *self;
     struct timer *timers;
-    size_t easy_until; /* as long as fewer words wait, an operation is one more, and nothing else */
-    uint64_t counted;  /* so many timers were pending */
-    uint64_t counted_at; /* at that sequence number */
+    size_t
+        easy_until; /* as long as fewer words wait, an operation is one more, and nothing else; */
+    size_t easy_start_until; /* and a start, where the structure refuses none */
+    uint64_t counted;        /* so many timers were pending */
+    uint64_t counted_at;     /* at that sequence number */
     struct timer_log log;
     const struct tl_allocator *allocator;
     uint32_t *due; /* what the structure fired, in its order; room for every timer */
@@ -82,8 +84,9 @@ struct durable {
     void *fire_ctx;
     size_t group; /* records that make a commit */
     bool at_most;
-    bool usable; /* false: what is in the folder has not been recovered */
-    bool found;  /* there was something in the folder */
+    bool may_refuse; /* a start for which there is memory */
+    bool usable;     /* false: what is in the folder has not been recovered */
+    bool found;      /* there was something in the folder */
     bool advancing;
     struct store store;
     struct snapshot_writer snapshot;
@@ -171,6 +174,27 @@ static void finish_snapshot(struct durable *durable)
     (void)log_drop(&durable->log, from, log_words_for(live) + snapshot_distance(durable), live);
 }
 
+/* The timers of so many of the next ids, as far as there are. */
+static enum tl_status write_down(struct durable *durable, uint64_t ids)
+{
+    struct snapshot_writer *writer = &durable->snapshot;
+    uint32_t id = durable->snapshot_id;
+    uint32_t end = ids < durable->capacity - id ? id + (uint32_t)ids : durable->capacity;
+    enum tl_status status = TL_OK;
+    while (id < end && status == TL_OK) {
+        unsigned at = writer->in_run;
+        for (; id < end && at < SNAPSHOT_RUN; id++) {
+            const struct timer *timer = &durable->timers[id];
+            struct snapshot_timer written = {id, timer->deadline, timer->generation & GENERATION};
+            at = snapshot_put(writer, at, written, is_pending(timer));
+        }
+        writer->in_run = at;
+        status = at == SNAPSHOT_RUN ? snapshot_end_run(writer) : TL_OK;
+    }
+    durable->snapshot_id = id;
+    return status;
+}
+
 /* Does the share of a snapshot that the records since it was last worked for are worth. */
 static void work_for_snapshot(struct durable *durable)
 {
@@ -197,16 +221,9 @@ static void work_for_snapshot(struct durable *durable)
     durable->snapshot_at = log_sequence(log) + at_once / durable->snapshot_pace + 1;
     uint64_t ids = (log_sequence(log) - durable->snapshot_seen) * durable->snapshot_pace;
     durable->snapshot_seen = log_sequence(log);
-    for (; ids > 0 && durable->snapshot_id < durable->capacity; ids--) {
-        uint32_t id = durable->snapshot_id++;
-        const struct timer *timer = &durable->timers[id];
-        if (is_pending(timer) &&
-            snapshot_add(&durable->snapshot,
-                         (struct snapshot_timer){id, timer->deadline,
-                                                 timer->generation & GENERATION}) != TL_OK) {
-            give_snapshot_up(durable);
-            return;
-        }
+    if (write_down(durable, ids) != TL_OK) {
+        give_snapshot_up(durable);
+        return;
     }
     if (durable->snapshot_id == durable->capacity) {
         finish_snapshot(durable);
@@ -215,10 +232,16 @@ static void work_for_snapshot(struct durable *durable)
 
 /* --- the log --------------------------------------------------------------------------------- */
 
+static void set_easy(struct durable *durable, size_t words)
+{
+    durable->easy_until = words;
+    durable->easy_start_until = durable->may_refuse ? 0 : words;
+}
+
 /* What comes next is the first record of a commit. */
 static enum tl_status commit(struct durable *durable)
 {
-    durable->easy_until = 0;
+    set_easy(durable, 0);
     return log_commit(&durable->log);
 }
 
@@ -266,7 +289,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
 static void count_easy(struct durable *durable)
 {
     const struct timer_log *log = &durable->log;
-    durable->easy_until = 0;
+    set_easy(durable, 0);
     uint64_t waiting = log_waiting(log);
     if (waiting == 0 || !can_write(durable)) {
         return;
@@ -281,7 +304,7 @@ static void count_easy(struct durable *durable)
         easy = quiet < easy ? quiet : easy;
     }
     size_t left = log->frame_end - log->used;
-    durable->easy_until = log->used + (easy < left ? (size_t)easy : left);
+    set_easy(durable, log->used + (easy < left ? (size_t)easy : left));
 }
 
 static inline bool is_easy(const struct durable *durable)
@@ -336,49 +359,51 @@ static void undo_start(struct durable *durable, uint32_t id)
     }
 }
 
-/* Its record is the last one made. */
-static inline void link_timer(struct durable *durable, uint32_t id, uint64_t deadline)
+static inline void set_pending(struct durable *durable, uint32_t id, uint64_t deadline,
+                               uint64_t sequence)
 {
-    durable->timers[id] =
-        (struct timer){.deadline = deadline, .generation = log_sequence(&durable->log)};
+    durable->timers[id] = (struct timer){.deadline = deadline, .generation = sequence};
 }
 
-/* One that is not easy. */
+/* One that is not easy, or may be refused. */
 static __attribute__((noinline)) enum tl_status start_apart(struct durable *durable, uint32_t id,
                                                             uint64_t deadline)
 {
-    enum tl_status status = make_ready(durable, true);
+    bool easy = is_easy(durable) && log_reaches(&durable->log, deadline);
+    enum tl_status status = easy ? TL_OK : make_ready(durable, true);
     if (status == TL_OK) {
         status = durable->inner->start(durable->self, id, deadline);
     }
     if (status != TL_OK) {
         return status;
     }
-    status = append_to_group(durable, LOG_START, id, deadline);
-    if (status != TL_OK) {
-        undo_start(durable, id);
-        return status;
+    if (easy) {
+        (void)log_append_word(&durable->log, LOG_START, id, deadline);
+    } else {
+        status = append_to_group(durable, LOG_START, id, deadline);
+        if (status != TL_OK) {
+            undo_start(durable, id);
+            return status;
+        }
     }
-    link_timer(durable, id, deadline);
-    settle(durable);
+    set_pending(durable, id, deadline, log_sequence(&durable->log));
+    if (!easy) {
+        settle(durable);
+    }
     return TL_OK;
 }
 
-/* The record comes first, since less has to be kept until the structure returns then. */
+/* The structure comes last, so that nothing has to be kept until it returns. */
 static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct durable *durable = self;
-    if (!is_easy(durable) || !log_reaches(&durable->log, deadline)) {
+    bool easy = __builtin_expect(durable->log.used < durable->easy_start_until, 1);
+    if (!easy || !log_reaches(&durable->log, deadline)) {
         return start_apart(durable, id, deadline);
     }
-    log_append_word(&durable->log, LOG_START, id, deadline);
-    enum tl_status status = durable->inner->start(durable->self, id, deadline);
-    if (__builtin_expect(status != TL_OK, 0)) {
-        log_take_back_word(&durable->log);
-        return status;
-    }
-    link_timer(durable, id, deadline);
-    return TL_OK;
+    uint64_t sequence = log_append_word(&durable->log, LOG_START, id, deadline);
+    set_pending(durable, id, deadline, sequence);
+    return durable->inner->start(durable->self, id, deadline);
 }
 
 /* One that is not easy, or of a timer that the structure has fired. */
@@ -408,8 +433,8 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     if (!is_easy(durable) || is_due(timer)) {
         return stop_apart(durable, id);
     }
-    log_append_word(&durable->log, LOG_STOP, id, timer->generation);
-    set_idle(timer);
+    (void)log_append_word(&durable->log, LOG_STOP, id, timer->generation);
+    timer->deadline = TL_NEVER; /* it has no marks */
     return durable->inner->stop(durable->self, id);
 }
 
@@ -431,16 +456,16 @@ static bool can_fire(struct durable *durable)
     return is_easy(durable) || make_ready(durable, false) == TL_OK;
 }
 
-/* Callback, record. */
+/* Callback, record. It has no marks. */
 static void fire_one(struct durable *durable, uint32_t id)
 {
     struct timer *timer = &durable->timers[id];
     uint64_t generation = timer->generation;
-    set_idle(timer);
+    timer->deadline = TL_NEVER;
     durable->budget--;
     durable->fire(durable->fire_ctx, id, durable->now);
     if (is_easy(durable)) {
-        log_append_word(&durable->log, LOG_FIRE, id, generation & GENERATION);
+        (void)log_append_word(&durable->log, LOG_FIRE, id, generation);
     } else {
         append(durable, LOG_FIRE, id, generation);
         settle(durable);
@@ -472,6 +497,7 @@ static void fire_at_least(struct durable *durable, uint32_t *at)
         if (!can_fire(durable)) {
             break;
         }
+        durable->timers[id].generation &= GENERATION;
         fire_one(durable, id);
     }
 }
@@ -662,7 +688,13 @@ static void durable_durability(const void *self, struct tl_durability *out)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-/* Room for the timers below `capacity`. */
+static size_t bytes_for(uint32_t capacity)
+{
+    return (size_t)capacity * (sizeof(struct timer) + sizeof(uint32_t));
+}
+
+/* Room for the timers below `capacity`, and behind them for `due`: in one block, which has large
+ * pages sooner than two. */
 static enum tl_status grow(struct durable *durable, uint32_t capacity)
 {
     if (capacity <= durable->capacity || capacity > LOG_IDS) {
@@ -674,22 +706,19 @@ static enum tl_status grow(struct durable *durable, uint32_t capacity)
     if (status != TL_OK) {
         return status;
     }
-    uint32_t *due = tl_alloc(allocator, capacity * sizeof *due, alignof(uint32_t));
-    struct timer *timers =
-        due != NULL ? allocator->resize(allocator->ctx, durable->timers, before * sizeof *timers,
-                                        capacity * sizeof *timers, alignof(struct timer))
-                    : NULL;
+    struct timer *timers = tl_alloc(allocator, bytes_for(capacity), alignof(struct timer));
     if (timers == NULL) {
-        tl_free(allocator, due, capacity * sizeof *due, alignof(uint32_t));
         return TL_ERR_NOMEM;
     }
-    for (uint32_t i = 0; i < durable->due_count; i++) {
-        due[i] = durable->due[i];
+    uint32_t *due = (uint32_t *)(void *)(timers + capacity);
+    if (before > 0) {
+        memcpy(timers, durable->timers, before * sizeof *timers);
+        memcpy(due, durable->due, durable->due_count * sizeof *due);
     }
-    tl_free(allocator, durable->due, before * sizeof *due, alignof(uint32_t));
     for (uint32_t id = before; id < capacity; id++) {
         set_idle(&timers[id]);
     }
+    tl_free(allocator, durable->timers, bytes_for(before), alignof(struct timer));
     durable->due = due;
     durable->timers = timers;
     durable->capacity = capacity;
@@ -751,9 +780,7 @@ static void free_all(struct durable *durable)
         log_destroy(&durable->log);
     }
     store_close(&durable->store);
-    tl_free(allocator, durable->timers, durable->capacity * sizeof *durable->timers,
-            alignof(struct timer));
-    tl_free(allocator, durable->due, durable->capacity * sizeof *durable->due, alignof(uint32_t));
+    tl_free(allocator, durable->timers, bytes_for(durable->capacity), alignof(struct timer));
     tl_free(allocator, durable, sizeof *durable, alignof(struct durable));
 }
 
@@ -773,6 +800,8 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
         .snapshot_least = (uint64_t)own[OWN_LEAST],
         .group = own[OWN_SYNC] == SYNC_ALWAYS ? 1 : (size_t)own[OWN_GROUP],
         .at_most = own[OWN_DELIVERY] == AT_MOST,
+        .may_refuse =
+            (inner->capabilities & (TL_CAP_UNLIMITED | TL_CAP_REFUSES)) != TL_CAP_UNLIMITED,
     };
     store_init(&durable->store, tl_option_text(own[OWN_PATH]), own[OWN_SYNC] != SYNC_NONE);
     enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
@@ -991,7 +1020,7 @@ static const struct tl_option durable_options[] = {
     [OWN_SNAPSHOT] = {"snapshot", 120, 10, 100000, NULL,
                       "the pending timers are written down when the log has so many records for a "
                       "hundred of them"},
-    [OWN_LEAST] = {"least", 262144, 16, 1 << 30, NULL, "and not before it has so many"},
+    [OWN_LEAST] = {"least", 393216, 16, 1 << 30, NULL, "and not before it has so many"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 

@@ -19,7 +19,7 @@ enum {
     SPREAD_TICKS = 60000,   /* and less than so much later */
     FILL_COMMIT = 5000,     /* operations in a commit that nobody times */
     ROUNDS_MIN = 3,         /* of each row, unless it is to be as short as can be */
-    ROUNDS_MAX = 1000,      /* at the end of which nothing of the population is due */
+    ROUNDS_MAX = 3000,      /* at the end of which nothing of the population is due */
     WAITS = 10,             /* times --benchmark_min_time that a row lasts: a disk is slow */
     COMMITS_MAX = 16,       /* of one kind in a round */
     ROUND_OPERATIONS = 800, /* about, where a commit is not more */
