@@ -59,11 +59,12 @@ struct durable {
     const struct tl_algo *inner;
     void *self;
     struct timer *timers;
-    size_t
-        easy_until; /* as long as fewer words wait, an operation is one more, and nothing else; */
-    size_t easy_start_until; /* and a start, where the structure refuses none */
-    uint64_t counted;        /* so many timers were pending */
-    uint64_t counted_at;     /* at that sequence number */
+    /* As long as fewer words wait, an operation is one more, and nothing else; and a start, where
+     * the structure refuses none. */
+    size_t easy_until;
+    size_t easy_start_until;
+    uint64_t counted;    /* so many timers were pending */
+    uint64_t counted_at; /* at that sequence number */
     struct timer_log log;
     const struct tl_allocator *allocator;
     uint32_t *due; /* what the structure fired, in its order; room for every timer */

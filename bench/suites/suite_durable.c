@@ -26,6 +26,8 @@ enum {
     TIMER_BYTES = 20,       /* an id, a deadline, a generation */
 };
 
+_Static_assert(NEAREST_TICKS > ROUNDS_MAX * COMMITS_MAX, "each commit may be a tick");
+
 enum kind { KIND_START, KIND_STOP, KIND_EXPIRE, KIND_RESTART, KINDS };
 
 static const char *const kind_figures[KINDS] = {"start_ns", "stop_ns", "expire_ns", "restart_ns"};
