@@ -21,7 +21,8 @@
  * `due`, and the node is linked where it belongs when the wheel comes to it. Restarted timers
  * mostly go from one slot far ahead to another, once in several restarts. But where many are to
  * before that tick, and nobody can guess which, a wrong guess takes more than linking: there all
- * are linked at once (linked_weigh).
+ * are linked at once (linked_weigh). Most starts go to the second level, by a branch that is guessed
+ * right; which other level takes one is no branch.
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
  * slot of the next is moved down, some 16 nodes a tick: no tick has a bulk to move. At first only
@@ -37,16 +38,16 @@
  *
  * DUE holds what an advance over several slots has collected, or its budget left; LATE what was
  * started when already due, for the next advance. `work_at` is the tick before which an advance has
- * nothing to do: it compares, and returns. It is never behind the end of the block, so that the
- * ends of the first two levels, `ends`, can be kept for filing.
+ * nothing to do: it compares, and returns. It is never behind the end of the block, so that
+ * where the levels begin can be kept for filing.
  *
  * Invariants
  *   - a pending timer is in one list, and is not due before the tick that it is filed under
  *   - that tick is the first of its slot; the slot of a level of width 2^s is (tick >> s) modulo
  *     the slots, and less than two blocks of the level ahead of the clock
  *   - a slot of a level is marked in `occupied` exactly if it has a node
- *   - lower[0].at and lower[1].at are not behind the tick at which the first slot of level 1, or of
- *     those above, is to be looked at; work_at is behind neither, and 0 if DUE or LATE hold any
+ *   - first_at and upper_at are not behind the tick at which the first slot of level 1, or of those
+ *     above, is to be looked at; work_at is behind neither, and 0 if DUE or LATE hold any
  *   - no deadline in FAR is before far_first or, where it is yet to be searched, sought_first
  *
  * Complexity (m levels): start, stop, restart O(1); a tick O(1), beside what it fires: of the
@@ -138,8 +139,9 @@ typedef struct linked_node linked_list;
 struct linked_wheel {
     alignas(LINKED_ALIGN) uint64_t work_at; /* an advance to before this only sets the clock */
     uint64_t clock;
-    uint64_t ends[2]; /* deadlines before these go to the first level, or the second */
-    uint64_t plain;   /* starts for fewer ticks ahead are plain; 0 while restarts are counted */
+    uint64_t second;      /* deadlines from this on go to the second level, */
+    uint64_t second_span; /* so many of them */
+    uint64_t plain;       /* starts for fewer ticks ahead are plain; 0 while restarts are counted */
     linked_list *lists AND_RECORDS; /* and timers of the wheel's own behind them; NULL: this regime
                                        is not in use */
     uint64_t count;                 /* timers pending */
@@ -153,15 +155,12 @@ struct linked_wheel {
     uint32_t stride_shift;   /* a record's stride is odd but for so many bits, */
     uint32_t stride_inverse; /* and what is left times this is 1 modulo 2^32 */
 #endif
-    alignas(LINKED_ALIGN) struct {
-        uint64_t at; /* first tick at which there may be something to do on this level, or, on the
-                        second, on any but the first */
-        uint32_t first;
-        uint16_t shift;
-        uint16_t mask;
-        uint32_t width;    /* so many ticks before a slot begins it is moved down */
-        uint32_t stripe;   /* of an index, the bits that make the difference between lists' heads */
-    } lower[2];            /* the first two levels, as filing needs them */
+    alignas(LINKED_ALIGN) uint64_t first_at; /* the first tick at which there may be something to do
+                                                on the first level, */
+    uint64_t upper_at;                       /* or above it */
+    uint64_t fourth;                         /* deadlines from this on go to the fourth level */
+    uint32_t stripe;       /* of an index of the second level's lists, the bits that tell those of a
+                              slot apart */
     uint64_t far_at;       /* when FAR is to be searched */
     uint64_t far_first;    /* no deadline in FAR is before this, */
     uint64_t sought_first; /* or this, in what the search has not come to */
@@ -392,29 +391,31 @@ static inline uint64_t linked_due(const struct linked_wheel *wheel, const struct
     return wheel->clock + (uint64_t)(int64_t)ahead;
 }
 
-/* Something has to be looked at sooner: `upper` is 0 for the first level and 1 for those above. As
- * filing it ends with the status of a start, which then has nothing to save for a call. */
+/* Something is due on the first level before all that is. As filing it ends with the status of a
+ * start, which then has nothing to save for a call. */
 static __attribute__((noinline)) enum tl_status linked_wake(struct linked_wheel *wheel,
-                                                            uint32_t upper, uint64_t at)
+                                                            uint64_t due)
 {
-    wheel->lower[upper].at = at;
-    wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
+    wheel->first_at = due;
+    wheel->work_at = due < wheel->work_at ? due : wheel->work_at;
     return TL_OK;
 }
 
-static __attribute__((noinline)) enum tl_status linked_file_further(struct linked_wheel *wheel,
-                                                                    linked_link link, uint64_t due)
+/* Files a node that does not go to the second level. Which of the others takes it is a coin toss
+ * where delays are short or very long, so a table says what follows. Above the first level there is
+ * nothing to do with it in this block, and at the end of that all is looked at. */
+static __attribute__((noinline)) enum tl_status linked_file_apart(struct linked_wheel *wheel,
+                                                                  linked_link link, uint64_t due)
 {
-    uint32_t shift = linked_levels[3].shift;
-    uint32_t level = 2 + ((due >> shift) - (wheel->clock >> shift) > 1);
-    shift = linked_levels[level].shift;
+    uint32_t level = (uint32_t)(due >= wheel->second) * 2 + (due >= wheel->fourth);
+    uint32_t shift = linked_levels[level].shift;
     uint64_t block = due >> shift;
-    uint32_t slot =
-        linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1));
     linked_node(wheel, link)->filed = (uint32_t)(block << shift);
-    uint64_t at = (block - 1) << shift;
-    linked_append(wheel, slot, link);
-    return at < wheel->lower[1].at ? linked_wake(wheel, 1, at) : TL_OK;
+    linked_append(wheel,
+                  linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1)),
+                  link);
+    bool sooner = (level == 0) & (due < wheel->first_at);
+    return __builtin_expect(sooner, 0) ? linked_wake(wheel, due) : TL_OK;
 }
 
 /* The slot of a tick of the first level. */
@@ -423,24 +424,18 @@ static inline uint32_t linked_tick_slot(uint64_t tick)
     return LINKED_FIRST + ((uint32_t)tick & (linked_levels[0].slots - 1));
 }
 
-/* Files a node under its due tick, after the clock and less than 2^28 ahead. Which of the first two
- * levels takes it is a coin toss too, so a table says what follows. */
+/* Files a node under its due tick, after the clock and less than 2^28 ahead: most go to the second
+ * level. */
 static inline enum tl_status linked_file(struct linked_wheel *wheel, linked_link link, uint64_t due)
 {
-    if (__builtin_expect(due >= wheel->ends[1], 0)) {
-        return linked_file_further(wheel, link, due);
+    if (__builtin_expect(due - wheel->second >= wheel->second_span, 0)) {
+        return linked_file_apart(wheel, link, due);
     }
-    uint32_t upper = due >= wheel->ends[0];
-    uint32_t shift = wheel->lower[upper].shift;
-    uint64_t block = due >> shift;
-    uint32_t slot = wheel->lower[upper].first + ((uint32_t)block & wheel->lower[upper].mask) +
-                    ((uint32_t)due * LINKED_SECOND_SLOTS & wheel->lower[upper].stripe);
-    uint64_t at = block << shift;
-    linked_node(wheel, link)->filed = (uint32_t)at;
-    at -= wheel->lower[upper].width;
-    linked_append(wheel, slot, link);
-    bool sooner = __builtin_expect(at < wheel->lower[upper].at, 0);
-    return sooner ? linked_wake(wheel, upper, at) : TL_OK;
+    uint32_t slot = ((uint32_t)(due >> LINKED_BLOCK_BITS) & (LINKED_SECOND_SLOTS - 1)) +
+                    ((uint32_t)due * LINKED_SECOND_SLOTS & wheel->stripe);
+    linked_node(wheel, link)->filed = (uint32_t)due & ~((UINT32_C(1) << LINKED_BLOCK_BITS) - 1);
+    linked_append(wheel, LINKED_SECOND + slot, link);
+    return TL_OK;
 }
 
 /* --- FAR ------------------------------------------------------------------------------------- */
@@ -473,8 +468,9 @@ static void linked_set_far(struct linked_wheel *wheel, linked_link link, uint64_
     wheel->far_highs[linked_id(wheel, link)] = (uint32_t)(deadline >> 32);
     wheel->far_first = deadline < wheel->far_first ? deadline : wheel->far_first;
     wheel->far_at = at < wheel->far_at ? at : wheel->far_at;
-    if (at < wheel->lower[1].at) {
-        (void)linked_wake(wheel, 1, at);
+    if (at < wheel->upper_at) {
+        wheel->upper_at = at;
+        wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
     }
 }
 
@@ -649,7 +645,7 @@ static inline uint32_t linked_to_occupied(const struct linked_wheel *wheel, uint
     uint32_t slots = linked_levels[level].slots;
     const uint8_t *lists = &wheel->occupied[linked_levels[level].first];
     uint32_t ahead = linked_bytes_ahead(lists, slots, from);
-    if (level == 1 && wheel->lower[1].stripe != 0) {
+    if (level == 1 && wheel->stripe != 0) {
         for (uint32_t i = 1; i < LINKED_STRIPES; i++) {
             uint32_t found = linked_bytes_ahead(lists + (size_t)i * slots, slots, from);
             ahead = found < ahead ? found : ahead;
@@ -665,24 +661,39 @@ static inline uint64_t linked_next_tick(const struct linked_wheel *wheel, uint64
     return ahead < linked_levels[0].slots ? from + 1 + ahead : TL_NEVER;
 }
 
+/* The first deadline that is too far for the levels below this one. */
+static inline uint64_t linked_level_begins(const struct linked_wheel *wheel, uint32_t level)
+{
+    uint32_t shift = linked_levels[level].shift;
+    return ((wheel->clock >> shift) + 2) << shift;
+}
+
 static inline void linked_set_ends(struct linked_wheel *wheel)
 {
-    for (uint32_t level = 0; level < 2; level++) {
-        uint32_t shift = linked_levels[level + 1].shift;
-        wheel->ends[level] = ((wheel->clock >> shift) + 2) << shift;
-    }
+    wheel->second = linked_level_begins(wheel, 1);
+    wheel->second_span = linked_level_begins(wheel, 2) - wheel->second;
+    wheel->fourth = linked_level_begins(wheel, 3);
 }
 
 static inline uint64_t linked_block_end(const struct linked_wheel *wheel)
 {
-    return wheel->ends[0] - (UINT64_C(1) << LINKED_BLOCK_BITS);
+    return wheel->second - (UINT64_C(1) << LINKED_BLOCK_BITS);
 }
 
-/* Files a node that is being moved down where it now belongs. */
+/* Files a node that is being moved down where it now belongs, mostly to the first level. */
 static inline void linked_move_node(struct linked_wheel *wheel, linked_link link)
 {
+    uint64_t due = linked_due(wheel, linked_node(wheel, link));
     TL_COUNT(wheel, cascades, 1);
-    (void)linked_file(wheel, link, linked_due(wheel, linked_node(wheel, link)));
+    if (__builtin_expect(due >= wheel->second, 0)) {
+        (void)linked_file(wheel, link, due);
+        return;
+    }
+    linked_node(wheel, link)->filed = (uint32_t)due;
+    linked_append(wheel, linked_tick_slot(due), link);
+    if (__builtin_expect(due < wheel->first_at, 0)) {
+        (void)linked_wake(wheel, due);
+    }
 }
 
 /* Moves up to `most` of a slot's nodes down, from both ends. */
@@ -750,7 +761,7 @@ static inline bool linked_slot_is_empty(const struct linked_wheel *wheel, uint32
                                         uint32_t slot)
 {
     bool occupied = wheel->occupied[slot];
-    if (level == 1 && wheel->lower[1].stripe != 0) {
+    if (level == 1 && wheel->stripe != 0) {
         for (uint32_t i = 1; i < LINKED_STRIPES; i++) {
             occupied |= wheel->occupied[slot + i * LINKED_SECOND_SLOTS];
         }
@@ -786,7 +797,7 @@ static inline bool linked_move_portion(struct linked_wheel *wheel, uint32_t leve
         return false;
     }
     uint32_t most = linked_portion(wheel, level, ticks);
-    if (level == 1 && wheel->lower[1].stripe != 0) {
+    if (level == 1 && wheel->stripe != 0) {
         linked_move_stripes(wheel, slot, most);
     } else {
         linked_move_slot(wheel, slot, most);
@@ -802,7 +813,7 @@ static __attribute__((noinline)) void linked_set_upper_at(struct linked_wheel *w
     uint64_t at = linked_block_end(wheel);
     if (wheel->moving != 0) {
         at -= LINKED_EAGER;
-        wheel->lower[1].at = at > soon ? at : soon;
+        wheel->upper_at = at > soon ? at : soon;
         return;
     }
     uint64_t far_wake = linked_far_wake(wheel);
@@ -816,14 +827,13 @@ static __attribute__((noinline)) void linked_set_upper_at(struct linked_wheel *w
             at = wake < at ? wake : at;
         }
     }
-    wheel->lower[1].at = at;
+    wheel->upper_at = at;
 }
 
 /* Moves down what so many ticks have time for, of the slots of the next blocks. */
 static __attribute__((noinline)) void linked_move_down(struct linked_wheel *wheel, uint64_t ticks)
 {
     linked_weigh(wheel);
-    wheel->lower[1].at = TL_NEVER;
     uint32_t left = 0;
     for (uint32_t level = LINKED_LEVELS - 1; level >= 1; level--) {
         uint64_t block = (wheel->clock >> linked_levels[level].shift) + 1;
@@ -843,7 +853,7 @@ static __attribute__((noinline)) void linked_move_on(struct linked_wheel *wheel,
 {
     bool left = linked_move_portion(wheel, 1, wheel->moving, ticks);
     wheel->moving = left ? wheel->moving : 0;
-    if (!left || wheel->clock >= wheel->lower[1].at) {
+    if (!left || wheel->clock >= wheel->upper_at) {
         linked_set_upper_at(wheel);
     }
 }
@@ -933,7 +943,7 @@ static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, u
 /* What is left for the next advance has it begin at once. */
 static inline void linked_set_work_at(struct linked_wheel *wheel)
 {
-    uint64_t at = wheel->lower[0].at < wheel->lower[1].at ? wheel->lower[0].at : wheel->lower[1].at;
+    uint64_t at = wheel->first_at < wheel->upper_at ? wheel->first_at : wheel->upper_at;
     bool left = !linked_is_empty(wheel, LINKED_DUE) || !linked_is_empty(wheel, LINKED_LATE);
     wheel->work_at = left ? 0 : at;
 }
@@ -961,7 +971,7 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
     }
     (void)linked_fire_list(wheel, LINKED_DUE, now, budget, &fired, fire, ctx);
     linked_move_down(wheel, ticks);
-    wheel->lower[0].at = linked_next_tick(wheel, now);
+    wheel->first_at = linked_next_tick(wheel, now);
     linked_set_work_at(wheel);
     return fired;
 }
@@ -983,15 +993,15 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
     wheel->clock = now;
     if (wheel->moving != 0 && now < linked_block_end(wheel)) {
         linked_move_on(wheel, ticks);
-    } else if (now >= wheel->lower[1].at) {
+    } else if (now >= wheel->upper_at) {
         linked_set_ends(wheel);
         linked_move_down(wheel, ticks);
     }
-    while (wheel->lower[0].at <= now) {
-        uint64_t tick = wheel->lower[0].at;
+    while (wheel->first_at <= now) {
+        uint64_t tick = wheel->first_at;
         uint32_t slot = linked_tick_slot(tick);
         TL_COUNT(wheel, slots, 1);
-        wheel->lower[0].at = 0; /* is looked up below */
+        wheel->first_at = 0; /* is looked up below */
         if (within) {
             within = linked_fire_list(wheel, slot, now, budget, &fired, fire, ctx);
         }
@@ -999,7 +1009,7 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
             wheel->due_since = now;
             linked_splice(wheel, slot, LINKED_DUE);
         }
-        wheel->lower[0].at = linked_next_tick(wheel, tick);
+        wheel->first_at = linked_next_tick(wheel, tick);
     }
     uint32_t ahead = linked_tick_slot(now + LINKED_AHEAD);
     __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->next), 1);
@@ -1022,7 +1032,7 @@ static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, 
  * that is kept, whose slot no stop has emptied since. Lowers `next` to it. */
 static inline bool linked_first_is_known(const struct linked_wheel *wheel, uint64_t *next)
 {
-    uint64_t tick = wheel->lower[0].at;
+    uint64_t tick = wheel->first_at;
     if (tick == TL_NEVER) {
         return true;
     }
@@ -1086,9 +1096,9 @@ static inline void linked_empty(struct linked_wheel *wheel)
     wheel->far_held = wheel->sought = 0;
     wheel->due_since = wheel->clock;
     linked_set_ends(wheel);
-    wheel->lower[0].at = TL_NEVER;
-    wheel->lower[1].at = linked_block_end(wheel);
-    wheel->work_at = wheel->lower[1].at;
+    wheel->first_at = TL_NEVER;
+    wheel->upper_at = linked_block_end(wheel);
+    wheel->work_at = wheel->upper_at;
     for (uint32_t slot = 0; wheel->lists != NULL && slot < LINKED_SLOTS; slot++) {
         linked_clear(wheel, slot);
     }
@@ -1099,12 +1109,6 @@ static inline void linked_init(struct linked_wheel *wheel, const struct tl_confi
 {
     *wheel = (struct linked_wheel){.clock = config->now, .allocator = config->allocator};
     TAKE_RECORDS(wheel, config);
-    for (uint32_t level = 0; level < 2; level++) {
-        wheel->lower[level].shift = (uint16_t)linked_levels[level].shift;
-        wheel->lower[level].mask = (uint16_t)(linked_levels[level].slots - 1);
-        wheel->lower[level].first = linked_levels[level].first;
-    }
-    wheel->lower[1].width = UINT32_C(1) << LINKED_BLOCK_BITS;
     linked_empty(wheel);
 }
 
@@ -1137,7 +1141,7 @@ static inline enum tl_status linked_reserve(struct linked_wheel *wheel, uint32_t
     }
     memset(wheel->far_highs + old.capacity, 0, (capacity - old.capacity) * sizeof(uint32_t));
     if (capacity >= LINKED_STRIPED) {
-        wheel->lower[1].stripe = (LINKED_STRIPES - 1) * LINKED_SECOND_SLOTS;
+        wheel->stripe = (LINKED_STRIPES - 1) * LINKED_SECOND_SLOTS;
     }
     return TL_OK;
 }
@@ -1184,7 +1188,7 @@ static const char *linked_check_node(const struct linked_wheel *wheel, uint32_t 
     if (level == 1 && wheel->moving != 0 && (slot - wheel->moving) % LINKED_SECOND_SLOTS == 0) {
         wake += (UINT64_C(1) << shift) - LINKED_EAGER;
     }
-    uint64_t by = wheel->lower[level > 0].at;
+    uint64_t by = level == 0 ? wheel->first_at : wheel->upper_at;
     if (wheel->work_at > by || (by > wake && by > wheel->clock + 1)) {
         return "a slot is looked at too late";
     }
