@@ -68,8 +68,9 @@ static inline bool snapshot_is_open(const struct snapshot_writer *writer)
 /* Puts the timers of the run into the file's next block. On failure it is abandoned. */
 enum tl_status snapshot_end_run(struct snapshot_writer *writer);
 
-/* Puts a timer in that place of the run, and says which is the next: the same, if it does not
- * `count`, which no branch asks. */
+/* Puts a timer in that place of the run, below SNAPSHOT_RUN, and says which is the next: the same,
+ * if it does not `count`, which no branch asks. Ids grow. The caller keeps `in_run`, and ends a run
+ * that is full. */
 static inline unsigned snapshot_put(struct snapshot_writer *writer, unsigned at,
                                     struct snapshot_timer timer, bool counts)
 {
