@@ -1,5 +1,5 @@
 /*
- * linked_wheel.h: the wheel that chunk-wheel and batch-wheel are as long as their timers are few.
+ * linked_wheel.h: the wheel that chunk-wheel is as long as its timers are few.
  *
  *   slot   head <-> node <-> node <-> head         doubly linked, circular
  *   node   { next, prev, due, filed }              16 bytes in one array, links being numbers;
@@ -55,7 +55,7 @@
  * them, and of those above, and of FAR, eight; expiry O(m) moves; a jump the work of its ticks, of
  * empty ones O(slots / 32). Bad at: more timers than the cache has room for.
  *
- * Internal to chunk_wheel.c and batch_wheel.c.
+ * Internal to chunk_wheel.c.
  */
 #ifndef ALGOS_LINKED_WHEEL_H
 #define ALGOS_LINKED_WHEEL_H

@@ -4,44 +4,417 @@
  * one tick may move; with chunks, and with the lists of few timers. And to its word about memory,
  * by streams that leave behind as much as they can.
  */
-#define WHEEL "chunk-wheel"
-#include "own_wheels.h"
+#include "registry.h"
+
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNKS "lists=0" /* however few timers */
+#define LISTS  ""
+
+struct stand {
+    const struct tl_algo *algo;
+    void *self;
+    struct tl_memory memory;
+    uint64_t now;
+    uint64_t fired;
+    uint64_t random;
+    uint64_t *due;          /* by id; 0: not pending */
+    const uint64_t *delays; /* what fires starts again after delays[id]; NULL: it does not */
+};
+
+static uint64_t draw(struct stand *s, uint64_t bound)
+{
+    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % bound;
+}
+
+static void stand_open(struct stand *s, const char *options, uint32_t capacity)
+{
+    char why[256] = "";
+    int64_t values[TL_OPTIONS_MAX];
+    *s = (struct stand){
+        .algo = tl_registry_find("chunk-wheel")->counted, .now = 1, .random = capacity};
+    if (tl_options_parse(s->algo, options, values, why, sizeof why) != TL_OK) {
+        fail_msg("%s: %s", options, why);
+    }
+    s->due = calloc(capacity, sizeof *s->due);
+    assert_non_null(s->due);
+    tl_counting_allocator(&s->memory, tl_system_allocator());
+    struct tl_config config = {
+        .capacity = capacity, .now = s->now, .options = values, .allocator = &s->memory.allocator};
+    assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
+}
+
+static void stand_check(struct stand *s)
+{
+    char why[256] = "";
+    if (s->algo->check(s->self, why, sizeof why) != TL_OK) {
+        fail_msg("at tick %" PRIu64 ": %s", s->now, why);
+    }
+}
+
+static void stand_close(struct stand *s)
+{
+    stand_check(s);
+    s->algo->destroy(s->self);
+    assert_int_equal(s->memory.bytes, 0);
+    free(s->due);
+}
+
+static struct tl_counters counted(const struct stand *s)
+{
+    struct tl_counters counters = {0};
+    s->algo->counters(s->self, &counters);
+    return counters;
+}
+
+static void start_at(struct stand *s, uint32_t id, uint64_t deadline)
+{
+    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
+    s->due[id] = deadline > s->now ? deadline : s->now;
+}
+
+static void stop(struct stand *s, uint32_t id)
+{
+    assert_int_equal(s->algo->stop(s->self, id), s->due[id] != 0 ? TL_OK : TL_IDLE);
+    s->due[id] = 0;
+}
+
+static void note(void *ctx, uint32_t id, uint64_t now)
+{
+    struct stand *s = ctx;
+    assert_true(s->due[id] != 0 && s->due[id] <= now);
+    s->fired++;
+    s->due[id] = 0;
+    if (s->delays != NULL) {
+        start_at(s, id, now + s->delays[id]);
+    }
+}
+
+static void advance(struct stand *s, uint64_t ticks)
+{
+    s->now += ticks;
+    (void)s->algo->advance(s->self, s->now, TL_NO_BUDGET, note, s);
+}
+
+/* Nothing that is due has been left. */
+static void assert_none_overdue(const struct stand *s, uint32_t capacity)
+{
+    for (uint32_t id = 0; id < capacity; id++) {
+        assert_true(s->due[id] == 0 || s->due[id] > s->now);
+    }
+}
+
+/* --- ticks without a firing ------------------------------------------------------------------ */
+
+static void empty_ticks_and_jumps_visit_nothing_under(const char *options)
+{
+    struct stand s;
+    stand_open(&s, options, 10);
+    for (uint32_t id = 0; id < 10; id++) {
+        start_at(&s, id, 4000000000 + id);
+    }
+    for (uint32_t tick = 0; tick < 100000; tick++) {
+        advance(&s, 1);
+    }
+    assert_int_equal(counted(&s).slots, 0);
+    advance(&s, 1000000000);
+    assert_int_equal(counted(&s).slots, 0);
+    assert_true(counted(&s).compares <= 10);
+    advance(&s, 4000000000);
+    assert_int_equal(s.fired, 10);
+    stand_close(&s);
+}
+
+static void empty_ticks_and_jumps_visit_nothing(void **state)
+{
+    (void)state;
+    empty_ticks_and_jumps_visit_nothing_under(CHUNKS);
+    empty_ticks_and_jumps_visit_nothing_under(LISTS);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* One operation of a hostile stream on timer `id`. */
+typedef void hostile_fn(struct stand *s, uint32_t id);
+
+/* To where its far entry already is, so that the entries look alike. */
+static void far_and_near_again(struct stand *s, uint32_t id)
+{
+    start_at(s, id, 1000000);
+    start_at(s, id, s->now + 1 + draw(s, 3));
+    start_at(s, id, 1000000);
+}
+
+static void ever_nearer(struct stand *s, uint32_t id)
+{
+    uint64_t near = s->due[id] > s->now + 2 && draw(s, 50) != 0 ? s->due[id] - 1 : s->now + 50000;
+    start_at(s, id, near);
+}
+
+static void fired_between(struct stand *s, uint32_t id)
+{
+    start_at(s, id, s->now + 60000 + draw(s, 100000));
+    start_at(s, id, s->now + 1);
+}
+
+static void late_and_near(struct stand *s, uint32_t id)
+{
+    start_at(s, id, s->now);
+    start_at(s, id, s->now + 1 + draw(s, 300));
+    if (draw(s, 4) == 0) {
+        stop(s, id);
+    }
+}
+
+static void far_and_stopped(struct stand *s, uint32_t id)
+{
+    start_at(s, id, s->now + (UINT64_C(1) << (20 + draw(s, 40))));
+    if (draw(s, 2) == 0) {
+        stop(s, id);
+    }
+    start_at(s, id, s->now + 1 + draw(s, 100000));
+    stop(s, id);
+}
+
+static void whatever(struct stand *s, uint32_t id)
+{
+    static hostile_fn *const others[] = {far_and_near_again, ever_nearer, fired_between,
+                                         late_and_near, far_and_stopped};
+    others[draw(s, sizeof others / sizeof others[0])](s, id);
+}
+
+/* The bytes that create took, and no more. */
+static void memory_stays_bounded_under(hostile_fn *hostile, const char *options, uint32_t n,
+                                       bool moving)
+{
+    struct stand s;
+    stand_open(&s, options, n);
+    uint64_t created = s.memory.bytes;
+    for (uint32_t round = 0; round < 60; round++) {
+        for (uint32_t i = 0; i < n; i++) {
+            hostile(&s, (uint32_t)draw(&s, n));
+            if (moving && i % 64 == 0) {
+                advance(&s, draw(&s, 8) == 0 ? draw(&s, 400) : 1);
+            }
+        }
+        assert_true(s.memory.peak_bytes <= created);
+        if (round % 20 == 0) {
+            stand_check(&s);
+            assert_none_overdue(&s, moving ? n : 0);
+        }
+    }
+    for (uint32_t id = 0; id < n; id += 2) {
+        if (s.due[id] != 0) {
+            stop(&s, id);
+        }
+    }
+    advance(&s, UINT64_C(1) << 62);
+    assert_none_overdue(&s, n);
+    assert_int_equal(s.algo->count(s.self), 0);
+    stand_close(&s);
+}
+
+/* --- what grows, and what is late ------------------------------------------------------------ */
+
+/* What was due when it was started has a number in place of a deadline: here they are the same. */
+static void a_tick_is_not_taken_for_a_late_number(void **state)
+{
+    (void)state;
+    enum { LATE = 20, NUMBER = 10 };
+    struct stand s;
+    stand_open(&s, CHUNKS, 400000);
+    for (uint32_t id = 1; id <= LATE; id++) {
+        start_at(&s, id, s.now);
+    }
+    start_at(&s, NUMBER, NUMBER);
+    stop(&s, NUMBER);
+    stand_check(&s);
+    advance(&s, 1);
+    assert_int_equal(s.fired, LATE - 1);
+    stand_check(&s);
+    advance(&s, NUMBER);
+    assert_int_equal(s.fired, LATE - 1);
+    stand_close(&s);
+}
+
+/* A budget's remainder grows old while the clock leaps over all that 30 or 32 bits can tell apart.
+ */
+static void a_remainder_survives_leaps_under(const char *options)
+{
+    enum { N = 200 };
+    struct stand s;
+    stand_open(&s, options, N);
+    for (uint32_t round = 0; round < 50; round++) {
+        for (uint32_t id = 0; id < N; id++) {
+            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 34)));
+        }
+        for (uint32_t i = 0; i < 40; i++) {
+            s.now += draw(&s, UINT64_C(1) << draw(&s, 33));
+            (void)s.algo->advance(s.self, s.now, i % 5, note, &s);
+            uint32_t id = (uint32_t)draw(&s, N);
+            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 30)));
+            stop(&s, (id + 1) % N);
+            stand_check(&s);
+        }
+        advance(&s, 0);
+        assert_none_overdue(&s, N);
+    }
+    stand_close(&s);
+}
+
+static void a_remainder_survives_leaps(void **state)
+{
+    (void)state;
+    a_remainder_survives_leaps_under(CHUNKS);
+    a_remainder_survives_leaps_under(LISTS);
+}
+
+/* More room than lists are for: whatever waits in them, near, far, due already, or left over by a
+ * budget, is in the chunks afterwards. */
+static void growing_out_of_the_lists_loses_nothing(void **state)
+{
+    (void)state;
+    enum { N = 400, MORE = 5000 };
+    for (uint32_t seed = 0; seed < 20; seed++) {
+        struct stand s;
+        stand_open(&s, "lists=400", N);
+        s.random = seed;
+        free(s.due);
+        s.due = calloc(MORE, sizeof *s.due);
+        assert_non_null(s.due);
+        for (uint32_t i = 0; i < 20 * N; i++) {
+            uint32_t id = (uint32_t)draw(&s, N);
+            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 40)));
+            if (i % 8 == 0) {
+                s.now += draw(&s, UINT64_C(1) << draw(&s, 12));
+                (void)s.algo->advance(s.self, s.now, 3, note, &s);
+            }
+        }
+        uint64_t pending = s.algo->count(s.self);
+        uint64_t moves = counted(&s).moves;
+        assert_int_equal(s.algo->reserve(s.self, N), TL_OK);
+        assert_int_equal(counted(&s).moves, moves);
+        s.memory.limit_bytes = s.memory.bytes + 1000;
+        assert_int_equal(s.algo->reserve(s.self, MORE), TL_ERR_NOMEM);
+        stand_check(&s);
+        s.memory.limit_bytes = UINT64_MAX;
+        assert_int_equal(s.algo->reserve(s.self, MORE), TL_OK);
+        stand_check(&s);
+        assert_int_equal(s.algo->count(s.self), pending);
+        assert_true(counted(&s).moves >= moves + pending);
+        start_at(&s, MORE - 1, s.now + 7);
+        for (uint32_t bits = 0; bits < 42; bits++) {
+            advance(&s, UINT64_C(1) << bits);
+            stand_check(&s);
+            assert_none_overdue(&s, MORE);
+        }
+        assert_int_equal(s.algo->count(s.self), 0);
+        stand_close(&s);
+    }
+}
+
+/* `next` is no later than what is due first. */
+static void assert_next(const struct stand *s, uint32_t capacity)
+{
+    uint64_t first = TL_NEVER;
+    for (uint32_t id = 0; id < capacity; id++) {
+        first = s->due[id] != 0 && s->due[id] < first ? s->due[id] : first;
+    }
+    assert_true(s->algo->next(s->self) <= first);
+}
+
+/* From so many timers on there are more slots; what is in the fewer ones by then goes on. */
+static void growing_into_more_slots_loses_nothing(void **state)
+{
+    (void)state;
+    enum { FEW = 30000, MANY = 40000, ROUNDS = 12, OPERATIONS = 30000 };
+    struct stand s;
+    stand_open(&s, LISTS, FEW);
+    free(s.due);
+    s.due = calloc(MANY, sizeof *s.due);
+    assert_non_null(s.due);
+    uint32_t timers = FEW;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        if (round == ROUNDS / 3) {
+            timers = MANY;
+            assert_int_equal(s.algo->reserve(s.self, timers), TL_OK);
+            stand_check(&s);
+        }
+        for (uint32_t i = 0; i < OPERATIONS; i++) {
+            uint32_t id = (uint32_t)draw(&s, timers);
+            if (draw(&s, 4) == 0) {
+                stop(&s, id);
+            } else {
+                start_at(&s, id, s.now + draw(&s, UINT64_C(1) << (8 + draw(&s, 10))));
+            }
+            if (i % 32 == 0) {
+                advance(&s, 1);
+            }
+        }
+        stand_check(&s);
+        assert_none_overdue(&s, timers);
+        assert_next(&s, timers);
+        advance(&s, UINT64_C(1) << round);
+        stand_check(&s);
+        assert_none_overdue(&s, timers);
+    }
+    struct tl_counters before = counted(&s);
+    uint64_t pending = s.algo->count(s.self);
+    while (s.algo->count(s.self) > 0) {
+        advance(&s, 1);
+    }
+    struct tl_counters after = counted(&s);
+    assert_none_overdue(&s, timers);
+    assert_true(after.moves - before.moves <= 4 * pending); /* one a level, and the expiry */
+    stand_close(&s);
+}
 
 /* --- what operations touch ------------------------------------------------------------------- */
+
+/* The starts that wait are looked at, too. */
+static struct tl_counters settled(const struct stand *s)
+{
+    (void)s->algo->count(s->self);
+    return counted(s);
+}
 
 static void with_chunks_a_restart_to_later_and_a_stop_move_nothing(void **state)
 {
     (void)state;
     enum { N = 1000 };
-    static const char *const options[] = {CHUNKS, CHUNKS ":queue=0"};
-    for (size_t k = 0; k < 2; k++) {
-        struct stand s;
-        stand_open(&s, options[k], N);
-        for (uint32_t id = 0; id < N; id++) {
-            start_at(&s, id, 30000 + id);
-        }
-        struct tl_counters before = counted(&s);
-        assert_int_equal(before.moves, N);
-        for (uint32_t round = 1; round < 10; round++) {
-            for (uint32_t id = 0; id < N; id++) {
-                start_at(&s, id, 30000 + id + draw(&s, 1000));
-            }
-        }
-        for (uint32_t id = 0; id < N; id++) {
-            stop(&s, id);
-        }
-        for (uint32_t id = 0; id < N; id++) {
-            start_at(&s, id, 32000 + id); /* the stopped entries serve again */
-        }
-        assert_int_equal(counted(&s).moves, before.moves);
-        assert_int_equal(counted(&s).slots, before.slots);
-        advance(&s, 40000);
-        assert_int_equal(s.fired, N);
-        stand_close(&s);
+    struct stand s;
+    stand_open(&s, CHUNKS, N);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 30000 + id);
     }
+    struct tl_counters before = settled(&s);
+    assert_int_equal(before.moves, N);
+    for (uint32_t round = 1; round < 10; round++) {
+        for (uint32_t id = 0; id < N; id++) {
+            start_at(&s, id, 30000 + id + draw(&s, 1000));
+        }
+    }
+    for (uint32_t id = 0; id < N; id++) {
+        stop(&s, id);
+    }
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 32000 + id); /* the stopped entries serve again */
+    }
+    assert_int_equal(settled(&s).moves, before.moves);
+    assert_int_equal(settled(&s).slots, before.slots);
+    advance(&s, 40000);
+    assert_int_equal(s.fired, N);
+    stand_close(&s);
 }
 
-static void with_lists_a_restart_to_later_moves_nothing_and_a_stop_one_node(void **state)
+static void with_lists_only_a_restart_to_earlier_and_a_stop_move(void **state)
 {
     (void)state;
     enum { N = 1000 };
@@ -58,20 +431,126 @@ static void with_lists_a_restart_to_later_moves_nothing_and_a_stop_one_node(void
         }
     }
     assert_int_equal(counted(&s).moves, before.moves);
-    assert_int_equal(counted(&s).compares, before.compares + 9 * N);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 20000 + id);
+    }
+    assert_int_equal(counted(&s).moves, before.moves + 2 * N);
     for (uint32_t id = 0; id < N; id++) {
         stop(&s, id);
     }
-    assert_int_equal(counted(&s).moves, before.moves + N);
+    assert_int_equal(counted(&s).moves, before.moves + 3 * N);
     advance(&s, 40000);
-    assert_int_equal(counted(&s).moves, before.moves + N); /* nothing is left of what was stopped */
-    assert_int_equal(counted(&s).slots, 0);
+    assert_int_equal(counted(&s).moves, before.moves + 3 * N); /* nothing is left of them */
     assert_int_equal(s.fired, 0);
     stand_close(&s);
 }
 
-/* Filed, moved down once, fired; and no node is looked at. No tick moves more than a chunk of each
- * level, or 16 nodes, beside what it fires. */
+/* What lies far ahead, too: as long as it does. */
+static void with_lists_a_restart_of_what_is_far_moves_nothing(void **state)
+{
+    (void)state;
+    enum { FAR = 1 << 29 };
+    struct stand s;
+    stand_open(&s, LISTS, 2);
+    start_at(&s, 0, FAR);
+    start_at(&s, 1, 2 * FAR);
+    struct tl_counters before = counted(&s);
+    start_at(&s, 0, 2 * FAR);
+    start_at(&s, 1, FAR);
+    start_at(&s, 1, FAR + 1);
+    assert_int_equal(counted(&s).moves, before.moves);
+    start_at(&s, 0, 7);
+    assert_int_equal(counted(&s).moves, before.moves + 2);
+    advance(&s, 7);
+    assert_int_equal(s.fired, 1);
+    advance(&s, FAR - s.now);
+    assert_int_equal(s.fired, 1);
+    advance(&s, 1);
+    assert_int_equal(s.fired, 2);
+    stand_close(&s);
+}
+
+/* In a slot of the last level, too, but for a restart to before that. */
+static void with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing(void **state)
+{
+    (void)state;
+    enum { AHEAD = 10000000 };
+    struct stand s;
+    stand_open(&s, LISTS, 2);
+    start_at(&s, 0, AHEAD);
+    start_at(&s, 1, 2 * AHEAD);
+    struct tl_counters before = counted(&s);
+    start_at(&s, 0, 2 * AHEAD);
+    start_at(&s, 0, AHEAD);
+    start_at(&s, 0, AHEAD + 1);
+    assert_int_equal(counted(&s).moves, before.moves);
+    start_at(&s, 1, AHEAD);
+    assert_int_equal(counted(&s).moves, before.moves + 2);
+    advance(&s, AHEAD - s.now);
+    assert_int_equal(s.fired, 1);
+    advance(&s, 1);
+    assert_int_equal(s.fired, 2);
+    stand_close(&s);
+}
+
+/* So many restarts, ten a tick, with up to so many ticks more than `least`: how many nodes moved
+ * for each that found its timer pending. */
+static double moves_a_restart(struct stand *s, uint32_t restarts, uint64_t least, uint64_t spread)
+{
+    uint64_t moves = counted(s).moves;
+    uint64_t fired = s->fired;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < restarts; i++) {
+        uint32_t id = (uint32_t)draw(s, 1000);
+        others += s->due[id] == 0;
+        start_at(s, id, s->now + least + draw(s, spread));
+        if (i % 10 == 9) {
+            advance(s, 1);
+        }
+    }
+    moves = counted(s).moves - moves - (s->fired - fired) - others;
+    return (double)moves / (restarts - others);
+}
+
+/* Where nobody can guess whether a restart is to earlier, all link at once; until few are. */
+static void with_lists_restarts_are_late_where_few_are_to_earlier(void **state)
+{
+    (void)state;
+    struct stand s;
+    stand_open(&s, LISTS, 1000);
+    (void)moves_a_restart(&s, 20000, 1, 600);
+    assert_true(moves_a_restart(&s, 5000, 1, 600) >= 2);
+    (void)moves_a_restart(&s, 40000, 30000, 600);
+    assert_true(moves_a_restart(&s, 5000, 30000, 600) < 0.5);
+    stand_close(&s);
+}
+
+/* A slot that is being moved down is empty when the next portion of it is due. */
+static void with_lists_what_is_left_of_a_slot_may_be_stopped(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    struct stand s;
+    stand_open(&s, LISTS, N + 1);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 1024 + id % 512);
+    }
+    start_at(&s, N, 520);
+    advance(&s, 511 - s.now);
+    advance(&s, 1);
+    for (uint32_t id = 0; id < N; id++) {
+        stop(&s, id);
+    }
+    advance(&s, 8);
+    assert_int_equal(s.fired, 1);
+    start_at(&s, 0, 1030);
+    advance(&s, 1000);
+    assert_int_equal(s.fired, 2);
+    stand_close(&s);
+}
+
+/* Filed, moved down once, fired. No tick moves more than a chunk, or 16 nodes, beside what it
+ * fires. */
 static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64_t moved_max)
 {
     enum { SPAN = 60000 };
@@ -81,7 +560,7 @@ static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64
         start_at(&s, id, 1 + draw(&s, SPAN));
     }
     for (uint32_t tick = 0; tick < SPAN; tick++) {
-        struct tl_counters before = counted(&s);
+        struct tl_counters before = settled(&s);
         uint64_t fired = s.fired;
         advance(&s, 1);
         uint64_t moved = counted(&s).cascades - before.cascades;
@@ -91,19 +570,21 @@ static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64
     struct tl_counters all = counted(&s);
     assert_int_equal(s.fired, n);
     assert_true(all.moves <= 3 * (uint64_t)n);
-    assert_int_equal(all.compares, 0);
+    assert_true(all.compares <= 2 * (uint64_t)n);
     assert_true(all.slots <= 2 * SPAN);
     stand_close(&s);
 }
 
-static void an_expiry_is_two_moves_and_no_look_at_the_node(void **state)
+static void an_expiry_is_two_moves(void **state)
 {
     (void)state;
-    an_expiry_is_two_moves_under(CHUNKS, 200000, 31);
+    an_expiry_is_two_moves_under(CHUNKS, 200000, 15);
     an_expiry_is_two_moves_under(LISTS, 100000, 16);
+    an_expiry_is_two_moves_under(LISTS, 20000, 16);
 }
 
-/* A server's idle timers: of a hundred restarts ten file a timer anew, and thirty are visited. */
+/* A server's idle timers: of a hundred restarts some fifty move an entry or look at it once more.
+ */
 static void idle_timers_are_seldom_visited_under(const char *options)
 {
     enum { N = 20000, TICKS = 200000, RESTARTS_A_TICK = N / 10000 };
@@ -155,7 +636,7 @@ static void hold_moves_twice_under(const char *options)
     }
     struct tl_counters after = counted(&s);
     assert_true(after.moves - before.moves <= 3 * s.fired);
-    assert_int_equal(after.compares, 0);
+    assert_true(after.compares - before.compares <= 2 * s.fired);
     stand_close(&s);
 }
 
@@ -168,45 +649,82 @@ static void hold_moves_twice(void **state)
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Half of the chunks' entries again, and what segments add. */
-static uint64_t chunks_more_bytes(uint32_t n)
-{
-    return (uint64_t)n * 8 * 32 / 31 / 2 + n / 31 + 8192;
-}
-
 static void memory_is_bounded_by_the_timers(void **state)
 {
     (void)state;
     static hostile_fn *const streams[] = {far_and_near_again, ever_nearer,     fired_between,
                                           late_and_near,      far_and_stopped, whatever};
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        memory_stays_bounded_under(streams[i], CHUNKS, 3000, true, chunks_more_bytes(3000));
-        memory_stays_bounded_under(streams[i], CHUNKS ":queue=0", 3000, true,
-                                   chunks_more_bytes(3000));
-        memory_stays_bounded_under(streams[i], CHUNKS, 500, false, chunks_more_bytes(500));
-        memory_stays_bounded_under(streams[i], CHUNKS ":queue=0:stale=5", 40, true,
-                                   chunks_more_bytes(40));
-        memory_stays_bounded_under(streams[i], LISTS, 3000, true, 0);
-        memory_stays_bounded_under(streams[i], LISTS, 500, false, 0);
+        memory_stays_bounded_under(streams[i], CHUNKS, 3000, true);
+        memory_stays_bounded_under(streams[i], CHUNKS, 500, false);
+        memory_stays_bounded_under(streams[i], CHUNKS, 40, true);
+        memory_stays_bounded_under(streams[i], LISTS, 3000, true);
+        memory_stays_bounded_under(streams[i], LISTS, 500, false);
     }
 }
 
-/* The same where nothing is ever given beyond what create took. */
-static void starts_succeed_when_memory_is_refused(void **state)
+/* --- no call does much ----------------------------------------------------------------------- */
+
+static void far_or_near(struct stand *s, uint32_t id)
+{
+    start_at(s, id, s->now + 1 + draw(s, draw(s, 2) == 0 ? 100 : 4000000));
+}
+
+/* Beside the entries of its own tick, which are compared, an advance by one moves down the share of
+ * a tick of a block's slot, and of FAR, and cleans. A start may be the one at which the others that
+ * wait are looked at, and pays for cleaning. */
+static void no_call_does_much_under(hostile_fn *hostile, const char *options, uint64_t start_max,
+                                    uint64_t advance_max)
+{
+    enum { N = 20000, TICKS = 20000 };
+    struct stand s;
+    stand_open(&s, options, N);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, s.now + 1 + draw(&s, 4000000));
+    }
+    for (uint32_t tick = 0; tick < TICKS; tick++) {
+        for (uint32_t i = 0; i < 50; i++) {
+            struct tl_counters before = counted(&s);
+            hostile(&s, (uint32_t)draw(&s, N));
+            assert_true(counted(&s).moves - before.moves <= start_max);
+        }
+        struct tl_counters before = counted(&s);
+        uint64_t fired = s.fired;
+        advance(&s, 1);
+        struct tl_counters after = counted(&s);
+        uint64_t moved = after.moves - before.moves - (s.fired - fired);
+        assert_true(moved <= advance_max + after.compares - before.compares);
+    }
+    stand_check(&s);
+    assert_none_overdue(&s, N);
+    stand_close(&s);
+}
+
+static void no_call_does_much(void **state)
 {
     (void)state;
-    enum { N = 2000 };
-    struct stand s;
-    stand_open(&s, CHUNKS ":queue=0", N);
-    s.memory.limit_bytes = s.memory.bytes;
-    for (uint32_t i = 0; i < 40 * N; i++) {
-        whatever(&s, (uint32_t)draw(&s, N));
-        if (i % 64 == 0) {
-            advance(&s, 1);
-            assert_none_overdue(&s, N);
-        }
+    static hostile_fn *const streams[] = {far_or_near, ever_nearer, fired_between, far_and_stopped,
+                                          whatever};
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+        no_call_does_much_under(streams[i], CHUNKS, 3 * (256 + 12 * 15), 256 + 12 * 15 + 5 * 15);
+        no_call_does_much_under(streams[i], LISTS, 6, 20000 / 256 + 2 * 8);
     }
-    assert_int_equal(s.memory.peak_bytes, s.memory.limit_bytes);
+}
+
+/* What was due already, and is restarted to later before room is made, is not due any more. */
+static void what_was_late_may_be_restarted_before_growing(void **state)
+{
+    (void)state;
+    struct stand s;
+    stand_open(&s, "lists=10", 10);
+    start_at(&s, 0, s.now - 1);
+    start_at(&s, 0, s.now + 1);
+    start_at(&s, 1, s.now - 1);
+    assert_int_equal(s.algo->reserve(s.self, 11), TL_OK);
+    advance(&s, 0);
+    assert_int_equal(s.fired, 1);
+    advance(&s, 1);
+    assert_int_equal(s.fired, 2);
     stand_close(&s);
 }
 
@@ -214,16 +732,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_chunks_a_restart_to_later_and_a_stop_move_nothing),
-        cmocka_unit_test(with_lists_a_restart_to_later_moves_nothing_and_a_stop_one_node),
-        cmocka_unit_test(an_expiry_is_two_moves_and_no_look_at_the_node),
+        cmocka_unit_test(with_lists_only_a_restart_to_earlier_and_a_stop_move),
+        cmocka_unit_test(with_lists_a_restart_of_what_is_far_moves_nothing),
+        cmocka_unit_test(with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing),
+        cmocka_unit_test(with_lists_restarts_are_late_where_few_are_to_earlier),
+        cmocka_unit_test(with_lists_what_is_left_of_a_slot_may_be_stopped),
+        cmocka_unit_test(an_expiry_is_two_moves),
         cmocka_unit_test(idle_timers_are_seldom_visited),
         cmocka_unit_test(hold_moves_twice),
         cmocka_unit_test(empty_ticks_and_jumps_visit_nothing),
         cmocka_unit_test(memory_is_bounded_by_the_timers),
-        cmocka_unit_test(starts_succeed_when_memory_is_refused),
+        cmocka_unit_test(no_call_does_much),
         cmocka_unit_test(a_tick_is_not_taken_for_a_late_number),
         cmocka_unit_test(a_remainder_survives_leaps),
         cmocka_unit_test(growing_out_of_the_lists_loses_nothing),
+        cmocka_unit_test(what_was_late_may_be_restarted_before_growing),
         cmocka_unit_test(growing_into_more_slots_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

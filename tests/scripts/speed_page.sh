@@ -21,24 +21,24 @@ rows() { # ALGO IDLE START EXPIRE HOLD [FORM]
         ($f[3] | thrice | row("hold"; {ns_per_op: ., longest_advance_ns: 700}))'
 }
 {
-    rows batch-wheel 10 5 8 20
+    rows chunk-wheel 10 5 8 20
     rows quick-wheel 9 2 90 80
     rows late-wheel 5 1 4 70
     rows peer-heap 200 200 200 200
     rows null 1 1 1 1
-    rows batch-wheel 30 6 9 40 /record:64/node:able
+    rows chunk-wheel 30 6 9 40 /record:64/node:able
     rows peer-heap 60 3 18 20 /record:64/node:able
     jq -n '{run_type: "iteration", run_name: "hold/slow-list/n:1000/manual_time", error_message: "left out: too slow"}'
-    jq -n '{run_type: "iteration", run_name: "start/batch-wheel/n:1000/manual_time", ns_per_op: 1}'
+    jq -n '{run_type: "iteration", run_name: "start/chunk-wheel/n:1000/manual_time", ns_per_op: 1}'
 } | jq -s '{context: {date: "2026-01-02T", commit: "abc", num_cpus: 2, mhz_per_cpu: 2600, caches: [{type: "Unified", size: 2048}],
-    compiler: "cc", flags: "-O3", floor: "null", "promises of batch-wheel": "exact, any delay", "promises of peer-heap": "exact, a horizon",
+    compiler: "cc", flags: "-O3", floor: "null", "promises of chunk-wheel": "exact, any delay", "promises of peer-heap": "exact, a horizon",
     "promises of quick-wheel": "exact, any delay", "promises of late-wheel": "not exact, a horizon"}, benchmarks: .}' >bench.json
 
 page bench.json
 # Where nodes lie in records leads; late ones are compared, but nobody is with them.
-wants '^\| 1,000 \| `batch-wheel` \| 0\.5x fill \(`peer-heap`\) \| 1\.25x \| 2x idle-reset \(`peer-heap`\) \| 30 \(idle-reset\) \|$'
-wants '^\| 1,000 \| `peer-heap` \| 0\.5x (idle-reset|drain) \(`batch-wheel`\) \| 1\.25x \| 2x (fill|hold) '
-wants '^\| 1,000 \| nothing touched \| `batch-wheel` \| 10x hold \(`peer-heap`\) \| 23x \| 40x fill '
+wants '^\| 1,000 \| `chunk-wheel` \| 0\.5x fill \(`peer-heap`\) \| 1\.25x \| 2x idle-reset \(`peer-heap`\) \| 30 \(idle-reset\) \|$'
+wants '^\| 1,000 \| `peer-heap` \| 0\.5x (idle-reset|drain) \(`chunk-wheel`\) \| 1\.25x \| 2x (fill|hold) '
+wants '^\| 1,000 \| nothing touched \| `chunk-wheel` \| 10x hold \(`peer-heap`\) \| 23x \| 40x fill '
 wants '\[speed-figures\.md\]'
 wants '2 processors of 2600 MHz, caches of 2 KiB, cc -O3\.$'
 jq '.context.caches = []' bench.json >untold.json
@@ -46,17 +46,17 @@ page untold.json
 wants '2 processors of 2600 MHz, which do not tell their caches, cc -O3\.$'
 page --figures bench.json
 wants '^## 1,000 timers, a record of 64 bytes touched$'
-wants '^\| `batch-wheel` \| 10 \| 20 \| 5 \| 8 \|$'
+wants '^\| `chunk-wheel` \| 10 \| 20 \| 5 \| 8 \|$'
 wants '^\| `late-wheel` ~ \| 5 \| 70 \| 1 \| 4 \|$'
 wants '^- `slow-list` \(hold of 1,000\): left out: too slow\.$'
 [ "$(grep -c '^| 1,000 | `null`' page.md)" -eq 0 ]
-[ "$(grep -n '^| `batch-wheel` | 10 ' page.md | cut -d: -f1)" -lt "$(grep -n '^| `quick-wheel` |' page.md | tail -1 | cut -d: -f1)" ]
+[ "$(grep -n '^| `chunk-wheel` | 10 ' page.md | cut -d: -f1)" -lt "$(grep -n '^| `quick-wheel` |' page.md | tail -1 | cut -d: -f1)" ]
 
 # Without records the first table is of what there is, and late ones are beside the exact.
 jq '.benchmarks |= map(select(.run_name | contains("record") | not))' bench.json >untouched.json
 page untouched.json
-wants '^\| 1,000 \| `batch-wheel` \| 0\.4x fill \(`quick-wheel`\) \|'
-wants '^\| 1,000 \| `late-wheel` ~ \| 0\.29x hold \(`batch-wheel`\) \| 1\.9x \| 2x (fill|drain) \(`(quick|batch)-wheel`\) \| 5 \(idle-reset\) \|$'
+wants '^\| 1,000 \| `chunk-wheel` \| 0\.4x fill \(`quick-wheel`\) \|'
+wants '^\| 1,000 \| `late-wheel` ~ \| 0\.29x hold \(`chunk-wheel`\) \| 1\.9x \| 2x (fill|drain) \(`(quick|chunk)-wheel`\) \| 5 \(idle-reset\) \|$'
 
 # A file that is not there is named.
 if page nothing.json; then echo "a page of nothing" >&2 && exit 1; fi
