@@ -12,7 +12,8 @@
  * in time (`filed` says when), that is all. Otherwise its id is appended to a slot. A stop writes
  * 0. Nothing is unlinked: when an entry comes by, the node says whether it is to fire, to be filed
  * again, or is superseded. `later` keeps the entry that a restart to earlier has left behind in
- * use.
+ * use, and counts such restarts: after a few an entry is put before the deadline, so that the next
+ * needs none.
  *
  * During a block the coarse slot of the block that the fine slots are about to reach is moved down,
  * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
@@ -65,7 +66,7 @@
 struct node {
     uint64_t rest;  /* ~deadline; 0: not pending */
     uint32_t filed; /* the mark of the entry that comes by first; 0: none; and flags */
-    uint32_t later; /* the mark of another that comes by after it; 0: none is known */
+    uint32_t later; /* the mark of another that comes by after it; 0: none is known; and flags */
 };
 
 /* What was due when it was started has a serial in place of a deadline: the number of the last
@@ -82,7 +83,10 @@ struct node {
 #define ROUNDS       (UINT32_C(3) << 29) /* 1 to 3: in which round its entry was cleaned; 0: not yet */
 #define ROUND        (UINT32_C(1) << 29)
 #define COUNTED      (UINT32_C(1) << 31) /* the timer is in `count` */
-/* Of `later`, during a walk or check. */
+/* Of `later`: how often in succession a restart was to earlier, up to OFTEN; */
+#define ONCE         (UINT32_C(1) << 29)
+#define OFTEN        (UINT32_C(2) << 29)
+/* and during a walk or check. */
 #define SEEN         (UINT32_C(1) << 31)
 
 #define FINE         4096u                /* slots of a tick each */
@@ -423,15 +427,24 @@ static inline uint32_t chunk_take(struct chunk_wheel *wheel, uint32_t slot, uint
 
 /* --- entries that come by in time ------------------------------------------------------------ */
 
-/* The node has none: files one. The one it had comes by later. */
+/* The node has none: files one. The one it had comes by later: who was restarted to earlier a few
+ * times in succession, and so left an entry behind each time, is filed under half the way. */
 static inline void file(struct chunk_wheel *wheel, struct node *node, uint32_t id)
 {
     uint32_t old = node->filed & MARKS;
-    if (old != 0 && node->later == 0) {
-        node->later = old;
+    uint64_t by = due_of(node);
+    if (old != 0) {
+        uint32_t later = node->later;
+        later |= (later & MARKS) == 0 ? old : 0;
+        if (later >= OFTEN) {
+            by -= (by - wheel->position) / 2;
+        } else {
+            later += ONCE;
+        }
+        node->later = later;
     }
     uint32_t mark;
-    uint32_t slot = slot_for(wheel, due_of(node), &mark);
+    uint32_t slot = slot_for(wheel, by, &mark);
     node->filed = mark | COUNTED;
     append(wheel, slot, id);
 }
@@ -534,7 +547,7 @@ static void start_late(struct chunk_wheel *wheel, struct node *node, uint32_t id
     node->rest = ~(SERIALS + wheel->serial);
     wheel->count += (node->filed & COUNTED) == 0;
     if (mark != MARK_LATE) {
-        if (mark != 0 && node->later == 0) {
+        if (mark != 0 && (node->later & MARKS) == 0) {
             node->later = mark;
         }
         append(wheel, SLOT_LATE, id);
@@ -585,12 +598,12 @@ static __attribute__((noinline)) enum tl_status start_in_sequence(struct chunk_w
 static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t id, uint32_t mark)
 {
     if ((node->filed & MARKS) != mark) {
-        if (node->later == mark) {
-            node->later = 0;
+        if ((node->later & MARKS) == mark) {
+            node->later &= ~MARKS;
         }
         return;
     }
-    uint32_t next = node->later;
+    uint32_t next = node->later & MARKS;
     node->later = 0;
     if (node->rest == 0) {
         node->filed = next;
@@ -786,7 +799,7 @@ static inline void hand_over(struct chunk_wheel *wheel, struct firing *firing, s
                              uint32_t id)
 {
     wheel->count -= (node->filed & COUNTED) != 0;
-    *node = (struct node){.filed = node->later};
+    *node = (struct node){.filed = node->later & MARKS};
     firing->left--;
     TL_COUNT(wheel, moves, 1);
     firing->expire(firing->ctx, id, wheel->clock);

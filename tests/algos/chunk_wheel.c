@@ -414,6 +414,31 @@ static void with_chunks_a_restart_to_later_and_a_stop_move_nothing(void **state)
     stand_close(&s);
 }
 
+/* After a few of these an entry is put so early that many more find it in time. */
+static void with_chunks_few_of_many_restarts_to_earlier_move(void **state)
+{
+    (void)state;
+    enum { N = 1000, RESTARTS = 20 };
+    struct stand s;
+    stand_open(&s, CHUNKS, N);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 200000);
+    }
+    uint64_t before = settled(&s).moves;
+    for (uint32_t round = 1; round <= RESTARTS; round++) {
+        for (uint32_t id = 0; id < N; id++) {
+            start_at(&s, id, 200000 - 8000 * round);
+        }
+        advance(&s, 1);
+    }
+    assert_true(settled(&s).moves - before <= 6 * N);
+    advance(&s, 200000 - 8000 * RESTARTS - s.now - 1);
+    assert_int_equal(s.fired, 0);
+    advance(&s, 1);
+    assert_int_equal(s.fired, N);
+    stand_close(&s);
+}
+
 static void with_lists_only_a_restart_to_earlier_and_a_stop_move(void **state)
 {
     (void)state;
@@ -732,6 +757,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_chunks_a_restart_to_later_and_a_stop_move_nothing),
+        cmocka_unit_test(with_chunks_few_of_many_restarts_to_earlier_move),
         cmocka_unit_test(with_lists_only_a_restart_to_earlier_and_a_stop_move),
         cmocka_unit_test(with_lists_a_restart_of_what_is_far_moves_nothing),
         cmocka_unit_test(with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing),
