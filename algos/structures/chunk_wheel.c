@@ -1321,24 +1321,14 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     return wrong == NULL ? TL_OK : corrupt(why, why_bytes, "%s", wrong);
 }
 
-/* The tick by which a slot has a timer: its deadline, or, after a restart to beyond the slot, the
- * slot's first. */
-static uint64_t filed_by(const struct chunk_wheel *wheel, uint32_t slot, uint64_t due)
-{
-    if (slot >= SLOT_FAR) {
-        return due < SERIALS ? due : TL_NEVER;
-    }
-    uint64_t first = slot_tick(wheel, slot);
-    return due - first < (slot < FINE ? 1 : UINT64_C(1) << BLOCK_BITS) ? due : first;
-}
-
 static void walk_entries(struct chunk_wheel *wheel, uint32_t slot, const struct tl_visitor *visitor)
 {
     uint32_t mark = slot_mark(wheel, slot);
     uint32_t id;
     for (uint32_t at = wheel->tails[slot]; next_entry(wheel, &at, &id);) {
         if (see(wheel, id, mark)) {
-            walk_timer(visitor, id, filed_by(wheel, slot, due_of(node_of(wheel, id))), 0);
+            uint64_t due = due_of(node_of(wheel, id));
+            walk_timer(visitor, id, due < SERIALS ? due : TL_NEVER, 0);
         } else if (slot < SLOT_FAR) {
             walk_stale(visitor, id, slot_tick(wheel, slot));
         }

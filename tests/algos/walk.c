@@ -82,6 +82,10 @@ static void see_timer(void *ctx, const struct tl_held *held)
         shown->filed_early++;
     }
     const struct tl_cell *cell = &shown->cell;
+    if (shown->restarts_late && cell->from != TL_NEVER && cell->to < deadline) {
+        deadline = cell->to;
+        shown->filed_early++;
+    }
     /* Where a structure is coarse on purpose, the slot may be as late as it says. */
     uint64_t latest = deadline + shown->precision.late_ticks;
     if (held->at != TL_NEVER && held->at != deadline && held->at != shown->deadlines[held->id]) {

@@ -141,7 +141,7 @@ shows '\[flagged\]' bitmap-wheel 'start b 3'
 shows '\.\.\. 29 empty' round-wheel:slots=32 'start a 2; start b 3'
 shows 'due now' hier-wheel 'start a 0'
 # a restart to later leaves the entry, one to sooner leaves it behind; what is far has no slot
-shows 'slot 5 .* a@12, filed at 5\*  \[flagged\]' chunk-wheel:lists=0 'start a 5; start a 12'
+shows 'slot 5 .* a@12\*  \[flagged\]' chunk-wheel:lists=0 'start a 5; start a 12'
 shows 'slot 12 .* a@12\*  \[flagged\]' chunk-wheel:lists=0 'start a 5; start a 12; wake'
 shows 'slot 20 .* b@20 stale' chunk-wheel:lists=0 'start b 20; start b 7'
 shows '^      1  .*a@1000000000\*' chunk-wheel:lists=0 'start a 1000000000'
