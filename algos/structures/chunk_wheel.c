@@ -73,10 +73,13 @@ struct node {
  * advance before the one that is to fire it. */
 #define SERIALS      (TL_DEADLINE_MAX + 1)
 
-/* A mark is what an entry's slot stands for: the low bits of its first tick, or one of two. */
-#define TICKS        ((UINT32_C(1) << 28) - 1)
+/* A mark is what an entry's slot stands for: the low bits of its first tick and HELD, or one of
+ * two.
+ */
+#define TICKS        ((UINT32_C(1) << 27) - 1)
+#define HELD         (UINT32_C(1) << 27)
 #define APART        (UINT32_C(1) << 28)
-#define MARKS        (APART | TICKS)
+#define MARKS        (APART | HELD | TICKS)
 #define MARK_FAR     (APART | 1)
 #define MARK_LATE    (APART | 2)
 /* Flags of `filed`. */
@@ -96,11 +99,12 @@ struct node {
 #define CHUNK_BITS   4u
 #define CHUNK_WORDS  (1u << CHUNK_BITS) /* a link and ids */
 #define CHUNK_IDS    (CHUNK_WORDS - 1)
-#define BATCH        256u /* starts that wait to be looked at */
-#define BATCH_SHORT  32u  /* while chunks are scarce */
-#define IN_SEQUENCE  16u  /* starts of ids in sequence, before none waits */
-#define DEBT         5u   /* chunks to be cleaned for each that is taken while they are scarce */
-#define PAYMENT      12u  /* chunks cleaned at once */
+#define EMPTY        CHUNK_IDS /* the tail of an empty slot: a full chunk 0, which none uses */
+#define BATCH        256u      /* starts that wait to be looked at */
+#define BATCH_SHORT  32u       /* while chunks are scarce */
+#define IN_SEQUENCE  16u       /* starts of ids in sequence, before none waits */
+#define DEBT         5u  /* chunks to be cleaned for each that is taken while they are scarce */
+#define PAYMENT      12u /* chunks cleaned at once */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
 #define NO_ID        UINT32_MAX
 #define ALIGN        64u
@@ -125,15 +129,17 @@ struct chunk_wheel {
     uint64_t batch_due; /* no start that waits is due before; in callbacks none may: TL_NEVER */
     uint32_t batched;
     uint32_t batch_limit;
-    uint32_t sequel;       /* the id that goes on a sequence, or NO_ID */
-    bool chunked;          /* or all is in `linked` */
-    bool firing;           /* callbacks are being called */
-    bool unfinished;       /* the slot of `position` is still to be worked off */
-    bool late;             /* LATE or DUE may hold something */
-    uint64_t position;     /* the tick up to which slots have been worked off; behind the clock only
-                              inside an advance and if a budget ran out */
-    uint64_t count;        /* timers pending, but for those in the batch that are not COUNTED */
-    uint64_t serial;       /* of this or the last advance that had something to do */
+    uint32_t sequel;     /* the id that goes on a sequence, or NO_ID */
+    uint64_t plain_from; /* deadlines from here on go to the coarse slots, and nobody need know, */
+    uint64_t plain_span; /* so many of them */
+    bool chunked;        /* or all is in `linked` */
+    bool firing;         /* callbacks are being called */
+    bool unfinished;     /* the slot of `position` is still to be worked off */
+    bool late;           /* LATE or DUE may hold something */
+    uint64_t position;   /* the tick up to which slots have been worked off; behind the clock only
+                            inside an advance and if a budget ran out */
+    uint64_t count;      /* timers pending, but for those in the batch that are not COUNTED */
+    uint64_t serial;     /* of this or the last advance that had something to do */
     uint64_t coarse_first; /* no coarse slot begins before, that holds anything; TL_NEVER: none */
     uint64_t coarse_at;    /* when that one is to be moved down */
     uint64_t far_first;    /* no deadline in FAR is before */
@@ -141,8 +147,8 @@ struct chunk_wheel {
     uint64_t search_at;    /* when the next portion of SOUGHT is to be looked at, */
     uint64_t search_end;   /* and all to have been */
     uint64_t far_at;       /* when FAR or SOUGHT is to be looked at */
-    uint32_t *tails;       /* where in `pool` a slot's next id goes; 0: no chunk */
-    uint32_t *pool;        /* chunks, the first of which is not used */
+    uint32_t *tails;       /* where in `pool` a slot's last id is */
+    uint32_t *pool;        /* chunks, the first of which only EMPTY is in */
     uint32_t *free;        /* a stack of chunks */
     uint32_t free_count;
     uint32_t chunks;
@@ -208,8 +214,7 @@ static uint64_t slot_tick(const struct chunk_wheel *wheel, uint32_t slot)
 
 static inline uint32_t mark_of(uint64_t tick)
 {
-    uint32_t mark = (uint32_t)tick & TICKS;
-    return mark != 0 ? mark : 1;
+    return HELD | ((uint32_t)tick & TICKS);
 }
 
 static uint32_t slot_mark(const struct chunk_wheel *wheel, uint32_t slot)
@@ -326,22 +331,27 @@ static inline uint32_t *chunk_at(const struct chunk_wheel *wheel, uint32_t chunk
     return &wheel->pool[(size_t)chunk << CHUNK_BITS];
 }
 
-/* Of a tail that is not 0: its chunk, and how many ids that has. */
+/* Of a tail: its chunk, and how many ids that has. */
 static inline uint32_t chunk_of(uint32_t tail)
 {
-    return (tail - 1) >> CHUNK_BITS;
+    return tail >> CHUNK_BITS;
 }
 
-static inline uint32_t ids_before(uint32_t tail)
+static inline uint32_t ids_in(uint32_t tail)
 {
-    return (tail - 1) & (CHUNK_WORDS - 1);
+    return tail & CHUNK_IDS;
+}
+
+/* The tail of a chain that ends with a full chunk. */
+static inline uint32_t full_tail(uint32_t chunk)
+{
+    return chunk << CHUNK_BITS | CHUNK_IDS;
 }
 
 /* The tail without its last chunk. */
 static inline uint32_t tail_before(const struct chunk_wheel *wheel, uint32_t tail)
 {
-    uint32_t before = *chunk_at(wheel, chunk_of(tail));
-    return before == 0 ? 0 : (before + 1) << CHUNK_BITS;
+    return full_tail(*chunk_at(wheel, chunk_of(tail)));
 }
 
 static void clean(struct chunk_wheel *wheel, uint32_t chunks);
@@ -351,40 +361,58 @@ static inline bool scarce(const struct chunk_wheel *wheel)
     return wheel->free_count < wheel->chunks / 8 + 2;
 }
 
-static __attribute__((noinline)) uint32_t add_chunk(struct chunk_wheel *wheel, uint32_t slot)
+/* A free chunk goes on a slot's chain, whose tail is full. Returns the new one, without an id. */
+static inline uint32_t take_free(struct chunk_wheel *wheel, uint32_t slot, uint32_t tail)
 {
-    if (scarce(wheel)) {
-        wheel->debt += DEBT;
-        wheel->batch_limit = BATCH_SHORT;
-        while (wheel->free_count == 0) { /* not, if payments are right */
-            clean(wheel, 1);
-        }
-    }
-    uint32_t tail = wheel->tails[slot];
-    if (tail % CHUNK_WORDS != 0) {
-        return tail; /* that slot has just been cleaned */
-    }
     uint32_t chunk = wheel->free[--wheel->free_count];
-    uint32_t soon = wheel->free[wheel->free_count >= 4 ? wheel->free_count - 4 : 0];
-    __builtin_prefetch(chunk_at(wheel, soon), 1);
-    *chunk_at(wheel, chunk) = tail == 0 ? 0 : chunk_of(tail);
+    *chunk_at(wheel, chunk) = chunk_of(tail);
     if (slot >= FINE) {
         (*held_in(wheel, slot))++;
-    } else if (tail == 0) {
+    } else if (tail == EMPTY) {
         set_occupied(wheel, slot);
     }
-    return (chunk << CHUNK_BITS) + 1;
+    return chunk << CHUNK_BITS;
+}
+
+static __attribute__((noinline)) uint32_t add_scarce_chunk(struct chunk_wheel *wheel, uint32_t slot)
+{
+    wheel->debt += DEBT;
+    wheel->batch_limit = BATCH_SHORT;
+    while (wheel->free_count == 0) { /* not, if payments are right */
+        clean(wheel, 1);
+    }
+    uint32_t tail = wheel->tails[slot];
+    return ids_in(tail) != CHUNK_IDS ? tail /* that slot has just been cleaned */
+                                     : take_free(wheel, slot, tail);
+}
+
+static inline uint32_t add_chunk(struct chunk_wheel *wheel, uint32_t slot, uint32_t tail)
+{
+    if (scarce(wheel)) {
+        return add_scarce_chunk(wheel, slot);
+    }
+    __builtin_prefetch(chunk_at(wheel, wheel->free[wheel->free_count - 5]), 1);
+    return take_free(wheel, slot, tail);
+}
+
+static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, uint32_t slot,
+                                                   uint32_t id)
+{
+    uint32_t tail = add_chunk(wheel, slot, wheel->tails[slot]) + 1;
+    wheel->pool[tail] = id;
+    wheel->tails[slot] = tail;
 }
 
 static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
 {
     uint32_t tail = wheel->tails[slot];
-    if (tail % CHUNK_WORDS == 0) {
-        tail = add_chunk(wheel, slot);
-    }
-    wheel->pool[tail] = id;
-    wheel->tails[slot] = tail + 1;
     TL_COUNT(wheel, moves, 1);
+    if (ids_in(tail) == CHUNK_IDS) {
+        append_apart(wheel, slot, id);
+        return;
+    }
+    wheel->pool[++tail] = id;
+    wheel->tails[slot] = tail;
 }
 
 /* Always inline: gcc takes a function that does nothing but fetch for one that does nothing. */
@@ -394,7 +422,7 @@ static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
 FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
 {
     const uint32_t *chunk = chunk_at(wheel, chunk_of(tail));
-    uint32_t count = ids_before(tail);
+    uint32_t count = ids_in(tail);
     for (uint32_t i = 1; i <= count; i++) {
         __builtin_prefetch(node_of(wheel, chunk[i]), 1);
     }
@@ -405,15 +433,15 @@ FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
 static inline uint32_t chunk_take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail,
                                   uint32_t ids[CHUNK_IDS], uint32_t most)
 {
-    uint32_t count = ids_before(*tail);
+    uint32_t count = ids_in(*tail);
     if (count > most) {
         *tail -= most;
-        memcpy(ids, &wheel->pool[*tail], most * sizeof *ids);
+        memcpy(ids, &wheel->pool[*tail + 1], most * sizeof *ids);
         return most;
     }
     uint32_t chunk = chunk_of(*tail);
     uint32_t before = tail_before(wheel, *tail);
-    if (before != 0) {
+    if (before != EMPTY) {
         fetch_nodes(wheel, before);
     }
     memcpy(ids, chunk_at(wheel, chunk) + 1, CHUNK_IDS * sizeof *ids);
@@ -579,9 +607,9 @@ static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *w
     return TL_OK;
 }
 
-/* The lines of ids in sequence come by themselves: nothing is gained by waiting. */
-static __attribute__((noinline)) enum tl_status start_in_sequence(struct chunk_wheel *wheel,
-                                                                  uint32_t id, struct node *node)
+/* A start of an id in sequence that is not plain, or the first such after an advance. */
+static __attribute__((noinline)) enum tl_status start_unplain(struct chunk_wheel *wheel,
+                                                              uint32_t id, struct node *node)
 {
     wheel->sequel = id + 1;
     if (node->filed == 0) {
@@ -591,6 +619,44 @@ static __attribute__((noinline)) enum tl_status start_in_sequence(struct chunk_w
         look(wheel, id);
     }
     pay_if_scarce(wheel);
+    uint64_t from = wheel->position + FINE;
+    uint64_t end = wheel->position + (COARSE << BLOCK_BITS);
+    from = wheel->coarse_first > from ? wheel->coarse_first : from;
+    wheel->plain_from = from;
+    wheel->plain_span = wheel->unfinished || from > end ? 0 : end - from;
+    return TL_OK;
+}
+
+/* Returns as a start does, which then has nothing to save for a call. */
+static __attribute__((noinline)) enum tl_status append_plain(struct chunk_wheel *wheel,
+                                                             uint32_t slot, uint32_t id)
+{
+    append_apart(wheel, slot, id);
+    pay_if_scarce(wheel);
+    return TL_OK;
+}
+
+/* The lines of ids in sequence come by themselves: nothing is gained by waiting. What is plain goes
+ * to a coarse slot, and nobody need know. */
+static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32_t id,
+                                               struct node *node, uint64_t deadline)
+{
+    if (deadline - wheel->plain_from >= wheel->plain_span || node->filed != 0) {
+        return deadline < wheel->batch_due ? start_soon(wheel, id, node)
+                                           : start_unplain(wheel, id, node);
+    }
+    uint64_t block = block_of(deadline);
+    uint32_t slot = coarse_slot(block);
+    uint32_t tail = wheel->tails[slot];
+    wheel->sequel = id + 1;
+    wheel->count++;
+    node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
+    TL_COUNT(wheel, moves, 1);
+    if (ids_in(tail) == CHUNK_IDS) {
+        return append_plain(wheel, slot, id);
+    }
+    wheel->pool[++tail] = id;
+    wheel->tails[slot] = tail;
     return TL_OK;
 }
 
@@ -621,24 +687,24 @@ static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t
 static inline bool take_back(struct chunk_wheel *wheel, uint32_t slot)
 {
     uint32_t *cleaned = &wheel->tails[SLOT_CLEANED];
-    if (*cleaned == 0 || wheel->clean_slot != slot) {
+    if (*cleaned == EMPTY || wheel->clean_slot != slot) {
         return false;
     }
     wheel->tails[slot] = *cleaned;
-    *cleaned = 0;
+    *cleaned = EMPTY;
     return true;
 }
 
 static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
 {
-    return wheel->tails[slot] == 0 && !take_back(wheel, slot);
+    return wheel->tails[slot] == EMPTY && !take_back(wheel, slot);
 }
 
 /* Moves all of a slot to another that is empty; neither is a fine one. */
 static void move_all(struct chunk_wheel *wheel, uint32_t from, uint32_t to)
 {
     wheel->tails[to] = wheel->tails[from];
-    wheel->tails[from] = 0;
+    wheel->tails[from] = EMPTY;
     *held_in(wheel, to) = *held_in(wheel, from);
     *held_in(wheel, from) = 0;
 }
@@ -736,7 +802,7 @@ static bool find_unclean(struct chunk_wheel *wheel)
         uint64_t first = first_fine(wheel, slot);
         slot = first < FINE ? (uint32_t)first : FINE;
     }
-    while (slot >= FINE && slot < SLOT_FAR && wheel->tails[slot] == 0) {
+    while (slot >= FINE && slot < SLOT_FAR && wheel->tails[slot] == EMPTY) {
         slot++;
     }
     wheel->clean_slot = slot;
@@ -749,17 +815,17 @@ static __attribute__((noinline)) void clean(struct chunk_wheel *wheel, uint32_t 
 {
     uint32_t *left = &wheel->tails[SLOT_CLEANED];
     for (uint32_t rounds = 0; chunks > 0 && rounds < 2;) {
-        if (*left == 0 && wheel->sought_first != TL_NEVER) {
+        if (*left == EMPTY && wheel->sought_first != TL_NEVER) {
             search(wheel, 1);
             chunks--;
-        } else if (*left == 0 && find_unclean(wheel)) {
+        } else if (*left == EMPTY && find_unclean(wheel)) {
             *left = wheel->tails[wheel->clean_slot];
-            wheel->tails[wheel->clean_slot] = 0;
-        } else if (*left == 0) {
+            wheel->tails[wheel->clean_slot] = EMPTY;
+        } else if (*left == EMPTY) {
             wheel->clean_slot = 0;
             wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
             rounds++;
-            if (wheel->tails[SLOT_FAR] != 0) {
+            if (wheel->tails[SLOT_FAR] != EMPTY) {
                 begin_search(wheel);
             }
         } else {
@@ -777,8 +843,8 @@ static __attribute__((noinline)) void clean(struct chunk_wheel *wheel, uint32_t 
                     append(wheel, slot, ids[i]);
                 }
             }
-            if (*left == 0) {
-                if (slot < FINE && wheel->tails[slot] == 0) {
+            if (*left == EMPTY) {
+                if (slot < FINE && wheel->tails[slot] == EMPTY) {
                     clear_occupied(wheel, slot);
                 }
                 wheel->clean_slot++;
@@ -860,16 +926,16 @@ static __attribute__((noinline)) bool fire_late(struct chunk_wheel *wheel, struc
 FETCHES fetch_ahead(const struct chunk_wheel *wheel, uint64_t tick)
 {
     uint32_t tail = wheel->tails[tick % FINE];
-    for (uint32_t i = 0; tail != 0 && i < 4; i++) {
+    for (uint32_t i = 0; tail != EMPTY && i < 4; i++) {
         fetch_nodes(wheel, tail);
         tail = tail_before(wheel, tail);
     }
     tail = wheel->tails[(tick + 1) % FINE];
-    if (tail != 0) {
+    if (tail != EMPTY) {
         __builtin_prefetch(chunk_at(wheel, *chunk_at(wheel, chunk_of(tail))));
     }
     tail = wheel->tails[(tick + 2) % FINE];
-    if (tail != 0) {
+    if (tail != EMPTY) {
         __builtin_prefetch(chunk_at(wheel, chunk_of(tail)));
     }
 }
@@ -934,11 +1000,11 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     struct node *node = node_of(wheel, id);
     node->rest = ~deadline; /* nothing waits for it */
+    if (id == wheel->sequel) {
+        return start_in_sequence(wheel, id, node, deadline);
+    }
     if (deadline < wheel->batch_due) {
         return start_soon(wheel, id, node);
-    }
-    if (id == wheel->sequel) {
-        return start_in_sequence(wheel, id, node);
     }
     uint32_t batched = wheel->batched;
     wheel->batch[batched++] = id;
@@ -995,6 +1061,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         return linked_advance(&wheel->linked, now, budget, expire, ctx);
     }
     wheel->clock = now;
+    wheel->plain_span = 0;
     if (now < wheel->quiet) {
         wheel->position = now;
         return 0;
@@ -1072,12 +1139,16 @@ static void empty_slots(struct chunk_wheel *wheel)
     wheel->coarse_first = wheel->coarse_at = TL_NEVER;
     wheel->far_first = wheel->sought_first = wheel->far_at = TL_NEVER;
     wheel->unfinished = false;
+    wheel->plain_span = 0;
     wheel->count = wheel->batched = 0;
     wheel->debt = wheel->clean_slot = wheel->free_count = 0;
     wheel->batch_limit = BATCH;
     memset(wheel->held, 0, sizeof wheel->held);
     memset(wheel->occupied, 0, sizeof wheel->occupied);
     wheel->words = 0;
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        wheel->tails[slot] = EMPTY;
+    }
     for (uint32_t chunk = wheel->chunks; chunk > 0; chunk--) {
         wheel->free[wheel->free_count++] = chunk;
     }
@@ -1231,11 +1302,11 @@ static void wheel_moved(void *self, const struct tl_records *records)
 /* Goes through the entries of a slot: `at` begins as its tail. */
 static bool next_entry(const struct chunk_wheel *wheel, uint32_t *at, uint32_t *id)
 {
-    if (*at == 0) {
+    if (*at == EMPTY) {
         return false;
     }
-    *id = wheel->pool[*at - 1];
-    *at = ids_before(*at) > 1 ? *at - 1 : tail_before(wheel, *at);
+    *id = wheel->pool[*at];
+    *at = ids_in(*at) > 1 ? *at - 1 : tail_before(wheel, *at);
     return true;
 }
 
@@ -1276,7 +1347,7 @@ static const char *check_slot(struct chunk_wheel *wheel, uint32_t slot, uint64_t
             return "a timer is in a slot that comes by too late";
         }
     }
-    if (slot < FINE && wheel->tails[slot] != 0 &&
+    if (slot < FINE && wheel->tails[slot] != EMPTY &&
         (wheel->occupied[slot / 64] >> slot % 64 & 1) == 0) {
         return "a slot's bit lies";
     }
@@ -1297,7 +1368,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     const char *wrong = NULL;
     for (uint32_t slot = 0; wrong == NULL && slot < SLOTS; slot++) {
         wrong = check_slot(wheel, slot, &timers, &entries);
-        for (uint32_t tail = wheel->tails[slot]; wrong == NULL && tail != 0;
+        for (uint32_t tail = wheel->tails[slot]; wrong == NULL && tail != EMPTY;
              tail = tail_before(wheel, tail)) {
             chunks++;
         }
