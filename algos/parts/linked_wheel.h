@@ -21,8 +21,8 @@
  * `due`, and the node is linked where it belongs when the wheel comes to it. Restarted timers
  * mostly go from one slot far ahead to another, once in several restarts. But where many are to
  * before that tick, and nobody can guess which, a wrong guess takes more than linking: there all
- * are linked at once (linked_weigh). Most starts go to the second level, by a branch that is
- * guessed right; which other level takes one is no branch.
+ * are linked at once; where nearly all are, half of the way ahead (linked_weigh). Most starts go to
+ * the second level, by a branch that is guessed right; which other level takes one is no branch.
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
  * slot of the next is moved down, some 16 nodes a tick: no tick has a bulk to move. At first only
@@ -95,6 +95,8 @@ enum {
     LINKED_COUNTED = 256,  /* restarts, at least, that decide whether the next are late; */
     LINKED_UNSEEN = 1024,  /* late ones to earlier before those, besides half of all timers */
     LINKED_AHEAD = 2,      /* so many ticks before its own a slot is fetched */
+    LINKED_HALF = 1,       /* shifts of what is ahead */
+    LINKED_NOTHING = 63,
 };
 
 static const struct {
@@ -149,7 +151,8 @@ struct linked_wheel {
         late_from; /* a restart to so many ticks behind `filed` is late: 0; INT32_MAX: none is */
     uint32_t restarts; /* that were not late, or were counted, */
     uint32_t capacity;
-    uint32_t earlier; /* and of all those to before the tick that the node was filed under */
+    uint32_t earlier; /* and of all those to before the tick that the node was filed under, */
+    uint32_t sooner;  /* which are filed sooner by the ticks they are ahead, shifted by this */
     const struct tl_allocator *allocator;
 #ifdef TL_EMBEDDED
     uint32_t stride_shift;   /* a record's stride is odd but for so many bits, */
@@ -528,7 +531,8 @@ static void linked_search_far(struct linked_wheel *wheel, uint64_t most)
 /* Decides, about once in a block, how restarts are done. Of plain ones those to earlier alone are
  * counted; after many of these, when timers' filed ticks are no longer those of their first starts,
  * all of a block are. What is linked anew each time is filed under a later tick than what is late,
- * so that more are to earlier. */
+ * so that more are to earlier. Where nearly all are, each is filed under half the way: the next few
+ * are not to before that. */
 static void linked_weigh(struct linked_wheel *wheel)
 {
     bool eager = wheel->late_from != 0;
@@ -540,8 +544,12 @@ static void linked_weigh(struct linked_wheel *wheel)
     } else if (wheel->restarts < LINKED_COUNTED) {
         return;
     } else {
-        eager = wheel->earlier > wheel->restarts / 8 * (eager ? 3 : 2);
+        uint32_t eighth = wheel->restarts / 8;
+        bool halved = wheel->sooner == LINKED_HALF;
+        bool mostly = wheel->earlier > eighth * 6;
+        eager = !mostly && wheel->earlier > eighth * (eager ? 3 : 2);
         wheel->late_from = eager ? INT32_MAX : 0;
+        wheel->sooner = mostly || (halved && !eager) ? LINKED_HALF : LINKED_NOTHING;
         wheel->plain = LINKED_NEAR - 1;
     }
     wheel->restarts = 0;
@@ -571,6 +579,7 @@ static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint3
         wheel->restarts++;
         wheel->earlier += (uint32_t)later >> 31;
         linked_remove(wheel, link);
+        deadline -= (deadline - wheel->clock) >> wheel->sooner;
     } else {
         wheel->count++;
     }
@@ -1091,6 +1100,7 @@ static inline void linked_empty(struct linked_wheel *wheel)
 {
     wheel->count = 0;
     wheel->plain = LINKED_NEAR - 1;
+    wheel->sooner = LINKED_NOTHING;
     wheel->moving = 0;
     wheel->far_at = wheel->far_first = wheel->sought_first = TL_NEVER;
     wheel->far_held = wheel->sought = 0;

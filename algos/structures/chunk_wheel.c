@@ -1453,7 +1453,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 }
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_LISTS] = {"lists", 200000, 0, CAPACITY_MAX, NULL,
+    [OPTION_LISTS] = {"lists", 300000, 0, CAPACITY_MAX, NULL,
                       "with up to so many timers, lists take the place of chunks; 0: never"},
     {NULL, 0, 0, 0, NULL, NULL},
 };

@@ -550,6 +550,35 @@ static void with_lists_restarts_are_late_where_few_are_to_earlier(void **state)
     stand_close(&s);
 }
 
+/* So many of a sawtooth: of a timer each is 1,000 ticks less ahead than the one before, but every
+ * twentieth. */
+static double moves_of_a_sawtooth(struct stand *s, uint32_t restarts)
+{
+    uint64_t moves = counted(s).moves;
+    for (uint32_t i = 0; i < restarts; i++) {
+        start_at(s, i % 1000, s->now + 20000 - 1000 * (i / 1000 % 20));
+        if (i % 10 == 9) {
+            advance(s, 1);
+        }
+    }
+    return (double)(counted(s).moves - moves) / restarts;
+}
+
+/* Where nearly all are to earlier, one under half the way serves the next. */
+static void with_lists_few_of_many_restarts_to_earlier_move(void **state)
+{
+    (void)state;
+    struct stand s;
+    stand_open(&s, LISTS, 1000);
+    (void)moves_of_a_sawtooth(&s, 40000);
+    assert_true(moves_of_a_sawtooth(&s, 40000) < 0.7);
+    assert_true(moves_of_a_sawtooth(&s, 400000) < 0.7);
+    assert_int_equal(s.fired, 0);
+    (void)moves_a_restart(&s, 20000, 1, 600);
+    assert_true(moves_a_restart(&s, 5000, 1, 600) >= 2); /* and where a half are, all link again */
+    stand_close(&s);
+}
+
 /* A slot that is being moved down is empty when the next portion of it is due. */
 static void with_lists_what_is_left_of_a_slot_may_be_stopped(void **state)
 {
@@ -762,6 +791,7 @@ int main(void)
         cmocka_unit_test(with_lists_a_restart_of_what_is_far_moves_nothing),
         cmocka_unit_test(with_lists_a_restart_of_what_is_some_way_ahead_moves_nothing),
         cmocka_unit_test(with_lists_restarts_are_late_where_few_are_to_earlier),
+        cmocka_unit_test(with_lists_few_of_many_restarts_to_earlier_move),
         cmocka_unit_test(with_lists_what_is_left_of_a_slot_may_be_stopped),
         cmocka_unit_test(an_expiry_is_two_moves),
         cmocka_unit_test(idle_timers_are_seldom_visited),
