@@ -62,6 +62,7 @@
 
 #include "check.h"
 #include "records.h"
+#include "slot_bitmap.h"
 #include "timerlab.h"
 #include "walk.h"
 
@@ -641,6 +642,13 @@ static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id
 static inline uint32_t linked_bytes_ahead(const uint8_t *occupied, uint32_t slots, uint64_t from)
 {
     uint32_t begin = (uint32_t)(from + 1) & (slots - 1);
+    uint64_t bytes = 0; /* the first few at once: mostly one of them is */
+    if (begin + sizeof bytes <= slots) {
+        memcpy(&bytes, &occupied[begin], sizeof bytes);
+    }
+    if (bytes != 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+        return bitmap_first(bytes) / 8;
+    }
     const uint8_t *found = memchr(&occupied[begin], 1, slots - begin);
     found = found != NULL ? found : memchr(occupied, 1, begin);
     return found != NULL ? (uint32_t)(found - &occupied[begin]) & (slots - 1) : slots;
@@ -950,10 +958,9 @@ static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, u
 }
 
 /* What is left for the next advance has it begin at once. */
-static inline void linked_set_work_at(struct linked_wheel *wheel)
+static inline void linked_set_work_at(struct linked_wheel *wheel, bool left)
 {
     uint64_t at = wheel->first_at < wheel->upper_at ? wheel->first_at : wheel->upper_at;
-    bool left = !linked_is_empty(wheel, LINKED_DUE) || !linked_is_empty(wheel, LINKED_LATE);
     wheel->work_at = left ? 0 : at;
 }
 
@@ -981,7 +988,8 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
     (void)linked_fire_list(wheel, LINKED_DUE, now, budget, &fired, fire, ctx);
     linked_move_down(wheel, ticks);
     wheel->first_at = linked_next_tick(wheel, now);
-    linked_set_work_at(wheel);
+    linked_set_work_at(wheel,
+                       !linked_is_empty(wheel, LINKED_DUE) || !linked_is_empty(wheel, LINKED_LATE));
     return fired;
 }
 
@@ -992,20 +1000,22 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
                                                                tl_fire_fn fire, void *ctx)
 {
     uint64_t next = wheel->clock + 1;
-    if (wheel->work_at == 0 || next >> LINKED_BLOCK_BITS != now >> LINKED_BLOCK_BITS ||
-        now >= linked_far_wake(wheel)) {
+    uint64_t ticks = now - wheel->clock;
+    bool above = now >= wheel->upper_at;
+    if (wheel->work_at == 0 || (above && (next >> LINKED_BLOCK_BITS != now >> LINKED_BLOCK_BITS ||
+                                          now >= linked_far_wake(wheel)))) {
         return linked_advance_far(wheel, now, budget, fire, ctx);
     }
-    uint64_t fired = 0;
-    bool within = true;
-    uint64_t ticks = now - wheel->clock;
     wheel->clock = now;
     if (wheel->moving != 0 && now < linked_block_end(wheel)) {
         linked_move_on(wheel, ticks);
-    } else if (now >= wheel->upper_at) {
+    } else if (above) {
         linked_set_ends(wheel);
         linked_move_down(wheel, ticks);
     }
+    uint64_t fired = 0;
+    bool within = true;
+    wheel->work_at = TL_NEVER; /* until a callback starts what is due */
     while (wheel->first_at <= now) {
         uint64_t tick = wheel->first_at;
         uint32_t slot = linked_tick_slot(tick);
@@ -1023,7 +1033,9 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
     uint32_t ahead = linked_tick_slot(now + LINKED_AHEAD);
     __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->next), 1);
     __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->prev), 1);
-    linked_set_work_at(wheel);
+    if (wheel->work_at != 0) {
+        linked_set_work_at(wheel, !within);
+    }
     return fired;
 }
 
@@ -1053,7 +1065,7 @@ static inline bool linked_first_is_known(const struct linked_wheel *wheel, uint6
     return true;
 }
 
-static uint64_t linked_next(const struct linked_wheel *wheel)
+static __attribute__((noinline)) uint64_t linked_look_for_next(const struct linked_wheel *wheel)
 {
     if (wheel->count == 0) {
         return TL_NEVER;
@@ -1074,6 +1086,15 @@ static uint64_t linked_next(const struct linked_wheel *wheel)
         next = ahead < linked_levels[level].slots && at < next ? at : next;
     }
     return next;
+}
+
+static inline uint64_t linked_next(const struct linked_wheel *wheel)
+{
+    uint64_t first = wheel->first_at;
+    bool in_block = first > wheel->clock && first <= linked_block_end(wheel);
+    bool known = in_block && first <= wheel->far_first && first <= wheel->sought_first &&
+                 wheel->work_at != 0 && wheel->occupied[linked_tick_slot(first)] != 0;
+    return known ? first : linked_look_for_next(wheel);
 }
 
 /* The deadline of a timer that is pending; of what is due already, a tick that is not after the
