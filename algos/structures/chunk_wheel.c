@@ -498,28 +498,41 @@ static inline void see_to(struct chunk_wheel *wheel, struct node *node, uint32_t
     }
 }
 
+/* The same of one that is pending, and perhaps not in the count. */
+static inline void take_in(struct chunk_wheel *wheel, struct node *node, uint32_t id)
+{
+    wheel->count += (node->filed & COUNTED) == 0;
+    node->filed |= COUNTED;
+    see_to(wheel, node, id);
+}
+
 static __attribute__((noinline)) void look_closer(struct chunk_wheel *wheel, struct node *node,
                                                   uint32_t id)
 {
     if (node->rest != 0) {
-        wheel->count += (node->filed & COUNTED) == 0;
-        node->filed |= COUNTED;
-        see_to(wheel, node, id);
+        take_in(wheel, node, id);
     }
 }
 
-/* After a start: counts the timer, and sees to it that an entry comes by in time. Mostly one does,
- * and a comparison or two say so. */
+/* Whether a timer is counted, and an entry comes by in time: mostly, and a comparison or two say
+ * so.
+ */
+static inline bool is_seen_to(struct chunk_wheel *wheel, const struct node *node, uint64_t due)
+{
+    uint32_t filed = node->filed;
+    TL_COUNT(wheel, compares, 1);
+    if ((filed & (COUNTED | APART)) == COUNTED) {
+        return is_in_time(wheel, filed, due);
+    }
+    return (filed & (COUNTED | MARKS)) == (COUNTED | MARK_FAR) && due >= wheel->far_first &&
+           is_far(wheel, due);
+}
+
+/* After a start: counts the timer, and sees to it that an entry comes by in time. */
 static inline void look(struct chunk_wheel *wheel, uint32_t id)
 {
     struct node *node = node_of(wheel, id);
-    uint32_t filed = node->filed;
-    uint64_t due = due_of(node);
-    TL_COUNT(wheel, compares, 1);
-    if ((filed & (COUNTED | APART)) != COUNTED
-            ? (filed & (COUNTED | MARKS)) != (COUNTED | MARK_FAR) || due < wheel->far_first ||
-                  !is_far(wheel, due)
-            : !is_in_time(wheel, filed, due)) {
+    if (!is_seen_to(wheel, node, due_of(node))) {
         look_closer(wheel, node, id);
     }
 }
@@ -585,16 +598,24 @@ static void start_late(struct chunk_wheel *wheel, struct node *node, uint32_t id
     wheel->late = true;
 }
 
+/* A start in a callback, whose node is at hand, that takes an entry. */
+static __attribute__((noinline)) enum tl_status start_at_once(struct chunk_wheel *wheel,
+                                                              uint32_t id, struct node *node)
+{
+    take_in(wheel, node, id);
+    pay_if_scarce(wheel);
+    return TL_OK;
+}
+
 /* A start that is due before all that wait, or in a callback. */
 static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *wheel, uint32_t id,
-                                                           struct node *node)
+                                                           struct node *node, uint64_t due)
 {
-    uint64_t due = due_of(node);
+    if (wheel->firing && due > wheel->clock) {
+        return is_seen_to(wheel, node, due) ? TL_OK : start_at_once(wheel, id, node);
+    }
     if (due <= wheel->clock) {
         start_late(wheel, node, id);
-        pay_if_scarce(wheel);
-    } else if (wheel->firing) {
-        look(wheel, id);
         pay_if_scarce(wheel);
     } else {
         wheel->batch_due = due;
@@ -642,7 +663,7 @@ static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32
                                                struct node *node, uint64_t deadline)
 {
     if (deadline - wheel->plain_from >= wheel->plain_span || node->filed != 0) {
-        return deadline < wheel->batch_due ? start_soon(wheel, id, node)
+        return deadline < wheel->batch_due ? start_soon(wheel, id, node, deadline)
                                            : start_unplain(wheel, id, node);
     }
     uint64_t block = block_of(deadline);
@@ -1004,7 +1025,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         return start_in_sequence(wheel, id, node, deadline);
     }
     if (deadline < wheel->batch_due) {
-        return start_soon(wheel, id, node);
+        return start_soon(wheel, id, node, deadline);
     }
     uint32_t batched = wheel->batched;
     wheel->batch[batched++] = id;
