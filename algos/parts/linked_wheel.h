@@ -546,11 +546,12 @@ static void linked_weigh(struct linked_wheel *wheel)
         return;
     } else {
         uint32_t eighth = wheel->restarts / 8;
-        bool halved = wheel->sooner == LINKED_HALF;
         bool mostly = wheel->earlier > eighth * 6;
         eager = !mostly && wheel->earlier > eighth * (eager ? 3 : 2);
         wheel->late_from = eager ? INT32_MAX : 0;
-        wheel->sooner = mostly || (halved && !eager) ? LINKED_HALF : LINKED_NOTHING;
+        if (mostly || eager) { /* else few are, perhaps since they are filed so */
+            wheel->sooner = mostly ? LINKED_HALF : LINKED_NOTHING;
+        }
         wheel->plain = LINKED_NEAR - 1;
     }
     wheel->restarts = 0;
@@ -1088,6 +1089,8 @@ static __attribute__((noinline)) uint64_t linked_look_for_next(const struct link
     return next;
 }
 
+/* Where ticks are busy, the first tick that is kept is the answer: no level above the first, nor
+ * FAR, has anything before the block's end, or before what is known of FAR. */
 static inline uint64_t linked_next(const struct linked_wheel *wheel)
 {
     uint64_t first = wheel->first_at;
