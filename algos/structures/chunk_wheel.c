@@ -73,9 +73,7 @@ struct node {
  * advance before the one that is to fire it. */
 #define SERIALS      (TL_DEADLINE_MAX + 1)
 
-/* A mark is what an entry's slot stands for: the low bits of its first tick and HELD, or one of
- * two.
- */
+/* A mark is what an entry's slot stands for: HELD and its first tick's low bits, or one of two. */
 #define TICKS        ((UINT32_C(1) << 27) - 1)
 #define HELD         (UINT32_C(1) << 27)
 #define APART        (UINT32_C(1) << 28)

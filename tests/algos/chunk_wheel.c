@@ -244,7 +244,7 @@ static void a_tick_is_not_taken_for_a_late_number(void **state)
     stand_close(&s);
 }
 
-/* A budget's remainder grows old while the clock leaps over all that 28 or 32 bits can tell apart.
+/* A budget's remainder grows old while the clock leaps over all that 27 or 32 bits can tell apart.
  */
 static void a_remainder_survives_leaps_under(const char *options)
 {
