@@ -3,7 +3,7 @@
  * long as its timers are few enough for the caches, one of lists (linked_wheel.h).
  *
  *   node    { ~deadline, filed, later }      16 bytes, all zero: idle
- *   chunk   { the chunk before, 15 ids }     64 bytes, a line
+ *   chunk   { the chunk before, 63 ids }     256 bytes
  *   slots   [fine: 4,096, a tick each] [coarse: 256, a block of 1,024 ticks each]
  *           FAR SOUGHT LATE DUE CLEANED
  *
@@ -23,10 +23,10 @@
  * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; the round in
  * which that was is in `filed`, so that two entries in one slot become one.
  *
- * The pool. Let S be the slots and N the timers. After a round only live entries are left, and
- * those appended since: S + N/15 + A chunks, where a round over P chunks takes A <= P/4 new ones,
- * as five are cleaned for one; the next round adds A. So P >= 2 (S + N/15) never runs out, and
- * there are 2 S + N/6.
+ * The pool. Let N be the timers and S the slots, or N if that is less. After a round only live
+ * entries are left, and those appended since: S + N/63 + A chunks, where a round over P chunks
+ * takes A <= P/4 new ones, as five are cleaned for one; the next round adds A. So P >= 2 (S + N/63)
+ * never runs out, and there are 2 S + N/31, and some.
  *
  * Up to `lists` timers there are no chunks: nodes are linked into slots, and unlinked by stops and
  * restarts to earlier. Room for more, and all are moved to chunks, where they stay.
@@ -39,9 +39,9 @@
  *   - FAR holds no deadline before `far_first`, SOUGHT none before `sought_first`
  *
  * No call allocates but create and reserve, and no call does more than this, beside what fires and
- * the entries of its own tick: a start looks at 256 others and cleans 12 chunks, or with lists
- * links one node; an advance of a tick moves of the next block's slot and of FAR what is due for a
- * tick. An advance of many ticks does the work of as many. reserve files everything anew.
+ * the entries of its own tick: a start looks at 256 others and cleans 128 and a chunk, or with
+ * lists links one node; an advance of a tick moves of the next block's slot and of FAR what is due
+ * for a tick. An advance of many ticks does the work of as many. reserve files everything anew.
  *
  * Complexity: start, stop, restart, tick O(1); expiry O(m) moves. Bad at: timers of one tick that
  * were all restarted shortly before it: all are visited in it; very many ids in sequence, each
@@ -94,15 +94,17 @@ struct node {
 #define BLOCK_BITS   10u                  /* log2 of the ticks of a block */
 #define FINE_BLOCKS  (FINE >> BLOCK_BITS) /* that the fine slots reach ahead */
 #define COARSE       256u                 /* slots of a block each */
-#define CHUNK_BITS   4u
+#define CHUNK_BITS   6u
 #define CHUNK_WORDS  (1u << CHUNK_BITS) /* a link and ids */
 #define CHUNK_IDS    (CHUNK_WORDS - 1)
+#define PORTION      16u /* ids taken at once of a slot that is moved down, or of FAR */
+#define PORTIONS     (CHUNK_WORDS / PORTION) /* of a chunk */
 #define EMPTY        CHUNK_IDS /* the tail of an empty slot: a full chunk 0, which none uses */
 #define BATCH        256u      /* starts that wait to be looked at */
-#define BATCH_SHORT  32u       /* while chunks are scarce */
+#define BATCH_SHORT  24u       /* while chunks are scarce */
 #define IN_SEQUENCE  16u       /* starts of ids in sequence, before none waits */
-#define DEBT         5u  /* chunks to be cleaned for each that is taken while they are scarce */
-#define PAYMENT      12u /* chunks cleaned at once */
+#define DEBT         5u   /* chunks to be cleaned for each that is taken while they are scarce */
+#define PAYMENT      128u /* entries cleaned at once, where a chunk counts as four more */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
 #define NO_ID        UINT32_MAX
 #define ALIGN        64u
@@ -352,11 +354,22 @@ static inline uint32_t tail_before(const struct chunk_wheel *wheel, uint32_t tai
     return full_tail(*chunk_at(wheel, chunk_of(tail)));
 }
 
-static void clean(struct chunk_wheel *wheel, uint32_t chunks);
+static uint32_t clean(struct chunk_wheel *wheel);
 
 static inline bool scarce(const struct chunk_wheel *wheel)
 {
     return wheel->free_count < wheel->chunks / 8 + 2;
+}
+
+/* Always inline: gcc takes a function that does nothing but fetch for one that does nothing. */
+#define FETCHES static inline __attribute__((always_inline)) void
+
+/* Fetches a chunk. */
+FETCHES fetch_chunk(const struct chunk_wheel *wheel, uint32_t chunk)
+{
+    for (uint32_t i = 0; i < CHUNK_WORDS; i += ALIGN / sizeof(uint32_t)) {
+        __builtin_prefetch(chunk_at(wheel, chunk) + i, 1);
+    }
 }
 
 /* A free chunk goes on a slot's chain, whose tail is full. Returns the new one, without an id. */
@@ -377,7 +390,7 @@ static __attribute__((noinline)) uint32_t add_scarce_chunk(struct chunk_wheel *w
     wheel->debt += DEBT;
     wheel->batch_limit = BATCH_SHORT;
     while (wheel->free_count == 0) { /* not, if payments are right */
-        clean(wheel, 1);
+        (void)clean(wheel);
     }
     uint32_t tail = wheel->tails[slot];
     return ids_in(tail) != CHUNK_IDS ? tail /* that slot has just been cleaned */
@@ -389,7 +402,7 @@ static inline uint32_t add_chunk(struct chunk_wheel *wheel, uint32_t slot, uint3
     if (scarce(wheel)) {
         return add_scarce_chunk(wheel, slot);
     }
-    __builtin_prefetch(chunk_at(wheel, wheel->free[wheel->free_count - 5]), 1);
+    fetch_chunk(wheel, wheel->free[wheel->free_count - 5]);
     return take_free(wheel, slot, tail);
 }
 
@@ -413,9 +426,6 @@ static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
     wheel->tails[slot] = tail;
 }
 
-/* Always inline: gcc takes a function that does nothing but fetch for one that does nothing. */
-#define FETCHES static inline __attribute__((always_inline)) void
-
 /* Fetches the nodes of the last chunk of a chain, and the chunk before it. */
 FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
 {
@@ -424,12 +434,12 @@ FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
     for (uint32_t i = 1; i <= count; i++) {
         __builtin_prefetch(node_of(wheel, chunk[i]), 1);
     }
-    __builtin_prefetch(chunk_at(wheel, chunk[0]));
+    fetch_chunk(wheel, chunk[0]);
 }
 
 /* Takes at most so many ids out of the last chunk of a slot's chain that has one. */
 static inline uint32_t chunk_take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail,
-                                  uint32_t ids[CHUNK_IDS], uint32_t most)
+                                  uint32_t *ids, uint32_t most)
 {
     uint32_t count = ids_in(*tail);
     if (count > most) {
@@ -442,7 +452,7 @@ static inline uint32_t chunk_take(struct chunk_wheel *wheel, uint32_t slot, uint
     if (before != EMPTY) {
         fetch_nodes(wheel, before);
     }
-    memcpy(ids, chunk_at(wheel, chunk) + 1, CHUNK_IDS * sizeof *ids);
+    memcpy(ids, chunk_at(wheel, chunk) + 1, count * sizeof *ids);
     wheel->free[wheel->free_count++] = chunk;
     if (slot >= FINE) {
         (*held_in(wheel, slot))--;
@@ -538,9 +548,9 @@ static inline void look(struct chunk_wheel *wheel, uint32_t id)
 static __attribute__((noinline)) void pay(struct chunk_wheel *wheel)
 {
     if (wheel->debt > 0) {
-        uint32_t chunks = wheel->debt < PAYMENT ? wheel->debt : PAYMENT;
-        wheel->debt -= chunks;
-        clean(wheel, chunks);
+        for (uint32_t work = 0; wheel->debt > 0 && work < PAYMENT; wheel->debt--) {
+            work += 4 + clean(wheel);
+        }
     } else if (!scarce(wheel)) {
         wheel->batch_limit = BATCH;
     }
@@ -728,23 +738,24 @@ static void move_all(struct chunk_wheel *wheel, uint32_t from, uint32_t to)
     *held_in(wheel, from) = 0;
 }
 
-/* Of what a slot holds, what is to be done between `position` and `now` so that all is by `end`. */
+/* Of what a slot holds, how many portions are to be moved between `position` and `now` so that all
+ * is by `end`. */
 static uint32_t portion_of(struct chunk_wheel *wheel, uint32_t slot, uint64_t now, uint64_t end)
 {
     if (now >= end) {
         return UINT32_MAX;
     }
     uint64_t ticks = end - wheel->position;
-    uint64_t done = *held_in(wheel, slot) * (now - wheel->position);
+    uint64_t done = *held_in(wheel, slot) * PORTIONS * (now - wheel->position);
     return (uint32_t)((done + ticks - 1) / ticks);
 }
 
-/* Files so many chunks of a slot where they now belong. Returns whether that is all. */
-static bool sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark, uint32_t portion)
+/* Files so many portions of a slot where they now belong. Returns whether that is all. */
+static bool sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark, uint32_t portions)
 {
-    uint32_t ids[CHUNK_IDS];
-    for (; portion > 0 && !is_empty(wheel, slot); portion--) {
-        uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, CHUNK_IDS);
+    uint32_t ids[PORTION];
+    for (; portions > 0 && !is_empty(wheel, slot); portions--) {
+        uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, PORTION);
         for (uint32_t i = 0; i < count; i++) {
             settle(wheel, node_of(wheel, ids[i]), ids[i], mark);
         }
@@ -785,9 +796,9 @@ static void begin_search(struct chunk_wheel *wheel)
     set_far_at(wheel);
 }
 
-static void search(struct chunk_wheel *wheel, uint32_t portion)
+static void search(struct chunk_wheel *wheel, uint32_t portions)
 {
-    if (sift(wheel, SLOT_SOUGHT, MARK_FAR, portion)) {
+    if (sift(wheel, SLOT_SOUGHT, MARK_FAR, portions)) {
         wheel->sought_first = TL_NEVER;
         set_far_at(wheel);
     }
@@ -804,7 +815,7 @@ static void search_far(struct chunk_wheel *wheel, uint64_t now)
     uint64_t end = wheel->search_end;
     search(wheel, portion_of(wheel, sought, now, end));
     if (wheel->sought_first != TL_NEVER) {
-        uint32_t left = *held_in(wheel, sought);
+        uint32_t left = *held_in(wheel, sought) * PORTIONS;
         uint64_t ticks = (end - now) / left;
         wheel->search_at = now + (ticks > 0 ? ticks : 1);
         set_far_at(wheel);
@@ -828,48 +839,49 @@ static bool find_unclean(struct chunk_wheel *wheel)
     return slot < SLOT_FAR;
 }
 
-/* Drops superseded entries, a chunk a step, slot after slot, and FAR at last: what is live of a
- * chunk is appended to its slot anew, each timer once. */
-static __attribute__((noinline)) void clean(struct chunk_wheel *wheel, uint32_t chunks)
+/* Drops the superseded entries of a chunk, slot after slot, and of FAR at last: what is live of it
+ * is appended to its slot anew, each timer once. Returns how many entries it had. */
+static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
 {
     uint32_t *left = &wheel->tails[SLOT_CLEANED];
-    for (uint32_t rounds = 0; chunks > 0 && rounds < 2;) {
-        if (*left == EMPTY && wheel->sought_first != TL_NEVER) {
-            search(wheel, 1);
-            chunks--;
-        } else if (*left == EMPTY && find_unclean(wheel)) {
+    for (uint32_t rounds = 0; *left == EMPTY; rounds++) {
+        if (wheel->sought_first != TL_NEVER) {
+            search(wheel, PORTIONS);
+            return CHUNK_IDS;
+        }
+        if (find_unclean(wheel)) {
             *left = wheel->tails[wheel->clean_slot];
             wheel->tails[wheel->clean_slot] = EMPTY;
-        } else if (*left == EMPTY) {
-            wheel->clean_slot = 0;
-            wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
-            rounds++;
-            if (wheel->tails[SLOT_FAR] != EMPTY) {
-                begin_search(wheel);
-            }
-        } else {
-            uint32_t slot = wheel->clean_slot;
-            uint32_t mark = slot_mark(wheel, slot);
-            uint32_t ids[CHUNK_IDS];
-            uint32_t count = chunk_take(wheel, slot, left, ids, CHUNK_IDS);
-            chunks--;
-            for (uint32_t i = 0; i < count; i++) {
-                struct node *node = node_of(wheel, ids[i]);
-                if ((node->filed & MARKS) != mark || node->rest == 0) {
-                    settle(wheel, node, ids[i], mark);
-                } else if ((node->filed & ROUNDS) != wheel->round) {
-                    node->filed = (node->filed & ~ROUNDS) | wheel->round;
-                    append(wheel, slot, ids[i]);
-                }
-            }
-            if (*left == EMPTY) {
-                if (slot < FINE && wheel->tails[slot] == EMPTY) {
-                    clear_occupied(wheel, slot);
-                }
-                wheel->clean_slot++;
-            }
+            break;
+        }
+        wheel->clean_slot = 0;
+        wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
+        if (wheel->tails[SLOT_FAR] != EMPTY) {
+            begin_search(wheel);
+        } else if (rounds > 0) {
+            return 0; /* there is nothing anywhere */
         }
     }
+    uint32_t slot = wheel->clean_slot;
+    uint32_t mark = slot_mark(wheel, slot);
+    uint32_t ids[CHUNK_IDS];
+    uint32_t count = chunk_take(wheel, slot, left, ids, CHUNK_IDS);
+    for (uint32_t i = 0; i < count; i++) {
+        struct node *node = node_of(wheel, ids[i]);
+        if ((node->filed & MARKS) != mark || node->rest == 0) {
+            settle(wheel, node, ids[i], mark);
+        } else if ((node->filed & ROUNDS) != wheel->round) {
+            node->filed = (node->filed & ~ROUNDS) | wheel->round;
+            append(wheel, slot, ids[i]);
+        }
+    }
+    if (*left == EMPTY) {
+        if (slot < FINE && wheel->tails[slot] == EMPTY) {
+            clear_occupied(wheel, slot);
+        }
+        wheel->clean_slot++;
+    }
+    return count;
 }
 
 /* --- firing ---------------------------------------------------------------------------------- */
@@ -951,11 +963,11 @@ FETCHES fetch_ahead(const struct chunk_wheel *wheel, uint64_t tick)
     }
     tail = wheel->tails[(tick + 1) % FINE];
     if (tail != EMPTY) {
-        __builtin_prefetch(chunk_at(wheel, *chunk_at(wheel, chunk_of(tail))));
+        fetch_chunk(wheel, *chunk_at(wheel, chunk_of(tail)));
     }
     tail = wheel->tails[(tick + 2) % FINE];
     if (tail != EMPTY) {
-        __builtin_prefetch(chunk_at(wheel, chunk_of(tail)));
+        fetch_chunk(wheel, chunk_of(tail));
     }
 }
 
@@ -1142,7 +1154,8 @@ static void lay_out(struct chunk_wheel *wheel, unsigned char *block)
 {
     size_t at = 0;
     size_t nodes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
-    wheel->chunks = 2 * SLOTS + wheel->capacity / 6 + 64;
+    uint32_t slots = wheel->capacity < SLOTS ? wheel->capacity : SLOTS;
+    wheel->chunks = 2 * slots + wheel->capacity / 31 + 64;
     wheel->nodes = next_part(block, &at, nodes);
     wheel->tails = next_part(block, &at, SLOTS * sizeof *wheel->tails);
     wheel->pool = next_part(block, &at, sizeof(uint32_t[CHUNK_WORDS]) * (wheel->chunks + 1));
