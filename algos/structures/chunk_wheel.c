@@ -97,7 +97,7 @@ struct node {
 #define CHUNK_BITS   6u
 #define CHUNK_WORDS  (1u << CHUNK_BITS) /* a link and ids */
 #define CHUNK_IDS    (CHUNK_WORDS - 1)
-#define PORTION      16u /* ids taken at once of a slot that is moved down, or of FAR */
+#define PORTION      32u                     /* ids taken of a slot at once */
 #define PORTIONS     (CHUNK_WORDS / PORTION) /* of a chunk */
 #define EMPTY        CHUNK_IDS /* the tail of an empty slot: a full chunk 0, which none uses */
 #define BATCH        256u      /* starts that wait to be looked at */
@@ -426,38 +426,38 @@ static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
     wheel->tails[slot] = tail;
 }
 
-/* Fetches the nodes of the last chunk of a chain, and the chunk before it. */
+/* Fetches the nodes of a chain's last portion. */
 FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
 {
-    const uint32_t *chunk = chunk_at(wheel, chunk_of(tail));
-    uint32_t count = ids_in(tail);
-    for (uint32_t i = 1; i <= count; i++) {
-        __builtin_prefetch(node_of(wheel, chunk[i]), 1);
+    uint32_t count = ids_in(tail) < PORTION ? ids_in(tail) : PORTION;
+    for (uint32_t i = 0; i < count; i++) {
+        __builtin_prefetch(node_of(wheel, wheel->pool[tail - i]), 1);
     }
-    fetch_chunk(wheel, chunk[0]);
 }
 
-/* Takes at most so many ids out of the last chunk of a slot's chain that has one. */
-static inline uint32_t chunk_take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail,
-                                  uint32_t *ids, uint32_t most)
+/* Takes up to `most` ids, a portion or less, from the end of a slot's chain that has one, and
+ * fetches what comes next. */
+static inline uint32_t take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail,
+                            uint32_t ids[PORTION], uint32_t most)
 {
-    uint32_t count = ids_in(*tail);
-    if (count > most) {
-        *tail -= most;
-        memcpy(ids, &wheel->pool[*tail + 1], most * sizeof *ids);
-        return most;
+    uint32_t last = *tail;
+    uint32_t count = ids_in(last) < most ? ids_in(last) : most;
+    /* Always as many, since that takes no loop; behind the pool lies `free`. */
+    memcpy(ids, &wheel->pool[last - count + 1], sizeof(uint32_t[PORTION]));
+    if (ids_in(last) > count) {
+        *tail = last - count;
+    } else {
+        *tail = tail_before(wheel, last);
+        wheel->free[wheel->free_count++] = chunk_of(last);
+        if (slot >= FINE) {
+            (*held_in(wheel, slot))--;
+        }
+        if (*tail == EMPTY) {
+            return count;
+        }
+        fetch_chunk(wheel, *chunk_at(wheel, chunk_of(*tail)));
     }
-    uint32_t chunk = chunk_of(*tail);
-    uint32_t before = tail_before(wheel, *tail);
-    if (before != EMPTY) {
-        fetch_nodes(wheel, before);
-    }
-    memcpy(ids, chunk_at(wheel, chunk) + 1, count * sizeof *ids);
-    wheel->free[wheel->free_count++] = chunk;
-    if (slot >= FINE) {
-        (*held_in(wheel, slot))--;
-    }
-    *tail = before;
+    fetch_nodes(wheel, *tail);
     return count;
 }
 
@@ -755,7 +755,7 @@ static bool sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark, uint32
 {
     uint32_t ids[PORTION];
     for (; portions > 0 && !is_empty(wheel, slot); portions--) {
-        uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, PORTION);
+        uint32_t count = take(wheel, slot, &wheel->tails[slot], ids, PORTION);
         for (uint32_t i = 0; i < count; i++) {
             settle(wheel, node_of(wheel, ids[i]), ids[i], mark);
         }
@@ -864,15 +864,20 @@ static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
     }
     uint32_t slot = wheel->clean_slot;
     uint32_t mark = slot_mark(wheel, slot);
-    uint32_t ids[CHUNK_IDS];
-    uint32_t count = chunk_take(wheel, slot, left, ids, CHUNK_IDS);
-    for (uint32_t i = 0; i < count; i++) {
-        struct node *node = node_of(wheel, ids[i]);
-        if ((node->filed & MARKS) != mark || node->rest == 0) {
-            settle(wheel, node, ids[i], mark);
-        } else if ((node->filed & ROUNDS) != wheel->round) {
-            node->filed = (node->filed & ~ROUNDS) | wheel->round;
-            append(wheel, slot, ids[i]);
+    uint32_t chunk = chunk_of(*left);
+    uint32_t looked_at = 0;
+    while (chunk_of(*left) == chunk) {
+        uint32_t ids[PORTION];
+        uint32_t count = take(wheel, slot, left, ids, PORTION);
+        looked_at += count;
+        for (uint32_t i = 0; i < count; i++) {
+            struct node *node = node_of(wheel, ids[i]);
+            if ((node->filed & MARKS) != mark || node->rest == 0) {
+                settle(wheel, node, ids[i], mark);
+            } else if ((node->filed & ROUNDS) != wheel->round) {
+                node->filed = (node->filed & ~ROUNDS) | wheel->round;
+                append(wheel, slot, ids[i]);
+            }
         }
     }
     if (*left == EMPTY) {
@@ -881,7 +886,7 @@ static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
         }
         wheel->clean_slot++;
     }
-    return count;
+    return looked_at;
 }
 
 /* --- firing ---------------------------------------------------------------------------------- */
@@ -926,13 +931,13 @@ static inline void visit(struct chunk_wheel *wheel, struct firing *firing, uint3
 static __attribute__((noinline)) bool fire(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark,
                                            struct firing *firing)
 {
-    uint32_t ids[CHUNK_IDS];
+    uint32_t ids[PORTION];
     while (!is_empty(wheel, slot)) {
-        uint32_t most = firing->left < CHUNK_IDS ? (uint32_t)firing->left : CHUNK_IDS;
+        uint32_t most = firing->left < PORTION ? (uint32_t)firing->left : PORTION;
         if (most == 0) {
             return false;
         }
-        uint32_t count = chunk_take(wheel, slot, &wheel->tails[slot], ids, most);
+        uint32_t count = take(wheel, slot, &wheel->tails[slot], ids, most);
         for (uint32_t i = 0; i < count; i++) {
             visit(wheel, firing, ids[i], mark);
         }
@@ -957,9 +962,9 @@ static __attribute__((noinline)) bool fire_late(struct chunk_wheel *wheel, struc
 FETCHES fetch_ahead(const struct chunk_wheel *wheel, uint64_t tick)
 {
     uint32_t tail = wheel->tails[tick % FINE];
-    for (uint32_t i = 0; tail != EMPTY && i < 4; i++) {
+    if (tail != EMPTY) {
         fetch_nodes(wheel, tail);
-        tail = tail_before(wheel, tail);
+        fetch_chunk(wheel, *chunk_at(wheel, chunk_of(tail)));
     }
     tail = wheel->tails[(tick + 1) % FINE];
     if (tail != EMPTY) {
