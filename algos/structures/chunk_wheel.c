@@ -880,7 +880,7 @@ static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
             }
         }
     }
-    if (*left == EMPTY) {
+    if (*left == EMPTY && wheel->clean_slot == slot) {
         if (slot < FINE && wheel->tails[slot] == EMPTY) {
             clear_occupied(wheel, slot);
         }
@@ -1490,7 +1490,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 }
 
 static const struct tl_option wheel_options[] = {
-    [OPTION_LISTS] = {"lists", 300000, 0, CAPACITY_MAX, NULL,
+    [OPTION_LISTS] = {"lists", 200000, 0, CAPACITY_MAX, NULL,
                       "with up to so many timers, lists take the place of chunks; 0: never"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
