@@ -813,7 +813,7 @@ static void search_far(struct chunk_wheel *wheel, uint64_t now)
     }
     uint32_t sought = SLOT_SOUGHT;
     uint64_t end = wheel->search_end;
-    search(wheel, portion_of(wheel, sought, now, end));
+    search(wheel, portion_of(wheel, sought, now + 1, end)); /* this tick's, too */
     if (wheel->sought_first != TL_NEVER) {
         uint32_t left = *held_in(wheel, sought) * PORTIONS;
         uint64_t ticks = (end - now) / left;

@@ -765,6 +765,27 @@ static void no_call_does_much(void **state)
     }
 }
 
+/* What is far is looked at evenly, and all of it before it is due. */
+static void far_timers_are_searched_evenly(void **state)
+{
+    (void)state;
+    enum { N = 20000, TICKS = 600000 };
+    struct stand s;
+    stand_open(&s, CHUNKS, N);
+    for (uint32_t id = 0; id < N; id++) {
+        start_at(&s, id, 300000 + 13 * id);
+    }
+    struct tl_counters before = settled(&s);
+    for (uint32_t tick = 1; tick < TICKS; tick++) {
+        advance(&s, 1);
+        struct tl_counters after = counted(&s);
+        assert_true(after.cascades - before.cascades <= 2 * 32); /* of FAR, and of a block's slot */
+        before = after;
+    }
+    assert_int_equal(s.fired, N);
+    stand_close(&s);
+}
+
 /* What was due already, and is restarted to later before room is made, is not due any more. */
 static void what_was_late_may_be_restarted_before_growing(void **state)
 {
@@ -799,6 +820,7 @@ int main(void)
         cmocka_unit_test(empty_ticks_and_jumps_visit_nothing),
         cmocka_unit_test(memory_is_bounded_by_the_timers),
         cmocka_unit_test(no_call_does_much),
+        cmocka_unit_test(far_timers_are_searched_evenly),
         cmocka_unit_test(a_tick_is_not_taken_for_a_late_number),
         cmocka_unit_test(a_remainder_survives_leaps),
         cmocka_unit_test(growing_out_of_the_lists_loses_nothing),
