@@ -97,8 +97,9 @@ struct node {
 #define CHUNK_BITS   6u
 #define CHUNK_WORDS  (1u << CHUNK_BITS) /* a link and ids */
 #define CHUNK_IDS    (CHUNK_WORDS - 1)
-#define PORTION      32u                     /* ids taken of a slot at once */
-#define PORTIONS     (CHUNK_WORDS / PORTION) /* of a chunk */
+#define PORTION      32u /* ids taken of a slot at once, at most; */
+#define SHARE        15u /* where it is moved down or searched, so that no tick has a bulk */
+#define SHARES       ((CHUNK_IDS + SHARE - 1) / SHARE) /* of a chunk */
 #define EMPTY        CHUNK_IDS /* the tail of an empty slot: a full chunk 0, which none uses */
 #define BATCH        256u      /* starts that wait to be looked at */
 #define BATCH_SHORT  24u       /* while chunks are scarce */
@@ -144,7 +145,7 @@ struct chunk_wheel {
     uint64_t coarse_at;    /* when that one is to be moved down */
     uint64_t far_first;    /* no deadline in FAR is before */
     uint64_t sought_first; /* nor one in SOUGHT before this; TL_NEVER: nothing is sought */
-    uint64_t search_at;    /* when the next portion of SOUGHT is to be looked at, */
+    uint64_t search_at;    /* when the next share of SOUGHT is to be looked at, */
     uint64_t search_end;   /* and all to have been */
     uint64_t far_at;       /* when FAR or SOUGHT is to be looked at */
     uint32_t *tails;       /* where in `pool` a slot's last id is */
@@ -738,24 +739,24 @@ static void move_all(struct chunk_wheel *wheel, uint32_t from, uint32_t to)
     *held_in(wheel, from) = 0;
 }
 
-/* Of what a slot holds, how many portions are to be moved between `position` and `now` so that all
- * is by `end`. */
-static uint32_t portion_of(struct chunk_wheel *wheel, uint32_t slot, uint64_t now, uint64_t end)
+/* Of what a slot holds, how many shares are to be moved between `position` and `now` so that all is
+ * by `end`. */
+static uint32_t shares_of(struct chunk_wheel *wheel, uint32_t slot, uint64_t now, uint64_t end)
 {
     if (now >= end) {
         return UINT32_MAX;
     }
     uint64_t ticks = end - wheel->position;
-    uint64_t done = *held_in(wheel, slot) * PORTIONS * (now - wheel->position);
+    uint64_t done = *held_in(wheel, slot) * SHARES * (now - wheel->position);
     return (uint32_t)((done + ticks - 1) / ticks);
 }
 
-/* Files so many portions of a slot where they now belong. Returns whether that is all. */
-static bool sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark, uint32_t portions)
+/* Files so many shares of a slot where they now belong. Returns whether that is all. */
+static bool sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark, uint32_t shares)
 {
     uint32_t ids[PORTION];
-    for (; portions > 0 && !is_empty(wheel, slot); portions--) {
-        uint32_t count = take(wheel, slot, &wheel->tails[slot], ids, PORTION);
+    for (; shares > 0 && !is_empty(wheel, slot); shares--) {
+        uint32_t count = take(wheel, slot, &wheel->tails[slot], ids, SHARE);
         for (uint32_t i = 0; i < count; i++) {
             settle(wheel, node_of(wheel, ids[i]), ids[i], mark);
         }
@@ -770,7 +771,7 @@ static void move_down(struct chunk_wheel *wheel, uint64_t now)
     uint32_t slot = coarse_slot(block);
     uint64_t end = (block_of(wheel->position) + 1) << BLOCK_BITS;
     TL_COUNT(wheel, slots, 1);
-    if (sift(wheel, slot, slot_mark(wheel, slot), portion_of(wheel, slot, now, end))) {
+    if (sift(wheel, slot, slot_mark(wheel, slot), shares_of(wheel, slot, now, end))) {
         uint32_t ahead = 1;
         while (ahead < COARSE && *held_in(wheel, coarse_slot(block + ahead)) == 0) {
             ahead++;
@@ -796,15 +797,15 @@ static void begin_search(struct chunk_wheel *wheel)
     set_far_at(wheel);
 }
 
-static void search(struct chunk_wheel *wheel, uint32_t portions)
+static void search(struct chunk_wheel *wheel, uint32_t shares)
 {
-    if (sift(wheel, SLOT_SOUGHT, MARK_FAR, portions)) {
+    if (sift(wheel, SLOT_SOUGHT, MARK_FAR, shares)) {
         wheel->sought_first = TL_NEVER;
         set_far_at(wheel);
     }
 }
 
-/* Looks at a portion of FAR, so that what the coarse slots reach to is there before it is moved
+/* Looks at a share of FAR, so that what the coarse slots reach to is there before it is moved
  * down, and says when the next is to follow. */
 static void search_far(struct chunk_wheel *wheel, uint64_t now)
 {
@@ -813,9 +814,9 @@ static void search_far(struct chunk_wheel *wheel, uint64_t now)
     }
     uint32_t sought = SLOT_SOUGHT;
     uint64_t end = wheel->search_end;
-    search(wheel, portion_of(wheel, sought, now + 1, end)); /* this tick's, too */
+    search(wheel, shares_of(wheel, sought, now + 1, end)); /* this tick's, too */
     if (wheel->sought_first != TL_NEVER) {
-        uint32_t left = *held_in(wheel, sought) * PORTIONS;
+        uint32_t left = *held_in(wheel, sought) * SHARES;
         uint64_t ticks = (end - now) / left;
         wheel->search_at = now + (ticks > 0 ? ticks : 1);
         set_far_at(wheel);
@@ -846,7 +847,7 @@ static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
     uint32_t *left = &wheel->tails[SLOT_CLEANED];
     for (uint32_t rounds = 0; *left == EMPTY; rounds++) {
         if (wheel->sought_first != TL_NEVER) {
-            search(wheel, PORTIONS);
+            search(wheel, SHARES);
             return CHUNK_IDS;
         }
         if (find_unclean(wheel)) {
@@ -1001,7 +1002,7 @@ static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now, struct fi
         uint64_t position = wheel->position;
         if (wheel->coarse_at <= position && !moved) {
             move_down(wheel, now);
-            moved = wheel->coarse_at <= position; /* a portion, and no other in this advance */
+            moved = wheel->coarse_at <= position; /* its share, and no more in this advance */
         }
         while (wheel->far_at <= position) {
             search_far(wheel, now);

@@ -603,7 +603,7 @@ static void with_lists_what_is_left_of_a_slot_may_be_stopped(void **state)
     stand_close(&s);
 }
 
-/* Filed, moved down once, fired. No tick moves more than 32, or with lists 16, beside
+/* Filed, moved down once, fired. No tick moves more than 15, or with lists 16, beside
  * what it fires. */
 static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64_t moved_max)
 {
@@ -632,7 +632,7 @@ static void an_expiry_is_two_moves_under(const char *options, uint32_t n, uint64
 static void an_expiry_is_two_moves(void **state)
 {
     (void)state;
-    an_expiry_is_two_moves_under(CHUNKS, 200000, 32);
+    an_expiry_is_two_moves_under(CHUNKS, 200000, 15);
     an_expiry_is_two_moves_under(LISTS, 100000, 16);
     an_expiry_is_two_moves_under(LISTS, 20000, 16);
 }
@@ -779,7 +779,7 @@ static void far_timers_are_searched_evenly(void **state)
     for (uint32_t tick = 1; tick < TICKS; tick++) {
         advance(&s, 1);
         struct tl_counters after = counted(&s);
-        assert_true(after.cascades - before.cascades <= 2 * 32); /* of FAR, and of a block's slot */
+        assert_true(after.cascades - before.cascades <= 2 * 15); /* of FAR, and of a block's slot */
         before = after;
     }
     assert_int_equal(s.fired, N);
