@@ -151,6 +151,7 @@ struct linked_wheel {
     int32_t
         late_from; /* a restart to so many ticks behind `filed` is late: 0; INT32_MAX: none is */
     uint32_t restarts; /* that were not late, or were counted, */
+    uint32_t first;    /* timers before this one are in this wheel no more */
     uint32_t capacity;
     uint32_t earlier; /* and of all those to before the tick that the node was filed under, */
     uint32_t sooner;  /* which are filed sooner by the ticks they are ahead, shifted by this */
@@ -241,13 +242,13 @@ static inline linked_link linked_moved_link(const struct linked_wheel *wheel,
                                : linked_timer(wheel, linked_id(old, link));
 }
 
-/* What was copied from where it lay in `old`, if anything, links to where it is now. */
+/* What was copied from where it lay in `old` links to where it is now. */
 static inline void linked_relink(struct linked_wheel *wheel, const struct linked_wheel *old)
 {
-    linked_note_stride(wheel);
-    for (uint32_t i = 0; old->lists != NULL && i < LINKED_SLOTS + old->capacity; i++) {
+    uint32_t slots = old->lists != NULL ? LINKED_SLOTS : 0;
+    for (uint32_t i = 0; i < slots + (old->capacity - old->first); i++) {
         linked_link link =
-            i < LINKED_SLOTS ? linked_head(wheel, i) : linked_timer(wheel, i - LINKED_SLOTS);
+            i < slots ? linked_head(wheel, i) : linked_timer(wheel, old->first + (i - slots));
         if (link->next != LINKED_NONE) {
             link->next = linked_moved_link(wheel, old, link->next);
             link->prev = linked_moved_link(wheel, old, link->prev);
@@ -260,10 +261,16 @@ static inline void linked_moved(struct linked_wheel *wheel, const struct tl_reco
 {
     struct linked_wheel old = *wheel;
     records_give(&wheel->records, records);
+    linked_note_stride(wheel);
     linked_relink(wheel, &old);
 }
 
 #else
+
+static inline void linked_note_stride(struct linked_wheel *wheel)
+{
+    (void)wheel;
+}
 
 static inline struct linked_links *linked_at(const struct linked_wheel *wheel, linked_link link)
 {
@@ -1110,13 +1117,12 @@ static inline uint64_t linked_deadline(const struct linked_wheel *wheel, linked_
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Of heads, timers of the wheel's own, and the high halves of deadlines. */
+/* Of heads, and of so many timers where they are the wheel's own. */
 static inline size_t linked_bytes(const struct linked_wheel *wheel, uint32_t capacity)
 {
     (void)wheel; /* which says whether timers are in records */
     return LINKED_SLOTS * sizeof(linked_list) +
-           (size_t)OWN_ENTRIES(wheel, capacity) * sizeof(struct linked_node) +
-           (size_t)capacity * sizeof(uint32_t);
+           (size_t)OWN_ENTRIES(wheel, capacity) * sizeof(struct linked_node);
 }
 
 /* Forgets all timers, so that an advance under way ends. Their nodes are left as they are. */
@@ -1146,34 +1152,44 @@ static inline void linked_init(struct linked_wheel *wheel, const struct tl_confi
     linked_empty(wheel);
 }
 
-/* Grows to `capacity` timers, more than there are, or the first. TL_ERR_NOMEM: nothing changed. */
+/* Grows to `capacity` timers, more than there are, or the first. Of timers in records none is
+ * touched. TL_ERR_NOMEM: nothing changed. */
 static inline enum tl_status linked_reserve(struct linked_wheel *wheel, uint32_t capacity)
 {
     struct linked_wheel old = *wheel;
-    linked_list *lists = tl_alloc(wheel->allocator, linked_bytes(wheel, capacity), LINKED_ALIGN);
-    if (lists == NULL) {
+    bool stays = old.lists != NULL && OWN_ENTRIES(wheel, capacity) == 0;
+    size_t highs_bytes = capacity * sizeof *wheel->far_highs;
+    linked_list *lists =
+        stays ? old.lists : tl_alloc(wheel->allocator, linked_bytes(wheel, capacity), LINKED_ALIGN);
+    uint32_t *highs = tl_alloc(wheel->allocator, highs_bytes, LINKED_ALIGN);
+    if (lists == NULL || (highs == NULL && highs_bytes > 0)) {
+        tl_free(wheel->allocator, highs, highs_bytes, LINKED_ALIGN);
+        if (!stays) {
+            tl_free(wheel->allocator, lists, linked_bytes(wheel, capacity), LINKED_ALIGN);
+        }
         return TL_ERR_NOMEM;
     }
     struct linked_node *nodes = (struct linked_node *)(void *)&lists[LINKED_SLOTS];
     size_t timers = OWN_ENTRIES(wheel, old.capacity);
     wheel->lists = lists;
-    wheel->far_highs = (uint32_t *)(void *)&nodes[OWN_ENTRIES(wheel, capacity)];
+    wheel->far_highs = highs;
     wheel->capacity = capacity;
     OWN_ARRAY(wheel, nodes, sizeof *nodes);
-    if (old.lists != NULL) {
-        memcpy(lists, old.lists, LINKED_SLOTS * sizeof *lists + timers * sizeof *nodes);
-        memcpy(wheel->far_highs, old.far_highs, old.capacity * sizeof *old.far_highs);
-    }
-    linked_relink(wheel, &old);
-    if (old.lists != NULL) {
-        tl_free(wheel->allocator, old.lists, linked_bytes(&old, old.capacity), LINKED_ALIGN);
-    } else {
+    linked_note_stride(wheel);
+    if (old.lists == NULL) {
         linked_empty(wheel);
+    } else if (!stays) {
+        memcpy(lists, old.lists, LINKED_SLOTS * sizeof *lists + timers * sizeof *nodes);
+        linked_relink(wheel, &old);
+        tl_free(wheel->allocator, old.lists, linked_bytes(&old, old.capacity), LINKED_ALIGN);
     }
     for (size_t i = timers; i < OWN_ENTRIES(wheel, capacity); i++) {
         nodes[i] = (struct linked_node){.links = {LINKED_NONE, LINKED_NONE}};
     }
-    memset(wheel->far_highs + old.capacity, 0, (capacity - old.capacity) * sizeof(uint32_t));
+    if (!linked_is_empty(wheel, LINKED_FAR)) {
+        memcpy(highs, old.far_highs, old.capacity * sizeof *highs);
+    }
+    tl_free(wheel->allocator, old.far_highs, old.capacity * sizeof *highs, LINKED_ALIGN);
     if (capacity >= LINKED_STRIPED) {
         wheel->stripe = (LINKED_STRIPES - 1) * LINKED_SECOND_SLOTS;
     }
@@ -1184,7 +1200,10 @@ static inline void linked_free(struct linked_wheel *wheel)
 {
     if (wheel->lists != NULL) {
         tl_free(wheel->allocator, wheel->lists, linked_bytes(wheel, wheel->capacity), LINKED_ALIGN);
+        tl_free(wheel->allocator, wheel->far_highs, wheel->capacity * sizeof *wheel->far_highs,
+                LINKED_ALIGN);
         wheel->lists = NULL;
+        wheel->far_highs = NULL;
     }
 }
 
@@ -1251,8 +1270,9 @@ static const char *linked_check_list(const struct linked_wheel *wheel, uint32_t 
     for (linked_link link = linked_ends(wheel, slot)->next; link != head;
          link = linked_at(wheel, link)->next) {
         uint32_t id = linked_id(wheel, link);
-        if (id >= wheel->capacity || linked_timer(wheel, id) != link ||
-            linked_at(wheel, link)->prev != before || ++*seen > wheel->count) {
+        if (id - wheel->first >= wheel->capacity - wheel->first ||
+            linked_timer(wheel, id) != link || linked_at(wheel, link)->prev != before ||
+            ++*seen > wheel->count) {
             return "the links do not agree";
         }
         const char *wrong = NULL;
@@ -1283,7 +1303,7 @@ static enum tl_status linked_check(const struct linked_wheel *wheel, char *why, 
         return corrupt(why, why_bytes, "%s (slot %" PRIu32 ")", wrong, slot - 1);
     }
     uint64_t linked = 0;
-    for (uint32_t id = 0; id < wheel->capacity; id++) {
+    for (uint32_t id = wheel->first; id < wheel->capacity; id++) {
         linked += linked_at(wheel, linked_timer(wheel, id))->next != LINKED_NONE;
     }
     if (seen != wheel->count || linked != wheel->count) {

@@ -3,8 +3,8 @@
  * long as its timers are few enough for the caches, one of lists (linked_wheel.h).
  *
  *   node    { ~deadline, filed, later }      16 bytes, all zero: idle
- *   chunk   { the chunk before, 63 ids }     256 bytes
- *   slots   [fine: 4,096, a tick each] [coarse: 256, a block of 1,024 ticks each]
+ *   chunk   { the chunk before, 62 ids }     256 bytes
+ *   slots   [fine: 1,024, a tick each] [coarse: 1,024, a block of 256 ticks each]
  *           FAR SOUGHT LATE DUE CLEANED
  *
  * A start stores the deadline and nothing waits for its line: the id goes into a batch, and when
@@ -17,19 +17,23 @@
  *
  * During a block the coarse slot of the block that the fine slots are about to reach is moved down,
  * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
- * the coarse slots, as soon as they reach to its first deadline.
+ * the coarse slots, as soon as they reach to its first deadline. There are as few slots as that
+ * allows: their last lines are what a start writes to.
  *
  * Superseded entries take chunks. When fewer than an eighth are free, starts pay: five chunks are
  * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; the round in
  * which that was is in `filed`, so that two entries in one slot become one.
  *
  * The pool. Let N be the timers and S the slots, or N if that is less. After a round only live
- * entries are left, and those appended since: S + N/63 + A chunks, where a round over P chunks
- * takes A <= P/4 new ones, as five are cleaned for one; the next round adds A. So P >= 2 (S + N/63)
- * never runs out, and there are 2 S + N/31, and some.
+ * entries are left, and those appended since: S + N/62 + A chunks, where a round over P chunks
+ * takes A <= P/4 new ones, as five are cleaned for one; the next round adds A. So P >= 2 (S + N/62)
+ * never runs out, and there are 2 S + N/31, and some. Chunks are linked by their addresses, so that
+ * room for more timers is one block of them more.
  *
  * Up to `lists` timers there are no chunks: nodes are linked into slots, and unlinked by stops and
- * restarts to earlier. Room for more, and all are moved to chunks, where they stay.
+ * restarts to earlier. After room was made for more, each call moves a few timers to chunks, in the
+ * order of their ids, until the lists are empty and given up. Meanwhile a timer's id says where it
+ * is.
  *
  * Invariants
  *   - a pending timer with chunks is in the batch, or has an entry under the mark `filed`, which
@@ -41,7 +45,8 @@
  * No call allocates but create and reserve, and no call does more than this, beside what fires and
  * the entries of its own tick: a start looks at 256 others and cleans 128 and a chunk, or with
  * lists links one node; an advance of a tick moves of the next block's slot and of FAR what is due
- * for a tick. An advance of many ticks does the work of as many. reserve files everything anew.
+ * for a tick; any of them moves 8 timers from lists to chunks. An advance of many ticks does the
+ * work of as many. A reserve touches no timer in a record; nodes of the wheel's own are copied.
  *
  * Complexity: start, stop, restart, tick O(1); expiry O(m) moves. Bad at: timers of one tick that
  * were all restarted shortly before it: all are visited in it; very many ids in sequence, each
@@ -58,6 +63,8 @@
 #include "slot_bitmap.h"
 #include "walk.h"
 
+#include <stdalign.h>
+#include <stdint.h>
 #include <string.h>
 
 /* --- timers, marks, slots -------------------------------------------------------------------- */
@@ -90,25 +97,24 @@ struct node {
 /* and during a walk or check. */
 #define SEEN         (UINT32_C(1) << 31)
 
-#define FINE         4096u                /* slots of a tick each */
-#define BLOCK_BITS   10u                  /* log2 of the ticks of a block */
+#define FINE         1024u                /* slots of a tick each */
+#define BLOCK_BITS   8u                   /* log2 of the ticks of a block */
 #define FINE_BLOCKS  (FINE >> BLOCK_BITS) /* that the fine slots reach ahead */
-#define COARSE       256u                 /* slots of a block each */
-#define CHUNK_BITS   6u
-#define CHUNK_WORDS  (1u << CHUNK_BITS) /* a link and ids */
-#define CHUNK_IDS    (CHUNK_WORDS - 1)
+#define COARSE       1024u                /* slots of a block each */
+#define CHUNK_BYTES  256u
+#define CHUNK_IDS    62u
 #define PORTION      32u /* ids taken of a slot at once, at most; */
 #define SHARE        15u /* where it is moved down or searched, so that no tick has a bulk */
 #define SHARES       ((CHUNK_IDS + SHARE - 1) / SHARE) /* of a chunk */
-#define EMPTY        CHUNK_IDS /* the tail of an empty slot: a full chunk 0, which none uses */
-#define BATCH        256u      /* starts that wait to be looked at */
-#define BATCH_SHORT  24u       /* while chunks are scarce */
-#define IN_SEQUENCE  16u       /* starts of ids in sequence, before none waits */
+#define BATCH        256u                              /* starts that wait to be looked at */
+#define BATCH_SHORT  24u                               /* while chunks are scarce */
+#define IN_SEQUENCE  16u  /* starts of ids in sequence, before none waits */
 #define DEBT         5u   /* chunks to be cleaned for each that is taken while they are scarce */
+#define MOVED        8u   /* timers taken from the lists at once */
 #define PAYMENT      128u /* entries cleaned at once, where a chunk counts as four more */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
 #define NO_ID        UINT32_MAX
-#define ALIGN        64u
+#define LINE_BYTES   64u
 
 /* Slots behind the fine and the coarse ones. */
 enum {
@@ -122,8 +128,41 @@ enum {
 
 enum option { OPTION_LISTS };
 
+/* Where timers are. */
+enum regime {
+    LISTS,  /* all in `linked` */
+    MOVING, /* those before `linked.first`, and those it never had room for, in chunks */
+    CHUNKS
+};
+
+/* A wheel in use gets blocks of at most so many chunks: less than a huge page, which the kernel
+ * would clear in the midst of a start. */
+#define BLOCK_CHUNKS 8000u
+
+struct chunk {
+    struct chunk *before; /* in its slot; of a free one, the next that is free */
+    uint32_t ids[CHUNK_IDS];
+};
+
+/* Chunks, and behind the last one what may be read with its ids. */
+struct chunk_block {
+    struct chunk_block *next;
+    struct chunk *chunks;
+    uint32_t count;
+    uint32_t unused[PORTION];
+};
+
+/* What an empty slot ends with: a full chunk, so that nobody has to ask. */
+static const alignas(CHUNK_BYTES) struct chunk nothing;
+#define EMPTY ((uint32_t *)(uintptr_t)&nothing.ids[CHUNK_IDS])
+
+struct slots {
+    uint32_t *tails[SLOTS];      /* where a slot's next id goes: behind its last */
+    uint32_t held[SLOTS - FINE]; /* chunks in a slot behind the fine ones */
+};
+
 struct chunk_wheel {
-    struct linked_wheel linked; /* until there are chunks */
+    struct linked_wheel linked; /* until all is in chunks */
     struct node *nodes AND_RECORDS;
     uint64_t clock;
     uint64_t quiet;     /* an advance to before this has nothing to do */
@@ -133,14 +172,14 @@ struct chunk_wheel {
     uint32_t sequel;     /* the id that goes on a sequence, or NO_ID */
     uint64_t plain_from; /* deadlines from here on go to the coarse slots, and nobody need know, */
     uint64_t plain_span; /* so many of them */
-    bool chunked;        /* or all is in `linked` */
-    bool firing;         /* callbacks are being called */
-    bool unfinished;     /* the slot of `position` is still to be worked off */
-    bool late;           /* LATE or DUE may hold something */
-    uint64_t position;   /* the tick up to which slots have been worked off; behind the clock only
-                            inside an advance and if a budget ran out */
-    uint64_t count;      /* timers pending, but for those in the batch that are not COUNTED */
-    uint64_t serial;     /* of this or the last advance that had something to do */
+    enum regime regime;
+    bool firing;           /* callbacks are being called */
+    bool unfinished;       /* the slot of `position` is still to be worked off */
+    bool late;             /* LATE or DUE may hold something */
+    uint64_t position;     /* the tick up to which slots have been worked off; behind the clock only
+                              inside an advance and if a budget ran out */
+    uint64_t count;        /* timers pending, but for those in the batch that are not COUNTED */
+    uint64_t serial;       /* of this or the last advance that had something to do */
     uint64_t coarse_first; /* no coarse slot begins before, that holds anything; TL_NEVER: none */
     uint64_t coarse_at;    /* when that one is to be moved down */
     uint64_t far_first;    /* no deadline in FAR is before */
@@ -148,9 +187,12 @@ struct chunk_wheel {
     uint64_t search_at;    /* when the next share of SOUGHT is to be looked at, */
     uint64_t search_end;   /* and all to have been */
     uint64_t far_at;       /* when FAR or SOUGHT is to be looked at */
-    uint32_t *tails;       /* where in `pool` a slot's last id is */
-    uint32_t *pool;        /* chunks, the first of which only EMPTY is in */
-    uint32_t *free;        /* a stack of chunks */
+    struct slots *slots;   /* NULL: only lists so far */
+    struct chunk *free;    /* the next to be taken, */
+    struct chunk *fresh;   /* or if it is this one, all behind it have never been */
+    struct chunk_block *fresh_of;
+    struct chunk_block *blocks; /* the first, */
+    struct chunk_block *last;   /* and the last */
     uint32_t free_count;
     uint32_t chunks;
     uint32_t debt;                /* chunks to be cleaned */
@@ -158,10 +200,8 @@ struct chunk_wheel {
     uint32_t round;               /* in which round, 1 to 3, as in `filed` */
     uint64_t occupied[FINE / 64]; /* a bit for each fine slot, */
     uint64_t words;               /* and one for each of those words */
-    uint32_t held[SLOTS - FINE];  /* chunks in a slot behind the fine ones */
     uint32_t lists_up_to;
     uint32_t capacity;
-    size_t bytes; /* of what begins with `nodes` */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
     uint32_t batch[BATCH];
@@ -183,7 +223,7 @@ static inline uint64_t due_of(const struct node *node)
 
 static inline uint32_t *held_in(struct chunk_wheel *wheel, uint32_t slot)
 {
-    return &wheel->held[slot - FINE];
+    return &wheel->slots->held[slot - FINE];
 }
 
 static inline uint64_t block_of(uint64_t tick)
@@ -327,32 +367,26 @@ static inline uint32_t slot_for(struct chunk_wheel *wheel, uint64_t due, uint32_
 
 /* --- chunks ---------------------------------------------------------------------------------- */
 
-static inline uint32_t *chunk_at(const struct chunk_wheel *wheel, uint32_t chunk)
-{
-    return &wheel->pool[(size_t)chunk << CHUNK_BITS];
-}
-
 /* Of a tail: its chunk, and how many ids that has. */
-static inline uint32_t chunk_of(uint32_t tail)
+static inline struct chunk *chunk_of(const uint32_t *tail)
 {
-    return tail >> CHUNK_BITS;
+    return (struct chunk *)(((uintptr_t)tail - 1) & ~(uintptr_t)(CHUNK_BYTES - 1));
 }
 
-static inline uint32_t ids_in(uint32_t tail)
+static inline uint32_t ids_in(const uint32_t *tail)
 {
-    return tail & CHUNK_IDS;
+    return (uint32_t)(tail - chunk_of(tail)->ids);
 }
 
-/* The tail of a chain that ends with a full chunk. */
-static inline uint32_t full_tail(uint32_t chunk)
+static inline bool is_full(const uint32_t *tail)
 {
-    return chunk << CHUNK_BITS | CHUNK_IDS;
+    return ((uintptr_t)tail & (CHUNK_BYTES - 1)) == 0;
 }
 
 /* The tail without its last chunk. */
-static inline uint32_t tail_before(const struct chunk_wheel *wheel, uint32_t tail)
+static inline uint32_t *tail_before(const uint32_t *tail)
 {
-    return full_tail(*chunk_at(wheel, chunk_of(tail)));
+    return chunk_of(tail)->before->ids + CHUNK_IDS;
 }
 
 static uint32_t clean(struct chunk_wheel *wheel);
@@ -365,98 +399,115 @@ static inline bool scarce(const struct chunk_wheel *wheel)
 /* Always inline: gcc takes a function that does nothing but fetch for one that does nothing. */
 #define FETCHES static inline __attribute__((always_inline)) void
 
-/* Fetches a chunk. */
-FETCHES fetch_chunk(const struct chunk_wheel *wheel, uint32_t chunk)
+/* Fetches a chunk, which may be none. */
+FETCHES fetch_chunk(const struct chunk *chunk)
 {
-    for (uint32_t i = 0; i < CHUNK_WORDS; i += ALIGN / sizeof(uint32_t)) {
-        __builtin_prefetch(chunk_at(wheel, chunk) + i, 1);
+    for (uint32_t i = 0; i < CHUNK_BYTES; i += LINE_BYTES) {
+        __builtin_prefetch((const char *)chunk + i, 1);
     }
 }
 
-/* A free chunk goes on a slot's chain, whose tail is full. Returns the new one, without an id. */
-static inline uint32_t take_free(struct chunk_wheel *wheel, uint32_t slot, uint32_t tail)
+/* The next of those that have never been taken. */
+static inline struct chunk *take_fresh(struct chunk_wheel *wheel)
 {
-    uint32_t chunk = wheel->free[--wheel->free_count];
-    *chunk_at(wheel, chunk) = chunk_of(tail);
+    const struct chunk_block *block = wheel->fresh_of;
+    if (wheel->fresh == block->chunks + block->count) {
+        wheel->fresh_of = block->next;
+        wheel->fresh = block->next->chunks;
+    }
+    wheel->free = wheel->fresh + 1;
+    return wheel->fresh++;
+}
+
+/* A free chunk goes on a slot's chain, whose tail is full. Returns the new tail. */
+static inline uint32_t *take_free(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail)
+{
+    struct chunk *chunk = wheel->free;
+    wheel->free_count--;
+    if (chunk == wheel->fresh) {
+        chunk = take_fresh(wheel);
+    } else {
+        wheel->free = chunk->before;
+    }
+    fetch_chunk(wheel->free);
+    chunk->before = chunk_of(tail);
     if (slot >= FINE) {
         (*held_in(wheel, slot))++;
     } else if (tail == EMPTY) {
         set_occupied(wheel, slot);
     }
-    return chunk << CHUNK_BITS;
+    return chunk->ids;
 }
 
-static __attribute__((noinline)) uint32_t add_scarce_chunk(struct chunk_wheel *wheel, uint32_t slot)
+static inline void give_back(struct chunk_wheel *wheel, struct chunk *chunk)
+{
+    chunk->before = wheel->free;
+    wheel->free = chunk;
+    wheel->free_count++;
+}
+
+static __attribute__((noinline)) uint32_t *add_scarce_chunk(struct chunk_wheel *wheel,
+                                                            uint32_t slot)
 {
     wheel->debt += DEBT;
     wheel->batch_limit = BATCH_SHORT;
     while (wheel->free_count == 0) { /* not, if payments are right */
         (void)clean(wheel);
     }
-    uint32_t tail = wheel->tails[slot];
-    return ids_in(tail) != CHUNK_IDS ? tail /* that slot has just been cleaned */
-                                     : take_free(wheel, slot, tail);
-}
-
-static inline uint32_t add_chunk(struct chunk_wheel *wheel, uint32_t slot, uint32_t tail)
-{
-    if (scarce(wheel)) {
-        return add_scarce_chunk(wheel, slot);
-    }
-    fetch_chunk(wheel, wheel->free[wheel->free_count - 5]);
-    return take_free(wheel, slot, tail);
+    uint32_t *tail = wheel->slots->tails[slot];
+    return is_full(tail) ? take_free(wheel, slot, tail) : tail; /* it has just been cleaned */
 }
 
 static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, uint32_t slot,
                                                    uint32_t id)
 {
-    uint32_t tail = add_chunk(wheel, slot, wheel->tails[slot]) + 1;
-    wheel->pool[tail] = id;
-    wheel->tails[slot] = tail;
+    uint32_t *tail = scarce(wheel) ? add_scarce_chunk(wheel, slot)
+                                   : take_free(wheel, slot, wheel->slots->tails[slot]);
+    *tail = id;
+    wheel->slots->tails[slot] = tail + 1;
 }
 
 static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
 {
-    uint32_t tail = wheel->tails[slot];
+    uint32_t *tail = wheel->slots->tails[slot];
     TL_COUNT(wheel, moves, 1);
-    if (ids_in(tail) == CHUNK_IDS) {
+    if (is_full(tail)) {
         append_apart(wheel, slot, id);
         return;
     }
-    wheel->pool[++tail] = id;
-    wheel->tails[slot] = tail;
+    *tail = id;
+    wheel->slots->tails[slot] = tail + 1;
 }
 
 /* Fetches the nodes of a chain's last portion. */
-FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
+FETCHES fetch_nodes(const struct chunk_wheel *wheel, const uint32_t *tail)
 {
     uint32_t count = ids_in(tail) < PORTION ? ids_in(tail) : PORTION;
-    for (uint32_t i = 0; i < count; i++) {
-        __builtin_prefetch(node_of(wheel, wheel->pool[tail - i]), 1);
+    for (uint32_t i = 1; i <= count; i++) {
+        __builtin_prefetch(node_of(wheel, *(tail - i)), 1);
     }
 }
 
 /* Takes up to `most` ids, a portion or less, from the end of a slot's chain that has one, and
  * fetches what comes next. */
-static inline uint32_t take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail,
+static inline uint32_t take(struct chunk_wheel *wheel, uint32_t slot, uint32_t **tail,
                             uint32_t ids[PORTION], uint32_t most)
 {
-    uint32_t last = *tail;
+    uint32_t *last = *tail;
     uint32_t count = ids_in(last) < most ? ids_in(last) : most;
-    /* Always as many, since that takes no loop; behind the pool lies `free`. */
-    memcpy(ids, &wheel->pool[last - count + 1], sizeof(uint32_t[PORTION]));
+    memcpy(ids, last - count, sizeof(uint32_t[PORTION])); /* as many always: that takes no loop */
     if (ids_in(last) > count) {
         *tail = last - count;
     } else {
-        *tail = tail_before(wheel, last);
-        wheel->free[wheel->free_count++] = chunk_of(last);
+        *tail = tail_before(last);
+        give_back(wheel, chunk_of(last));
         if (slot >= FINE) {
             (*held_in(wheel, slot))--;
         }
         if (*tail == EMPTY) {
             return count;
         }
-        fetch_chunk(wheel, *chunk_at(wheel, chunk_of(*tail)));
+        fetch_chunk(chunk_of(*tail)->before);
     }
     fetch_nodes(wheel, *tail);
     return count;
@@ -677,16 +728,16 @@ static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32
     }
     uint64_t block = block_of(deadline);
     uint32_t slot = coarse_slot(block);
-    uint32_t tail = wheel->tails[slot];
+    uint32_t *tail = wheel->slots->tails[slot];
     wheel->sequel = id + 1;
     wheel->count++;
     node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
     TL_COUNT(wheel, moves, 1);
-    if (ids_in(tail) == CHUNK_IDS) {
+    if (is_full(tail)) {
         return append_plain(wheel, slot, id);
     }
-    wheel->pool[++tail] = id;
-    wheel->tails[slot] = tail;
+    *tail = id;
+    wheel->slots->tails[slot] = tail + 1;
     return TL_OK;
 }
 
@@ -716,25 +767,25 @@ static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t
 /* A slot gets back what is just being cleaned of it. */
 static inline bool take_back(struct chunk_wheel *wheel, uint32_t slot)
 {
-    uint32_t *cleaned = &wheel->tails[SLOT_CLEANED];
+    uint32_t **cleaned = &wheel->slots->tails[SLOT_CLEANED];
     if (*cleaned == EMPTY || wheel->clean_slot != slot) {
         return false;
     }
-    wheel->tails[slot] = *cleaned;
+    wheel->slots->tails[slot] = *cleaned;
     *cleaned = EMPTY;
     return true;
 }
 
 static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
 {
-    return wheel->tails[slot] == EMPTY && !take_back(wheel, slot);
+    return wheel->slots->tails[slot] == EMPTY && !take_back(wheel, slot);
 }
 
 /* Moves all of a slot to another that is empty; neither is a fine one. */
 static void move_all(struct chunk_wheel *wheel, uint32_t from, uint32_t to)
 {
-    wheel->tails[to] = wheel->tails[from];
-    wheel->tails[from] = EMPTY;
+    wheel->slots->tails[to] = wheel->slots->tails[from];
+    wheel->slots->tails[from] = EMPTY;
     *held_in(wheel, to) = *held_in(wheel, from);
     *held_in(wheel, from) = 0;
 }
@@ -756,7 +807,7 @@ static bool sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark, uint32
 {
     uint32_t ids[PORTION];
     for (; shares > 0 && !is_empty(wheel, slot); shares--) {
-        uint32_t count = take(wheel, slot, &wheel->tails[slot], ids, SHARE);
+        uint32_t count = take(wheel, slot, &wheel->slots->tails[slot], ids, SHARE);
         for (uint32_t i = 0; i < count; i++) {
             settle(wheel, node_of(wheel, ids[i]), ids[i], mark);
         }
@@ -833,7 +884,7 @@ static bool find_unclean(struct chunk_wheel *wheel)
         uint64_t first = first_fine(wheel, slot);
         slot = first < FINE ? (uint32_t)first : FINE;
     }
-    while (slot >= FINE && slot < SLOT_FAR && wheel->tails[slot] == EMPTY) {
+    while (slot >= FINE && slot < SLOT_FAR && wheel->slots->tails[slot] == EMPTY) {
         slot++;
     }
     wheel->clean_slot = slot;
@@ -844,20 +895,20 @@ static bool find_unclean(struct chunk_wheel *wheel)
  * is appended to its slot anew, each timer once. Returns how many entries it had. */
 static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
 {
-    uint32_t *left = &wheel->tails[SLOT_CLEANED];
+    uint32_t **left = &wheel->slots->tails[SLOT_CLEANED];
     for (uint32_t rounds = 0; *left == EMPTY; rounds++) {
         if (wheel->sought_first != TL_NEVER) {
             search(wheel, SHARES);
             return CHUNK_IDS;
         }
         if (find_unclean(wheel)) {
-            *left = wheel->tails[wheel->clean_slot];
-            wheel->tails[wheel->clean_slot] = EMPTY;
+            *left = wheel->slots->tails[wheel->clean_slot];
+            wheel->slots->tails[wheel->clean_slot] = EMPTY;
             break;
         }
         wheel->clean_slot = 0;
         wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
-        if (wheel->tails[SLOT_FAR] != EMPTY) {
+        if (wheel->slots->tails[SLOT_FAR] != EMPTY) {
             begin_search(wheel);
         } else if (rounds > 0) {
             return 0; /* there is nothing anywhere */
@@ -865,7 +916,7 @@ static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
     }
     uint32_t slot = wheel->clean_slot;
     uint32_t mark = slot_mark(wheel, slot);
-    uint32_t chunk = chunk_of(*left);
+    const struct chunk *chunk = chunk_of(*left);
     uint32_t looked_at = 0;
     while (chunk_of(*left) == chunk) {
         uint32_t ids[PORTION];
@@ -882,7 +933,7 @@ static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
         }
     }
     if (*left == EMPTY && wheel->clean_slot == slot) {
-        if (slot < FINE && wheel->tails[slot] == EMPTY) {
+        if (slot < FINE && wheel->slots->tails[slot] == EMPTY) {
             clear_occupied(wheel, slot);
         }
         wheel->clean_slot++;
@@ -938,7 +989,7 @@ static __attribute__((noinline)) bool fire(struct chunk_wheel *wheel, uint32_t s
         if (most == 0) {
             return false;
         }
-        uint32_t count = take(wheel, slot, &wheel->tails[slot], ids, most);
+        uint32_t count = take(wheel, slot, &wheel->slots->tails[slot], ids, most);
         for (uint32_t i = 0; i < count; i++) {
             visit(wheel, firing, ids[i], mark);
         }
@@ -962,18 +1013,18 @@ static __attribute__((noinline)) bool fire_late(struct chunk_wheel *wheel, struc
 /* Fetches what the next ticks need: the nodes of the next, the chunks of those behind it. */
 FETCHES fetch_ahead(const struct chunk_wheel *wheel, uint64_t tick)
 {
-    uint32_t tail = wheel->tails[tick % FINE];
+    const uint32_t *tail = wheel->slots->tails[tick % FINE];
     if (tail != EMPTY) {
         fetch_nodes(wheel, tail);
-        fetch_chunk(wheel, *chunk_at(wheel, chunk_of(tail)));
+        fetch_chunk(chunk_of(tail)->before);
     }
-    tail = wheel->tails[(tick + 1) % FINE];
+    tail = wheel->slots->tails[(tick + 1) % FINE];
     if (tail != EMPTY) {
-        fetch_chunk(wheel, *chunk_at(wheel, chunk_of(tail)));
+        fetch_chunk(chunk_of(tail)->before);
     }
-    tail = wheel->tails[(tick + 2) % FINE];
+    tail = wheel->slots->tails[(tick + 2) % FINE];
     if (tail != EMPTY) {
-        fetch_chunk(wheel, chunk_of(tail));
+        fetch_chunk(chunk_of(tail));
     }
 }
 
@@ -1027,14 +1078,11 @@ static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now, struct fi
     return true;
 }
 
-/* --- hooks ----------------------------------------------------------------------------------- */
+/* --- in chunks ------------------------------------------------------------------------------- */
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+static inline enum tl_status start_in_chunks(struct chunk_wheel *wheel, uint32_t id,
+                                             uint64_t deadline)
 {
-    struct chunk_wheel *wheel = self;
-    if (!wheel->chunked) {
-        return linked_start(&wheel->linked, id, deadline);
-    }
     struct node *node = node_of(wheel, id);
     node->rest = ~deadline; /* nothing waits for it */
     if (id == wheel->sequel) {
@@ -1049,12 +1097,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return batched >= wheel->batch_limit ? look_at_full_batch(wheel) : TL_OK;
 }
 
-static enum tl_status wheel_stop(void *self, uint32_t id)
+static inline enum tl_status stop_in_chunks(struct chunk_wheel *wheel, uint32_t id)
 {
-    struct chunk_wheel *wheel = self;
-    if (!wheel->chunked) {
-        return linked_stop(&wheel->linked, id);
-    }
     struct node *node = node_of(wheel, id);
     if (node->rest == 0) {
         return TL_IDLE;
@@ -1066,9 +1110,9 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 }
 
 /* The serial is this advance's. */
-static __attribute__((noinline)) uint64_t advance_chunks(struct chunk_wheel *wheel, uint64_t now,
-                                                         uint64_t budget, tl_fire_fn expire,
-                                                         void *ctx)
+static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now,
+                                                        uint64_t budget, tl_fire_fn expire,
+                                                        void *ctx)
 {
     if (wheel->batch_due <= now) {
         look_at_batch(wheel);
@@ -1090,13 +1134,9 @@ static __attribute__((noinline)) uint64_t advance_chunks(struct chunk_wheel *whe
     return budget - firing.left;
 }
 
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
-                              void *ctx)
+static inline uint64_t advance_chunks(struct chunk_wheel *wheel, uint64_t now, uint64_t budget,
+                                      tl_fire_fn expire, void *ctx)
 {
-    struct chunk_wheel *wheel = self;
-    if (!wheel->chunked) {
-        return linked_advance(&wheel->linked, now, budget, expire, ctx);
-    }
     wheel->clock = now;
     wheel->plain_span = 0;
     if (now < wheel->quiet) {
@@ -1104,28 +1144,20 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         return 0;
     }
     wheel->serial++;
-    return advance_chunks(wheel, now, budget, expire, ctx);
+    return advance_awake(wheel, now, budget, expire, ctx);
 }
 
-static uint64_t wheel_count(const void *self)
+static uint64_t count_chunks(struct chunk_wheel *wheel)
 {
-    struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    if (!wheel->chunked) {
-        return wheel->linked.count;
-    }
     if (wheel->batched > 0) { /* which nobody sees from outside */
         look_at_batch(wheel);
     }
     return wheel->count;
 }
 
-static uint64_t wheel_next(const void *self)
+static uint64_t next_of_chunks(struct chunk_wheel *wheel)
 {
-    struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    if (!wheel->chunked) {
-        return linked_next(&wheel->linked);
-    }
-    if (wheel->count == 0 && wheel_count(self) == 0) {
+    if (wheel->count == 0 && count_chunks(wheel) == 0) {
         return TL_NEVER;
     }
     if (wheel->unfinished || wheel->late) {
@@ -1139,137 +1171,233 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
+/* --- from lists to chunks -------------------------------------------------------------------- */
+
+/* Whether a timer is still in the lists. */
+static inline bool is_listed(const struct chunk_wheel *wheel, uint32_t id)
+{
+    const struct linked_wheel *linked = &wheel->linked;
+    return id - linked->first < linked->capacity - linked->first;
+}
+
+/* Moves the next few timers to chunks, but none that is due: that is about to fire. Any call may be
+ * under way, and going through a list: it finds one less, as after a stop. */
+static void move_some(struct chunk_wheel *wheel)
+{
+    struct linked_wheel *linked = &wheel->linked;
+    for (uint32_t i = 0; i < MOVED && linked->first < linked->capacity; i++) {
+        uint32_t id = linked->first;
+        linked_link link = linked_timer(linked, id);
+        bool pending = linked_at(linked, link)->next != LINKED_NONE;
+        uint64_t due = pending ? linked_deadline(linked, link) : 0;
+        if (pending && due <= linked->clock) {
+            break;
+        }
+        if (pending) {
+            (void)linked_stop(linked, id);
+        }
+        linked->first++;
+        struct node *node = node_of(wheel, id);
+        *node = (struct node){0};
+        if (pending) {
+            node->rest = ~due;
+            wheel->count++;
+            file(wheel, node, id);
+        }
+    }
+}
+
+static __attribute__((noinline)) enum tl_status start_moving(struct chunk_wheel *wheel, uint32_t id,
+                                                             uint64_t deadline)
+{
+    move_some(wheel);
+    return is_listed(wheel, id) ? linked_start(&wheel->linked, id, deadline)
+                                : start_in_chunks(wheel, id, deadline);
+}
+
+static __attribute__((noinline)) enum tl_status stop_moving(struct chunk_wheel *wheel, uint32_t id)
+{
+    move_some(wheel);
+    return is_listed(wheel, id) ? linked_stop(&wheel->linked, id) : stop_in_chunks(wheel, id);
+}
+
+/* Here alone the lists are given up, where no call is under way. What callbacks of theirs start
+ * when due is not for this advance: so the serial comes first. */
+static __attribute__((noinline)) uint64_t advance_moving(struct chunk_wheel *wheel, uint64_t now,
+                                                         uint64_t budget, tl_fire_fn expire,
+                                                         void *ctx)
+{
+    move_some(wheel);
+    wheel->clock = now;
+    wheel->serial++;
+    uint64_t fired = linked_advance(&wheel->linked, now, budget, expire, ctx);
+    wheel->plain_span = 0;
+    fired += advance_awake(wheel, now, budget - fired, expire, ctx);
+    if (wheel->linked.first == wheel->linked.capacity) {
+        linked_free(&wheel->linked);
+        wheel->regime = CHUNKS;
+    }
+    return fired;
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct chunk_wheel *wheel = self;
+    if (wheel->regime == CHUNKS) {
+        return start_in_chunks(wheel, id, deadline);
+    }
+    return wheel->regime == LISTS ? linked_start(&wheel->linked, id, deadline)
+                                  : start_moving(wheel, id, deadline);
+}
+
+static enum tl_status wheel_stop(void *self, uint32_t id)
+{
+    struct chunk_wheel *wheel = self;
+    if (wheel->regime == CHUNKS) {
+        return stop_in_chunks(wheel, id);
+    }
+    return wheel->regime == LISTS ? linked_stop(&wheel->linked, id) : stop_moving(wheel, id);
+}
+
+static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
+                              void *ctx)
+{
+    struct chunk_wheel *wheel = self;
+    if (wheel->regime == CHUNKS) {
+        return advance_chunks(wheel, now, budget, expire, ctx);
+    }
+    return wheel->regime == LISTS ? linked_advance(&wheel->linked, now, budget, expire, ctx)
+                                  : advance_moving(wheel, now, budget, expire, ctx);
+}
+
+static uint64_t wheel_count(const void *self)
+{
+    struct chunk_wheel *wheel = (struct chunk_wheel *)self;
+    return wheel->linked.count + (wheel->regime == LISTS ? 0 : count_chunks(wheel));
+}
+
+static uint64_t wheel_next(const void *self)
+{
+    struct chunk_wheel *wheel = (struct chunk_wheel *)self;
+    uint64_t next = wheel->regime == CHUNKS ? TL_NEVER : linked_next(&wheel->linked);
+    if (wheel->regime != LISTS) {
+        lower(&next, next_of_chunks(wheel));
+    }
+    return next;
+}
+
 static void wheel_counters(const void *self, struct tl_counters *out)
 {
     const struct chunk_wheel *wheel = self;
-    *out = wheel->chunked ? wheel->counters : wheel->linked.counters;
+    const struct tl_counters *linked = &wheel->linked.counters;
+    *out = wheel->counters;
+    out->compares += linked->compares;
+    out->moves += linked->moves;
+    out->cascades += linked->cascades;
+    out->slots += linked->slots;
 }
 
 /* --- storage --------------------------------------------------------------------------------- */
 
-/* The next `bytes` of a block; of none, NULL. */
-static void *next_part(unsigned char *block, size_t *at, size_t bytes)
+static size_t block_bytes(uint32_t chunks)
 {
-    void *part = block != NULL ? block + *at : NULL;
-    *at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    return part;
+    return chunks * sizeof(struct chunk) + sizeof(struct chunk_block);
 }
 
-/* Lays out a block for `capacity` timers; without one, says only how many bytes it takes. */
-static void lay_out(struct chunk_wheel *wheel, unsigned char *block)
+/* Frees the blocks behind this one, of which no chunk has been taken, or all. */
+static void drop_blocks(struct chunk_wheel *wheel, struct chunk_block *last)
 {
-    size_t at = 0;
-    size_t nodes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
-    uint32_t slots = wheel->capacity < SLOTS ? wheel->capacity : SLOTS;
-    wheel->chunks = 2 * slots + wheel->capacity / 31 + 64;
-    wheel->nodes = next_part(block, &at, nodes);
-    wheel->tails = next_part(block, &at, SLOTS * sizeof *wheel->tails);
-    wheel->pool = next_part(block, &at, sizeof(uint32_t[CHUNK_WORDS]) * (wheel->chunks + 1));
-    wheel->free = next_part(block, &at, wheel->chunks * sizeof *wheel->free);
-    wheel->bytes = at;
+    struct chunk_block *block = last != NULL ? last->next : wheel->blocks;
+    while (block != NULL) {
+        struct chunk_block *next = block->next;
+        wheel->chunks -= block->count;
+        wheel->free_count -= block->count;
+        tl_free(wheel->allocator, block->chunks, block_bytes(block->count), CHUNK_BYTES);
+        block = next;
+    }
+    *(last != NULL ? &last->next : &wheel->blocks) = NULL;
+    wheel->last = last;
 }
 
-/* Of a wheel whose block is all zero. */
-static void empty_slots(struct chunk_wheel *wheel)
+/* Adds so many chunks. An empty wheel's are touched here; one in use is not stopped for that. */
+static bool add_chunks(struct chunk_wheel *wheel, uint32_t count)
 {
-    wheel->position = wheel->clock;
-    wheel->quiet = 0;
-    wheel->coarse_first = wheel->coarse_at = TL_NEVER;
-    wheel->far_first = wheel->sought_first = wheel->far_at = TL_NEVER;
-    wheel->unfinished = false;
-    wheel->plain_span = 0;
-    wheel->count = wheel->batched = 0;
-    wheel->debt = wheel->clean_slot = wheel->free_count = 0;
-    wheel->batch_limit = BATCH;
-    memset(wheel->held, 0, sizeof wheel->held);
-    memset(wheel->occupied, 0, sizeof wheel->occupied);
-    wheel->words = 0;
+    bool in_use = wheel->blocks != NULL || wheel->linked.lists != NULL;
+    while (count > 0) {
+        uint32_t some = in_use && count > BLOCK_CHUNKS ? BLOCK_CHUNKS : count;
+        struct chunk *chunks = tl_alloc(wheel->allocator, block_bytes(some), CHUNK_BYTES);
+        if (chunks == NULL) {
+            return false;
+        }
+        if (!in_use) {
+            memset(chunks, 0, some * sizeof *chunks);
+        }
+        struct chunk_block *block = (struct chunk_block *)(void *)&chunks[some];
+        *block = (struct chunk_block){.chunks = chunks, .count = some};
+        if (wheel->last != NULL) {
+            wheel->last->next = block;
+        } else {
+            wheel->blocks = wheel->fresh_of = block;
+            wheel->free = wheel->fresh = chunks;
+        }
+        wheel->last = block;
+        wheel->chunks += some;
+        wheel->free_count += some;
+        count -= some;
+    }
+    return true;
+}
+
+/* Makes room for the nodes of timers that are not in records. */
+static bool grow_nodes(struct chunk_wheel *wheel, uint32_t capacity)
+{
+    size_t old_bytes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
+    size_t bytes = OWN_ENTRIES(wheel, capacity) * sizeof *wheel->nodes;
+    if (bytes == 0) {
+        return true;
+    }
+    const struct tl_allocator *allocator = wheel->allocator;
+    struct node *nodes =
+        allocator->resize(allocator->ctx, wheel->nodes, old_bytes, bytes, LINE_BYTES);
+    if (nodes == NULL) {
+        return false;
+    }
+    memset((char *)nodes + old_bytes, 0, bytes - old_bytes);
+    wheel->nodes = nodes;
+    OWN_ARRAY(wheel, nodes, sizeof *nodes);
+    return true;
+}
+
+static bool make_slots(struct chunk_wheel *wheel)
+{
+    wheel->slots = tl_alloc(wheel->allocator, sizeof *wheel->slots, LINE_BYTES);
+    if (wheel->slots == NULL) {
+        return false;
+    }
+    memset(wheel->slots, 0, sizeof *wheel->slots);
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        wheel->tails[slot] = EMPTY;
+        wheel->slots->tails[slot] = EMPTY;
     }
-    for (uint32_t chunk = wheel->chunks; chunk > 0; chunk--) {
-        wheel->free[wheel->free_count++] = chunk;
-    }
+    return true;
 }
 
-/* Files a timer that was pending before all was laid out anew: what is due is for this advance, or
- * the next, and what a callback of this one has started so for the next. */
-static void file_anew(struct chunk_wheel *wheel, uint32_t id, uint64_t due)
-{
-    struct node *node = node_of(wheel, id);
-    due = due <= wheel->clock ? SERIALS + wheel->serial - 1 : due;
-    *node = (struct node){.rest = ~due};
-    wheel->count++;
-    if (due < SERIALS) {
-        file(wheel, node, id);
-    } else {
-        node->filed = MARK_LATE | COUNTED;
-        wheel->late = true;
-        append(wheel, SLOT_LATE, id);
-    }
-}
-
-static void file_all(struct chunk_wheel *wheel, uint32_t old_capacity)
-{
-    for (uint32_t id = 0; id < old_capacity; id++) {
-        struct node *node = node_of(wheel, id);
-        uint64_t rest = node->rest;
-        *node = (struct node){0};
-        if (rest != 0) {
-            file_anew(wheel, id, ~rest);
-        }
-    }
-}
-
-/* Moves all from the lists to chunks. */
-static void leave_lists(struct chunk_wheel *wheel)
-{
-    struct linked_wheel *linked = &wheel->linked;
-    for (uint32_t id = 0; id < linked->capacity; id++) {
-        if (linked_at(linked, linked_timer(linked, id))->next == LINKED_NONE) {
-            *node_of(wheel, id) = (struct node){0};
-        }
-    }
-    for (uint32_t slot = 0; linked->lists != NULL && slot < LINKED_SLOTS; slot++) {
-        linked_link link = linked_ends(linked, slot)->next;
-        while (link != linked_head(linked, slot)) {
-            linked_link next = linked_at(linked, link)->next;
-            uint64_t due = linked_deadline(linked, link);
-            if (slot == LINKED_LATE && due <= wheel->clock) {
-                due = SERIALS + wheel->serial;
-            }
-            file_anew(wheel, linked_id(linked, link), due);
-            link = next;
-        }
-    }
-    linked_free(linked);
-}
-
-/* Everything is laid out and filed anew, in memory all of which is touched. */
+/* Makes room in chunks; no timer is moved. What there was room for already has stayed in place. */
 static enum tl_status reserve_chunks(struct chunk_wheel *wheel, uint32_t capacity)
 {
-    struct chunk_wheel old = *wheel;
-    wheel->capacity = capacity;
-    lay_out(wheel, NULL);
-    unsigned char *block = tl_alloc(wheel->allocator, wheel->bytes, ALIGN);
-    if (block == NULL) {
-        *wheel = old;
+    struct chunk_block *last = wheel->last;
+    uint32_t slots = capacity < SLOTS ? capacity : SLOTS;
+    uint32_t chunks = 2 * slots + capacity / (CHUNK_IDS / 2) + 64;
+    if ((wheel->slots == NULL && !make_slots(wheel)) ||
+        !add_chunks(wheel, chunks - wheel->chunks) || !grow_nodes(wheel, capacity)) {
+        drop_blocks(wheel, last);
         return TL_ERR_NOMEM;
     }
-    memset(block, 0, wheel->bytes);
-    lay_out(wheel, block);
-    OWN_ARRAY(wheel, wheel->nodes, sizeof *wheel->nodes);
-    if (old.chunked) {
-        memcpy(block, old.nodes, OWN_ENTRIES(wheel, old.capacity) * sizeof *wheel->nodes);
-        tl_free(wheel->allocator, old.nodes, old.bytes, ALIGN);
-        empty_slots(wheel);
-        file_all(wheel, old.capacity);
-    } else {
-        wheel->chunked = true;
-        wheel->clock = wheel->linked.clock;
-        wheel->counters = wheel->linked.counters;
-        empty_slots(wheel);
-        leave_lists(wheel);
+    wheel->capacity = capacity;
+    if (wheel->regime == LISTS) {
+        wheel->regime = wheel->linked.lists != NULL ? MOVING : CHUNKS;
+        wheel->clock = wheel->position = wheel->linked.clock;
     }
     return TL_OK;
 }
@@ -1280,7 +1408,7 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    if (wheel->chunked) {
+    if (wheel->regime != LISTS) {
         return capacity <= wheel->capacity ? TL_OK : reserve_chunks(wheel, capacity);
     }
     if (wheel->linked.lists != NULL && capacity <= wheel->linked.capacity) {
@@ -1294,22 +1422,29 @@ static void wheel_destroy(void *self)
 {
     struct chunk_wheel *wheel = self;
     linked_free(&wheel->linked);
-    if (wheel->chunked) {
-        tl_free(wheel->allocator, wheel->nodes, wheel->bytes, ALIGN);
-    }
-    tl_free(wheel->allocator, wheel, sizeof *wheel, ALIGN);
+    drop_blocks(wheel, NULL);
+    size_t node_bytes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
+    tl_free(wheel->allocator, wheel->nodes, node_bytes, LINE_BYTES);
+    tl_free(wheel->allocator, wheel->slots, sizeof *wheel->slots, LINE_BYTES);
+    tl_free(wheel->allocator, wheel, sizeof *wheel, LINE_BYTES);
 }
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    struct chunk_wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, ALIGN);
+    struct chunk_wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, LINE_BYTES);
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
     }
     *wheel = (struct chunk_wheel){
         .clock = config->now,
         .batch_due = TL_NEVER,
+        .batch_limit = BATCH,
         .sequel = NO_ID,
+        .coarse_first = TL_NEVER,
+        .coarse_at = TL_NEVER,
+        .far_first = TL_NEVER,
+        .sought_first = TL_NEVER,
+        .far_at = TL_NEVER,
         .serial = 1,
         .round = ROUND,
         .lists_up_to = (uint32_t)config->options[OPTION_LISTS],
@@ -1319,7 +1454,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     linked_init(&wheel->linked, config);
     enum tl_status status = wheel_reserve(wheel, config->capacity);
     if (status != TL_OK) {
-        tl_free(config->allocator, wheel, sizeof *wheel, ALIGN);
+        wheel_destroy(wheel);
         return status;
     }
     *self = wheel;
@@ -1338,13 +1473,13 @@ static void wheel_moved(void *self, const struct tl_records *records)
 /* --- inside ---------------------------------------------------------------------------------- */
 
 /* Goes through the entries of a slot: `at` begins as its tail. */
-static bool next_entry(const struct chunk_wheel *wheel, uint32_t *at, uint32_t *id)
+static bool next_entry(const uint32_t **at, uint32_t *id)
 {
     if (*at == EMPTY) {
         return false;
     }
-    *id = wheel->pool[*at];
-    *at = ids_in(*at) > 1 ? *at - 1 : tail_before(wheel, *at);
+    *id = *(*at - 1);
+    *at = ids_in(*at) > 1 ? *at - 1 : tail_before(*at);
     return true;
 }
 
@@ -1362,7 +1497,9 @@ static bool see(struct chunk_wheel *wheel, uint32_t id, uint32_t mark)
 static void forget_seen(struct chunk_wheel *wheel)
 {
     for (uint32_t id = 0; id < wheel->capacity; id++) {
-        node_of(wheel, id)->later &= ~SEEN;
+        if (!is_listed(wheel, id)) {
+            node_of(wheel, id)->later &= ~SEEN;
+        }
     }
 }
 
@@ -1370,9 +1507,9 @@ static const char *check_slot(struct chunk_wheel *wheel, uint32_t slot, uint64_t
                               uint64_t *entries)
 {
     uint32_t mark = slot_mark(wheel, slot);
-    uint32_t at = wheel->tails[slot];
+    const uint32_t *at = wheel->slots->tails[slot];
     uint32_t id;
-    while (next_entry(wheel, &at, &id)) {
+    while (next_entry(&at, &id)) {
         if (id >= wheel->capacity || ++*entries > wheel->capacity * UINT64_C(64) + 4096) {
             return "a slot does not end";
         }
@@ -1385,7 +1522,7 @@ static const char *check_slot(struct chunk_wheel *wheel, uint32_t slot, uint64_t
             return "a timer is in a slot that comes by too late";
         }
     }
-    if (slot < FINE && wheel->tails[slot] != EMPTY &&
+    if (slot < FINE && wheel->slots->tails[slot] != EMPTY &&
         (wheel->occupied[slot / 64] >> slot % 64 & 1) == 0) {
         return "a slot's bit lies";
     }
@@ -1395,10 +1532,12 @@ static const char *check_slot(struct chunk_wheel *wheel, uint32_t slot, uint64_t
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    if (!wheel->chunked) {
-        return linked_check(&wheel->linked, why, why_bytes);
+    enum tl_status status =
+        wheel->regime != CHUNKS ? linked_check(&wheel->linked, why, why_bytes) : TL_OK;
+    if (wheel->regime == LISTS || status != TL_OK) {
+        return status;
     }
-    uint64_t count = wheel_count(self);
+    uint64_t count = count_chunks(wheel);
     uint64_t timers = 0;
     uint64_t entries = 0;
     uint64_t pending = 0;
@@ -1406,14 +1545,17 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     const char *wrong = NULL;
     for (uint32_t slot = 0; wrong == NULL && slot < SLOTS; slot++) {
         wrong = check_slot(wheel, slot, &timers, &entries);
-        for (uint32_t tail = wheel->tails[slot]; wrong == NULL && tail != EMPTY;
-             tail = tail_before(wheel, tail)) {
+        for (const uint32_t *tail = wheel->slots->tails[slot]; wrong == NULL && tail != EMPTY;
+             tail = tail_before(tail)) {
             chunks++;
         }
     }
     forget_seen(wheel);
     for (uint32_t id = 0; id < wheel->capacity; id++) {
         const struct node *node = node_of(wheel, id);
+        if (is_listed(wheel, id)) {
+            continue;
+        }
         pending += node->rest != 0;
         if ((node->rest != 0) != ((node->filed & COUNTED) != 0)) {
             wrong = "a timer is counted that is not pending, or the other way round";
@@ -1434,7 +1576,7 @@ static void walk_entries(struct chunk_wheel *wheel, uint32_t slot, const struct 
 {
     uint32_t mark = slot_mark(wheel, slot);
     uint32_t id;
-    for (uint32_t at = wheel->tails[slot]; next_entry(wheel, &at, &id);) {
+    for (const uint32_t *at = wheel->slots->tails[slot]; next_entry(&at, &id);) {
         if (see(wheel, id, mark)) {
             uint64_t due = due_of(node_of(wheel, id));
             walk_timer(visitor, id, due < SERIALS ? due : TL_NEVER, 0);
@@ -1478,11 +1620,13 @@ static void walk_apart(struct chunk_wheel *wheel, const char *name, uint32_t fir
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    if (!wheel->chunked) {
+    if (wheel->regime != CHUNKS) {
         linked_walk(&wheel->linked, visitor);
+    }
+    if (wheel->regime == LISTS) {
         return;
     }
-    (void)wheel_count(self);
+    (void)count_chunks(wheel);
     walk_apart(wheel, "due now", SLOT_LATE, visitor);
     walk_slots(wheel, 1, 0, FINE, 0, visitor);
     walk_slots(wheel, 2, FINE, COARSE, BLOCK_BITS, visitor);
