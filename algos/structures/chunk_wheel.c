@@ -1245,31 +1245,31 @@ static __attribute__((noinline)) uint64_t advance_moving(struct chunk_wheel *whe
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->regime == CHUNKS) {
-        return start_in_chunks(wheel, id, deadline);
+    if (wheel->regime < MOVING) {
+        return linked_start(&wheel->linked, id, deadline);
     }
-    return wheel->regime == LISTS ? linked_start(&wheel->linked, id, deadline)
-                                  : start_moving(wheel, id, deadline);
+    return wheel->regime == MOVING ? start_moving(wheel, id, deadline)
+                                   : start_in_chunks(wheel, id, deadline);
 }
 
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->regime == CHUNKS) {
-        return stop_in_chunks(wheel, id);
+    if (wheel->regime < MOVING) {
+        return linked_stop(&wheel->linked, id);
     }
-    return wheel->regime == LISTS ? linked_stop(&wheel->linked, id) : stop_moving(wheel, id);
+    return wheel->regime == MOVING ? stop_moving(wheel, id) : stop_in_chunks(wheel, id);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
                               void *ctx)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->regime == CHUNKS) {
-        return advance_chunks(wheel, now, budget, expire, ctx);
+    if (wheel->regime < MOVING) {
+        return linked_advance(&wheel->linked, now, budget, expire, ctx);
     }
-    return wheel->regime == LISTS ? linked_advance(&wheel->linked, now, budget, expire, ctx)
-                                  : advance_moving(wheel, now, budget, expire, ctx);
+    return wheel->regime == MOVING ? advance_moving(wheel, now, budget, expire, ctx)
+                                   : advance_chunks(wheel, now, budget, expire, ctx);
 }
 
 static uint64_t wheel_count(const void *self)
