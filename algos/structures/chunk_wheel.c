@@ -154,7 +154,7 @@ struct chunk_block {
 
 /* What an empty slot ends with: a full chunk, so that nobody has to ask. */
 static const alignas(CHUNK_BYTES) struct chunk nothing;
-#define EMPTY ((uint32_t *)(uintptr_t)&nothing.ids[CHUNK_IDS])
+#define EMPTY ((uint32_t *)&nothing.ids[CHUNK_IDS])
 
 struct slots {
     uint32_t *tails[SLOTS];      /* where a slot's next id goes: behind its last */
@@ -370,7 +370,8 @@ static inline uint32_t slot_for(struct chunk_wheel *wheel, uint64_t due, uint32_
 /* Of a tail: its chunk, and how many ids that has. */
 static inline struct chunk *chunk_of(const uint32_t *tail)
 {
-    return (struct chunk *)(((uintptr_t)tail - 1) & ~(uintptr_t)(CHUNK_BYTES - 1));
+    const char *last = (const char *)tail - 1;
+    return (struct chunk *)(last - ((uintptr_t)last & (CHUNK_BYTES - 1)));
 }
 
 static inline uint32_t ids_in(const uint32_t *tail)
