@@ -643,7 +643,58 @@ static __attribute__((noinline)) enum tl_status look_at_full_batch(struct chunk_
     return TL_OK;
 }
 
-static void start_late(struct chunk_wheel *wheel, struct node *node, uint32_t id)
+/* What follows ends as a start does, which then has nothing to save for a call. */
+
+static __attribute__((noinline)) enum tl_status pay_of_start(struct chunk_wheel *wheel)
+{
+    pay(wheel);
+    return TL_OK;
+}
+
+static inline enum tl_status end_start(struct chunk_wheel *wheel)
+{
+    return wheel->batch_limit != BATCH ? pay_of_start(wheel) : TL_OK;
+}
+
+static __attribute__((noinline)) enum tl_status append_apart_of_start(struct chunk_wheel *wheel,
+                                                                      uint32_t slot, uint32_t id)
+{
+    append_apart(wheel, slot, id);
+    return end_start(wheel);
+}
+
+/* A start in a callback of a timer that has an entry, which comes by too late. */
+static __attribute__((noinline)) enum tl_status start_again(struct chunk_wheel *wheel, uint32_t id,
+                                                            struct node *node)
+{
+    take_in(wheel, node, id);
+    return end_start(wheel);
+}
+
+/* A start in a callback, whose node is at hand. */
+static __attribute__((noinline)) enum tl_status
+start_at_once(struct chunk_wheel *wheel, uint32_t id, struct node *node, uint64_t due)
+{
+    if (node->filed != 0) {
+        return is_seen_to(wheel, node, due) ? TL_OK : start_again(wheel, id, node);
+    }
+    uint32_t mark;
+    uint32_t slot = slot_for(wheel, due, &mark);
+    uint32_t *tail = wheel->slots->tails[slot];
+    wheel->count++;
+    node->filed = mark | COUNTED;
+    TL_COUNT(wheel, moves, 1);
+    if (is_full(tail)) {
+        return append_apart_of_start(wheel, slot, id);
+    }
+    *tail = id;
+    wheel->slots->tails[slot] = tail + 1;
+    return end_start(wheel);
+}
+
+/* A start that is due already. */
+static __attribute__((noinline)) enum tl_status start_late(struct chunk_wheel *wheel, uint32_t id,
+                                                           struct node *node)
 {
     uint32_t mark = node->filed & MARKS;
     node->rest = ~(SERIALS + wheel->serial);
@@ -657,36 +708,23 @@ static void start_late(struct chunk_wheel *wheel, struct node *node, uint32_t id
     node->filed = MARK_LATE | COUNTED;
     wheel->quiet = 0;
     wheel->late = true;
-}
-
-/* A start in a callback, whose node is at hand, that takes an entry. */
-static __attribute__((noinline)) enum tl_status start_at_once(struct chunk_wheel *wheel,
-                                                              uint32_t id, struct node *node)
-{
-    take_in(wheel, node, id);
-    pay_if_scarce(wheel);
-    return TL_OK;
+    return end_start(wheel);
 }
 
 /* A start that is due before all that wait, or in a callback. */
 static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *wheel, uint32_t id,
                                                            struct node *node, uint64_t due)
 {
-    if (wheel->firing && due > wheel->clock) {
-        return is_seen_to(wheel, node, due) ? TL_OK : start_at_once(wheel, id, node);
-    }
     if (due <= wheel->clock) {
-        start_late(wheel, node, id);
-        pay_if_scarce(wheel);
-    } else {
-        wheel->batch_due = due;
-        lower(&wheel->quiet, due);
-        wheel->batch[wheel->batched++] = id;
-        if (wheel->batched >= wheel->batch_limit) {
-            look_at_batch(wheel);
-        }
+        return start_late(wheel, id, node);
     }
-    return TL_OK;
+    if (wheel->firing) {
+        return start_at_once(wheel, id, node, due);
+    }
+    wheel->batch_due = due;
+    lower(&wheel->quiet, due);
+    wheel->batch[wheel->batched++] = id;
+    return wheel->batched >= wheel->batch_limit ? look_at_full_batch(wheel) : TL_OK;
 }
 
 /* A start of an id in sequence that is not plain, or the first such after an advance. */
@@ -709,15 +747,6 @@ static __attribute__((noinline)) enum tl_status start_unplain(struct chunk_wheel
     return TL_OK;
 }
 
-/* Returns as a start does, which then has nothing to save for a call. */
-static __attribute__((noinline)) enum tl_status append_plain(struct chunk_wheel *wheel,
-                                                             uint32_t slot, uint32_t id)
-{
-    append_apart(wheel, slot, id);
-    pay_if_scarce(wheel);
-    return TL_OK;
-}
-
 /* The lines of ids in sequence come by themselves: nothing is gained by waiting. What is plain goes
  * to a coarse slot, and nobody need know. */
 static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32_t id,
@@ -735,7 +764,7 @@ static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32
     node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
     TL_COUNT(wheel, moves, 1);
     if (is_full(tail)) {
-        return append_plain(wheel, slot, id);
+        return append_apart_of_start(wheel, slot, id);
     }
     *tail = id;
     wheel->slots->tails[slot] = tail + 1;
