@@ -663,7 +663,7 @@ static __attribute__((noinline)) enum tl_status append_apart_of_start(struct chu
     return end_start(wheel);
 }
 
-/* A start in a callback of a timer that has an entry, which comes by too late. */
+/* The same of a timer that has an entry, which comes by too late. */
 static __attribute__((noinline)) enum tl_status start_again(struct chunk_wheel *wheel, uint32_t id,
                                                             struct node *node)
 {
@@ -671,7 +671,7 @@ static __attribute__((noinline)) enum tl_status start_again(struct chunk_wheel *
     return end_start(wheel);
 }
 
-/* A start in a callback, whose node is at hand. */
+/* A start whose node is at hand: in a callback, or of an id in sequence. */
 static __attribute__((noinline)) enum tl_status
 start_at_once(struct chunk_wheel *wheel, uint32_t id, struct node *node, uint64_t due)
 {
@@ -732,13 +732,7 @@ static __attribute__((noinline)) enum tl_status start_unplain(struct chunk_wheel
                                                               uint32_t id, struct node *node)
 {
     wheel->sequel = id + 1;
-    if (node->filed == 0) {
-        wheel->count++;
-        file(wheel, node, id);
-    } else {
-        look(wheel, id);
-    }
-    pay_if_scarce(wheel);
+    (void)start_at_once(wheel, id, node, due_of(node));
     uint64_t from = wheel->position + FINE;
     uint64_t end = wheel->position + (COARSE << BLOCK_BITS);
     from = wheel->coarse_first > from ? wheel->coarse_first : from;
