@@ -103,7 +103,9 @@ struct node {
 #define COARSE       1024u                /* slots of a block each */
 #define CHUNK_BYTES  256u
 #define CHUNK_IDS    62u
-#define PORTION      32u /* ids taken of a slot at once, at most; */
+#define CHUNK_FREE   (CHUNK_IDS / 2) /* or so many addresses */
+#define FREE_AHEAD   4u              /* so many chunks before it is taken one is fetched */
+#define PORTION      32u             /* ids taken of a slot at once, at most; */
 #define SHARE        15u /* where it is moved down or searched, so that no tick has a bulk */
 #define SHARES       ((CHUNK_IDS + SHARE - 1) / SHARE) /* of a chunk */
 #define BATCH        256u                              /* starts that wait to be looked at */
@@ -140,8 +142,11 @@ enum regime {
 #define BLOCK_CHUNKS 8000u
 
 struct chunk {
-    struct chunk *before; /* in its slot; of a free one, the next that is free */
-    uint32_t ids[CHUNK_IDS];
+    struct chunk *before; /* in its slot; or of those that say which are free */
+    union {
+        uint32_t ids[CHUNK_IDS];
+        struct chunk *free[CHUNK_FREE];
+    };
 };
 
 /* Chunks, and behind the last one what may be read with its ids. */
@@ -188,8 +193,9 @@ struct chunk_wheel {
     uint64_t search_end;   /* and all to have been */
     uint64_t far_at;       /* when FAR or SOUGHT is to be looked at */
     struct slots *slots;   /* NULL: only lists so far */
-    struct chunk *free;    /* the next to be taken, */
-    struct chunk *fresh;   /* or if it is this one, all behind it have never been */
+    struct chunk *free;    /* free itself, it says which others are; NULL: only fresh ones are */
+    uint32_t free_listed;  /* so many others; and all that it can, those before it */
+    struct chunk *fresh;   /* this one, and all behind it, have never been taken */
     struct chunk_block *fresh_of;
     struct chunk_block *blocks; /* the first, */
     struct chunk_block *last;   /* and the last */
@@ -408,7 +414,6 @@ FETCHES fetch_chunk(const struct chunk *chunk)
     }
 }
 
-/* The next of those that have never been taken. */
 static inline struct chunk *take_fresh(struct chunk_wheel *wheel)
 {
     const struct chunk_block *block = wheel->fresh_of;
@@ -416,21 +421,45 @@ static inline struct chunk *take_fresh(struct chunk_wheel *wheel)
         wheel->fresh_of = block->next;
         wheel->fresh = block->next->chunks;
     }
-    wheel->free = wheel->fresh + 1;
+    fetch_chunk(wheel->fresh + 1);
     return wheel->fresh++;
 }
 
-/* A free chunk goes on a slot's chain, whose tail is full. Returns the new tail. */
-static inline uint32_t *take_free(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail)
+static inline struct chunk *take_free(struct chunk_wheel *wheel)
 {
-    struct chunk *chunk = wheel->free;
+    struct chunk *list = wheel->free;
     wheel->free_count--;
-    if (chunk == wheel->fresh) {
-        chunk = take_fresh(wheel);
-    } else {
-        wheel->free = chunk->before;
+    if (list == NULL) {
+        return take_fresh(wheel);
     }
-    fetch_chunk(wheel->free);
+    if (wheel->free_listed == 0) {
+        wheel->free = list->before;
+        wheel->free_listed = CHUNK_FREE;
+        return list;
+    }
+    uint32_t at = --wheel->free_listed;
+    if (at >= FREE_AHEAD) {
+        fetch_chunk(list->free[at - FREE_AHEAD]);
+    }
+    return list->free[at];
+}
+
+static inline void give_back(struct chunk_wheel *wheel, struct chunk *chunk)
+{
+    wheel->free_count++;
+    if (wheel->free != NULL && wheel->free_listed < CHUNK_FREE) {
+        wheel->free->free[wheel->free_listed++] = chunk;
+        return;
+    }
+    chunk->before = wheel->free;
+    wheel->free = chunk;
+    wheel->free_listed = 0;
+}
+
+/* A free chunk goes on a slot's chain, whose tail is full. Returns the new tail. */
+static inline uint32_t *add_free(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail)
+{
+    struct chunk *chunk = take_free(wheel);
     chunk->before = chunk_of(tail);
     if (slot >= FINE) {
         (*held_in(wheel, slot))++;
@@ -438,13 +467,6 @@ static inline uint32_t *take_free(struct chunk_wheel *wheel, uint32_t slot, uint
         set_occupied(wheel, slot);
     }
     return chunk->ids;
-}
-
-static inline void give_back(struct chunk_wheel *wheel, struct chunk *chunk)
-{
-    chunk->before = wheel->free;
-    wheel->free = chunk;
-    wheel->free_count++;
 }
 
 static __attribute__((noinline)) uint32_t *add_scarce_chunk(struct chunk_wheel *wheel,
@@ -456,14 +478,14 @@ static __attribute__((noinline)) uint32_t *add_scarce_chunk(struct chunk_wheel *
         (void)clean(wheel);
     }
     uint32_t *tail = wheel->slots->tails[slot];
-    return is_full(tail) ? take_free(wheel, slot, tail) : tail; /* it has just been cleaned */
+    return is_full(tail) ? add_free(wheel, slot, tail) : tail; /* it has just been cleaned */
 }
 
 static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, uint32_t slot,
                                                    uint32_t id)
 {
     uint32_t *tail = scarce(wheel) ? add_scarce_chunk(wheel, slot)
-                                   : take_free(wheel, slot, wheel->slots->tails[slot]);
+                                   : add_free(wheel, slot, wheel->slots->tails[slot]);
     *tail = id;
     wheel->slots->tails[slot] = tail + 1;
 }
@@ -1364,7 +1386,7 @@ static bool add_chunks(struct chunk_wheel *wheel, uint32_t count)
             wheel->last->next = block;
         } else {
             wheel->blocks = wheel->fresh_of = block;
-            wheel->free = wheel->fresh = chunks;
+            wheel->fresh = chunks;
         }
         wheel->last = block;
         wheel->chunks += some;
