@@ -256,7 +256,7 @@ static uint64_t slot_tick(const struct chunk_wheel *wheel, uint32_t slot)
         return position + ((slot - (uint32_t)position) & (FINE - 1));
     }
     uint64_t first = next_block(wheel);
-    return (first + ((slot - (uint32_t)first) & (COARSE - 1))) << BLOCK_BITS;
+    return (first + ((slot - FINE - (uint32_t)first) & (COARSE - 1))) << BLOCK_BITS;
 }
 
 static inline uint32_t mark_of(uint64_t tick)
