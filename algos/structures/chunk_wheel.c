@@ -28,7 +28,7 @@
  * entries are left, and those appended since: S + N/62 + A chunks, where a round over P chunks
  * takes A <= P/4 new ones, as five are cleaned for one; the next round adds A. So P >= 2 (S + N/62)
  * never runs out, and there are 2 S + N/31, and some. Chunks are linked by their addresses, so that
- * room for more timers is one block of them more.
+ * room for more timers is a block of them more, or a few.
  *
  * Up to `lists` timers there are no chunks: nodes are linked into slots, and unlinked by stops and
  * restarts to earlier. After room was made for more, each call moves a few timers to chunks, in the
@@ -490,16 +490,24 @@ static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, ui
     wheel->slots->tails[slot] = tail + 1;
 }
 
-static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
+/* Appends an id if the slot's last chunk has room. */
+static inline bool append_here(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
 {
     uint32_t *tail = wheel->slots->tails[slot];
     TL_COUNT(wheel, moves, 1);
     if (is_full(tail)) {
-        append_apart(wheel, slot, id);
-        return;
+        return false;
     }
     *tail = id;
     wheel->slots->tails[slot] = tail + 1;
+    return true;
+}
+
+static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
+{
+    if (!append_here(wheel, slot, id)) {
+        append_apart(wheel, slot, id);
+    }
 }
 
 /* Fetches the nodes of a chain's last portion. */
@@ -620,7 +628,8 @@ static inline void look(struct chunk_wheel *wheel, uint32_t id)
     }
 }
 
-static __attribute__((noinline)) void pay(struct chunk_wheel *wheel)
+/* Both with the status of a start that ends so, which then has nothing to save for a call. */
+static __attribute__((noinline)) enum tl_status pay(struct chunk_wheel *wheel)
 {
     if (wheel->debt > 0) {
         for (uint32_t work = 0; wheel->debt > 0 && work < PAYMENT; wheel->debt--) {
@@ -629,13 +638,12 @@ static __attribute__((noinline)) void pay(struct chunk_wheel *wheel)
     } else if (!scarce(wheel)) {
         wheel->batch_limit = BATCH;
     }
+    return TL_OK;
 }
 
-static inline void pay_if_scarce(struct chunk_wheel *wheel)
+static inline enum tl_status pay_if_scarce(struct chunk_wheel *wheel)
 {
-    if (wheel->batch_limit != BATCH) {
-        pay(wheel);
-    }
+    return wheel->batch_limit != BATCH ? pay(wheel) : TL_OK;
 }
 
 static __attribute__((noinline)) void look_at_batch(struct chunk_wheel *wheel)
@@ -652,7 +660,7 @@ static __attribute__((noinline)) void look_at_batch(struct chunk_wheel *wheel)
     for (uint32_t i = 0; i < count; i++) {
         look(wheel, ids[i]);
     }
-    pay_if_scarce(wheel);
+    (void)pay_if_scarce(wheel);
 }
 
 /* Apart, and with the status of the start that filled it: so that has nothing to save for a call.
@@ -665,24 +673,11 @@ static __attribute__((noinline)) enum tl_status look_at_full_batch(struct chunk_
     return TL_OK;
 }
 
-/* What follows ends as a start does, which then has nothing to save for a call. */
-
-static __attribute__((noinline)) enum tl_status pay_of_start(struct chunk_wheel *wheel)
-{
-    pay(wheel);
-    return TL_OK;
-}
-
-static inline enum tl_status end_start(struct chunk_wheel *wheel)
-{
-    return wheel->batch_limit != BATCH ? pay_of_start(wheel) : TL_OK;
-}
-
 static __attribute__((noinline)) enum tl_status append_apart_of_start(struct chunk_wheel *wheel,
                                                                       uint32_t slot, uint32_t id)
 {
     append_apart(wheel, slot, id);
-    return end_start(wheel);
+    return pay_if_scarce(wheel);
 }
 
 /* The same of a timer that has an entry, which comes by too late. */
@@ -690,7 +685,7 @@ static __attribute__((noinline)) enum tl_status start_again(struct chunk_wheel *
                                                             struct node *node)
 {
     take_in(wheel, node, id);
-    return end_start(wheel);
+    return pay_if_scarce(wheel);
 }
 
 /* A start whose node is at hand: in a callback, or of an id in sequence. */
@@ -702,16 +697,10 @@ start_at_once(struct chunk_wheel *wheel, uint32_t id, struct node *node, uint64_
     }
     uint32_t mark;
     uint32_t slot = slot_for(wheel, due, &mark);
-    uint32_t *tail = wheel->slots->tails[slot];
     wheel->count++;
     node->filed = mark | COUNTED;
-    TL_COUNT(wheel, moves, 1);
-    if (is_full(tail)) {
-        return append_apart_of_start(wheel, slot, id);
-    }
-    *tail = id;
-    wheel->slots->tails[slot] = tail + 1;
-    return end_start(wheel);
+    return append_here(wheel, slot, id) ? pay_if_scarce(wheel)
+                                        : append_apart_of_start(wheel, slot, id);
 }
 
 /* A start that is due already. */
@@ -730,7 +719,7 @@ static __attribute__((noinline)) enum tl_status start_late(struct chunk_wheel *w
     node->filed = MARK_LATE | COUNTED;
     wheel->quiet = 0;
     wheel->late = true;
-    return end_start(wheel);
+    return pay_if_scarce(wheel);
 }
 
 /* A start that is due before all that wait, or in a callback. */
@@ -774,17 +763,10 @@ static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32
     }
     uint64_t block = block_of(deadline);
     uint32_t slot = coarse_slot(block);
-    uint32_t *tail = wheel->slots->tails[slot];
     wheel->sequel = id + 1;
     wheel->count++;
     node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
-    TL_COUNT(wheel, moves, 1);
-    if (is_full(tail)) {
-        return append_apart_of_start(wheel, slot, id);
-    }
-    *tail = id;
-    wheel->slots->tails[slot] = tail + 1;
-    return TL_OK;
+    return append_here(wheel, slot, id) ? TL_OK : append_apart_of_start(wheel, slot, id);
 }
 
 /* An entry under `mark` has gone whose timer is not to fire; the next best takes its place. */
@@ -1176,7 +1158,7 @@ static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *whee
     if (!all || wheel->late) {
         wheel->quiet = 0;
     }
-    pay_if_scarce(wheel);
+    (void)pay_if_scarce(wheel);
     return budget - firing.left;
 }
 
