@@ -190,6 +190,15 @@ struct tl_counters {
     uint64_t cascades; /* timers moved because time passed, without being started or firing */
 };
 
+/* Adds what has been counted elsewhere: by a part of the structure, or by another. */
+static inline void tl_counters_add(struct tl_counters *sum, const struct tl_counters *more)
+{
+    sum->compares += more->compares;
+    sum->moves += more->moves;
+    sum->slots += more->slots;
+    sum->cascades += more->cascades;
+}
+
 /* Where a pending timer sits, for step-by-step views and for tests of placement. */
 struct tl_place {
     uint32_t level;  /* 1: the finest; 0: no wheel (a heap, a list of due timers) */

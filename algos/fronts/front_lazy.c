@@ -312,8 +312,7 @@ static void lazy_counters(const void *self, struct tl_counters *out)
 {
     const struct lazy *lazy = self;
     lazy->inner->counters(lazy->self, out);
-    out->compares += lazy->counters.compares;
-    out->cascades += lazy->counters.cascades;
+    tl_counters_add(out, &lazy->counters);
 }
 
 static enum tl_status lazy_check(const void *self, char *why, size_t why_bytes)

@@ -265,10 +265,7 @@ static void sharded_counters(const void *self, struct tl_counters *out)
     for (uint32_t s = 0; s < sharded->shard_count; s++) {
         struct tl_counters own;
         sharded->inner->counters(sharded->shards[s].self, &own);
-        out->compares += own.compares;
-        out->moves += own.moves;
-        out->slots += own.slots;
-        out->cascades += own.cascades;
+        tl_counters_add(out, &own);
     }
 }
 

@@ -1319,12 +1319,8 @@ static uint64_t wheel_next(const void *self)
 static void wheel_counters(const void *self, struct tl_counters *out)
 {
     const struct chunk_wheel *wheel = self;
-    const struct tl_counters *linked = &wheel->linked.counters;
     *out = wheel->counters;
-    out->compares += linked->compares;
-    out->moves += linked->moves;
-    out->cascades += linked->cascades;
-    out->slots += linked->slots;
+    tl_counters_add(out, &wheel->linked.counters);
 }
 
 /* --- storage --------------------------------------------------------------------------------- */

@@ -7,14 +7,6 @@ uint64_t work_total(const struct tl_counters *counters)
     return counters->compares + counters->moves + counters->slots + counters->cascades;
 }
 
-static void add(struct tl_counters *sum, const struct tl_counters *more)
-{
-    sum->compares += more->compares;
-    sum->moves += more->moves;
-    sum->slots += more->slots;
-    sum->cascades += more->cascades;
-}
-
 void work_begin(struct work_series *series, uint64_t from_tick, uint64_t to_tick,
                 const struct tl_counters *counted)
 {
@@ -57,7 +49,7 @@ static void file_current(struct work_series *series)
     const struct work_tick *current = &series->current;
     struct work_stretch *stretch = stretch_of(series, current->tick);
     uint64_t work = work_total(&current->work);
-    add(&stretch->work, &current->work);
+    tl_counters_add(&stretch->work, &current->work);
     stretch->fired += current->fired;
     if (work > work_total(&stretch->worst.work)) {
         stretch->worst = *current;
@@ -75,7 +67,7 @@ void work_add_tick(struct work_series *series, uint64_t tick, uint64_t fired,
         series->current = (struct work_tick){.tick = tick};
     }
     struct tl_counters since = take(series, counted);
-    add(&series->current.work, &since);
+    tl_counters_add(&series->current.work, &since);
     series->current.fired += fired;
 }
 
@@ -106,7 +98,7 @@ void work_merge(struct work_series *series, const struct work_series *other)
     for (uint32_t k = 0; k < series->count; k++) {
         struct work_stretch *stretch = &series->stretches[k];
         const struct work_stretch *more = &other->stretches[k];
-        add(&stretch->work, &more->work);
+        tl_counters_add(&stretch->work, &more->work);
         stretch->operations += more->operations;
         stretch->fired += more->fired;
         if (work_total(&more->worst.work) > work_total(&stretch->worst.work)) {

@@ -96,10 +96,7 @@ static void merge_latencies(struct replay_result *all, const struct replay_resul
 static void merge_work(struct replay_result *all, const struct replay_result *one)
 {
     all->counts = all->counts && one->counts;
-    all->counters.compares += one->counters.compares;
-    all->counters.moves += one->counters.moves;
-    all->counters.slots += one->counters.slots;
-    all->counters.cascades += one->counters.cascades;
+    tl_counters_add(&all->counters, &one->counters);
     all->wakeups += one->wakeups;
     all->idle_wakeups += one->idle_wakeups;
     all->empty_ticks = larger(all->empty_ticks, one->empty_ticks);
