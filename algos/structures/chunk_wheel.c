@@ -31,9 +31,9 @@
  * room for more timers is a block of them more, or a few.
  *
  * Up to `lists` timers there are no chunks: nodes are linked into slots, and unlinked by stops and
- * restarts to earlier. After room was made for more, each call moves a few timers to chunks, in the
- * order of their ids, until the lists are empty and given up. Meanwhile a timer's id says where it
- * is.
+ * restarts to earlier. With room for up to twice as many, too, while no more than `lists` are
+ * pending. Then each call moves a few timers to chunks, in the order of their ids, until the lists
+ * are empty and given up. Meanwhile a timer's id says where it is.
  *
  * Invariants
  *   - a pending timer with chunks is in the batch, or has an entry under the mark `filed`, which
@@ -113,6 +113,7 @@ struct node {
 #define IN_SEQUENCE  16u  /* starts of ids in sequence, before none waits */
 #define DEBT         5u   /* chunks to be cleaned for each that is taken while they are scarce */
 #define MOVED        8u   /* timers taken from the lists at once */
+#define IDLE         2u   /* times `lists` there may be in lists, if no more are pending */
 #define PAYMENT      128u /* entries cleaned at once, where a chunk counts as four more */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
 #define NO_ID        UINT32_MAX
@@ -1208,6 +1209,13 @@ static inline bool is_listed(const struct chunk_wheel *wheel, uint32_t id)
     return id - linked->first < linked->capacity - linked->first;
 }
 
+/* From now on timers are in chunks, for which there is room. */
+static void leave_lists(struct chunk_wheel *wheel)
+{
+    wheel->regime = wheel->linked.lists != NULL ? MOVING : CHUNKS;
+    wheel->clock = wheel->position = wheel->linked.clock;
+}
+
 /* Moves the next few timers to chunks, but none that is due: that is about to fire. Any call may be
  * under way, and going through a list: it finds one less, as after a stop. */
 static void move_some(struct chunk_wheel *wheel)
@@ -1294,7 +1302,10 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 {
     struct chunk_wheel *wheel = self;
     if (wheel->regime < MOVING) {
-        return linked_advance(&wheel->linked, now, budget, expire, ctx);
+        if (__builtin_expect(wheel->linked.count <= wheel->lists_up_to, 1)) {
+            return linked_advance(&wheel->linked, now, budget, expire, ctx);
+        }
+        leave_lists(wheel);
     }
     return wheel->regime == MOVING ? advance_moving(wheel, now, budget, expire, ctx)
                                    : advance_chunks(wheel, now, budget, expire, ctx);
@@ -1419,10 +1430,6 @@ static enum tl_status reserve_chunks(struct chunk_wheel *wheel, uint32_t capacit
         return TL_ERR_NOMEM;
     }
     wheel->capacity = capacity;
-    if (wheel->regime == LISTS) {
-        wheel->regime = wheel->linked.lists != NULL ? MOVING : CHUNKS;
-        wheel->clock = wheel->position = wheel->linked.clock;
-    }
     return TL_OK;
 }
 
@@ -1438,8 +1445,16 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     if (wheel->linked.lists != NULL && capacity <= wheel->linked.capacity) {
         return TL_OK;
     }
-    bool few = wheel->lists_up_to > 0 && capacity <= wheel->lists_up_to;
-    return few ? linked_reserve(&wheel->linked, capacity) : reserve_chunks(wheel, capacity);
+    uint64_t few = wheel->lists_up_to;
+    enum tl_status status = capacity > few || few == 0 ? reserve_chunks(wheel, capacity) : TL_OK;
+    if (status != TL_OK) {
+        return status;
+    }
+    if (capacity <= IDLE * few && few > 0) {
+        return linked_reserve(&wheel->linked, capacity);
+    }
+    leave_lists(wheel);
+    return TL_OK;
 }
 
 static void wheel_destroy(void *self)
@@ -1660,7 +1675,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 
 static const struct tl_option wheel_options[] = {
     [OPTION_LISTS] = {"lists", 200000, 0, CAPACITY_MAX, NULL,
-                      "with up to so many timers, lists take the place of chunks; 0: never"},
+                      "with up to so many timers pending, and room for twice as many, "
+                      "lists take the place of chunks; 0: never"},
     {NULL, 0, 0, 0, NULL, NULL},
 };
 

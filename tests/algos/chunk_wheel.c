@@ -52,6 +52,14 @@ static void stand_open(struct stand *s, const char *options, uint32_t capacity)
     assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
 }
 
+/* From here on there may be ids up to `capacity`. */
+static void widen(struct stand *s, uint32_t capacity)
+{
+    free(s->due);
+    s->due = calloc(capacity, sizeof *s->due);
+    assert_non_null(s->due);
+}
+
 static void stand_check(struct stand *s)
 {
     char why[256] = "";
@@ -296,9 +304,7 @@ static void growing_out_of_the_lists_loses_nothing(void **state)
         struct stand s;
         stand_open(&s, "lists=400", N);
         s.random = seed;
-        free(s.due);
-        s.due = calloc(MORE, sizeof *s.due);
-        assert_non_null(s.due);
+        widen(&s, MORE);
         for (uint32_t i = 0; i < 20 * N; i++) {
             uint32_t id = (uint32_t)draw(&s, N);
             start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 40)));
@@ -359,18 +365,23 @@ static void assert_little(const struct stand *s, uint64_t moves_before, uint64_t
     assert_next(s, capacity);
 }
 
+/* Why a wheel goes from lists to chunks. */
+enum growth { ROOM_IS_MADE, ROOM_IS_MADE_IN_CALLBACK, MORE_ARE_PENDING };
+
 /* Neither at once nor at any later call, and meanwhile nothing is forgotten or early, also of what
  * callbacks start; and it comes to an end, which memory shows. */
 static void growing_out_of_the_lists_is_done_little_by_little_under(hostile_fn *hostile,
-                                                                    bool in_callback)
+                                                                    enum growth growth)
 {
-    enum { N = 3000, MORE = 6000, TICKS = 1500, MOST = 3 * 256 + 2 * 8 + 2 * 3 };
+    enum { N = 3000, MORE = 6001, TICKS = 1500, MOST = 3 * 256 + 2 * 8 + 2 * 3 };
     static uint64_t delays[MORE];
     struct stand s;
-    stand_open(&s, "lists=3000", N);
-    free(s.due);
-    s.due = calloc(MORE, sizeof *s.due);
-    assert_non_null(s.due);
+    if (growth == MORE_ARE_PENDING) {
+        stand_open(&s, "lists=3001", MORE);
+    } else {
+        stand_open(&s, "lists=3000", N);
+        widen(&s, MORE);
+    }
     for (uint32_t id = 0; id < MORE; id++) {
         delays[id] = draw(&s, 4) == 0 ? 0 : draw(&s, UINT64_C(1) << draw(&s, 34));
     }
@@ -381,11 +392,17 @@ static void growing_out_of_the_lists_is_done_little_by_little_under(hostile_fn *
         }
     }
     s.delays = delays;
-    s.grow_to = MORE;
-    if (!in_callback) {
-        uint64_t moves = counted(&s).moves;
+    uint64_t before = counted(&s).moves;
+    if (growth == ROOM_IS_MADE_IN_CALLBACK) {
+        s.grow_to = MORE;
+    } else if (growth == ROOM_IS_MADE) {
+        s.grow_to = MORE;
         grow(&s);
-        assert_int_equal(counted(&s).moves, moves);
+        assert_int_equal(counted(&s).moves, before);
+    } else {
+        for (uint32_t id = N; s.algo->count(s.self) <= 3001; id++) {
+            start_at(&s, id, s.now + 1000);
+        }
     }
     size_t bytes = s.memory.bytes;
     for (uint32_t tick = 0; tick < TICKS; tick++) {
@@ -402,7 +419,7 @@ static void growing_out_of_the_lists_is_done_little_by_little_under(hostile_fn *
         }
     }
     assert_int_equal(s.grow_to, 0);
-    assert_true(in_callback || s.memory.bytes < bytes);
+    assert_true(growth == ROOM_IS_MADE_IN_CALLBACK || s.memory.bytes < bytes);
     s.delays = NULL;
     for (uint32_t bits = 0; bits < 36; bits++) {
         advance(&s, UINT64_C(1) << bits);
@@ -418,8 +435,9 @@ static void growing_out_of_the_lists_is_done_little_by_little(void **state)
     static hostile_fn *const streams[] = {whatever, fired_between, far_and_stopped,
                                           start_soon_again};
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        growing_out_of_the_lists_is_done_little_by_little_under(streams[i], false);
-        growing_out_of_the_lists_is_done_little_by_little_under(streams[i], true);
+        for (enum growth growth = ROOM_IS_MADE; growth <= MORE_ARE_PENDING; growth++) {
+            growing_out_of_the_lists_is_done_little_by_little_under(streams[i], growth);
+        }
     }
 }
 
@@ -430,9 +448,7 @@ static void growing_into_more_slots_loses_nothing(void **state)
     enum { FEW = 30000, MANY = 40000, ROUNDS = 12, OPERATIONS = 30000 };
     struct stand s;
     stand_open(&s, LISTS, FEW);
-    free(s.due);
-    s.due = calloc(MANY, sizeof *s.due);
-    assert_non_null(s.due);
+    widen(&s, MANY);
     uint32_t timers = FEW;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         if (round == ROUNDS / 3) {
@@ -879,6 +895,28 @@ static void far_timers_are_searched_evenly(void **state)
     stand_close(&s);
 }
 
+/* There is room for twice as many as `lists`: as long as no more are pending, nothing is moved to
+ * chunks, which a stop shows: it takes a timer out of a list. */
+static void many_idle_timers_do_not_lead_out_of_the_lists(void **state)
+{
+    (void)state;
+    enum { FEW = 1000, ROOM = 2 * FEW };
+    struct stand s;
+    stand_open(&s, "lists=1000", ROOM);
+    for (uint32_t pending = FEW; pending <= FEW + 1; pending++) {
+        for (uint32_t id = 0; id < pending; id++) {
+            start_at(&s, ROOM - 1 - id, s.now + 100000);
+        }
+        for (uint32_t tick = 0; tick < FEW; tick++) {
+            advance(&s, 1);
+        }
+        struct tl_counters before = settled(&s);
+        stop(&s, ROOM - 1);
+        assert_int_equal(settled(&s).moves - before.moves, pending == FEW);
+    }
+    stand_close(&s);
+}
+
 /* What was due already, and is restarted to later before room is made, is not due any more. */
 static void what_was_late_may_be_restarted_before_growing(void **state)
 {
@@ -888,7 +926,7 @@ static void what_was_late_may_be_restarted_before_growing(void **state)
     start_at(&s, 0, s.now - 1);
     start_at(&s, 0, s.now + 1);
     start_at(&s, 1, s.now - 1);
-    assert_int_equal(s.algo->reserve(s.self, 11), TL_OK);
+    assert_int_equal(s.algo->reserve(s.self, 21), TL_OK);
     advance(&s, 0);
     assert_int_equal(s.fired, 1);
     advance(&s, 1);
@@ -918,6 +956,7 @@ int main(void)
         cmocka_unit_test(a_remainder_survives_leaps),
         cmocka_unit_test(growing_out_of_the_lists_loses_nothing),
         cmocka_unit_test(growing_out_of_the_lists_is_done_little_by_little),
+        cmocka_unit_test(many_idle_timers_do_not_lead_out_of_the_lists),
         cmocka_unit_test(what_was_late_may_be_restarted_before_growing),
         cmocka_unit_test(growing_into_more_slots_loses_nothing),
     };
