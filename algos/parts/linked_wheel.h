@@ -1096,14 +1096,13 @@ static __attribute__((noinline)) uint64_t linked_look_for_next(const struct link
     return next;
 }
 
-/* Where ticks are busy, the first tick that is kept is the answer: no level above the first, nor
- * FAR, has anything before the block's end, or before what is known of FAR. */
+/* Where ticks are busy, the first tick that is kept is the answer: if an advance wakes for it, no
+ * level above the first, nor FAR, has anything before it. */
 static inline uint64_t linked_next(const struct linked_wheel *wheel)
 {
     uint64_t first = wheel->first_at;
-    bool in_block = first > wheel->clock && first <= linked_block_end(wheel);
-    bool known = in_block && first <= wheel->far_first && first <= wheel->sought_first &&
-                 wheel->work_at != 0 && wheel->occupied[linked_tick_slot(first)] != 0;
+    bool known = first == wheel->work_at && first > wheel->clock &&
+                 wheel->occupied[linked_tick_slot(first)] != 0;
     return known ? first : linked_look_for_next(wheel);
 }
 
