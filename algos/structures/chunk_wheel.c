@@ -3,8 +3,8 @@
  * long as its timers are few enough for the caches, one of lists (linked_wheel.h).
  *
  *   node    { ~deadline, filed, later }      16 bytes, all zero: idle
- *   chunk   { the chunk before, 62 ids }     256 bytes
- *   slots   [fine: 1,024, a tick each] [coarse: 1,024, a block of 256 ticks each]
+ *   chunk   { the chunk before, 126 ids }    512 bytes
+ *   slots   [fine: 512, a tick each] [coarse: 1,024, a block of 256 ticks each]
  *           FAR SOUGHT LATE DUE CLEANED
  *
  * A start stores the deadline and nothing waits for its line: the id goes into a batch, and when
@@ -18,17 +18,18 @@
  * During a block the coarse slot of the block that the fine slots are about to reach is moved down,
  * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
  * the coarse slots, as soon as they reach to its first deadline. There are as few slots as that
- * allows: their last lines are what a start writes to.
+ * allows: their last lines are what a start writes to. Of each chunk the next line is fetched some
+ * ids before it is reached.
  *
  * Superseded entries take chunks. When fewer than an eighth are free, starts pay: five chunks are
  * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; the round in
  * which that was is in `filed`, so that two entries in one slot become one.
  *
  * The pool. Let N be the timers and S the slots, or N if that is less. After a round only live
- * entries are left, and those appended since: S + N/62 + A chunks, where a round over P chunks
- * takes A <= P/4 new ones, as five are cleaned for one; the next round adds A. So P >= 2 (S + N/62)
- * never runs out, and there are 2 S + N/31, and some. Chunks are linked by their addresses, so that
- * room for more timers is a block of them more, or a few.
+ * entries are left, and those appended since: S + N/126 + A chunks, where a round over P chunks
+ * takes A <= P/4 new ones, as five are cleaned for one; the next round adds A. So P >= 2 (S +
+ * N/126) never runs out, and there are 2 S + N/63, and some. Chunks are linked by their addresses,
+ * so that room for more timers is a block of them more, or a few.
  *
  * Up to `lists` timers there are no chunks: nodes are linked into slots, and unlinked by stops and
  * restarts to earlier. With room for up to twice as many, too, while no more than `lists` are
@@ -97,15 +98,16 @@ struct node {
 /* and during a walk or check. */
 #define SEEN         (UINT32_C(1) << 31)
 
-#define FINE         1024u                /* slots of a tick each */
+#define FINE         512u                 /* slots of a tick each */
 #define BLOCK_BITS   8u                   /* log2 of the ticks of a block */
 #define FINE_BLOCKS  (FINE >> BLOCK_BITS) /* that the fine slots reach ahead */
 #define COARSE       1024u                /* slots of a block each */
-#define CHUNK_BYTES  256u
-#define CHUNK_IDS    62u
+#define CHUNK_BYTES  512u
+#define CHUNK_IDS    126u
 #define CHUNK_FREE   (CHUNK_IDS / 2) /* or so many addresses */
-#define FREE_AHEAD   4u              /* so many chunks before it is taken one is fetched */
-#define PORTION      32u             /* ids taken of a slot at once, at most; */
+#define FREE_AHEAD   4u  /* so many chunks before it is taken, one is fetched; and of a chunk */
+#define IDS_AHEAD    4u  /* so many ids before it is reached, the next line */
+#define PORTION      32u /* ids taken of a slot at once, at most; */
 #define SHARE        15u /* where it is moved down or searched, so that no tick has a bulk */
 #define SHARES       ((CHUNK_IDS + SHARE - 1) / SHARE) /* of a chunk */
 #define BATCH        256u                              /* starts that wait to be looked at */
@@ -140,7 +142,7 @@ enum regime {
 
 /* A wheel in use gets blocks of at most so many chunks: less than a huge page, which the kernel
  * would clear in the midst of a start. */
-#define BLOCK_CHUNKS 8000u
+#define BLOCK_CHUNKS 4000u
 
 struct chunk {
     struct chunk *before; /* in its slot; or of those that say which are free */
@@ -422,7 +424,7 @@ static inline struct chunk *take_fresh(struct chunk_wheel *wheel)
         wheel->fresh_of = block->next;
         wheel->fresh = block->next->chunks;
     }
-    fetch_chunk(wheel->fresh + 1);
+    __builtin_prefetch(wheel->fresh + 1, 1); /* its first line: append fetches the others */
     return wheel->fresh++;
 }
 
@@ -436,11 +438,14 @@ static inline struct chunk *take_free(struct chunk_wheel *wheel)
     if (wheel->free_listed == 0) {
         wheel->free = list->before;
         wheel->free_listed = CHUNK_FREE;
+        if (list->before != NULL) {
+            fetch_chunk(list->before->before);
+        }
         return list;
     }
     uint32_t at = --wheel->free_listed;
     if (at >= FREE_AHEAD) {
-        fetch_chunk(list->free[at - FREE_AHEAD]);
+        __builtin_prefetch(list->free[at - FREE_AHEAD], 1);
     }
     return list->free[at];
 }
@@ -500,6 +505,7 @@ static inline bool append_here(struct chunk_wheel *wheel, uint32_t slot, uint32_
         return false;
     }
     *tail = id;
+    __builtin_prefetch(tail + IDS_AHEAD, 1);
     wheel->slots->tails[slot] = tail + 1;
     return true;
 }
