@@ -29,7 +29,7 @@
  * ticks that fire anyway do so, since a tick with work costs more than moving these. The slot is
  * taken from both ends at once, so that two nodes are under way from memory. Where the nodes do not
  * fit in the nearest caches, a slot of the second level, through which nearly all timers come, is
- * four lists, by deadlines, and taken from the beginning of each.
+ * four lists, by ids, 256 in sequence in one, and taken from the beginning of each.
  *
  * Ticks in nodes are the low 32 bits. A node's are near the clock, so that which is before which is
  * plain: deadlines of 2^28 ticks or more ahead wait in FAR, and their high bits apart; it is
@@ -436,14 +436,15 @@ static inline uint32_t linked_tick_slot(uint64_t tick)
 }
 
 /* Files a node under its due tick, after the clock and less than 2^28 ahead: most go to the second
- * level. */
-static inline enum tl_status linked_file(struct linked_wheel *wheel, linked_link link, uint64_t due)
+ * level, and of its lists, timers with ids in sequence to one: that has fewer ends to write to. */
+static inline enum tl_status linked_file(struct linked_wheel *wheel, linked_link link, uint32_t id,
+                                         uint64_t due)
 {
     if (__builtin_expect(due - wheel->second >= wheel->second_span, 0)) {
         return linked_file_apart(wheel, link, due);
     }
-    uint32_t slot = ((uint32_t)(due >> LINKED_BLOCK_BITS) & (LINKED_SECOND_SLOTS - 1)) +
-                    ((uint32_t)due * LINKED_SECOND_SLOTS & wheel->stripe);
+    uint32_t slot =
+        ((uint32_t)(due >> LINKED_BLOCK_BITS) & (LINKED_SECOND_SLOTS - 1)) + (id & wheel->stripe);
     linked_node(wheel, link)->filed = (uint32_t)due & ~((UINT32_C(1) << LINKED_BLOCK_BITS) - 1);
     linked_append(wheel, LINKED_SECOND + slot, link);
     return TL_OK;
@@ -520,7 +521,7 @@ static void linked_search_far(struct linked_wheel *wheel, uint64_t most)
         if (deadline <= wheel->clock) {
             linked_file_due(wheel, LINKED_DUE, link);
         } else if (deadline - wheel->clock < LINKED_NEAR) {
-            (void)linked_file(wheel, link, deadline);
+            (void)linked_file(wheel, link, linked_id(wheel, link), deadline);
         } else {
             linked_file_far(wheel, link, deadline);
         }
@@ -592,7 +593,7 @@ static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint3
     } else {
         wheel->count++;
     }
-    return linked_file(wheel, link, deadline);
+    return linked_file(wheel, link, id, deadline);
 }
 
 /* A start that is not plain: it is counted, or for now, the past, or a deadline that is far. */
@@ -711,7 +712,7 @@ static inline void linked_move_node(struct linked_wheel *wheel, linked_link link
     uint64_t due = linked_due(wheel, linked_node(wheel, link));
     TL_COUNT(wheel, cascades, 1);
     if (__builtin_expect(due >= wheel->second, 0)) {
-        (void)linked_file(wheel, link, due);
+        (void)linked_file(wheel, link, linked_id(wheel, link), due);
         return;
     }
     linked_node(wheel, link)->filed = (uint32_t)due;
@@ -929,7 +930,7 @@ static void linked_settle(struct linked_wheel *wheel)
         linked_link next = linked_at(wheel, link)->next;
         uint64_t due = linked_due(wheel, linked_node(wheel, link));
         if (due > wheel->clock) {
-            (void)linked_file(wheel, link, due);
+            (void)linked_file(wheel, link, linked_id(wheel, link), due);
         } else {
             linked_file_due(wheel, LINKED_DUE, link);
         }
@@ -949,7 +950,7 @@ static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, u
         if (__builtin_expect((int32_t)(node->due - (uint32_t)now) > 0, 0)) {
             TL_COUNT(wheel, cascades, 1);
             linked_begin(wheel, slot, node->links.next);
-            (void)linked_file(wheel, link, linked_due(wheel, node));
+            (void)linked_file(wheel, link, linked_id(wheel, link), linked_due(wheel, node));
         } else if (*fired == budget) {
             return false;
         } else {
