@@ -50,8 +50,7 @@
  * work of as many. A reserve touches no timer in a record; nodes of the wheel's own are copied.
  *
  * Complexity: start, stop, restart, tick O(1); expiry O(m) moves. Bad at: timers of one tick that
- * were all restarted shortly before it: all are visited in it; very many ids in sequence, each
- * started once, where linking a node takes less.
+ * were all restarted shortly before it: all are visited in it.
  *
  * Source: our own, from parts: Varghese and Lauck 1987, section 6.2; Erlang/OTP erl_time (slots
  * moved ahead of time); Go, runtime/time.go (lazy stop).
@@ -1694,14 +1693,13 @@ TL_ALGO(chunk_wheel) = {
                "in batches",
     .origin = "our own; after Varghese and Lauck 1987, scheme 7, and Erlang/OTP",
     .description =
-        "Slots of one tick, and 256 of a block of ticks, which are moved down ahead of time, "
-        "evenly. "
+        "Slots of one tick, and of a block of ticks, which are moved down ahead of time, evenly. "
         "With many timers a slot is a chain of chunks of ids: a start stores the deadline in the "
         "node, and is looked at later, with others; a stop or a restart to later leaves the entry "
         "where it is, and when the wheel comes to it, the node says what has become of the timer. "
         "No call does what is put off at once. With few timers slots are lists. Made for timers "
-        "that "
-        "lie in the caller's records. Bad at very many ids in sequence, each started once.",
+        "that lie in the caller's records. Bad at very many timers of one tick, all restarted "
+        "shortly before it.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,
