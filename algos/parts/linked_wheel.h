@@ -1048,14 +1048,14 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
     return fired;
 }
 
-static inline uint64_t linked_advance(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
-                                      tl_fire_fn fire, void *ctx)
+/* Whether an advance has nothing to do but to set the clock, which this does. */
+static inline bool linked_sleeps(struct linked_wheel *wheel, uint64_t now)
 {
     if (now >= wheel->work_at) {
-        return linked_advance_awake(wheel, now, budget, fire, ctx);
+        return false;
     }
     wheel->clock = now;
-    return 0;
+    return true;
 }
 
 /* Whether the first level need not be searched for its first tick: there is none, or it is the one

@@ -1271,7 +1271,9 @@ static __attribute__((noinline)) uint64_t advance_moving(struct chunk_wheel *whe
     move_some(wheel);
     wheel->clock = now;
     wheel->serial++;
-    uint64_t fired = linked_advance(&wheel->linked, now, budget, expire, ctx);
+    uint64_t fired = linked_sleeps(&wheel->linked, now)
+                         ? 0
+                         : linked_advance_awake(&wheel->linked, now, budget, expire, ctx);
     wheel->plain_span = 0;
     fired += advance_awake(wheel, now, budget - fired, expire, ctx);
     if (wheel->linked.first == wheel->linked.capacity) {
@@ -1307,8 +1309,11 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 {
     struct chunk_wheel *wheel = self;
     if (wheel->regime < MOVING) {
+        if (linked_sleeps(&wheel->linked, now)) {
+            return 0;
+        }
         if (__builtin_expect(wheel->linked.count <= wheel->lists_up_to, 1)) {
-            return linked_advance(&wheel->linked, now, budget, expire, ctx);
+            return linked_advance_awake(&wheel->linked, now, budget, expire, ctx);
         }
         leave_lists(wheel);
     }
