@@ -29,7 +29,7 @@
  * ticks that fire anyway do so, since a tick with work costs more than moving these. The slot is
  * taken from both ends at once, so that two nodes are under way from memory. Where the nodes do not
  * fit in the nearest caches, a slot of the second level, through which nearly all timers come, is
- * four lists, by ids, 256 in sequence in one, and taken from the beginning of each.
+ * four lists, by ids, 4,096 in sequence in one, and taken from the beginning of each.
  *
  * Ticks in nodes are the low 32 bits. A node's are near the clock, so that which is before which is
  * plain: deadlines of 2^28 ticks or more ahead wait in FAR, and their high bits apart; it is
@@ -79,8 +79,9 @@ enum {
     LINKED_BLOCK_BITS = 9, /* of the first level */
     LINKED_SECOND_SLOTS = 256,
     LINKED_STRIPES = 4, /* lists of a slot of the second level, of which few timers use the first */
-    LINKED_STRIPED = 32768, /* timers that use all */
-    LINKED_NOWHERE = 0,     /* a head whose list is never anything but empty */
+    LINKED_STRIPED = 32768,   /* timers that use all */
+    LINKED_SEQUENCE_BITS = 4, /* of 2^4 times LINKED_SECOND_SLOTS ids in sequence, all use one */
+    LINKED_NOWHERE = 0,       /* a head whose list is never anything but empty */
     LINKED_DUE,
     LINKED_LATE,
     LINKED_FAR,
@@ -443,8 +444,8 @@ static inline enum tl_status linked_file(struct linked_wheel *wheel, linked_link
     if (__builtin_expect(due - wheel->second >= wheel->second_span, 0)) {
         return linked_file_apart(wheel, link, due);
     }
-    uint32_t slot =
-        ((uint32_t)(due >> LINKED_BLOCK_BITS) & (LINKED_SECOND_SLOTS - 1)) + (id & wheel->stripe);
+    uint32_t slot = ((uint32_t)(due >> LINKED_BLOCK_BITS) & (LINKED_SECOND_SLOTS - 1)) +
+                    (id >> LINKED_SEQUENCE_BITS & wheel->stripe);
     linked_node(wheel, link)->filed = (uint32_t)due & ~((UINT32_C(1) << LINKED_BLOCK_BITS) - 1);
     linked_append(wheel, LINKED_SECOND + slot, link);
     return TL_OK;

@@ -19,7 +19,7 @@
  * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
  * the coarse slots, as soon as they reach to its first deadline. There are as few slots as that
  * allows: their last lines are what a start writes to. Of each chunk the next line is fetched some
- * ids before it is reached.
+ * ids before: stores are done in order, and all wait for one that misses the cache.
  *
  * Superseded entries take chunks. When fewer than an eighth are free, starts pay: five chunks are
  * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; the round in
@@ -104,9 +104,9 @@ struct node {
 #define CHUNK_BYTES  512u
 #define CHUNK_IDS    126u
 #define CHUNK_FREE   (CHUNK_IDS / 2) /* or so many addresses */
-#define FREE_AHEAD   4u  /* so many chunks before it is taken, one is fetched; and of a chunk */
-#define IDS_AHEAD    4u  /* so many ids before it is reached, the next line */
-#define PORTION      32u /* ids taken of a slot at once, at most; */
+#define FREE_AHEAD   4u              /* a chunk is fetched so many before it is taken, */
+#define IDS_AHEAD    4u              /* and its next line so many ids before it is written to */
+#define PORTION      32u             /* ids taken of a slot at once, at most; */
 #define SHARE        15u /* where it is moved down or searched, so that no tick has a bulk */
 #define SHARES       ((CHUNK_IDS + SHARE - 1) / SHARE) /* of a chunk */
 #define BATCH        256u                              /* starts that wait to be looked at */
