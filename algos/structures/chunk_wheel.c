@@ -437,7 +437,7 @@ static inline struct chunk *take_free(struct chunk_wheel *wheel)
     if (wheel->free_listed == 0) {
         wheel->free = list->before;
         wheel->free_listed = CHUNK_FREE;
-        if (list->before != NULL) {
+        if (list->before != NULL) { /* by when this one is used up, the next is there to be read */
             fetch_chunk(list->before->before);
         }
         return list;
