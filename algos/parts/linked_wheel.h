@@ -29,7 +29,7 @@
  * ticks that fire anyway do so, since a tick with work costs more than moving these. The slot is
  * taken from both ends at once, so that two nodes are under way from memory. Where the nodes do not
  * fit in the nearest caches, a slot of the second level, through which nearly all timers come, is
- * four lists, by ids, 4,096 in sequence in one, and taken from the beginning of each.
+ * four lists, by ids, 4,096 in sequence in one: eight nodes are under way.
  *
  * Ticks in nodes are the low 32 bits. A node's are near the clock, so that which is before which is
  * plain: deadlines of 2^28 ticks or more ahead wait in FAR, and their high bits apart; it is
@@ -79,7 +79,8 @@ enum {
     LINKED_BLOCK_BITS = 9, /* of the first level */
     LINKED_SECOND_SLOTS = 256,
     LINKED_STRIPES = 4, /* lists of a slot of the second level, of which few timers use the first */
-    LINKED_STRIPED = 32768,   /* timers that use all */
+    LINKED_ROUND = 2 * LINKED_STRIPES, /* nodes of all ends of those */
+    LINKED_STRIPED = 32768,            /* timers that use all */
     LINKED_SEQUENCE_BITS = 4, /* of 2^4 times LINKED_SECOND_SLOTS ids in sequence, all use one */
     LINKED_NOWHERE = 0,       /* a head whose list is never anything but empty */
     LINKED_DUE,
@@ -145,7 +146,8 @@ struct linked_wheel {
     uint64_t clock;
     uint64_t second;      /* deadlines from this on go to the second level, */
     uint64_t second_span; /* so many of them */
-    uint64_t plain;       /* starts for fewer ticks ahead are plain; 0 while restarts are counted */
+    uint64_t plain;      /* starts for fewer ticks ahead are plain; 0 while restarts are counted, */
+    uint64_t plain_most; /* else this; 0 where this wheel has not all timers */
     linked_list *lists AND_RECORDS; /* and timers of the wheel's own behind them; NULL: this regime
                                        is not in use */
     uint64_t count;                 /* timers pending */
@@ -561,7 +563,7 @@ static void linked_weigh(struct linked_wheel *wheel)
         if (mostly || eager) { /* else few are, perhaps since they are filed so */
             wheel->sooner = mostly ? LINKED_HALF : LINKED_NOTHING;
         }
-        wheel->plain = LINKED_NEAR - 1;
+        wheel->plain = wheel->plain_most;
     }
     wheel->restarts = 0;
     wheel->earlier = 0;
@@ -625,12 +627,9 @@ static __attribute__((noinline)) enum tl_status linked_start_apart(struct linked
     return TL_OK;
 }
 
-static inline enum tl_status linked_start(struct linked_wheel *wheel, uint32_t id,
-                                          uint64_t deadline)
+static inline bool linked_is_plain(const struct linked_wheel *wheel, uint64_t deadline)
 {
-    return __builtin_expect(deadline - wheel->clock - 1 >= wheel->plain, 0)
-               ? linked_start_apart(wheel, id, deadline)
-               : linked_start_near(wheel, id, deadline);
+    return deadline - wheel->clock - 1 < wheel->plain;
 }
 
 static inline enum tl_status linked_stop(struct linked_wheel *wheel, uint32_t id)
@@ -723,63 +722,84 @@ static inline void linked_move_node(struct linked_wheel *wheel, linked_link link
     }
 }
 
-/* Moves up to `most` of a slot's nodes down, from both ends. */
+/* A list that is being moved down, from both ends: what is left of it; both the head: nothing. */
+struct linked_rest {
+    linked_link ends[2];
+    linked_link head;
+};
+
+static inline struct linked_rest linked_take_list(struct linked_wheel *wheel, uint32_t slot)
+{
+    const struct linked_links *ends = linked_ends(wheel, slot);
+    __builtin_prefetch(linked_at(wheel, ends->next), 1);
+    __builtin_prefetch(linked_at(wheel, ends->prev), 1);
+    return (struct linked_rest){{ends->next, ends->prev}, linked_head(wheel, slot)};
+}
+
+static inline void linked_give_back(struct linked_wheel *wheel, uint32_t slot,
+                                    const struct linked_rest *rest)
+{
+    if (rest->ends[0] == rest->head) {
+        linked_clear(wheel, slot);
+    } else {
+        linked_begin(wheel, slot, rest->ends[0]);
+        linked_end(wheel, slot, rest->ends[1]);
+    }
+}
+
+/* Moves the node down that is at one end, 0 or 1, of a list, and fetches the one behind it. False:
+ * there was none. */
+static inline __attribute__((always_inline)) bool
+linked_move_end(struct linked_wheel *wheel, struct linked_rest *rest, uint32_t end)
+{
+    linked_link link = rest->ends[end];
+    if (link == rest->head) {
+        return false;
+    }
+    const struct linked_links *links = linked_at(wheel, link);
+    linked_link behind = end == 0 ? links->next : links->prev;
+    __builtin_prefetch(linked_at(wheel, behind), 1);
+    if (link == rest->ends[1 - end]) {
+        rest->ends[1 - end] = behind = rest->head;
+    }
+    rest->ends[end] = behind;
+    linked_move_node(wheel, link);
+    return true;
+}
+
+/* Moves up to `most` of a slot's nodes down, or one more. */
 static __attribute__((noinline)) void linked_move_slot(struct linked_wheel *wheel, uint32_t slot,
                                                        uint32_t most)
 {
-    linked_link first = linked_ends(wheel, slot)->next;
-    linked_link last = linked_ends(wheel, slot)->prev;
+    struct linked_rest rest = linked_take_list(wheel, slot);
     TL_COUNT(wheel, slots, 1);
-    for (uint32_t pairs = most / 2 + most % 2; pairs > 0; pairs--) {
-        linked_link next = linked_at(wheel, first)->next;
-        linked_link prev = linked_at(wheel, last)->prev;
-        __builtin_prefetch(linked_at(wheel, next), 1);
-        __builtin_prefetch(linked_at(wheel, prev), 1);
-        linked_move_node(wheel, first);
-        if (first != last) {
-            linked_move_node(wheel, last);
-        }
-        if (first == last || next == last) {
-            linked_clear(wheel, slot);
-            return;
-        }
-        first = next;
-        last = prev;
+    for (uint32_t pairs = most / 2 + most % 2; pairs > 0 && linked_move_end(wheel, &rest, 0);
+         pairs--) {
+        (void)linked_move_end(wheel, &rest, 1);
     }
-    linked_begin(wheel, slot, first);
-    linked_end(wheel, slot, last);
+    linked_give_back(wheel, slot, &rest);
 }
 
-/* The same of a slot of the second level with several lists, from the beginnings of all. */
+/* The same of a slot of the second level with several lists, of all by turns; at most as many as
+ * that, a round at a time. */
 static __attribute__((noinline)) void linked_move_stripes(struct linked_wheel *wheel, uint32_t slot,
                                                           uint32_t most)
 {
-    linked_link firsts[LINKED_STRIPES];
+    struct linked_rest rests[LINKED_STRIPES];
     TL_COUNT(wheel, slots, 1);
     for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
-        firsts[i] = linked_ends(wheel, slot + i * LINKED_SECOND_SLOTS)->next;
-        __builtin_prefetch(linked_at(wheel, firsts[i]), 1);
+        rests[i] = linked_take_list(wheel, slot + i * LINKED_SECOND_SLOTS);
     }
-    for (bool left = true; left && most >= LINKED_STRIPES;) {
-        left = false;
-        for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
-            linked_link link = firsts[i];
-            if (link != linked_head(wheel, slot + i * LINKED_SECOND_SLOTS)) {
-                firsts[i] = linked_at(wheel, link)->next;
-                __builtin_prefetch(linked_at(wheel, firsts[i]), 1);
-                linked_move_node(wheel, link);
-                most--;
-                left = true;
+    for (uint32_t done = 0, moved = 1; moved > 0 && done + LINKED_ROUND <= most; done += moved) {
+        moved = 0;
+        for (uint32_t end = 0; end < 2; end++) {
+            for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
+                moved += linked_move_end(wheel, &rests[i], end);
             }
         }
     }
     for (uint32_t i = 0; i < LINKED_STRIPES; i++) {
-        uint32_t list = slot + i * LINKED_SECOND_SLOTS;
-        if (firsts[i] == linked_head(wheel, list)) {
-            linked_clear(wheel, list);
-        } else {
-            linked_begin(wheel, list, firsts[i]);
-        }
+        linked_give_back(wheel, slot + i * LINKED_SECOND_SLOTS, &rests[i]);
     }
 }
 
@@ -809,7 +829,7 @@ static inline uint32_t linked_portion(const struct linked_wheel *wheel, uint32_t
         portion = portion > LINKED_PORTION ? portion : LINKED_PORTION;
     }
     if ((now >> (shift - 1) & 1) != 0) {
-        uint64_t share = (wheel->count >> (shift - 1)) + LINKED_STRIPES; /* by rounds */
+        uint64_t share = (wheel->count >> (shift - 1)) + LINKED_ROUND;
         portion = share > portion ? share : portion;
     }
     bool last = now + 1 == ((now >> shift) + 1) << shift;
@@ -1130,7 +1150,6 @@ static inline size_t linked_bytes(const struct linked_wheel *wheel, uint32_t cap
 static inline void linked_empty(struct linked_wheel *wheel)
 {
     wheel->count = 0;
-    wheel->plain = LINKED_NEAR - 1;
     wheel->sooner = LINKED_NOTHING;
     wheel->moving = 0;
     wheel->far_at = wheel->far_first = wheel->sought_first = TL_NEVER;
@@ -1178,6 +1197,7 @@ static inline enum tl_status linked_reserve(struct linked_wheel *wheel, uint32_t
     OWN_ARRAY(wheel, nodes, sizeof *nodes);
     linked_note_stride(wheel);
     if (old.lists == NULL) {
+        wheel->plain = wheel->plain_most = LINKED_NEAR - 1;
         linked_empty(wheel);
     } else if (!stays) {
         memcpy(lists, old.lists, LINKED_SLOTS * sizeof *lists + timers * sizeof *nodes);

@@ -173,7 +173,8 @@ struct chunk_wheel {
     struct node *nodes AND_RECORDS;
     uint64_t clock;
     uint64_t quiet;     /* an advance to before this has nothing to do */
-    uint64_t batch_due; /* no start that waits is due before; in callbacks none may: TL_NEVER */
+    uint64_t batch_due; /* no start that waits is due before; TL_NEVER: none may wait, as in
+                           callbacks, or with lists */
     uint32_t batched;
     uint32_t batch_limit;
     uint32_t sequel;     /* the id that goes on a sequence, or NO_ID */
@@ -634,6 +635,73 @@ static inline void look(struct chunk_wheel *wheel, uint32_t id)
     }
 }
 
+/* An entry under `mark` has gone whose timer is not to fire; the next best takes its place. */
+static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t id, uint32_t mark)
+{
+    if ((node->filed & MARKS) != mark) {
+        if ((node->later & MARKS) == mark) {
+            node->later &= ~MARKS;
+        }
+        return;
+    }
+    uint32_t next = node->later & MARKS;
+    node->later = 0;
+    if (node->rest == 0) {
+        node->filed = next;
+        return;
+    }
+    TL_COUNT(wheel, cascades, 1);
+    wheel->count += (node->filed & COUNTED) == 0;
+    node->filed = next | COUNTED;
+    see_to(wheel, node, id);
+}
+
+/* --- from lists to chunks -------------------------------------------------------------------- */
+
+/* Whether a timer is still in the lists. */
+static inline bool is_listed(const struct chunk_wheel *wheel, uint32_t id)
+{
+    const struct linked_wheel *linked = &wheel->linked;
+    return id - linked->first < linked->capacity - linked->first;
+}
+
+/* From now on timers are in chunks, for which there is room. */
+static void leave_lists(struct chunk_wheel *wheel)
+{
+    wheel->regime = wheel->linked.lists != NULL ? MOVING : CHUNKS;
+    wheel->clock = wheel->position = wheel->linked.clock;
+    wheel->linked.plain = wheel->linked.plain_most = 0;
+}
+
+/* Moves the next few timers to chunks, but none that is due: that is about to fire. Any call may be
+ * under way, and going through a list: it finds one less, as after a stop. */
+static void move_some(struct chunk_wheel *wheel)
+{
+    struct linked_wheel *linked = &wheel->linked;
+    for (uint32_t i = 0; i < MOVED && linked->first < linked->capacity; i++) {
+        uint32_t id = linked->first;
+        linked_link link = linked_timer(linked, id);
+        bool pending = linked_at(linked, link)->next != LINKED_NONE;
+        uint64_t due = pending ? linked_deadline(linked, link) : 0;
+        if (pending && due <= linked->clock) {
+            break;
+        }
+        if (pending) {
+            (void)linked_stop(linked, id);
+        }
+        linked->first++;
+        struct node *node = node_of(wheel, id);
+        *node = (struct node){0};
+        if (pending) {
+            node->rest = ~due;
+            wheel->count++;
+            file(wheel, node, id);
+        }
+    }
+}
+
+/* --- starts ---------------------------------------------------------------------------------- */
+
 /* Both with the status of a start that ends so, which then has nothing to save for a call. */
 static __attribute__((noinline)) enum tl_status pay(struct chunk_wheel *wheel)
 {
@@ -728,14 +796,23 @@ static __attribute__((noinline)) enum tl_status start_late(struct chunk_wheel *w
     return pay_if_scarce(wheel);
 }
 
-/* A start that is due before all that wait, or in a callback. */
+/* A start that is due before all that wait, or in a callback. Where all is in lists, or is being
+ * moved, none waits, so that this one is. */
 static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *wheel, uint32_t id,
-                                                           struct node *node, uint64_t due)
+                                                           uint64_t due)
 {
+    if (wheel->regime == MOVING) {
+        move_some(wheel);
+    }
+    if (wheel->regime == LISTS || (wheel->regime == MOVING && is_listed(wheel, id))) {
+        return linked_start_apart(&wheel->linked, id, due);
+    }
+    struct node *node = node_of(wheel, id);
+    node->rest = ~due;
     if (due <= wheel->clock) {
         return start_late(wheel, id, node);
     }
-    if (wheel->firing) {
+    if (wheel->firing || wheel->regime == MOVING) {
         return start_at_once(wheel, id, node, due);
     }
     wheel->batch_due = due;
@@ -761,10 +838,12 @@ static __attribute__((noinline)) enum tl_status start_unplain(struct chunk_wheel
 /* The lines of ids in sequence come by themselves: nothing is gained by waiting. What is plain goes
  * to a coarse slot, and nobody need know. */
 static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32_t id,
-                                               struct node *node, uint64_t deadline)
+                                               uint64_t deadline)
 {
+    struct node *node = node_of(wheel, id);
+    node->rest = ~deadline;
     if (deadline - wheel->plain_from >= wheel->plain_span || node->filed != 0) {
-        return deadline < wheel->batch_due ? start_soon(wheel, id, node, deadline)
+        return deadline < wheel->batch_due ? start_soon(wheel, id, deadline)
                                            : start_unplain(wheel, id, node);
     }
     uint64_t block = block_of(deadline);
@@ -773,27 +852,6 @@ static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32
     wheel->count++;
     node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
     return append_here(wheel, slot, id) ? TL_OK : append_apart_of_start(wheel, slot, id);
-}
-
-/* An entry under `mark` has gone whose timer is not to fire; the next best takes its place. */
-static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t id, uint32_t mark)
-{
-    if ((node->filed & MARKS) != mark) {
-        if ((node->later & MARKS) == mark) {
-            node->later &= ~MARKS;
-        }
-        return;
-    }
-    uint32_t next = node->later & MARKS;
-    node->later = 0;
-    if (node->rest == 0) {
-        node->filed = next;
-        return;
-    }
-    TL_COUNT(wheel, cascades, 1);
-    wheel->count += (node->filed & COUNTED) == 0;
-    node->filed = next | COUNTED;
-    see_to(wheel, node, id);
 }
 
 /* --- what time brings ------------------------------------------------------------------------ */
@@ -1114,23 +1172,6 @@ static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now, struct fi
 
 /* --- in chunks ------------------------------------------------------------------------------- */
 
-static inline enum tl_status start_in_chunks(struct chunk_wheel *wheel, uint32_t id,
-                                             uint64_t deadline)
-{
-    struct node *node = node_of(wheel, id);
-    node->rest = ~deadline; /* nothing waits for it */
-    if (id == wheel->sequel) {
-        return start_in_sequence(wheel, id, node, deadline);
-    }
-    if (deadline < wheel->batch_due) {
-        return start_soon(wheel, id, node, deadline);
-    }
-    uint32_t batched = wheel->batched;
-    wheel->batch[batched++] = id;
-    wheel->batched = batched;
-    return batched >= wheel->batch_limit ? look_at_full_batch(wheel) : TL_OK;
-}
-
 static inline enum tl_status stop_in_chunks(struct chunk_wheel *wheel, uint32_t id)
 {
     struct node *node = node_of(wheel, id);
@@ -1205,56 +1246,7 @@ static uint64_t next_of_chunks(struct chunk_wheel *wheel)
     return next;
 }
 
-/* --- from lists to chunks -------------------------------------------------------------------- */
-
-/* Whether a timer is still in the lists. */
-static inline bool is_listed(const struct chunk_wheel *wheel, uint32_t id)
-{
-    const struct linked_wheel *linked = &wheel->linked;
-    return id - linked->first < linked->capacity - linked->first;
-}
-
-/* From now on timers are in chunks, for which there is room. */
-static void leave_lists(struct chunk_wheel *wheel)
-{
-    wheel->regime = wheel->linked.lists != NULL ? MOVING : CHUNKS;
-    wheel->clock = wheel->position = wheel->linked.clock;
-}
-
-/* Moves the next few timers to chunks, but none that is due: that is about to fire. Any call may be
- * under way, and going through a list: it finds one less, as after a stop. */
-static void move_some(struct chunk_wheel *wheel)
-{
-    struct linked_wheel *linked = &wheel->linked;
-    for (uint32_t i = 0; i < MOVED && linked->first < linked->capacity; i++) {
-        uint32_t id = linked->first;
-        linked_link link = linked_timer(linked, id);
-        bool pending = linked_at(linked, link)->next != LINKED_NONE;
-        uint64_t due = pending ? linked_deadline(linked, link) : 0;
-        if (pending && due <= linked->clock) {
-            break;
-        }
-        if (pending) {
-            (void)linked_stop(linked, id);
-        }
-        linked->first++;
-        struct node *node = node_of(wheel, id);
-        *node = (struct node){0};
-        if (pending) {
-            node->rest = ~due;
-            wheel->count++;
-            file(wheel, node, id);
-        }
-    }
-}
-
-static __attribute__((noinline)) enum tl_status start_moving(struct chunk_wheel *wheel, uint32_t id,
-                                                             uint64_t deadline)
-{
-    move_some(wheel);
-    return is_listed(wheel, id) ? linked_start(&wheel->linked, id, deadline)
-                                : start_in_chunks(wheel, id, deadline);
-}
+/* --- while timers are moved ------------------------------------------------------------------ */
 
 static __attribute__((noinline)) enum tl_status stop_moving(struct chunk_wheel *wheel, uint32_t id)
 {
@@ -1288,11 +1280,21 @@ static __attribute__((noinline)) uint64_t advance_moving(struct chunk_wheel *whe
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->regime < MOVING) {
-        return linked_start(&wheel->linked, id, deadline);
+    bool soon = deadline < wheel->batch_due; /* as all are while all is in lists */
+    if (soon && linked_is_plain(&wheel->linked, deadline)) {
+        return linked_start_near(&wheel->linked, id, deadline);
     }
-    return wheel->regime == MOVING ? start_moving(wheel, id, deadline)
-                                   : start_in_chunks(wheel, id, deadline);
+    if (id == wheel->sequel) {
+        return start_in_sequence(wheel, id, deadline);
+    }
+    if (soon) {
+        return start_soon(wheel, id, deadline);
+    }
+    node_of(wheel, id)->rest = ~deadline; /* nothing waits for it */
+    uint32_t batched = wheel->batched;
+    wheel->batch[batched++] = id;
+    wheel->batched = batched;
+    return batched >= wheel->batch_limit ? look_at_full_batch(wheel) : TL_OK;
 }
 
 static enum tl_status wheel_stop(void *self, uint32_t id)
