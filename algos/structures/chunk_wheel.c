@@ -796,16 +796,37 @@ static __attribute__((noinline)) enum tl_status start_late(struct chunk_wheel *w
     return pay_if_scarce(wheel);
 }
 
+/* The lines of ids in sequence come by themselves: nothing is gained by waiting. What is plain goes
+ * to a coarse slot, and nobody need know. */
+static inline bool is_plain(const struct chunk_wheel *wheel, const struct node *node,
+                            uint64_t deadline)
+{
+    return deadline - wheel->plain_from < wheel->plain_span && node->filed == 0;
+}
+
+static inline enum tl_status start_plain(struct chunk_wheel *wheel, uint32_t id, struct node *node,
+                                         uint64_t deadline)
+{
+    uint64_t block = block_of(deadline);
+    uint32_t slot = coarse_slot(block);
+    wheel->sequel = id + 1;
+    wheel->count++;
+    node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
+    return append_here(wheel, slot, id) ? TL_OK : append_apart_of_start(wheel, slot, id);
+}
+
 /* A start that is due before all that wait, or in a callback. Where all is in lists, or is being
  * moved, none waits, so that this one is. */
 static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *wheel, uint32_t id,
                                                            uint64_t due)
 {
-    if (wheel->regime == MOVING) {
-        move_some(wheel);
-    }
-    if (wheel->regime == LISTS || (wheel->regime == MOVING && is_listed(wheel, id))) {
-        return linked_start_apart(&wheel->linked, id, due);
+    if (wheel->regime != CHUNKS) {
+        if (wheel->regime == MOVING) {
+            move_some(wheel);
+        }
+        if (is_listed(wheel, id)) {
+            return linked_start_apart(&wheel->linked, id, due);
+        }
     }
     struct node *node = node_of(wheel, id);
     node->rest = ~due;
@@ -814,6 +835,9 @@ static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *w
     }
     if (wheel->firing || wheel->regime == MOVING) {
         return start_at_once(wheel, id, node, due);
+    }
+    if (id == wheel->sequel && is_plain(wheel, node, due)) {
+        return start_plain(wheel, id, node, due);
     }
     wheel->batch_due = due;
     lower(&wheel->quiet, due);
@@ -833,25 +857,6 @@ static __attribute__((noinline)) enum tl_status start_unplain(struct chunk_wheel
     wheel->plain_from = from;
     wheel->plain_span = wheel->unfinished || from > end ? 0 : end - from;
     return TL_OK;
-}
-
-/* The lines of ids in sequence come by themselves: nothing is gained by waiting. What is plain goes
- * to a coarse slot, and nobody need know. */
-static inline enum tl_status start_in_sequence(struct chunk_wheel *wheel, uint32_t id,
-                                               uint64_t deadline)
-{
-    struct node *node = node_of(wheel, id);
-    node->rest = ~deadline;
-    if (deadline - wheel->plain_from >= wheel->plain_span || node->filed != 0) {
-        return deadline < wheel->batch_due ? start_soon(wheel, id, deadline)
-                                           : start_unplain(wheel, id, node);
-    }
-    uint64_t block = block_of(deadline);
-    uint32_t slot = coarse_slot(block);
-    wheel->sequel = id + 1;
-    wheel->count++;
-    node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
-    return append_here(wheel, slot, id) ? TL_OK : append_apart_of_start(wheel, slot, id);
 }
 
 /* --- what time brings ------------------------------------------------------------------------ */
@@ -1280,17 +1285,17 @@ static __attribute__((noinline)) uint64_t advance_moving(struct chunk_wheel *whe
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
-    bool soon = deadline < wheel->batch_due; /* as all are while all is in lists */
-    if (soon && linked_is_plain(&wheel->linked, deadline)) {
-        return linked_start_near(&wheel->linked, id, deadline);
+    if (deadline < wheel->batch_due) { /* as all are while all is in lists */
+        return linked_is_plain(&wheel->linked, deadline)
+                   ? linked_start_near(&wheel->linked, id, deadline)
+                   : start_soon(wheel, id, deadline);
     }
+    struct node *node = node_of(wheel, id);
+    node->rest = ~deadline; /* nothing waits for it */
     if (id == wheel->sequel) {
-        return start_in_sequence(wheel, id, deadline);
+        return is_plain(wheel, node, deadline) ? start_plain(wheel, id, node, deadline)
+                                               : start_unplain(wheel, id, node);
     }
-    if (soon) {
-        return start_soon(wheel, id, deadline);
-    }
-    node_of(wheel, id)->rest = ~deadline; /* nothing waits for it */
     uint32_t batched = wheel->batched;
     wheel->batch[batched++] = id;
     wheel->batched = batched;
