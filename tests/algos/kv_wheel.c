@@ -3,6 +3,7 @@
  * the middle of what it does, and another goes on with what it left.
  */
 #include "registry.h"
+#include "temporary_file.h"
 
 #include "test.h"
 
@@ -43,7 +44,7 @@ struct life {
     const char *options;
 };
 
-static char folder[] = "/dev/shm/kv-wheel-test-XXXXXX";
+static char folder[200]; /* its paths are written often: in memory if possible */
 
 static const struct tl_algo *kv_wheel(void)
 {
@@ -52,7 +53,7 @@ static const struct tl_algo *kv_wheel(void)
 
 static enum tl_status try_to_open(const char *options, uint32_t capacity, uint64_t now, void **self)
 {
-    char text[256];
+    char text[sizeof folder + 160];
     char why[256] = "";
     int64_t values[TL_OPTIONS_MAX];
     (void)snprintf(text, sizeof text, "path=%s/store%s%s", folder, options[0] != '\0' ? ":" : "",
@@ -65,7 +66,7 @@ static enum tl_status try_to_open(const char *options, uint32_t capacity, uint64
 
 static void remove_store(void)
 {
-    char path[128];
+    char path[sizeof folder + 32];
     (void)snprintf(path, sizeof path, "%s/store", folder);
     DIR *store = opendir(path);
     for (const struct dirent *file; store != NULL && (file = readdir(store)) != NULL;) {
@@ -404,7 +405,7 @@ static void what_cannot_be_trusted_is_refused(void **state)
     if (!is_there("")) {
         return;
     }
-    char path[128];
+    char path[sizeof folder + 32];
     (void)snprintf(path, sizeof path, "%s/store/timers.lmdb", folder);
     static const char other[8192] = "something else";
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -422,7 +423,7 @@ static void what_was_never_begun_is_begun(void **state)
     if (!is_there("")) {
         return;
     }
-    char path[128];
+    char path[sizeof folder + 32];
     void *self = NULL;
     (void)snprintf(path, sizeof path, "%s/store/timers.lmdb", folder);
     assert_int_equal(truncate(path, 100), 0);
@@ -525,7 +526,7 @@ static uint64_t passed_from_beginning(rocksdb_perfcontext_t *counted, uint32_t r
 {
     struct kv_store *store = NULL;
     struct kv_record record = {.key = {'T'}, .key_bytes = 1};
-    char path[128];
+    char path[sizeof folder + 32];
     (void)snprintf(path, sizeof path, "%s/store", folder);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(tl_kv_rocksdb.open(path, false, false, &store), TL_OK);
@@ -609,12 +610,12 @@ int main(void)
         cmocka_unit_test(a_search_passes_hardly_any_tombstones),
 #endif
     };
-    if (mkdtemp(folder) == NULL) {
-        print_message("skipped: nothing can be written to %s\n", folder);
+    struct error error = {{0}};
+    if (!temporary_folder_make(folder, sizeof folder, "kv-wheel-test", true, &error)) {
+        print_message("skipped: %s\n", error.text);
         return 77;
     }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_store();
-    (void)rmdir(folder);
+    temporary_folder_remove(folder);
     return failed;
 }

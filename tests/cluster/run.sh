@@ -67,9 +67,9 @@ done
 kill -CONT "$engine"
 wait "$run" || complain "an engine that stood still for a while: $(tail -n 2 stopped)"
 # Whatever ends it, nothing is left: no folder, no engine, and none of those who take part.
-set -m # or those in the background ignore SIGINT
 for signal in INT TERM KILL; do
-    "$TIMERLAB" cluster run -n 1m >/dev/null 2>&1 &
+    # In the background, or where this script was started so, SIGINT would be ignored.
+    env --default-signal=INT "$TIMERLAB" cluster run -n 1m >/dev/null 2>&1 &
     run=$!
     until compgen -G "$TMPDIR/timerlab-cluster-*/executor-*" >/dev/null || ! kill -0 "$run" 2>/dev/null; do
         sleep 0.02

@@ -12,6 +12,7 @@
  */
 #include "import.h"
 #include "fuzz.h"
+#include "temporary_file.h"
 #include "trace.h"
 #include "trace_text.h"
 
@@ -23,23 +24,20 @@
 
 /* --- a folder for the output ----------------------------------------------------------------- */
 
-static char folder[64];
-static char output[80];
+static char folder[200];
+static char output[sizeof folder + 4];
 
 static void remove_folder(void)
 {
-    (void)unlink(output);
-    (void)rmdir(folder);
+    temporary_folder_remove(folder);
 }
 
 static void make_folder(void)
 {
     if (folder[0] == '\0') {
         /* In memory if possible: what is written there is synced. */
-        bool in_memory = access("/dev/shm", W_OK | X_OK) == 0;
-        (void)snprintf(folder, sizeof folder, "%s/timerlab-fuzz-XXXXXX",
-                       in_memory ? "/dev/shm" : "/tmp");
-        FUZZ_REQUIRE(mkdtemp(folder) != NULL);
+        struct error error = {{0}};
+        FUZZ_REQUIRE(temporary_folder_make(folder, sizeof folder, "fuzz", true, &error));
         (void)snprintf(output, sizeof output, "%s/out", folder);
         FUZZ_REQUIRE(atexit(remove_folder) == 0);
     }
