@@ -44,7 +44,7 @@ struct life {
     const char *options;
 };
 
-static char folder[200]; /* its paths are written often: in memory if possible */
+static char folder[200]; /* in memory if possible: what lies in it is synced often */
 
 static const struct tl_algo *kv_wheel(void)
 {
