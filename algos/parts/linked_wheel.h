@@ -47,7 +47,8 @@
  *     the slots, and less than two blocks of the level ahead of the clock
  *   - a slot of a level is marked in `occupied` exactly if it has a node
  *   - first_at and upper_at are not behind the tick at which the first slot of level 1, or of those
- *     above, is to be looked at; work_at is behind neither, and 0 if DUE or LATE hold any
+ *     above, is to be looked at; work_at is behind neither, and 0, as is upper_at, if DUE or LATE
+ *     hold any
  *   - no deadline in FAR is before far_first or, where it is yet to be searched, sought_first
  *
  * Complexity (m levels): start, stop, restart O(1); a tick O(1), beside what it fires: of the
@@ -99,6 +100,7 @@ enum {
     LINKED_UNSEEN = 1024,  /* late ones to earlier before those, besides half of all timers */
     LINKED_AHEAD = 2,      /* so many ticks before its own a slot is fetched */
     LINKED_HALF = 1,       /* shifts of what is ahead */
+    LINKED_SHORT = 16,     /* nodes in succession, after which the next is guessed to be, too */
     LINKED_NOTHING = 63,
 };
 
@@ -167,6 +169,7 @@ struct linked_wheel {
                                                 on the first level, */
     uint64_t upper_at;                       /* or above it */
     uint64_t fourth;                         /* deadlines from this on go to the fourth level */
+    uint32_t in_first;     /* nodes filed on the first level since one was above the second */
     uint32_t stripe;       /* of an index of the second level's lists, the bits that tell those of a
                               slot apart */
     uint64_t far_at;       /* when FAR is to be searched */
@@ -415,27 +418,38 @@ static __attribute__((noinline)) enum tl_status linked_wake(struct linked_wheel 
     return TL_OK;
 }
 
+/* The slot of a tick of the first level. */
+static inline uint32_t linked_tick_slot(uint64_t tick)
+{
+    return LINKED_FIRST + ((uint32_t)tick & (linked_levels[0].slots - 1));
+}
+
+/* Files a node on the first level, where it belongs. */
+static inline enum tl_status linked_file_first(struct linked_wheel *wheel, linked_link link,
+                                               uint64_t due)
+{
+    linked_node(wheel, link)->filed = (uint32_t)due;
+    linked_append(wheel, linked_tick_slot(due), link);
+    return __builtin_expect(due < wheel->first_at, 0) ? linked_wake(wheel, due) : TL_OK;
+}
+
 /* Files a node that does not go to the second level. Which of the others takes it is a coin toss
- * where delays are short or very long, so a table says what follows. Above the first level there is
- * nothing to do with it in this block, and at the end of that all is looked at. */
+ * where delays are short or very long, so a table says what follows; nobody asks but where the last
+ * few were all short (linked_file). Above the first level there is nothing to do with it in this
+ * block, and at the end of that all is looked at. */
 static __attribute__((noinline)) enum tl_status linked_file_apart(struct linked_wheel *wheel,
                                                                   linked_link link, uint64_t due)
 {
-    uint32_t level = (uint32_t)(due >= wheel->second) * 2 + (due >= wheel->fourth);
+    uint32_t above = due >= wheel->second;
+    uint32_t level = above * 2 + (due >= wheel->fourth);
+    wheel->in_first = (wheel->in_first + 1) & (above - 1);
     uint32_t shift = linked_levels[level].shift;
     uint64_t block = due >> shift;
     linked_node(wheel, link)->filed = (uint32_t)(block << shift);
     linked_append(wheel,
                   linked_levels[level].first + ((uint32_t)block & (linked_levels[level].slots - 1)),
                   link);
-    bool sooner = (level == 0) & (due < wheel->first_at);
-    return __builtin_expect(sooner, 0) ? linked_wake(wheel, due) : TL_OK;
-}
-
-/* The slot of a tick of the first level. */
-static inline uint32_t linked_tick_slot(uint64_t tick)
-{
-    return LINKED_FIRST + ((uint32_t)tick & (linked_levels[0].slots - 1));
+    return __builtin_expect(due < wheel->first_at, 0) ? linked_wake(wheel, due) : TL_OK;
 }
 
 /* Files a node under its due tick, after the clock and less than 2^28 ahead: most go to the second
@@ -444,7 +458,9 @@ static inline enum tl_status linked_file(struct linked_wheel *wheel, linked_link
                                          uint64_t due)
 {
     if (__builtin_expect(due - wheel->second >= wheel->second_span, 0)) {
-        return linked_file_apart(wheel, link, due);
+        return wheel->in_first >= LINKED_SHORT && due < wheel->second
+                   ? linked_file_first(wheel, link, due)
+                   : linked_file_apart(wheel, link, due);
     }
     uint32_t slot = ((uint32_t)(due >> LINKED_BLOCK_BITS) & (LINKED_SECOND_SLOTS - 1)) +
                     (id >> LINKED_SEQUENCE_BITS & wheel->stripe);
@@ -495,6 +511,13 @@ static void linked_file_far(struct linked_wheel *wheel, linked_link link, uint64
     wheel->far_held += wheel->far_held < UINT32_MAX;
     linked_append(wheel, LINKED_FAR, link);
     linked_set_far(wheel, link, deadline);
+}
+
+/* DUE or LATE hold something, so that the next advance has work at once. */
+static inline void linked_leave_work(struct linked_wheel *wheel)
+{
+    wheel->upper_at = 0;
+    wheel->work_at = 0;
 }
 
 /* Puts what is due by now at the end of DUE or LATE. */
@@ -576,6 +599,25 @@ static inline int32_t linked_later(const struct linked_node *node, uint64_t dead
     return (int32_t)((uint32_t)deadline - node->filed);
 }
 
+/* Of a timer that is not pending; and of one that is linked anew. Both apart, so that the start
+ * that only stores the deadline is short. */
+static __attribute__((noinline)) enum tl_status
+linked_start_idle(struct linked_wheel *wheel, uint32_t id, uint64_t deadline, linked_link link)
+{
+    wheel->count++;
+    return linked_file(wheel, link, id, deadline);
+}
+
+static __attribute__((noinline)) enum tl_status
+linked_restart(struct linked_wheel *wheel, uint32_t id, uint64_t deadline, linked_link link)
+{
+    wheel->restarts++;
+    wheel->earlier += (uint32_t)linked_later(linked_node(wheel, link), deadline) >> 31;
+    linked_remove(wheel, link);
+    deadline -= (deadline - wheel->clock) >> wheel->sooner;
+    return linked_file(wheel, link, id, deadline);
+}
+
 /* A start for after the clock, and not far. */
 static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint32_t id,
                                                uint64_t deadline)
@@ -583,20 +625,13 @@ static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint3
     linked_link link = linked_timer(wheel, id);
     struct linked_node *node = linked_node(wheel, link);
     node->due = (uint32_t)deadline;
-    if (node->links.next != LINKED_NONE) {
-        int32_t later = linked_later(node, deadline);
-        TL_COUNT(wheel, compares, 1);
-        if (later >= wheel->late_from) {
-            return TL_OK;
-        }
-        wheel->restarts++;
-        wheel->earlier += (uint32_t)later >> 31;
-        linked_remove(wheel, link);
-        deadline -= (deadline - wheel->clock) >> wheel->sooner;
-    } else {
-        wheel->count++;
+    if (node->links.next == LINKED_NONE) {
+        return linked_start_idle(wheel, id, deadline, link);
     }
-    return linked_file(wheel, link, id, deadline);
+    TL_COUNT(wheel, compares, 1);
+    return linked_later(node, deadline) >= wheel->late_from
+               ? TL_OK
+               : linked_restart(wheel, id, deadline, link);
 }
 
 /* A start that is not plain: it is counted, or for now, the past, or a deadline that is far. */
@@ -622,7 +657,7 @@ static __attribute__((noinline)) enum tl_status linked_start_apart(struct linked
         linked_file_far(wheel, link, deadline);
     } else {
         linked_file_due(wheel, LINKED_LATE, link);
-        wheel->work_at = 0;
+        linked_leave_work(wheel);
     }
     return TL_OK;
 }
@@ -680,11 +715,12 @@ static inline uint32_t linked_to_occupied(const struct linked_wheel *wheel, uint
     return ahead;
 }
 
-/* The first tick after `from` of which the first level has an occupied slot; or TL_NEVER. */
+/* The first tick after `from` of which the first level has an occupied slot; or where that level
+ * ends. */
 static inline uint64_t linked_next_tick(const struct linked_wheel *wheel, uint64_t from)
 {
     uint32_t ahead = linked_to_occupied(wheel, 0, from);
-    return ahead < linked_levels[0].slots ? from + 1 + ahead : TL_NEVER;
+    return ahead < linked_levels[0].slots ? from + 1 + ahead : wheel->second;
 }
 
 /* The first deadline that is too far for the levels below this one. */
@@ -696,7 +732,9 @@ static inline uint64_t linked_level_begins(const struct linked_wheel *wheel, uin
 
 static inline void linked_set_ends(struct linked_wheel *wheel)
 {
-    wheel->second = linked_level_begins(wheel, 1);
+    uint64_t second = linked_level_begins(wheel, 1);
+    wheel->first_at = wheel->first_at == wheel->second ? second : wheel->first_at;
+    wheel->second = second;
     wheel->second_span = linked_level_begins(wheel, 2) - wheel->second;
     wheel->fourth = linked_level_begins(wheel, 3);
 }
@@ -715,11 +753,7 @@ static inline void linked_move_node(struct linked_wheel *wheel, linked_link link
         (void)linked_file(wheel, link, linked_id(wheel, link), due);
         return;
     }
-    linked_node(wheel, link)->filed = (uint32_t)due;
-    linked_append(wheel, linked_tick_slot(due), link);
-    if (__builtin_expect(due < wheel->first_at, 0)) {
-        (void)linked_wake(wheel, due);
-    }
+    (void)linked_file_first(wheel, link, due);
 }
 
 /* A list that is being moved down, from both ends: what is left of it; both the head: nothing. */
@@ -960,38 +994,60 @@ static void linked_settle(struct linked_wheel *wheel)
     wheel->due_since = wheel->clock;
 }
 
-/* Fires what is due of a list that nothing is filed into meanwhile, and files again what is not.
- * False: the budget is used up before its end. */
-static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, uint64_t now,
-                                    uint64_t budget, uint64_t *fired, tl_fire_fn fire, void *ctx)
+/* Files a slot's first node anew, if it has been restarted to after the clock. */
+static __attribute__((noinline)) bool linked_file_again(struct linked_wheel *wheel, uint32_t slot)
 {
+    linked_link link = linked_ends(wheel, slot)->next;
+    uint64_t due = linked_due(wheel, linked_node(wheel, link));
+    if (due <= wheel->clock) {
+        return false;
+    }
+    TL_COUNT(wheel, cascades, 1);
+    linked_begin(wheel, slot, linked_at(wheel, link)->next);
+    (void)linked_file(wheel, link, linked_id(wheel, link), due);
+    return true;
+}
+
+/* Fires what is due of a list that nothing is filed into meanwhile, and files again what is not.
+ * Most is due at `tick`, or already was. False: the budget is used up before its end. */
+static inline bool linked_fire_list(struct linked_wheel *wheel, uint32_t slot, uint64_t tick,
+                                    uint64_t now, uint64_t *left, tl_fire_fn fire, void *ctx)
+{
+    linked_link head = linked_head(wheel, slot);
     linked_link link;
-    while ((link = linked_ends(wheel, slot)->next) != linked_head(wheel, slot)) {
+    while ((link = linked_at(wheel, head)->next) != head) {
         struct linked_node *node = linked_node(wheel, link);
-        if (__builtin_expect((int32_t)(node->due - (uint32_t)now) > 0, 0)) {
-            TL_COUNT(wheel, cascades, 1);
-            linked_begin(wheel, slot, node->links.next);
-            (void)linked_file(wheel, link, linked_id(wheel, link), linked_due(wheel, node));
-        } else if (*fired == budget) {
-            return false;
-        } else {
-            TL_COUNT(wheel, moves, 1);
-            linked_begin(wheel, slot, node->links.next);
-            node->links.next = LINKED_NONE;
-            wheel->count--;
-            ++*fired;
-            fire(ctx, linked_id(wheel, link), now);
+        if (__builtin_expect(node->due != (uint32_t)tick, 0) && linked_file_again(wheel, slot)) {
+            continue;
         }
+        if (__builtin_sub_overflow(*left, 1, left)) {
+            return false;
+        }
+        TL_COUNT(wheel, moves, 1);
+        linked_at(wheel, head)->next = node->links.next;
+        linked_at(wheel, node->links.next)->prev = head;
+        node->links.next = LINKED_NONE;
+        wheel->count--;
+        fire(ctx, linked_id(wheel, link), now);
     }
     wheel->occupied[slot] = 0;
     return true;
 }
 
-/* What is left for the next advance has it begin at once. */
-static inline void linked_set_work_at(struct linked_wheel *wheel, bool left)
+/* The budget is used up: all that the first level has from this tick on, and is due, is left. */
+static __attribute__((noinline)) void linked_put_off(struct linked_wheel *wheel, uint64_t tick)
 {
-    uint64_t at = wheel->first_at < wheel->upper_at ? wheel->first_at : wheel->upper_at;
-    wheel->work_at = left ? 0 : at;
+    wheel->due_since = wheel->clock;
+    for (; tick <= wheel->clock; tick = linked_next_tick(wheel, tick)) {
+        linked_splice(wheel, linked_tick_slot(tick), LINKED_DUE);
+    }
+    wheel->first_at = tick;
+    linked_leave_work(wheel);
+}
+
+static inline void linked_set_work_at(struct linked_wheel *wheel)
+{
+    wheel->work_at = wheel->first_at < wheel->upper_at ? wheel->first_at : wheel->upper_at;
 }
 
 /* An advance out of the block, or with something left by the one before, or to search FAR. */
@@ -999,7 +1055,7 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
                                                              uint64_t now, uint64_t budget,
                                                              tl_fire_fn fire, void *ctx)
 {
-    uint64_t fired = 0;
+    uint64_t left = budget;
     uint64_t ticks = now - wheel->clock;
     if (linked_is_empty(wheel, LINKED_DUE)) {
         wheel->due_since = wheel->clock;
@@ -1015,26 +1071,26 @@ static __attribute__((noinline)) uint64_t linked_advance_far(struct linked_wheel
     if (wheel->sought > 0 || now >= wheel->far_at) {
         linked_search_far(wheel, ticks < LINKED_NEAR / 2 ? LINKED_FEWER * ticks : UINT64_MAX);
     }
-    (void)linked_fire_list(wheel, LINKED_DUE, now, budget, &fired, fire, ctx);
+    bool all = linked_fire_list(wheel, LINKED_DUE, now, now, &left, fire, ctx);
     linked_move_down(wheel, ticks);
     wheel->first_at = linked_next_tick(wheel, now);
-    linked_set_work_at(wheel,
-                       !linked_is_empty(wheel, LINKED_DUE) || !linked_is_empty(wheel, LINKED_LATE));
-    return fired;
+    linked_set_work_at(wheel);
+    if (!all || !linked_is_empty(wheel, LINKED_LATE)) {
+        linked_leave_work(wheel);
+    }
+    return all ? budget - left : budget;
 }
 
-/* From `work_at` on. Within one block nothing is due but slots of the first level, which are fired
- * where they are: nothing that a callback files comes to lie in them. */
-static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_wheel *wheel,
-                                                               uint64_t now, uint64_t budget,
-                                                               tl_fire_fn fire, void *ctx)
+/* What an advance to `now` has to do above the first level before that is fired. False: it is one
+ * of those above. */
+static __attribute__((noinline)) bool linked_prepare(struct linked_wheel *wheel, uint64_t now)
 {
     uint64_t next = wheel->clock + 1;
     uint64_t ticks = now - wheel->clock;
     bool above = now >= wheel->upper_at;
     if (wheel->work_at == 0 || (above && (next >> LINKED_BLOCK_BITS != now >> LINKED_BLOCK_BITS ||
                                           now >= linked_far_wake(wheel)))) {
-        return linked_advance_far(wheel, now, budget, fire, ctx);
+        return false;
     }
     wheel->clock = now;
     if (wheel->moving != 0 && now < linked_block_end(wheel)) {
@@ -1043,30 +1099,38 @@ static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_whe
         linked_set_ends(wheel);
         linked_move_down(wheel, ticks);
     }
-    uint64_t fired = 0;
-    bool within = true;
-    wheel->work_at = TL_NEVER; /* until a callback starts what is due */
-    while (wheel->first_at <= now) {
-        uint64_t tick = wheel->first_at;
-        uint32_t slot = linked_tick_slot(tick);
+    return true;
+}
+
+/* From `work_at` on. Within one block nothing is due but slots of the first level, which are fired
+ * where they are: nothing that a callback files comes to lie in them. */
+static __attribute__((noinline)) uint64_t linked_advance_awake(struct linked_wheel *wheel,
+                                                               uint64_t now, uint64_t budget,
+                                                               tl_fire_fn fire, void *ctx)
+{
+    if (__builtin_expect(now >= wheel->upper_at || wheel->moving != 0, 0) &&
+        !linked_prepare(wheel, now)) {
+        return linked_advance_far(wheel, now, budget, fire, ctx);
+    }
+    uint64_t left = budget;
+    uint64_t tick = wheel->first_at;
+    wheel->clock = now;
+    wheel->first_at = 0; /* is looked up below */
+    for (; tick <= now; tick = linked_next_tick(wheel, tick)) {
         TL_COUNT(wheel, slots, 1);
-        wheel->first_at = 0; /* is looked up below */
-        if (within) {
-            within = linked_fire_list(wheel, slot, now, budget, &fired, fire, ctx);
+        if (!linked_fire_list(wheel, linked_tick_slot(tick), tick, now, &left, fire, ctx)) {
+            linked_put_off(wheel, tick);
+            return budget;
         }
-        if (!within) {
-            wheel->due_since = now;
-            linked_splice(wheel, slot, LINKED_DUE);
-        }
-        wheel->first_at = linked_next_tick(wheel, tick);
     }
-    uint32_t ahead = linked_tick_slot(now + LINKED_AHEAD);
-    __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->next), 1);
-    __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->prev), 1);
-    if (wheel->work_at != 0) {
-        linked_set_work_at(wheel, !within);
+    wheel->first_at = tick;
+    if (wheel->stripe != 0) {
+        uint32_t ahead = linked_tick_slot(now + LINKED_AHEAD);
+        __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->next), 1);
+        __builtin_prefetch(linked_at(wheel, linked_ends(wheel, ahead)->prev), 1);
     }
-    return fired;
+    linked_set_work_at(wheel);
+    return budget - left;
 }
 
 /* Whether an advance has nothing to do but to set the clock, which this does. */
@@ -1084,7 +1148,7 @@ static inline bool linked_sleeps(struct linked_wheel *wheel, uint64_t now)
 static inline bool linked_first_is_known(const struct linked_wheel *wheel, uint64_t *next)
 {
     uint64_t tick = wheel->first_at;
-    if (tick == TL_NEVER) {
+    if (tick == wheel->second) {
         return true;
     }
     uint32_t slot = linked_tick_slot(tick);
@@ -1156,7 +1220,7 @@ static inline void linked_empty(struct linked_wheel *wheel)
     wheel->far_held = wheel->sought = 0;
     wheel->due_since = wheel->clock;
     linked_set_ends(wheel);
-    wheel->first_at = TL_NEVER;
+    wheel->first_at = wheel->second;
     wheel->upper_at = linked_block_end(wheel);
     wheel->work_at = wheel->upper_at;
     for (uint32_t slot = 0; wheel->lists != NULL && slot < LINKED_SLOTS; slot++) {

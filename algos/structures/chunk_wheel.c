@@ -1235,15 +1235,17 @@ static uint64_t count_chunks(struct chunk_wheel *wheel)
     return wheel->count;
 }
 
-static uint64_t next_of_chunks(struct chunk_wheel *wheel)
+/* While timers are moved, of the lists, too. */
+static __attribute__((noinline)) uint64_t next_of_chunks(struct chunk_wheel *wheel)
 {
+    uint64_t next = wheel->regime == MOVING ? linked_next(&wheel->linked) : TL_NEVER;
     if (wheel->count == 0 && count_chunks(wheel) == 0) {
-        return TL_NEVER;
+        return next;
     }
     if (wheel->unfinished || wheel->late) {
         return wheel->clock;
     }
-    uint64_t next = first_fine(wheel, wheel->position + 1);
+    lower(&next, first_fine(wheel, wheel->position + 1));
     lower(&next, wheel->coarse_first);
     lower(&next, wheel->far_first);
     lower(&next, wheel->sought_first);
@@ -1282,7 +1284,7 @@ static __attribute__((noinline)) uint64_t advance_moving(struct chunk_wheel *whe
 
 /* --- hooks ----------------------------------------------------------------------------------- */
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+static inline enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
     if (deadline < wheel->batch_due) { /* as all are while all is in lists */
@@ -1337,11 +1339,7 @@ static uint64_t wheel_count(const void *self)
 static uint64_t wheel_next(const void *self)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    uint64_t next = wheel->regime == CHUNKS ? TL_NEVER : linked_next(&wheel->linked);
-    if (wheel->regime != LISTS) {
-        lower(&next, next_of_chunks(wheel));
-    }
-    return next;
+    return wheel->regime == LISTS ? linked_next(&wheel->linked) : next_of_chunks(wheel);
 }
 
 static void wheel_counters(const void *self, struct tl_counters *out)
