@@ -599,22 +599,11 @@ static inline int32_t linked_later(const struct linked_node *node, uint64_t dead
     return (int32_t)((uint32_t)deadline - node->filed);
 }
 
-/* Of a timer that is not pending; and of one that is linked anew. Both apart, so that the start
- * that only stores the deadline is short. */
+/* Of a timer that is not pending. Apart, so that other starts are short. */
 static __attribute__((noinline)) enum tl_status
 linked_start_idle(struct linked_wheel *wheel, uint32_t id, uint64_t deadline, linked_link link)
 {
     wheel->count++;
-    return linked_file(wheel, link, id, deadline);
-}
-
-static __attribute__((noinline)) enum tl_status
-linked_restart(struct linked_wheel *wheel, uint32_t id, uint64_t deadline, linked_link link)
-{
-    wheel->restarts++;
-    wheel->earlier += (uint32_t)linked_later(linked_node(wheel, link), deadline) >> 31;
-    linked_remove(wheel, link);
-    deadline -= (deadline - wheel->clock) >> wheel->sooner;
     return linked_file(wheel, link, id, deadline);
 }
 
@@ -628,10 +617,16 @@ static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint3
     if (node->links.next == LINKED_NONE) {
         return linked_start_idle(wheel, id, deadline, link);
     }
+    int32_t later = linked_later(node, deadline);
     TL_COUNT(wheel, compares, 1);
-    return linked_later(node, deadline) >= wheel->late_from
-               ? TL_OK
-               : linked_restart(wheel, id, deadline, link);
+    if (later >= wheel->late_from) {
+        return TL_OK;
+    }
+    wheel->restarts++;
+    wheel->earlier += (uint32_t)later >> 31;
+    linked_remove(wheel, link);
+    deadline -= (deadline - wheel->clock) >> wheel->sooner;
+    return linked_file(wheel, link, id, deadline);
 }
 
 /* A start that is not plain: it is counted, or for now, the past, or a deadline that is far. */
