@@ -22,7 +22,8 @@
  * mostly go from one slot far ahead to another, once in several restarts. But where many are to
  * before that tick, and nobody can guess which, a wrong guess takes more than linking: there all
  * are linked at once; where nearly all are, half of the way ahead (linked_weigh). Most starts go to
- * the second level, by a branch that is guessed right; which other level takes one is no branch.
+ * the second level, by a branch that is guessed right; which other level takes one is no branch,
+ * unless the last few were all short.
  *
  * As in the chunks, a level holds this block and the next, and while the clock is in one, the upper
  * slot of the next is moved down, some 16 nodes a tick: no tick has a bulk to move. At first only
