@@ -600,14 +600,6 @@ static inline int32_t linked_later(const struct linked_node *node, uint64_t dead
     return (int32_t)((uint32_t)deadline - node->filed);
 }
 
-/* Of a timer that is not pending. Apart, so that other starts are short. */
-static __attribute__((noinline)) enum tl_status
-linked_start_idle(struct linked_wheel *wheel, uint32_t id, uint64_t deadline, linked_link link)
-{
-    wheel->count++;
-    return linked_file(wheel, link, id, deadline);
-}
-
 /* A start for after the clock, and not far. */
 static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint32_t id,
                                                uint64_t deadline)
@@ -616,7 +608,8 @@ static inline enum tl_status linked_start_near(struct linked_wheel *wheel, uint3
     struct linked_node *node = linked_node(wheel, link);
     node->due = (uint32_t)deadline;
     if (node->links.next == LINKED_NONE) {
-        return linked_start_idle(wheel, id, deadline, link);
+        wheel->count++;
+        return linked_file(wheel, link, id, deadline);
     }
     int32_t later = linked_later(node, deadline);
     TL_COUNT(wheel, compares, 1);
