@@ -1032,16 +1032,14 @@ const struct tl_front tl_front_durable = {
               "file",
     .description =
         "Each start, stop and firing is also written to a log, in eight bytes, many in one commit, "
-        "with checksums; now and then the pending timers are written down, a few "
-        "with "
-        "each operation, and the log before that goes. After a crash the timers are read from both "
-        "and started again. What is acknowledged survives the end of the process, and, unless "
+        "with checksums; now and then the pending timers are written down, a few with each "
+        "operation, and the log before that goes. After a crash the timers are read from both and "
+        "started again. What is acknowledged survives the end of the process, and, unless "
         "sync=none, the loss of power. A full disk refuses starts, never stops: the room for the "
         "record that ends a timer is taken when it starts. An fsync that failed is final: nothing "
         "is started, stopped or fired any more. The clock within one advance, the order and what "
-        "is "
-        "early or late stay the structure's. Bad at: sync=always, where each operation is one wait "
-        "for the disk.",
+        "is early or late stay the structure's. Bad at: sync=always, where each operation is one "
+        "wait for the disk.",
     .options = durable_options,
     .bars = TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING,
     .keeps = ~(uint32_t)(TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING),

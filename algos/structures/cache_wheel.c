@@ -343,8 +343,7 @@ TL_ALGO(cache_wheel) = {
         "a week or so, each a power of two. When the clock enters another bucket of a level, what "
         "is in those that it leaves and enters fires, or is filed again by what is left of its "
         "delay. So a timer is never early, and late by up to the narrowest bucket's width. Made "
-        "for "
-        "caches, where an entry that has expired is only to be dropped some time. Bad at: "
+        "for caches, where an entry that has expired is only to be dropped some time. Bad at: "
         "precision, by design, and many timers of one wide bucket, all filed again in one advance.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_options,
@@ -365,9 +364,8 @@ TL_ALGO(cache_wheel) = {
         "a narrowest bucket is `span` ticks, 1.024 s for ticks of 1 ms, where the original's is "
         "2^30 ns; what a budget leaves over waits in a list of its own, where the original sets "
         "its clock back and empties the same buckets again; all buckets are emptied before the "
-        "first "
-        "callback, so what that starts when already due waits for the next bucket; an entry that "
-        "the cache will not let go is not scheduled again.",
+        "first callback, so what that starts when already due waits for the next bucket; an entry "
+        "that the cache will not let go is not scheduled again.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

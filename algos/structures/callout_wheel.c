@@ -337,14 +337,13 @@ TL_ALGO(callout_wheel) = {
     .walk = wheel_walk,
     .differs =
         "one precision for all timers, where each start gives its own. An advance before the first "
-        "window ends fires nothing, where an interrupt that comes anyway takes what has begun. "
-        "A deadline that is not ahead fires at once, whatever `precision`. One wheel, where each "
-        "processor has its own. Deadlines are not moved to the next clock "
-        "interrupt for long delays, and callbacks cannot run in the interrupt. A look ahead in "
-        "vain "
-        "goes twice as far as the last, where it wakes up again and again; and after a pause of "
-        "nearly a turn it sees all that comes next, where timers of a later turn may hide it. A "
-        "bucket's head takes 24 bytes, not 8.",
+        "window ends fires nothing, where an interrupt that comes anyway takes what has begun. A "
+        "deadline that is not ahead fires at once, whatever `precision`. One wheel, where each "
+        "processor has its own. Deadlines are not moved to the next clock interrupt for long "
+        "delays, and callbacks cannot run in the interrupt. A look ahead in vain goes twice as far "
+        "as the last, where it wakes up again and again; and after a pause of nearly a turn it "
+        "sees all that comes next, where timers of a later turn may hide it. A bucket's head takes "
+        "24 bytes, not 8.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -504,19 +504,16 @@ TL_ALGO(ebtree) = {
     .description =
         "An elastic binary tree: each timer holds a leaf and the one fork that its key made "
         "necessary, linked on their own. A start descends by the bits of its deadline; a stop "
-        "takes "
-        "a constant number of steps, whatever the size; equal deadlines hang in order of their "
-        "starts. Keys have 32 bits and turn over, as HAProxy's ticks do, or 64. Bad at: memory "
-        "latency, a cache miss a level, as often as the first timer is looked for; deadlines "
-        "further "
-        "ahead than 2^31 ticks, unless keys have 64 bits.",
+        "takes a constant number of steps, whatever the size; equal deadlines hang in order of "
+        "their starts. Keys have 32 bits and turn over, as HAProxy's ticks do, or 64. Bad at: "
+        "memory latency, a cache miss a level, as often as the first timer is looked for; "
+        "deadlines further ahead than 2^31 ticks, unless keys have 64 bits.",
     .differs =
         "links are 32-bit indices, not pointers: 32 bytes a timer instead of 40; a restart always "
         "moves the timer, where HAProxy's tasks stay at an earlier place in the tree until it is "
         "reached; a deadline beyond half a turn is refused, not the caller's mistake; one that has "
         "passed is due at the clock, so it cannot be taken for a far one; jumps of the clock may "
-        "be "
-        "of any size; no cap on what one call wakes but the budget; tick 0 is a tick like any "
+        "be of any size; no cap on what one call wakes but the budget; tick 0 is a tick like any "
         "other.",
     .cost = {.start = "O(log n) expected, O(key bits) worst",
              .stop = "O(1)",

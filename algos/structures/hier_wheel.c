@@ -865,10 +865,9 @@ TL_ALGO(hier_wheel) = {
     .walk = timer_walk,
     .differs =
         "the clock follows every advance, unless clock=bucket; a timer that is already due fires "
-        "at "
-        "the next advance, where the original runs it when it is added; timers of one advance fire "
-        "in another order; stop of a timer that has expired and not fired yet is in time; where a "
-        "level cannot be allocated, its timers wait on the one below; no thread, no locks.",
+        "at the next advance, where the original runs it when it is added; timers of one advance "
+        "fire in another order; stop of a timer that has expired and not fired yet is in time; "
+        "where a level cannot be allocated, its timers wait on the one below; no thread, no locks.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(timer_moved),
 };

@@ -394,12 +394,10 @@ TL_ALGO(netty_wheel) = {
         "over; then up to 100,000 of the queue are filed, each under the tick in which it is due, "
         "with the number of turns to wait, and what is in the slot of the tick that is over fires. "
         "Never early, late by up to a whole tick of the wheel, and in a flood of starts by one "
-        "more "
-        "for each 100,000 that go before. With `pending` a start is refused where so many are "
+        "more for each 100,000 that go before. With `pending` a start is refused where so many are "
         "pending, stopped ones included until the worker has seen them. Bad at: precision; many "
         "timers on few slots with delays of many turns; and the worker wakes at every tick, idle "
-        "or "
-        "not.",
+        "or not.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
     .options = wheel_options,
     .precision = wheel_precision,

@@ -185,21 +185,16 @@ TL_ALGO(snoopy_calendar) = {
     .origin = "Tan and Thng 2000; ns-2's calendar scheduler",
     .description =
         "A calendar queue that counts the pages that it turns to fire and the timers that it "
-        "passes "
-        "to start. Every so many rounds, if one is more than twice the other, its days are made "
-        "longer or shorter by the square root of their quotient, so that no sample of the timers "
-        "decides. Bad at: getting there, which takes many rounds of firings; timers that are "
-        "mostly "
-        "stopped; delays of very different lengths; the tick in which it is made anew.",
+        "passes to start. Every so many rounds, if one is more than twice the other, its days are "
+        "made longer or shorter by the square root of their quotient, so that no sample of the "
+        "timers decides. Bad at: getting there, which takes many rounds of firings; timers that "
+        "are mostly stopped; delays of very different lengths; the tick in which it is made anew.",
     .differs =
         "the length of a day is a power of two ticks, and no less than one; counts timers, not "
         "different ticks, for the number of days; a start that is due before all of its page is "
         "looked for from the end as any other; before the first round is over a day is measured as "
-        "by "
-        "Brown, where ns-2 takes the fullest page; a stop shrinks the calendar, too; what is due "
-        "at "
-        "its "
-        "start waits on a list of its own for the next advance.",
+        "by Brown, where ns-2 takes the fullest page; a stop shrinks the calendar, too; what is "
+        "due at its start waits on a list of its own for the next advance.",
     .cost = {.start = "O(1) expected, O(n) worst",
              .stop = "O(1) amortised",
              .tick = "O(1)",

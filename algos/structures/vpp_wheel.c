@@ -375,16 +375,12 @@ TL_ALGO(vpp_wheel) = {
         "the overflow does; few timers, for which it has thousands of slots.",
     .differs =
         "fires at the tick itself, where VPP has the slot come up with the tick after; the timers "
-        "of "
-        "one tick fire in another order, VPP's the last one filed first; passes over empty slots, "
-        "so "
-        "that `next` looks beyond the turn of the fast ring and jumps may be of any size; a "
-        "deadline "
-        "for which the last ring would have gone round is refused, VPP files it a turn too early; "
-        "what is due at its start fires with the next advance, VPP takes no interval of 0; keeps "
-        "the deadline itself, in 16 bytes a timer with or without overflow; no cap on what one "
-        "call "
-        "hands out but the budget.",
+        "of one tick fire in another order, VPP's the last one filed first; passes over empty "
+        "slots, so that `next` looks beyond the turn of the fast ring and jumps may be of any "
+        "size; a deadline for which the last ring would have gone round is refused, VPP files it a "
+        "turn too early; what is due at its start fires with the next advance, VPP takes no "
+        "interval of 0; keeps the deadline itself, in 16 bytes a timer with or without overflow; "
+        "no cap on what one call hands out but the budget.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_options,
     .create = wheel_create,

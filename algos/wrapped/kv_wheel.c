@@ -786,19 +786,17 @@ TL_ALGO(kv_wheel) = {
     .origin = "a hashed wheel kept in a table",
     .description =
         "A start is a put, a stop a removal, and what is due is read from the table's first key "
-        "on, "
-        "a batch at a time; memory holds 16 bytes a timer, the key of each. "
-        "engine= is LMDB, SQLite or RocksDB, each needed when timerlab is built, and loaded when "
-        "it is asked for; RocksDB starts threads of its own. layout=ordered has the due tick in "
-        "front of the key; layout=hashed 10^8 slots before it, which shows that hashing buys "
-        "nothing in a table that is in order; layout=list the lists of the reference design, in "
-        "partitions, in which a stop leaves its record until its slot is due. delivery= says what "
-        "a crash does to what is being fired, sync= what a crash or a loss of power leaves. What "
-        "was not committed is not acknowledged. When the disk is full starts are refused, stops "
-        "are not, and what is due fires from memory with delivery=at-least and waits with the "
-        "others; what is written when there is room again has the tick of its start as the "
-        "deadline of a timer that was late by then, as recover tells. Its memory is not all "
-        "counted: a map, a cache. Bad at: speed.",
+        "on, a batch at a time; memory holds 16 bytes a timer, the key of each. engine= is LMDB, "
+        "SQLite or RocksDB, each needed when timerlab is built, and loaded when it is asked for; "
+        "RocksDB starts threads of its own. layout=ordered has the due tick in front of the key; "
+        "layout=hashed 10^8 slots before it, which shows that hashing buys nothing in a table that "
+        "is in order; layout=list the lists of the reference design, in partitions, in which a "
+        "stop leaves its record until its slot is due. delivery= says what a crash does to what is "
+        "being fired, sync= what a crash or a loss of power leaves. What was not committed is not "
+        "acknowledged. When the disk is full starts are refused, stops are not, and what is due "
+        "fires from memory with delivery=at-least and waits with the others; what is written when "
+        "there is room again has the tick of its start as the deadline of a timer that was late by "
+        "then, as recover tells. Its memory is not all counted: a map, a cache. Bad at: speed.",
     .differs =
         "what is due in the very tick fires in it, where `start_time < now` waits for the next; "
         "the clock is the caller's and is not a record that schedulers race for, so no crash lies "
@@ -806,12 +804,10 @@ TL_ALGO(kv_wheel) = {
         "already fires in the next advance; a timer leaves the table in the transaction that "
         "delivery= names, not when it is fetched; no second pass for missed timers, which repeats "
         "what only waits. One process has the table; no executors, no queue, no retries. The "
-        "design as "
-        "published loses what was fetched and not called when a node ends (as delivery=at-most "
-        "does, "
-        "which says so), is late with what is due in the very second or is filed behind it, and "
-        "calls twice what is queued for longer than its scan's delay: docs/kv-wheel.md has the "
-        "command for each.",
+        "design as published loses what was fetched and not called when a node ends (as "
+        "delivery=at-most does, which says so), is late with what is due in the very second or is "
+        "filed behind it, and calls twice what is queued for longer than its scan's delay: "
+        "docs/kv-wheel.md has the command for each.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = kv_options,
     .create = kv_create,

@@ -248,11 +248,10 @@ TL_ALGO(libev) = {
         "The timers of libev's event loop through its public interface, under a virtual clock of "
         "one millisecond a tick. A 4-ary heap of 16-byte entries; a restart is ev_timer_again. "
         "Each advance is a turn of the loop without waiting, its call of epoll_wait included "
-        "unless poll=none; "
-        "`next` is the wait that libev asks for, a minute at most. Time is a double: deadlines "
-        "reach 2^48 ticks beyond the clock when the loop was last empty, and are exact within. "
-        "The heap grows by doubling, and never shrinks. Bad at: an advance every tick. Needs "
-        "libev-dev when timerlab is built.",
+        "unless poll=none; `next` is the wait that libev asks for, a minute at most. Time is a "
+        "double: deadlines reach 2^48 ticks beyond the clock when the loop was last empty, and are "
+        "exact within. The heap grows by doubling, and never shrinks. Bad at: an advance every "
+        "tick. Needs libev-dev when timerlab is built.",
     .differs =
         "a timer fires at its tick, where libev waits until its clock is beyond it: each is "
         "given half a tick less; stop says whether the timer was pending, where ev_timer_stop "

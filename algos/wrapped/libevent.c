@@ -270,10 +270,9 @@ TL_ALGO(libevent) = {
         "of one millisecond a tick. A binary heap in an array of pointers to events of 128 bytes; "
         "what is due goes through a queue of active events. Each advance is a turn of the loop "
         "without waiting, its call of epoll_wait included unless poll=none; `next` is the wait "
-        "that libevent asks "
-        "for, 35 minutes at most. The heap grows by doubling, and never shrinks. Bad at: an "
-        "advance every tick, and many timers, for every comparison follows pointers. Needs "
-        "libevent-dev when timerlab is built.",
+        "that libevent asks for, 35 minutes at most. The heap grows by doubling, and never "
+        "shrinks. Bad at: an advance every tick, and many timers, for every comparison follows "
+        "pointers. Needs libevent-dev when timerlab is built.",
     .differs = "stop says whether the timer was pending, where event_del answers 0 either way; a "
                "budget ends a turn by event_base_loopbreak; no persistent events, no common "
                "timeouts; the clock is the caller's.",

@@ -52,8 +52,7 @@ static const struct option_row options[] = {
      OPTION_AT(struct export_arguments, request.intrusive)},
     {{"nodes", 'n', NULL, 0,
       "Also NAME_nodes.h, with which your structs need no array: each lies where it was made, and "
-      "its "
-      "timer is named by that member; with --intrusive",
+      "its timer is named by that member; with --intrusive",
       0},
      OPTION_FLAG,
      OPTION_AT(struct export_arguments, request.nodes)},
@@ -72,12 +71,10 @@ static const struct command_line syntax = {
     .form = "NAME[:opt=v[:opt=v]]",
     .text =
         "Writes a structure as PREFIX.h and PREFIX.c, which need nothing of timerlab: the lines "
-        "that are "
-        "measured, with these options as constants. Compile PREFIX.c as C17 with your server; "
-        "PREFIX.h is "
-        "for C and C++.\vFront ends, plug-ins, other people's libraries and what keeps its timers "
-        "on a disk are refused.\nExit status: 0 written, 1 not written, 2 usage. Files of these "
-        "names are replaced.",
+        "that are measured, with these options as constants. Compile PREFIX.c as C17 with your "
+        "server; PREFIX.h is for C and C++.\vFront ends, plug-ins, other people's libraries and "
+        "what keeps its timers on a disk are refused.\nExit status: 0 written, 1 not written, 2 "
+        "usage. Files of these names are replaced.",
     .take_word = take_name,
     .complete = complete,
 };

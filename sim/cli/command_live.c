@@ -107,8 +107,7 @@ static const struct option_row options[] = {
      AT(drive)},
     {{"kernel", 0, NULL, 0,
       "Also epoll_wait's own timeout instead of a timerfd, and timers that the kernel keeps, one "
-      "for "
-      "each connection: timerfds, POSIX timers, io_uring's timeouts",
+      "for each connection: timerfds, POSIX timers, io_uring's timeouts",
       0},
      .kind = OPTION_FLAG,
      AT(kernel)},

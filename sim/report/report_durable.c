@@ -133,8 +133,7 @@ void section_durable(struct report *report)
                 page,
                 "What is acknowledged survives the end of the process (kill -9), whatever the "
                 "policy; what is not acknowledged yet is not promised at all, and of what was "
-                "being "
-                "fired the delivery decides. Whether it survives a loss of power too is the "
+                "being fired the delivery decides. Whether it survives a loss of power too is the "
                 "policy's to say. All times here are of a disk whose mood may move them tenfold "
                 "within an hour: compare what was measured in the same run.");
         }

@@ -59,11 +59,10 @@ static const struct command_line syntax = {
     .form = "[PROTOCOL...]",
     .text =
         "Follows protocols through everything that can happen to two timers, two schedulers and "
-        "two "
-        "executors, under each of a list of sets of faults, or the one that the options give. Says "
-        "in how many of all ends a timer was never called, the most calls of one timer, the most "
-        "acknowledgements that were accepted, and, of protocols that are named, the shortest run "
-        "that loses one.\v"
+        "two executors, under each of a list of sets of faults, or the one that the options give. "
+        "Says in how many of all ends a timer was never called, the most calls of one timer, the "
+        "most acknowledgements that were accepted, and, of protocols that are named, the shortest "
+        "run that loses one.\v"
         "Exit status: 0 nothing can be lost, 1 something can, or the two searches differ, 2 usage.",
     .take_word = cluster_take_word,
     .complete = complete,
