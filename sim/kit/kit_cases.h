@@ -106,6 +106,8 @@
       TL_CAP_NEXT, false, case_next)                                                               \
     X("next-drive", "next", "driven by next alone, next grows and every timer fires in its time",  \
       TL_CAP_NEXT, false, case_next_drive)                                                         \
+    X("next-turn", "next", "what comes down several levels of a wheel at once is not overlooked",  \
+      TL_CAP_NEXT, false, case_next_turn)                                                          \
     X("order", "order", "within one advance timers fire in order of due tick", TL_CAP_ORDERED,     \
       false, case_order)                                                                           \
     X("fifo", "order", "timers of one due tick fire in the order of their starts", TL_CAP_FIFO,    \

@@ -19,6 +19,7 @@ enum wrong {
     IDLE_CLOCK_STANDS,
     JUMP_SKIPS_CASCADES,
     NEXT_FORGETS_CASCADES,
+    NEXT_LOOKS_ONE_UP,
     LATER_THAN_DECLARED,
     ROUNDS_DOWN
 };
@@ -217,7 +218,9 @@ static uint64_t cascade_next(const void *self)
         return cascade->clock;
     }
     uint64_t cascading = (cascade->clock / SLOTS + 1) * SLOTS;
-    uint64_t limit = WRONG == NEXT_FORGETS_CASCADES ? cascade->clock + SLOTS : cascading;
+    bool one_up = is_linked(cascade->nodes, SLOTS + (uint32_t)(cascading / SLOTS % SLOTS));
+    bool goes_past = WRONG == NEXT_FORGETS_CASCADES || (WRONG == NEXT_LOOKS_ONE_UP && !one_up);
+    uint64_t limit = goes_past ? cascade->clock + SLOTS : cascading;
     for (uint64_t tick = cascade->clock + 1; tick <= limit; tick++) {
         if (is_linked(cascade->nodes, (uint32_t)(tick % SLOTS))) {
             return tick;
