@@ -63,9 +63,9 @@ static const struct command_line syntax = {
     .text =
         "Turns results into a page to read and to show: which structure won on what, and what that "
         "costs; a table to sort and filter, pictures with their values, faults, and how it was "
-        "measured. report.html needs nothing beside it; report.md has its pictures in "
-        "pictures/.\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is "
-        "left out: results.json, latency.csv, work.csv, faults.csv, bench.csv or bench.json, "
+        "measured. report.html needs nothing beside it; report.md has its pictures in pictures/."
+        "\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is left out: "
+        "results.json, latency.csv, work.csv, faults.csv, bench.csv or bench.json, "
         "structures.json, commands.txt; or what `timerlab cluster` left: check.json, sim.json, "
         "run.json, lateness.csv, timers/, runs/. Several, as of two versions or machines, stand "
         "side by side.\n\n"
