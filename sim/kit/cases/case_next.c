@@ -55,28 +55,24 @@ void case_next_drive(struct kit_run *run)
 
 /* When the lowest level of a wheel turns, timers may come down through several levels at once. They
  * are not overlooked shortly before, when something else is due shortly after. */
-static void stand_before(struct kit_subject *subject, uint64_t turn)
-{
-    static const uint64_t short_of[] = {1, 4, 100};
-    for (size_t i = 0; i < LENGTH(short_of) && short_of[i] < turn; i++) {
-        uint64_t at = (subject->clock / turn + 2) * turn;
-        script_start(subject, 0, at - subject->clock);
-        script_advance(subject, at - short_of[i]);
-        (void)subject_next(subject);
-        script_start(subject, 1, short_of[i] + 1);
-        (void)subject_next(subject);
-        script_settle(subject);
-    }
-}
-
 void case_next_turn(struct kit_run *run)
 {
-    for (unsigned bit = 2; bit <= 40; bit++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, 2, 0)) {
-            return;
-        }
-        stand_before(&subject, UINT64_C(1) << bit);
-        script_close(&subject);
+    static const uint64_t short_of[] = {1, 4, 100};
+    struct kit_subject subject;
+    if (!script_open(run, &subject, 2, 0)) {
+        return;
     }
+    for (unsigned bit = 2; bit <= 40; bit++) {
+        uint64_t turn = UINT64_C(1) << bit;
+        for (size_t i = 0; i < LENGTH(short_of) && short_of[i] < turn; i++) {
+            uint64_t at = (subject.clock / turn + 2) * turn;
+            script_start(&subject, 0, at - subject.clock);
+            script_advance(&subject, at - short_of[i]);
+            (void)subject_next(&subject);
+            script_start(&subject, 1, short_of[i] + 1);
+            (void)subject_next(&subject);
+            script_settle(&subject);
+        }
+    }
+    script_close(&subject);
 }
