@@ -1,8 +1,10 @@
 /* timerlab: the command. */
 #include "command.h"
+#include "memory.h"
 #include "standard_files.h"
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,7 @@ int main(int argc, char **argv)
 {
     static char program[] = "timerlab";
     standard_files_fill();
+    json_set_alloc_funcs(memory_bytes, free);
     (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;
     if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {

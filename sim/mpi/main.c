@@ -1,9 +1,11 @@
 /* timerlab-mpi: `timerlab sim` on the ranks of an MPI job, each with its share of the timers. */
 #include "command.h"
+#include "memory.h"
 #include "mpi_post.h"
 #include "standard_files.h"
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,7 @@ int main(int argc, char **argv)
 {
     static char program[] = PROGRAM;
     standard_files_fill();
+    json_set_alloc_funcs(memory_bytes, free);
     (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {

@@ -1,0 +1,103 @@
+#include "memory.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void (*end_as_asked)(void);
+
+void memory_set_end(void (*end)(void))
+{
+    end_as_asked = end;
+}
+
+noreturn void memory_end(void)
+{
+    if (end_as_asked != NULL) {
+        end_as_asked();
+    }
+    (void)fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+    exit(EXIT_FAILURE);
+}
+
+void *memory_made(void *made)
+{
+    if (made == NULL) {
+        memory_end();
+    }
+    return made;
+}
+
+void *memory_unless_short(void *made)
+{
+    if (made == NULL && errno == ENOMEM) {
+        memory_end();
+    }
+    return made;
+}
+
+void *memory_new(size_t count, size_t bytes)
+{
+    return memory_made(calloc(count > 0 ? count : 1, bytes));
+}
+
+void *memory_resize(void *array, size_t count, size_t bytes)
+{
+    return memory_made(reallocarray(array, count > 0 ? count : 1, bytes));
+}
+
+void *memory_bytes(size_t bytes)
+{
+    return memory_made(malloc(bytes > 0 ? bytes : 1));
+}
+
+size_t memory_room(size_t index, size_t most)
+{
+    if (index >= most) {
+        memory_end();
+    }
+    size_t room = index < 8 ? 16 : 2 * index;
+    return index < most / 2 && room < most ? room : most;
+}
+
+char *memory_copy(const char *text)
+{
+    return memory_made(strdup(text));
+}
+
+char *memory_copy_part(const char *text, size_t length)
+{
+    return memory_made(strndup(text, length));
+}
+
+char *memory_format(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = memory_format_list(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+char *memory_format_list(const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0) {
+        memory_end();
+    }
+    return text;
+}
+
+FILE *memory_stream(char **text, size_t *bytes)
+{
+    return memory_made(open_memstream(text, bytes));
+}
+
+void memory_stream_close(FILE *stream)
+{
+    bool failed = ferror(stream) != 0;
+    if (fclose(stream) != 0 || failed) {
+        memory_end();
+    }
+}
