@@ -31,7 +31,6 @@ int command_trace(int argc, char **argv);
 int command_trace_gen(int argc, char **argv);
 int command_trace_import(int argc, char **argv);
 int command_trace_scale(int argc, char **argv);
-int command_trace_fit(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_sim(int argc, char **argv);
 

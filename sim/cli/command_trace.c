@@ -214,7 +214,6 @@ static const struct command commands[] = {
     {"gen", "a trace from a workload model", command_trace_gen},
     {"import", "a trace from another tool's recording", command_trace_import},
     {"scale", "a recording, superposed to more connections", command_trace_scale},
-    {"fit", "the workload tcp, fitted to a recording and held against it", command_trace_fit},
     {"info", "what is in a trace", command_info},
     {"head", "a trace's first operations as CSV", command_head},
     {"dump", "all of a trace as CSV", command_dump},

@@ -32,7 +32,7 @@ matches() {
 
 # What every command knows.
 for command in list describe show record sim sweep compare tune predict live threads cluster new check report \
-    'trace gen' 'trace import' 'trace scale' 'trace fit' 'trace info' 'trace validate' 'cluster check' 'cluster sim'; do
+    'trace gen' 'trace import' 'trace scale' 'trace info' 'trace validate' 'cluster check' 'cluster sim'; do
     # shellcheck disable=SC2086 # two words
     expect 0 "^Usage: timerlab $command" "" $command -h
 done

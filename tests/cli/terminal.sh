@@ -71,7 +71,7 @@ fi
 odd=$'\e[31m\xff\nx'
 told='\\x1B\[31m\\xFF\\x0Ax'
 for command in list 'describe hier-wheel' 'show hier-wheel' record 'trace gen rpc' 'trace import csv' 'trace info' \
-    'trace validate' 'trace dump' 'trace scale' 'trace fit' sim sweep compare tune 'predict csv' live threads \
+    'trace validate' 'trace dump' 'trace scale' sim sweep compare tune 'predict csv' live threads \
     'cluster check' 'cluster sim' 'cluster run' new check report export; do
     for words in "--$odd" "-$odd" "$odd"; do
         # shellcheck disable=SC2086 # several words
