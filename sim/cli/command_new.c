@@ -4,7 +4,6 @@
 #include "command_option.h"
 #include "outfile.h"
 #include "registry.h"
-#include "rust.h"
 #include "standard_files.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
 
@@ -23,8 +22,8 @@
 #define FILES_MAX      3
 
 struct starter_file {
-    const char *path; /* behind the name, dashes turned to underscores */
-    const char *text; /* NULL: the contract in this language */
+    const char *path; /* appended to the name, in which dashes become underscores */
+    const char *text;
 };
 
 struct language {
@@ -44,7 +43,7 @@ static const struct language languages[] = {
      "/src",
      3,
      {{"/src/lib.rs", text_starter_rs},
-      {"/src/timerlab.rs", NULL},
+      {"/src/timerlab.rs", text_timerlab_rs},
       {"/Cargo.toml", text_Cargo_toml}}},
 };
 
@@ -226,11 +225,7 @@ static bool write_files(const struct new_arguments *arguments, const char *symbo
         if (!outfile_open(&files[i], path, error)) {
             return false;
         }
-        if (language->files[i].text != NULL) {
-            write_starter(files[i].stream, language->files[i].text, arguments->name, symbol);
-        } else if (!rust_write_contract(files[i].stream, error)) {
-            return false;
-        }
+        write_starter(files[i].stream, language->files[i].text, arguments->name, symbol);
     }
     return true;
 }

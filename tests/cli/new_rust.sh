@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# timerlab new --language rust: the contract in Rust is the one in timerlab.h, byte for byte; what is built from the
+# timerlab new --language rust: timerlab.rs declares what timerlab.h declares, byte for byte; what is built from the
 # project is right, and counts the same work and memory as the starter in C, which does the same.
 set -euo pipefail
 
