@@ -25,6 +25,7 @@ struct predict_arguments {
     const char *format_name;
     const char *input;
     uint64_t clock_ns; /* 0: not given */
+    uint64_t hz;       /* likewise */
     enum predict_format format;
 };
 
@@ -86,6 +87,9 @@ static void complete(void *at, struct argp_state *state)
         argp_error(state, "--clock-ns: a recording of format %s says what its clock is",
                    kind->format);
     }
+    if (arguments->hz > 0 && kind->clock_ns > 0) {
+        argp_error(state, "--hz: a recording of format %s has no jiffies", kind->format);
+    }
     if (arguments->structures.selections.count == 0) {
         word_list_append(&arguments->structures.selections, kind->structures, state);
     }
@@ -102,6 +106,9 @@ static const struct option_row options[] = {
       0},
      OPTION_WHOLE(1, UINT64_C(1000000000)),
      OPTION_AT(struct predict_arguments, clock_ns)},
+    {{"hz", 0, "N", 0, "Of ftrace: the kernel's jiffies per second (estimated)", 0},
+     OPTION_WHOLE(1, 1000000),
+     OPTION_AT(struct predict_arguments, hz)},
     OPTION_ROWS_FORMAT(struct predict_arguments, "table|csv|json"),
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
@@ -257,6 +264,7 @@ static enum import_result read_recording(const struct predict_arguments *argumen
     const struct system_kind *kind = find_kind(arguments->format_name);
     const struct import_format *format = import_format_find(kind->format, error);
     char clock[24];
+    char hz[24];
     struct import_setting settings[SETTINGS_MAX];
     size_t count = 0;
     if (kind->tick_ns != NULL) {
@@ -266,6 +274,10 @@ static enum import_result read_recording(const struct predict_arguments *argumen
         (void)snprintf(clock, sizeof clock, "%" PRIu64,
                        arguments->clock_ns > 0 ? arguments->clock_ns : kind->clock_ns);
         settings[count++] = (struct import_setting){"clock-ns", clock};
+    }
+    if (arguments->hz > 0) {
+        (void)snprintf(hz, sizeof hz, "%" PRIu64, arguments->hz);
+        settings[count++] = (struct import_setting){"hz", hz};
     }
     FILE *report = fopen("/dev/null", "w");
     const struct import_job job = {.input = arguments->input,

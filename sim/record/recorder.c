@@ -377,6 +377,8 @@ void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
         if (shim != NULL) {
             shim->due = due;
         }
+    } else if (depth == 0) {
+        record(TIMER_RECORD_LIBEV, TIMER_RECORD_STOP, timer, 0, 0);
     }
     depth++;
     next(loop, timer);
@@ -468,6 +470,8 @@ int uv_timer_stop(struct uv_timer *timer)
         if (shim != NULL) {
             shim->due = due;
         }
+    } else if (depth == 0) {
+        record(TIMER_RECORD_LIBUV, TIMER_RECORD_STOP, timer, 0, 0);
     }
     depth++;
     int status = next(timer);
@@ -503,6 +507,9 @@ int uv_timer_again(struct uv_timer *timer)
 /* Its ticks are those of its user's; milliseconds of CLOCK_MONOTONIC are what can be recorded. */
 #define EXPORTED_TICK_NS UINT64_C(1000000)
 
+/* Status of a stop of a timer that is not pending: it did nothing, but was called. */
+#define EXPORTED_IDLE    1
+
 typedef void (*exported_callback)(void *ctx, uint32_t id, uint64_t now);
 
 /* No address of the program's begins so; an id is kept whole, so that each timer has its own. */
@@ -534,7 +541,7 @@ int timers_stop(void *timers, uint32_t id)
     static int (*next)(void *, uint32_t);
     FIND(next, "timers_stop");
     int status = next(timers, id);
-    if (status == 0) {
+    if (status == 0 || status == EXPORTED_IDLE) {
         record(TIMER_RECORD_EXPORTED, TIMER_RECORD_STOP, exported_timer(timers, id), 0, 0);
     }
     return status;

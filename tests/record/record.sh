@@ -50,8 +50,40 @@ for library in libevent libev libuv; do
     is "$library" expiry 6
     is "$library" cancel 4
     is "$library" reactions 10
+    # One in each process; event_free and uv_close stop both timers, too.
+    idle=6
+    [ "$library" != libev ] || idle=2
+    is "$library" stop_not_armed $idle
     "$timerlab" sim "$library.trace" -a ordered-list --runs 0 >out || fail "$library: $(cat out)"
 done
+
+# Exported timers in a shared object: two starts, a stop that finds its timer pending, and two that do not.
+if command -v "${CC:-cc}" >/dev/null; then
+    "$timerlab" export hier-wheel --prefix timers -o timers >/dev/null || fail "hier-wheel is not exported"
+    cat >exported.c <<'END'
+#include "timers.h"
+int main(void)
+{
+    struct timers_timers *timers;
+    if (timers_create(&timers, 2, 0, 1000, 0) != TIMERS_OK || timers_stop(timers, 0) != TIMERS_IDLE) {
+        return 1;
+    }
+    timers_start(timers, 0, 1000);
+    timers_start(timers, 1, 1000);
+    timers_stop(timers, 0);
+    timers_stop(timers, 0);
+    timers_destroy(timers);
+    return 0;
+}
+END
+    "${CC:-cc}" -shared -fPIC timers/timers.c -o libtimers.so || fail "the exported timers do not compile"
+    "${CC:-cc}" -Itimers exported.c -L. -ltimers -Wl,-rpath,. -o exported || fail "exported.c does not compile"
+    "$timerlab" record -o exported.rec -- ./exported 2>err || fail "exported: $(cat err)"
+    "$timerlab" trace import process exported.rec -o exported.trace 2>exported.counts || fail "$(cat exported.counts)"
+    is exported arm 2
+    is exported cancel 1
+    is exported stop_not_armed 2
+fi
 
 # What cannot be saved in the end is kept all the same.
 for target in "$BUILD"/tests/record_target_*; do

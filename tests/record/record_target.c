@@ -1,6 +1,6 @@
 /* A program with timers of one library, for the recorder's test. Each starts a far timer, and
  * starts it again; and a near one, which repeats, and whose third callback stops both; and does so
- * in a forked child as well. */
+ * in a forked child as well. Last, it stops a timer that is not pending. */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +41,7 @@ static int use_timers(void)
     (void)event_add(far_timer, &far);
     (void)event_add(near_timer, &near);
     (void)event_base_dispatch(base);
+    (void)event_del(far_timer);
     event_free(near_timer);
     event_free(far_timer);
     event_base_free(base);
@@ -73,6 +74,7 @@ static int use_timers(void)
     ev_timer_again(loop, &far_timer);
     ev_timer_start(loop, &near_timer);
     (void)ev_run(loop, 0);
+    ev_timer_stop(loop, &far_timer);
     ev_loop_destroy(loop);
     /* Idle timers have their own callbacks. */
     return fired == 3 && ev_cb(&near_timer) == on_timer && ev_cb(&far_timer) == on_timer ? 0 : 1;
@@ -104,6 +106,7 @@ static int use_timers(void)
     (void)uv_timer_again(&far_timer);
     (void)uv_timer_start(&near_timer, on_timer, 1, 1);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
+    (void)uv_timer_stop(&far_timer);
     uv_close((uv_handle_t *)&far_timer, NULL);
     uv_close((uv_handle_t *)&near_timer, NULL);
     (void)uv_run(&loop, UV_RUN_DEFAULT);

@@ -62,6 +62,41 @@ row binary-heap 4,0.250000,0.750000,1.000000,0,1
 said '^timerlab: simple-wheel: the timer started at line 1: .*horizon'
 predict ftrace small.txt -a simple-wheel:slots=64 && fail "no row, and status 0"
 
+# A timer is started twice in the jiffy 1000, in which its wheel has already run for timer b: for 5 jiffies, and then for
+# 1. The wheel has its clock at 1001: the second start expires in the slot 1002, in the recording and here. So do
+# starts for 30 and 1 jiffies in 1010, and timer b of another life, whose only start comes in a jiffy that has run.
+rearm() { # CPU TASK FLAGS TIME TIMER EXPIRES TIMEOUT BUCKET
+    event "$2" "$1" "$3" "$4" "timer_cancel: timer=$5"
+    start "$@"
+}
+{
+    start 0 7 d..1. 3.988000 b2 999 2 1000
+    expire 0 4.000000 b2 1000
+    start 0 7 d..1. 4.000101 a1 1005 5 1006
+    rearm 0 7 d..1. 4.000202 a1 1001 1 1002
+    start 0 7 d..1. 4.000303 b2 1009 9 1010
+    expire 0 4.008000 a1 1002
+    expire 0 4.040000 b2 1010
+    start 0 7 d..1. 4.040101 a1 1040 30 1041
+    rearm 0 7 d..1. 4.040202 a1 1011 1 1012
+    start 0 7 d..1. 4.040303 b2 1011 1 1012
+    expire 0 4.048000 a1 1012
+    expire 0 4.048010 b2 1012
+    start 0 7 d..1. 4.048101 c3 1110 98 1112
+    expire 0 4.448000 c3 1112
+} >twice.txt
+recording=twice.txt
+predict ftrace twice.txt --format csv || fail "status $?"
+row coarse-wheel 6,1.000000,1.000000,1.000000,0,0
+row binary-heap 6,0.833333,1.000000,1.000000,0,0
+# A recording too short to tell how long a jiffy is.
+head -12 twice.txt >short.txt
+predict ftrace short.txt && fail "HZ was told from 48 ms"
+said 'give it with --hz$'
+recording=short.txt
+predict ftrace short.txt --hz 250 --format csv || fail "status $?"
+row coarse-wheel 3,1.000000,1.000000,1.000000,0,0
+
 # A program's: what is started for no time fires in the same step of its clock.
 {
     echo '1000000000 1 add 0xa timeout_us=0 events=0x0'

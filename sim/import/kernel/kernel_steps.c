@@ -3,6 +3,7 @@
 #include "growing_array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
@@ -217,20 +218,43 @@ static uint64_t wheel_jiffy(const struct kernel_steps *steps, const struct kerne
     return jiffy;
 }
 
-static void place_external(struct placing *placing, const struct kernel_step *step,
-                           struct kernel_placed *to)
+/* The tick of a step that no firing causes, if its timer's other steps did not matter. */
+static uint64_t own_tick(const struct kernel_steps *steps, const struct kernel_ticks *ticks,
+                         const struct kernel_step *step)
 {
-    const struct kernel_ticks *ticks = placing->ticks;
-    kernel_wide jiffy = ticks->wheel_clock ? wheel_jiffy(placing->steps, step) : 0;
+    kernel_wide jiffy = ticks->wheel_clock ? wheel_jiffy(steps, step) : 0;
     uint64_t tick = ticks->wheel_clock ? jiffies_in_ticks(ticks, jiffy - ticks->origin, false)
                                        : external_tick(ticks, step);
-    if (step->ends != KERNEL_NO_STEP && placing->steps->steps[step->ends].bucket > 0) {
-        kernel_wide before = (kernel_wide)placing->steps->steps[step->ends].bucket - 1;
+    if (step->ends != KERNEL_NO_STEP && steps->steps[step->ends].bucket > 0) {
+        kernel_wide before = (kernel_wide)steps->steps[step->ends].bucket - 1;
         uint64_t last = jiffies_in_ticks(ticks, before - ticks->origin, false);
         tick = tick < last ? tick : last;
     }
-    tick = tick > placing->touched[step->id] ? tick : placing->touched[step->id];
-    uint64_t deadline = step->op == TRACE_START ? deadline_tick(ticks, step) : 0;
+    return tick;
+}
+
+/* Give each step its own tick, but a start no later one than the next start of its timer: a start
+ * is placed up to two jiffies after the recorded one, and would push a shorter one, which follows
+ * within these two, past the tick at which that one is due. `next` is scratch, by id. */
+static void place_apart(struct placing *placing, uint64_t *next)
+{
+    for (uint32_t i = placing->steps->count; i-- > 0;) {
+        const struct kernel_step *step = &placing->steps->steps[i];
+        struct kernel_placed *to = &placing->placed[i];
+        to->step = i;
+        to->tick = own_tick(placing->steps, placing->ticks, step);
+        if (step->op == TRACE_START && step->cause == KERNEL_NO_STEP) {
+            to->tick = to->tick < next[step->id] ? to->tick : next[step->id];
+            next[step->id] = to->tick;
+        }
+    }
+}
+
+static void place_external(struct placing *placing, const struct kernel_step *step,
+                           struct kernel_placed *to)
+{
+    uint64_t tick = to->tick > placing->touched[step->id] ? to->tick : placing->touched[step->id];
+    uint64_t deadline = step->op == TRACE_START ? deadline_tick(placing->ticks, step) : 0;
     to->tick = tick;
     to->delay_ticks = deadline > tick ? deadline - tick : 0;
 }
@@ -276,10 +300,12 @@ struct kernel_placed *kernel_steps_place(const struct kernel_steps *steps,
         free(placing.touched);
         return NULL;
     }
+    memset(placing.touched, 0xff, ids * sizeof *placing.touched);
+    place_apart(&placing, placing.touched);
+    memset(placing.touched, 0, ids * sizeof *placing.touched);
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct kernel_step *step = &steps->steps[i];
         struct kernel_placed *to = &placing.placed[i];
-        to->step = i;
         if (step->cause != KERNEL_NO_STEP &&
             due_tick_of(&placing, step->cause) >= placing.touched[step->id]) {
             place_reaction(&placing, step, to);
