@@ -125,7 +125,7 @@ static const struct option_row options[] = {
      OPTION_WHOLE(0, UINT64_MAX),
      AT(plan.seed)},
     {{"replay", 0, "FILE", 0, "Only run this trace; - is standard input", 0},
-     OPTION_TEXT,
+     OPTION_STREAM,
      AT(replay_path)},
     {{"large", 0, NULL, 0, "With more than a million timers too: minutes rather than seconds", 0},
      OPTION_FLAG,

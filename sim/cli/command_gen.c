@@ -207,7 +207,9 @@ static int run(struct gen_arguments *arguments)
 int command_trace_gen(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {{"output", 'o', "FILE", 0, "Where the trace goes", 0}, OPTION_TEXT, AT(out_path)},
+        {{"output", 'o', "FILE", 0, "Where the trace goes; - is standard output", 0},
+         OPTION_STREAM,
+         AT(out_path)},
         {{"connections", 'n', "N", 0,
           "How many connections, k and m for thousands and millions (default 10000)", 0},
          OPTION_WHOLE(1, UINT32_MAX),

@@ -113,8 +113,8 @@ static bool check_settings(const struct import_arguments *arguments,
 int command_trace_import(int argc, char **argv)
 {
     struct option_row options[OPTIONS_MAX] = {
-        {{"output", 'o', "FILE", 0, "the trace to write", 0},
-         OPTION_TEXT,
+        {{"output", 'o', "FILE", 0, "the trace to write; - is standard output", 0},
+         OPTION_STREAM,
          OPTION_AT(struct import_arguments, output)},
         {{"list", 0, NULL, 0, "print the formats and their options", 0},
          OPTION_FLAG,

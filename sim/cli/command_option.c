@@ -112,6 +112,18 @@ static void load_plugin(struct catalog *catalog, const char *text, struct argp_s
     }
 }
 
+/* Otherwise "-" would be a file or a folder of that name. */
+static void refuse_stream(const struct option_row *row, const char *text, struct argp_state *state)
+{
+    const char *takes = row->option.arg;
+    bool file = strncmp(takes, "FILE", 4) == 0;
+    if (strcmp(text, "-") == 0 &&
+        (file || strncmp(takes, "DIR", 3) == 0 || strncmp(takes, "FOLDER", 6) == 0)) {
+        argp_error(state, "--%s takes a %s, not '-'; name one", row->option.name,
+                   file ? "file" : "folder");
+    }
+}
+
 static void take_option(struct reading *reading, const struct option_row *row, char *text,
                         struct argp_state *state)
 {
@@ -128,6 +140,9 @@ static void take_option(struct reading *reading, const struct option_row *row, c
         row->take(reading->arguments, row, text, state);
         break;
     case OPTION_TEXT:
+        refuse_stream(row, text, state);
+        /* fall through */
+    case OPTION_STREAM:
         memcpy(to, (const void *)&text, sizeof text);
         break;
     case OPTION_FLAG:

@@ -19,7 +19,8 @@
 
 enum option_kind {
     OPTION_OWN,    /* `take` sees to it */
-    OPTION_TEXT,   /* const char * */
+    OPTION_TEXT,   /* const char *; not "-" for a file or a folder */
+    OPTION_STREAM, /* const char *: a file, or "-" */
     OPTION_FLAG,   /* bool: set to true */
     OPTION_NUMBER, /* whole numbers and bytes any unsigned type, others double; as `number` says */
     OPTION_WORD,   /* an enum or int: which of `words`, from 0 */

@@ -58,7 +58,9 @@ static void print_summary(const struct trace_scale_request *request,
 int command_trace_scale(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {{"output", 'o', "FILE", 0, "Where the trace goes", 0}, OPTION_TEXT, AT(out_path)},
+        {{"output", 'o', "FILE", 0, "Where the trace goes; - is standard output", 0},
+         OPTION_STREAM,
+         AT(out_path)},
         {{"connections", 'n', "N", 0,
           "To how many connections, k and m for thousands and millions; rounded up to whole copies",
           0},
@@ -80,7 +82,8 @@ int command_trace_scale(int argc, char **argv)
         .options = options,
         .form = "FILE",
         .text =
-            "Superposes copies of a recording, so that it becomes one of many connections.\v"
+            "Superposes copies of a recording, so that it becomes one of many connections; - is "
+            "standard input.\v"
             "Each copy is shifted in time at random, circularly, and has timers of its own: what "
             "comes in bursts in the recording does so in the result, and reactions stay with their "
             "causes. The timed window is in a steady state from its beginning. A timer that pends "

@@ -99,14 +99,16 @@ static void complete(void *at, struct argp_state *state)
 #define TICK(member) OPTION_WHOLE(0, TL_DEADLINE_MAX), AT(member)
 static const struct option_row options[] = {
     {{"file", 'f', "FILE", 0, "Read the script from a file, - for standard input", 0},
-     OPTION_TEXT,
+     OPTION_STREAM,
      AT(script_file)},
     {{"output", 'o', "FILE.svg|DIR", 0,
       "Also draw the steps: all in one picture, or one each into this folder", 0},
      OPTION_TEXT,
      AT(out_path)},
     {{"quiet", 'q', NULL, 0, "Print no text: only draw", 0}, OPTION_FLAG, AT(silent)},
-    {{"trace", 0, "FILE", 0, "Show a window of this trace", 0}, OPTION_TEXT, AT(trace)},
+    {{"trace", 0, "FILE", 0, "Show a window of this trace; - is standard input", 0},
+     OPTION_STREAM,
+     AT(trace)},
     {{"from", 0, "TICK", 0, "The window's first tick (0)", 0}, TICK(window.from_tick)},
     {{"to", 0, "TICK", 0, "The window's last tick (the trace's end)", 0}, TICK(window.to_tick)},
     {{"ids", 0, "ID,ID-ID,...", 0,

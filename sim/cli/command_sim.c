@@ -129,7 +129,7 @@ static const struct command_line syntax = {
     .options = options,
     .form = "TRACE...\n--gen WORKLOAD",
     .text = "Replays each trace through each structure, checks every fired timer against the "
-            "oracle, and times those that are right."
+            "oracle, and times those that are right. - is standard input."
             "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, "
             "which is no fault), 1 a fault, crash or timeout, 2 usage.",
     .take_word = take_trace,

@@ -131,7 +131,8 @@ static int command_info(int argc, char **argv)
         .options = options,
         .form = "FILE [FILE]",
         .text =
-            "Shows what is in a trace, or in two.\vThe picture shows the timed window: operations "
+            "Shows what is in a trace, or in two; - is standard input.\vThe picture shows the "
+            "timed window: operations "
             "and expiries, pending timers, and how the delays are distributed; of two traces on "
             "the same axes, for a recorded one beside a generated one.",
         .take_word = take_path,
@@ -161,7 +162,8 @@ static int command_head(int argc, char **argv)
          OPTION_WHOLE(0, UINT64_MAX),
          AT(limit)},
         OPTION_ROW_END};
-    return with_trace(argc, argv, options, "Shows a trace's first operations as CSV.", show_head);
+    return with_trace(argc, argv, options,
+                      "Shows a trace's first operations as CSV; - is standard input.", show_head);
 }
 
 static bool dump(struct trace_reader *reader, const struct trace_arguments *arguments,
@@ -174,7 +176,8 @@ static bool dump(struct trace_reader *reader, const struct trace_arguments *argu
 static int command_dump(int argc, char **argv)
 {
     return with_trace(argc, argv, no_options,
-                      "Writes a trace as CSV to standard output; `timerlab trace import csv` makes "
+                      "Writes a trace (- is standard input) as CSV to standard output; `timerlab "
+                      "trace import csv` makes "
                       "the same trace of it again.",
                       dump);
 }
@@ -203,11 +206,11 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
 
 static int command_validate(int argc, char **argv)
 {
-    return with_trace(
-        argc, argv, no_options,
-        "Reads all of a trace. Exit status 0 if it is whole and what is caused stands "
-        "where its cause fires, 1 if not, with the place and the reason.",
-        validate);
+    return with_trace(argc, argv, no_options,
+                      "Reads all of a trace; - is standard input. Exit status 0 if it is whole and "
+                      "what is caused stands "
+                      "where its cause fires, 1 if not, with the place and the reason.",
+                      validate);
 }
 
 static const struct command commands[] = {

@@ -121,7 +121,7 @@ static const struct command_line syntax = {
     .options = options,
     .form = "TRACE",
     .text = "Searches structures and options for the traffic of a trace, and says which to use, "
-            "why, at what cost, and how sure that is."
+            "why, at what cost, and how sure that is. - is standard input."
             "\vExit status: 0 there is an answer, 1 nothing keeps to the limits, or it failed, 2 "
             "usage.",
     .take_word = take_trace,

@@ -80,7 +80,11 @@ struct trace_header {
 
 struct trace_writer;
 
-/* Begins a trace; nothing is at `path` until trace_writer_commit. NULL with `error` set. */
+/* Whether a trace can be written to `path`; call it before long work. False with `error` set. */
+bool trace_writer_check(const char *path, struct error *error);
+
+/* Begins a trace; nothing is at `path` until trace_writer_commit. "-" is standard output, which
+ * must not be a terminal. NULL with `error` set. */
 struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struct error *error);
 
 /* Says that its maker knows what causes what: what is not added as a reaction is external. Without
@@ -150,8 +154,8 @@ struct trace_block {
 
 struct trace_reader;
 
-/* Opens a trace, checks its header. NULL with `error` set: not a trace, another version, damaged.
- */
+/* Opens a trace, checks its header. "-" is standard input (standard_streams.h). NULL with `error`
+ * set: not a trace, another version, damaged. */
 struct trace_reader *trace_reader_open(const char *path, struct error *error);
 
 /* The header; valid as long as the reader. */

@@ -197,11 +197,12 @@ static bool rewrite(struct trace_reader *reader, const char *path, const struct 
     return good;
 }
 
-bool trace_ids_renumber(const char *path, struct trace_ids *ids, struct error *error)
+bool trace_ids_renumber(const char *path, const char *out_path, struct trace_ids *ids,
+                        struct error *error)
 {
     count_pages(ids);
     struct trace_reader *reader = trace_reader_open(path, error);
-    bool good = reader != NULL && rewrite(reader, path, ids, error);
+    bool good = reader != NULL && rewrite(reader, out_path, ids, error);
     trace_reader_close(reader);
     if (!good) {
         (void)unlink(path);

@@ -39,9 +39,11 @@ uint64_t trace_ids_end(const struct trace_ids *ids);
 
 bool trace_ids_are_sparse(const struct trace_ids *ids);
 
-/* Writes the trace at `path` anew, with the n ids in it as 0 to n - 1: all else stays, but for what
- * the origin then says of it. On failure nothing is at `path`. */
-bool trace_ids_renumber(const char *path, struct trace_ids *ids, struct error *error);
+/* Writes the trace at `path` again to `out_path`, which may be the same, with the n ids in it as 0
+ * to n - 1. All else is kept, except that the origin describes the change. On failure nothing is at
+ * `path`. */
+bool trace_ids_renumber(const char *path, const char *out_path, struct trace_ids *ids,
+                        struct error *error);
 
 /* Refuses a trace whose ids a text brought along and which are sparse, with what to do about it,
  * unless that was seen and wanted when the text was read. That a maker counted timers which it does

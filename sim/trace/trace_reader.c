@@ -1,5 +1,6 @@
 #include "trace.h"
 
+#include "standard_streams.h"
 #include "trace_block.h"
 #include "trace_format.h"
 
@@ -220,6 +221,9 @@ static bool read_header(struct trace_reader *reader, struct error *error)
         return error_set(error, "%s: not a regular file, which a trace must be", reader->path);
     }
     uint64_t actual_bytes = (uint64_t)status.st_size;
+    if (actual_bytes == 0) {
+        return error_set(error, "%s: is empty, so it is not a timerlab trace", reader->path);
+    }
     uint8_t head[TRACE_HEADER_BYTES];
     if (actual_bytes < TRACE_MAGIC_BYTES ||
         read_at(reader->fd, head, TRACE_MAGIC_BYTES, 0) != NULL ||
@@ -336,7 +340,8 @@ struct trace_reader *trace_reader_open(const char *path, struct error *error)
         return NULL;
     }
     reader->fd = -1;
-    reader->path = strdup(path);
+    bool standard = is_standard_stream(path);
+    reader->path = strdup(standard ? "standard input" : path);
     reader->zstd = ZSTD_createDCtx();
     /* Not zeroed: it is megabytes, which a small trace does not need. */
     reader->decoded = malloc(sizeof *reader->decoded);
@@ -345,8 +350,13 @@ struct trace_reader *trace_reader_open(const char *path, struct error *error)
         trace_reader_close(reader);
         return NULL;
     }
+    if (standard && !standard_input_seekable(error)) {
+        trace_reader_close(reader);
+        return NULL;
+    }
     /* O_NONBLOCK: not to wait for a pipe's writer, only to refuse the pipe. */
-    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    reader->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                          : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (reader->fd < 0) {
         (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
         trace_reader_close(reader);

@@ -369,7 +369,7 @@ bool trace_scale(const struct trace_scale_request *request, struct trace_scale_s
     }
     const struct trace_header *header = trace_reader_header(reader);
     json_t *origin = json_loads(header->origin, 0, NULL);
-    bool good = count_copies(&scaler, origin) && outfile_check(request->out_path, error) &&
+    bool good = count_copies(&scaler, origin) && trace_writer_check(request->out_path, error) &&
                 trace_loop_read(&scaler.loop, reader, request->in_path, request->out_path, error) &&
                 plan_window(&scaler, header) && plan_copies(&scaler) &&
                 write_result(&scaler, header, origin);

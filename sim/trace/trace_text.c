@@ -2,11 +2,14 @@
 
 #include "line_reader.h"
 #include "progress.h"
+#include "standard_streams.h"
+#include "temporary_file.h"
 #include "trace_ids.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,6 +166,7 @@ struct text {
     bool header_seen;
     bool causes; /* there is a column of them */
     uint64_t last_tick;
+    uint64_t reactions;
     bool said[KEY_NUMBERS];
     uint64_t number[KEY_NUMBERS];
     char *origin;
@@ -293,6 +297,7 @@ static bool read_row(struct text *text, const char *line, struct error *error)
         return error_set(error, "%s: line %" PRIu64 ": %.700s", text->name, text->line, why.text);
     }
     text->last_tick = tick;
+    text->reactions += cause.basis != TRACE_EXTERNAL;
     return trace_ids_add(text->ids, (uint32_t)id) ||
            error_set(error, "%s: out of memory", text->name);
 }
@@ -402,8 +407,20 @@ static bool commit(struct text *text, const struct trace_text_options *options, 
     return good;
 }
 
-/* Numbers the timers of the finished trace anew, if that is to be, and says so. */
-static bool settle_ids(struct text *text, const char *out_path,
+static bool send_to_output(const char *path, struct error *error)
+{
+    FILE *trace = fopen(path, "rb");
+    bool good = trace != NULL ? standard_output_send(trace, error)
+                              : error_set(error, "%s: %s", path, strerror(errno));
+    if (trace != NULL) {
+        (void)fclose(trace);
+    }
+    return good;
+}
+
+/* Numbers the timers of the trace at `made` from 0, if that is wanted or needed, and reports it.
+ * The trace is then at `out_path`. */
+static bool settle_ids(struct text *text, const char *made, const char *out_path,
                        const struct trace_text_options *options, struct error *error)
 {
     const uint64_t end = trace_ids_end(text->ids);
@@ -412,9 +429,12 @@ static bool settle_ids(struct text *text, const char *out_path,
     if (options->ids != NULL) {
         *options->ids = (struct trace_text_ids){.named = trace_ids_count(text->ids),
                                                 .largest = end > 0 ? (uint32_t)(end - 1) : 0,
-                                                .numbered_anew = anew};
+                                                .numbered_anew = anew,
+                                                .causes_known = text->causes,
+                                                .reactions = text->reactions};
     }
-    return !anew || trace_ids_renumber(out_path, text->ids, error);
+    return anew ? trace_ids_renumber(made, out_path, text->ids, error)
+                : made == out_path || send_to_output(made, error);
 }
 
 bool trace_text_read(const char *path, const char *out_path,
@@ -425,12 +445,22 @@ bool trace_text_read(const char *path, const char *out_path,
         return false;
     }
     struct text text = {.name = line_reader_name(reader)};
+    /* Only all of the text says whether its ids are kept: standard output waits for that. */
+    char spool[PATH_MAX] = "";
+    bool spooled = is_standard_stream(out_path);
+    const char *made = spooled ? spool : out_path;
     text.ids = trace_ids_create();
-    text.writer = text.ids != NULL ? trace_writer_open(out_path, TICK_NS_DEFAULT, error) : NULL;
     bool good = text.ids != NULL || error_set(error, "%s: out of memory", text.name);
-    good = good && text.writer != NULL && read_lines(&text, reader, error) &&
-           commit(&text, options, error) && settle_ids(&text, out_path, options, error);
+    good = good &&
+           (!spooled || (trace_writer_check(out_path, error) &&
+                         temporary_file_make(spool, sizeof spool, "trace", false, NULL, error)));
+    text.writer = good ? trace_writer_open(made, TICK_NS_DEFAULT, error) : NULL;
+    good = text.writer != NULL && read_lines(&text, reader, error) &&
+           commit(&text, options, error) && settle_ids(&text, made, out_path, options, error);
     trace_writer_abort(text.writer);
+    if (spool[0] != '\0') {
+        temporary_file_remove(spool);
+    }
     trace_ids_destroy(text.ids);
     free(text.origin);
     line_reader_close(reader);

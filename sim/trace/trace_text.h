@@ -25,11 +25,13 @@ bool trace_text_write(struct trace_reader *reader, FILE *stream, struct error *e
 bool trace_text_write_head(struct trace_reader *reader, uint64_t limit, FILE *stream,
                            struct error *error);
 
-/* How the timers of a text were numbered. */
+/* How the timers of a text were numbered, and what it says of causes. */
 struct trace_text_ids {
     uint32_t named;     /* how many there are */
     uint32_t largest;   /* by its id in the text; 0 if none is named */
     bool numbered_anew; /* 0 to named - 1, in ascending order */
+    bool causes_known;  /* it has a column of them */
+    uint64_t reactions;
 };
 
 /* What the caller knows better than the text; zeroed: nothing. */
@@ -45,7 +47,7 @@ struct trace_text_options {
 };
 
 /* Makes the trace at `out_path` of the text at `path`, which may be compressed (see line_reader.h),
- * "-" for standard input. Comment lines may
+ * "-" for standard input, and for standard output in `out_path`. Comment lines may
  * stand anywhere; those with other keys are passed over. Errors name the line. On failure nothing
  * is left behind. */
 bool trace_text_read(const char *path, const char *out_path,

@@ -1,6 +1,7 @@
 #include "trace.h"
 
 #include "outfile.h"
+#include "standard_streams.h"
 #include "trace_block.h"
 #include "trace_format.h"
 
@@ -133,6 +134,12 @@ static bool tick_ns_valid(const char *path, uint64_t tick_ns, struct error *erro
                      tick_ns, TRACE_TICK_NS_MAX);
 }
 
+bool trace_writer_check(const char *path, struct error *error)
+{
+    return is_standard_stream(path) ? standard_output_takes_binary(error)
+                                    : outfile_check(path, error);
+}
+
 struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struct error *error)
 {
     if (!tick_ns_valid(path, tick_ns, error)) {
@@ -146,7 +153,7 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
     size_t raw_max =
         TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES;
     writer->stored_capacity = ZSTD_compressBound(raw_max);
-    writer->path = strdup(path);
+    writer->path = strdup(is_standard_stream(path) ? "standard output" : path);
     writer->zstd = ZSTD_createCCtx();
     writer->columns = malloc(sizeof *writer->columns);
     writer->raw = malloc(TRACE_BLOCK_RAW_MAX);
@@ -158,7 +165,8 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
         return NULL;
     }
     trace_columns_clear(writer->columns);
-    if (!outfile_open(&writer->file, path, error)) {
+    if ((is_standard_stream(path) && !standard_output_takes_binary(error)) ||
+        !outfile_open_or_stream(&writer->file, path, error)) {
         release(writer);
         return NULL;
     }

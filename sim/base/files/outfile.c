@@ -1,9 +1,12 @@
 #include "outfile.h"
 
 #include "leavings.h"
+#include "standard_streams.h"
 #include "stream_error.h"
+#include "temporary_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,8 +21,31 @@ static void release(struct outfile *file)
 
 static void remove_temporary(const struct outfile *file)
 {
-    (void)unlink(file->temporary);
-    leavings_forget(file->temporary);
+    if (file->temporary != NULL) {
+        (void)unlink(file->temporary);
+        leavings_forget(file->temporary);
+    }
+}
+
+bool outfile_open_or_stream(struct outfile *file, const char *path, struct error *error)
+{
+    if (!is_standard_stream(path)) {
+        return outfile_open(file, path, error);
+    }
+    *file = (struct outfile){0};
+    char spool[PATH_MAX];
+    int fd;
+    if (!temporary_file_make(spool, sizeof spool, "output", false, &fd, error)) {
+        return false;
+    }
+    /* Without a name it needs no removing. */
+    temporary_file_remove(spool);
+    file->stream = fdopen(fd, "w+b");
+    if (file->stream == NULL) {
+        (void)close(fd);
+        return error_set(error, "standard output: out of memory");
+    }
+    return true;
 }
 
 bool outfile_open(struct outfile *file, const char *path, struct error *error)
@@ -95,6 +121,14 @@ bool outfile_fail(const char *path, int cause, const char *left, struct error *e
 bool outfile_commit_as(struct outfile *file, const char *name, const char *left,
                        struct error *error)
 {
+    if (file->temporary == NULL) {
+        int unwritten = stream_error(file->stream);
+        bool sent = unwritten == 0
+                        ? standard_output_send(file->stream, error)
+                        : outfile_fail("standard output", unwritten, "nothing was written", error);
+        outfile_abort(file);
+        return sent;
+    }
     int why = stream_error(file->stream);
     bool failed = why != 0;
     if (!failed && fsync(fileno(file->stream)) != 0) {

@@ -22,6 +22,9 @@ struct outfile {
  * the whole file cannot take its place. */
 bool outfile_open(struct outfile *file, const char *path, struct error *error);
 
+/* The same, but "-" is standard output, to which outfile_commit then writes the complete file. */
+bool outfile_open_or_stream(struct outfile *file, const char *path, struct error *error);
+
 /* Sees whether outfile_open would do; best done before long work, so that a wrong name costs no
  * time. Leaves nothing behind. */
 bool outfile_check(const char *path, struct error *error);

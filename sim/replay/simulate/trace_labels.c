@@ -1,6 +1,7 @@
 #include "trace_labels.h"
 
 #include "standard_files.h"
+#include "standard_streams.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,12 @@
 bool trace_labels_check(const char *const *paths, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        struct stat one;
-        for (size_t k = 0; k < i && stat(paths[i], &one) == 0; k++) {
-            struct stat other;
-            if (stat(paths[k], &other) == 0 && one.st_dev == other.st_dev &&
-                one.st_ino == other.st_ino) {
+        struct stat one = {0};
+        for (size_t k = 0; k < i; k++) {
+            struct stat other = {0};
+            bool same = stat(paths[i], &one) == 0 && stat(paths[k], &other) == 0 &&
+                        one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+            if (same || (is_standard_stream(paths[i]) && is_standard_stream(paths[k]))) {
                 return error_set(error, "%s is named twice%s%s; name it once", paths[i],
                                  strcmp(paths[i], paths[k]) == 0 ? "" : ", the other time as ",
                                  strcmp(paths[i], paths[k]) == 0 ? "" : paths[k]);
@@ -69,6 +71,9 @@ static char *as_label(const char *text)
 char *trace_label(const char *const *paths, size_t count, size_t index)
 {
     size_t folders = 0;
+    if (is_standard_stream(paths[index])) {
+        return strdup("standard-input");
+    }
     for (size_t i = 0; i < count; i++) {
         while (i != index && tail(paths[index], folders) != paths[index] &&
                strcmp(tail(paths[i], folders), tail(paths[index], folders)) == 0) {
