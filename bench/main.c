@@ -17,6 +17,7 @@
 #include "registry.h"
 #include "standard_files.h"
 #include "suite.h"
+#include "supervisor.h"
 #include "workload.h"
 
 #include <inttypes.h>
@@ -678,9 +679,14 @@ static int measure_all(void *ctx)
     return status;
 }
 
+static int supervised(void *ctx)
+{
+    return foreign_supervise(program, measure_all, ctx, STATUS_FAULT);
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {argc, argv};
     standard_files_fill();
-    return foreign_supervise(program, measure_all, &arguments, STATUS_FAULT);
+    return supervisor_run(supervised, NULL, &arguments);
 }

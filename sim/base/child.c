@@ -1,7 +1,6 @@
 #include "child.h"
 
 #include "clock.h"
-#include "leavings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +87,6 @@ static void limit_child(const struct child_request *request)
 static noreturn void live(const struct child_request *request, const struct shared *shared,
                           int output_fd)
 {
-    leavings_release();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dup2(output_fd, STDOUT_FILENO) < 0 ||
         (request->keep_stderr && dup2(output_fd, STDERR_FILENO) < 0)) {
@@ -194,17 +192,12 @@ static pid_t fork_child(const struct child_request *request, const struct shared
     (void)fcntl(output[0], F_SETFL, O_NONBLOCK);
     /* What is buffered now would be written twice. */
     (void)fflush(NULL);
-    leavings_hold();
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(output[0]);
         live(request, shared, output[1]);
     }
     int why = errno;
-    if (pid > 0) {
-        leavings_set_child(pid, SIGKILL);
-    }
-    leavings_release();
     (void)close(output[1]);
     *output_fd = output[0];
     if (pid < 0) {
@@ -239,7 +232,6 @@ bool child_run(const struct child_request *request, void *result, struct child_o
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    leavings_set_child(0, 0);
     judge(request, shared.note, in_time, status, outcome);
     if (outcome->end == CHILD_DONE && request->result_bytes > 0) {
         memcpy(result, shared.result, request->result_bytes);

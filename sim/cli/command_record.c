@@ -5,6 +5,7 @@
 #include "near_program.h"
 #include "outfile.h"
 #include "standard_files.h"
+#include "supervisor.h"
 #include "timer_record.h"
 
 #include <errno.h>
@@ -127,6 +128,7 @@ static bool run(char **command, const char *recorder, const char *workspace, int
 {
     /* Daemons become our children when their parents end. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    supervisor_let_go();
     struct sigaction action = {.sa_handler = pass_on};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);

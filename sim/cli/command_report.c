@@ -2,7 +2,6 @@
 #include "catalog.h"
 #include "command.h"
 #include "command_option.h"
-#include "leavings.h"
 #include "outfile.h"
 #include "plots_folder.h"
 #include "report.h"
@@ -89,12 +88,7 @@ static bool run_draw(char *const *words, struct error *error)
     }
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    leavings_hold();
     int why = posix_spawn(&child, words[0], NULL, &attributes, words, environ);
-    if (why == 0) {
-        leavings_set_child(child, SIGTERM);
-    }
-    leavings_release();
     (void)posix_spawnattr_destroy(&attributes);
     if (why != 0) {
         return error_set(error, "%s: cannot be run: %s", words[0], strerror(why));
@@ -104,7 +98,6 @@ static bool run_draw(char *const *words, struct error *error)
             return error_set(error, "%s: was lost: %s", words[0], strerror(errno));
         }
     }
-    leavings_set_child(0, 0);
     return status == 0 || error_set(error,
                                     "%s could not draw the pictures; they are left out of "
                                     "the report",

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "memory.h"
 #include "standard_files.h"
+#include "supervisor.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -36,16 +37,29 @@ static const struct command commands[] = {
     {NULL, NULL, NULL},
 };
 
-int main(int argc, char **argv)
+struct words {
+    int count;
+    char **texts;
+};
+
+static int run(void *ctx)
 {
     static char program[] = "timerlab";
-    standard_files_fill();
     json_set_alloc_funcs(memory_bytes, free);
+    const struct words *words = ctx;
     (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;
-    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+    const char *only = words->count == 2 ? words->texts[1] : "";
+    if (strcmp(only, "--version") == 0 || strcmp(only, "-V") == 0) {
         (void)puts(argp_program_version);
         return EXIT_OK;
     }
-    return command_dispatch(program, commands, argc, argv);
+    return command_dispatch(program, commands, words->count, words->texts);
+}
+
+int main(int argc, char **argv)
+{
+    struct words words = {argc, argv};
+    standard_files_fill();
+    return supervisor_run(run, NULL, &words);
 }

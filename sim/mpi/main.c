@@ -3,6 +3,7 @@
 #include "memory.h"
 #include "mpi_post.h"
 #include "standard_files.h"
+#include "supervisor.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -14,12 +15,11 @@
 
 const char *argp_program_version = PROGRAM " " TL_VERSION;
 
+static struct crew_post post;
+
 static int sim(int argc, char **argv)
 {
-    struct crew_post post = mpi_post();
-    int status = command_sim_by(&post, argc, argv);
-    mpi_post_end(&post, PROGRAM, status == EXIT_FAULT);
-    return status;
+    return command_sim_by(&post, argc, argv);
 }
 
 static const struct command commands[] = {
@@ -27,16 +27,35 @@ static const struct command commands[] = {
     {NULL, NULL, NULL},
 };
 
-int main(int argc, char **argv)
+struct words {
+    int count;
+    char **texts;
+};
+
+static int run(void *ctx)
 {
     static char program[] = PROGRAM;
-    standard_files_fill();
     json_set_alloc_funcs(memory_bytes, free);
+    const struct words *words = ctx;
     (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    if (words->count == 2 && strcmp(words->texts[1], "--version") == 0) {
         (void)puts(argp_program_version);
         return EXIT_OK;
     }
-    return command_dispatch(program, commands, argc, argv);
+    return command_dispatch(program, commands, words->count, words->texts);
+}
+
+static int ended(void *ctx, int status)
+{
+    (void)ctx;
+    return mpi_post_end(&post, PROGRAM, status) ? EXIT_FAULT : -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct words words = {argc, argv};
+    standard_files_fill();
+    post = mpi_post();
+    return supervisor_run(run, ended, &words);
 }

@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,7 +73,7 @@ static void be_silent(void)
     }
 }
 
-/* What the process that stays behind, and outlives the one that joins, knows of that. */
+/* Shared with the supervisor, which outlives the process that joins. */
 struct attendance {
     bool joined;
     bool left;
@@ -133,22 +134,23 @@ struct crew_post mpi_post(void)
                               .ctx = child_memory_new(sizeof(struct attendance))};
 }
 
-void mpi_post_end(struct crew_post *post, const char *program, bool failed)
+bool mpi_post_end(const struct crew_post *post, const char *program, int status)
 {
-    struct attendance *attendance = post->ctx;
-    if (attendance == NULL) {
-        return;
+    const struct attendance *attendance = post->ctx;
+    if (attendance == NULL || !attendance->joined || attendance->left || attendance->ranks <= 1) {
+        return false;
     }
-    if (failed && attendance->joined && !attendance->left && attendance->ranks > 1) {
-        char host[64] = "";
-        (void)gethostname(host, sizeof host - 1);
-        (void)fprintf(stderr,
-                      "%s: rank %" PRIu32 " of %" PRIu32 " on %s was ended in the middle: the job "
-                      "ends, and no results are written. If memory ran out, take more ranks or "
-                      "machines, or fewer timers; the same shares in one process, by which a crash "
-                      "is found: timerlab sim --ranks-in-turn %" PRIu32 "\n",
-                      program, attendance->rank, attendance->ranks, host, attendance->ranks);
+    char host[64] = "";
+    char how[128] = "ended early";
+    (void)gethostname(host, sizeof host - 1);
+    if (WIFSIGNALED(status)) {
+        child_signal_text(WTERMSIG(status), how, sizeof how);
     }
-    child_memory_free(attendance, sizeof *attendance);
-    post->ctx = NULL;
+    (void)fprintf(stderr,
+                  "%s: rank %" PRIu32 " of %" PRIu32 " on %s: %s: the job ends, and no results are "
+                  "written. If memory ran out, take more ranks or machines, or fewer timers; the "
+                  "same shares in one process, by which a crash is found: timerlab sim "
+                  "--ranks-in-turn %" PRIu32 "\n",
+                  program, attendance->rank, attendance->ranks, host, how, attendance->ranks);
+    return true;
 }

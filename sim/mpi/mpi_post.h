@@ -12,9 +12,9 @@
  * the whole job. */
 struct crew_post mpi_post(void);
 
-/* Of the process that made the post, once the one that joined is no more: says which rank it was if
- * it has failed without having left, as one that was killed does, and what helps. Frees the post's
- * memory. */
-void mpi_post_end(struct crew_post *post, const char *program, bool failed);
+/* For the supervisor of the process that joined, after its end with `status`, as of waitpid: if it
+ * ended without leaving, as one that was killed does, print which rank it was, and what helps, and
+ * return true. */
+bool mpi_post_end(const struct crew_post *post, const char *program, int status);
 
 #endif

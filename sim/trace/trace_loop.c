@@ -1,7 +1,6 @@
 #include "trace_loop.h"
 
 #include "growing_array.h"
-#include "leavings.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -74,13 +73,11 @@ static bool open_file(struct loader *loader)
     if (asprintf(&name, "%s.XXXXXX.tmp", loader->beside) < 0) {
         return no_memory(loader);
     }
-    leavings_hold();
     loader->fd = mkstemps(name, 4);
     int why = errno;
     if (loader->fd >= 0) {
         (void)unlink(name); /* the open file is enough */
     }
-    leavings_release();
     free(name);
     return loader->fd >= 0 || no_room(loader, loader->loop->mapped_bytes, why);
 }

@@ -1,6 +1,6 @@
 #include "outfile.h"
 
-#include "leavings.h"
+#include "cleanup.h"
 #include "standard_streams.h"
 #include "stream_error.h"
 #include "temporary_file.h"
@@ -23,7 +23,7 @@ static void remove_temporary(const struct outfile *file)
 {
     if (file->temporary != NULL) {
         (void)unlink(file->temporary);
-        leavings_forget(file->temporary);
+        cleanup_forget(file->temporary);
     }
 }
 
@@ -64,14 +64,11 @@ bool outfile_open(struct outfile *file, const char *path, struct error *error)
         release(file);
         return error_set(error, "%s: out of memory", path);
     }
-    leavings_hold();
     int fd = mkstemps(file->temporary, 4);
     int why = errno;
     if (fd >= 0) {
-        leavings_add(file->temporary);
-    }
-    leavings_release();
-    if (fd < 0) {
+        cleanup_add(file->temporary);
+    } else {
         release(file);
         return error_set(error,
                          "%s: cannot be written: %s; its folder must be there, and be writable",
@@ -145,7 +142,7 @@ bool outfile_commit_as(struct outfile *file, const char *name, const char *left,
         why = errno;
         failed = true;
     }
-    leavings_forget(file->temporary);
+    cleanup_forget(file->temporary);
     if (failed) {
         (void)unlink(file->temporary);
         (void)outfile_fail(name, why, left, error);
@@ -173,12 +170,10 @@ static bool make_part(struct folder *folder, size_t bytes)
 {
     char rest = folder->path[bytes];
     folder->path[bytes] = '\0';
-    leavings_hold();
     bool made = mkdir(folder->path, 0777) == 0;
     if (made) {
-        leavings_add(folder->path);
+        cleanup_add(folder->path);
     }
-    leavings_release();
     folder->path[bytes] = rest;
     if (made && folder->first_bytes == 0) {
         folder->first_bytes = bytes;
@@ -216,7 +211,7 @@ void folder_abort(const struct folder *folder)
         if (part[i] == '/' || part[i] == '\0') {
             part[i] = '\0';
             (void)rmdir(part);
-            leavings_forget(part);
+            cleanup_forget(part);
         }
     }
 }

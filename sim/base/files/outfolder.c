@@ -1,6 +1,6 @@
 #include "outfolder.h"
 
-#include "leavings.h"
+#include "cleanup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,13 +30,10 @@ static bool make_stage(struct outfolder *out, struct error *error)
     }
     int length = snprintf(out->stage, sizeof out->stage, "%s/.new-XXXXXX", out->folder.path);
     errno = ENAMETOOLONG;
-    leavings_hold();
     bool made = length > 0 && length < (int)sizeof out->stage && mkdtemp(out->stage) != NULL;
     if (made) {
-        leavings_add(out->stage);
-    }
-    leavings_release();
-    if (!made) {
+        cleanup_add_with_files(out->stage);
+    } else {
         out->stage[0] = '\0';
         return error_set(error, "%s: cannot be written to: %s", out->folder.path, strerror(errno));
     }
@@ -74,22 +71,16 @@ bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer w
     const char *slash = strchr(name, '/');
     if (slash != NULL) {
         (void)snprintf(path, sizeof path, "%s/%.*s", out->stage, (int)(slash - name), name);
-        leavings_hold();
-        if (mkdir(path, 0777) == 0) {
-            leavings_add(path);
-        }
-        leavings_release();
+        (void)mkdir(path, 0777);
     }
     (void)snprintf(path, sizeof path, "%s/%s", out->stage, name);
     if (!outfile_open(&file, path, error)) {
         return false;
     }
     write(ctx, file.stream);
-    leavings_add(path); /* what is there under the temporary name comes to be there */
     char named[PATH_BYTES];
     (void)snprintf(named, sizeof named, "%s/%s", out->folder.path, name);
     if (!outfile_commit_as(&file, named, "the folder is as it was", error)) {
-        leavings_forget(path);
         return false;
     }
     char sum[OUTFOLDER_SUM_BYTES];
@@ -111,9 +102,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     (void)info;
     (void)kind;
     (void)place;
-    if (remove(path) == 0) {
-        leavings_forget(path);
-    }
+    (void)remove(path);
     return 0;
 }
 
@@ -121,7 +110,7 @@ static void end(struct outfolder *out)
 {
     if (out->stage[0] != '\0') {
         (void)nftw(out->stage, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-        leavings_forget(out->stage);
+        cleanup_forget(out->stage);
     }
     json_decref(out->sums);
     out->sums = NULL;
@@ -206,14 +195,12 @@ bool outfolder_commit(struct outfolder *out, const char *const *kinds, struct er
         /* Who ends the program now ends it before or after. */
         (void)sigfillset(&all);
         (void)sigprocmask(SIG_BLOCK, &all, &before);
+        cleanup_forget(out->stage); /* from now on it also holds the earlier files */
         done = change_places(out, &moves, kinds);
         int why = errno;
         while (!done && moves.count > 0) {
             char(*last)[PATH_BYTES] = moves.paths[--moves.count];
             (void)rename(last[1], last[0]);
-        }
-        for (size_t i = 0; i < moves.count; i++) {
-            leavings_forget(moves.paths[i][0]);
         }
         free((void *)moves.paths);
         end(out);

@@ -1,6 +1,6 @@
 #include "temporary_file.h"
 
-#include "leavings.h"
+#include "cleanup.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -39,13 +39,10 @@ static bool make_name(char *path, size_t bytes, const char *purpose, bool fleeti
 bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting, int *file,
                          struct error *error)
 {
-    leavings_hold();
     int made = make_name(path, bytes, purpose, fleeting) ? mkstemp(path) : -1;
     if (made >= 0) {
-        leavings_add(path);
-    }
-    leavings_release();
-    if (made < 0) {
+        cleanup_add(path);
+    } else {
         return error_set(error, "no temporary file can be made in $TMPDIR or /tmp: %s",
                          strerror(errno));
     }
@@ -60,20 +57,18 @@ bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fle
 void temporary_file_remove(const char *path)
 {
     (void)unlink(path);
-    leavings_forget(path);
+    cleanup_forget(path);
 }
 
 bool temporary_folder_make(char *path, size_t bytes, const char *purpose, bool fleeting,
                            struct error *error)
 {
-    leavings_hold();
     bool made = make_name(path, bytes, purpose, fleeting) && mkdtemp(path) != NULL;
     if (made) {
-        leavings_add_with_files(path);
+        cleanup_add_with_files(path);
     } else {
         path[0] = '\0'; /* half a name may be that of something else */
     }
-    leavings_release();
     return made || error_set(error, "no temporary folder can be made in $TMPDIR or /tmp: %s",
                              strerror(errno));
 }
@@ -97,5 +92,5 @@ void temporary_folder_remove(const char *path)
 {
     temporary_folder_clear(path);
     (void)rmdir(path);
-    leavings_forget(path);
+    cleanup_forget(path);
 }
