@@ -126,10 +126,9 @@ tl_library(LIBEVENT libevent_core event2/event.h)
 tl_library(GLIB glib-2.0 glib.h)
 tl_library(LMDB lmdb lmdb.h)
 tl_library(SQLITE sqlite3 sqlite3.h)
-tl_library(ROCKSDB rocksdb rocksdb/c.h)
 # All macros.
 tl_try(TL_HAVE_TREE C "#include <bsd/sys/tree.h>")
-set(TL_WRAPPED AUTO CACHE STRING "What TL_LIBEV and the others up to TL_ROCKSDB are if AUTO")
+set(TL_WRAPPED AUTO CACHE STRING "What TL_LIBEV and the others up to TL_SQLITE are if AUTO")
 set_property(CACHE TL_WRAPPED PROPERTY STRINGS AUTO ON OFF)
 set_property(GLOBAL APPEND_STRING PROPERTY tl_parts
     "\n     TL_WRAPPED=${TL_WRAPPED}  what wraps a library, if not said one by one:")
@@ -139,7 +138,6 @@ tl_part(TL_LIBEVENT ${TL_WRAPPED} "the structure libevent" TL_HAVE_LIBEVENT libe
 tl_part(TL_GLIB ${TL_WRAPPED} "the structure glib" TL_HAVE_GLIB libglib2.0-dev)
 tl_part(TL_LMDB ${TL_WRAPPED} "kv-wheel:engine=lmdb" TL_HAVE_LMDB liblmdb-dev)
 tl_part(TL_SQLITE ${TL_WRAPPED} "kv-wheel:engine=sqlite" TL_HAVE_SQLITE libsqlite3-dev)
-tl_part(TL_ROCKSDB ${TL_WRAPPED} "kv-wheel:engine=rocksdb" TL_HAVE_ROCKSDB librocksdb-dev)
 tl_part(TL_RBTREE AUTO "the structure rbtree" TL_HAVE_TREE libbsd-dev)
 
 # --- engines that a cluster's timers lie on ---------------------------------------------------------

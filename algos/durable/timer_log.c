@@ -10,7 +10,7 @@
 
 /* Read on a machine that orders bytes otherwise, it is another one. */
 #define HEAD_MAGIC       UINT64_C(0x31676f4c72656d54) /* "TmerLog1" */
-#define FORMAT           3u /* 1 had records of 32 bytes, 2 of 16, each with a checksum */
+#define FORMAT           1u
 
 #define WORD             sizeof(uint64_t)
 #define LINE_BYTES       (LOG_LINE * WORD)
@@ -561,8 +561,8 @@ static enum tl_status open_segment(struct timer_log *log, uint64_t number)
             log->store, "%s: corrupt: its head is not one of timerlab's log of this machine", name);
     } else if (status == TL_OK && head.format != FORMAT) {
         status = store_fail(log->store,
-                            "%s: is of format %" PRIu32 ", and this is read by format %u: let a "
-                            "timerlab of its time fire what it holds, or name another folder",
+                            "%s: is of format %" PRIu32 ", which this timerlab does not read: it "
+                            "reads format %u. Name another folder",
                             name, head.format, FORMAT);
     }
     segment.first = head.first;

@@ -14,7 +14,7 @@
  * behind the last one there is room for it. */
 #define SPARE_BYTES 8u
 
-#define MAGIC       UINT64_C(0x32706e53656d6954) /* "TimeSnp2" */
+#define MAGIC       UINT64_C(0x31706e53656d6954) /* "TimeSnp1" */
 
 /* The last block has no timers: `entries` is LAST, and behind it stand the total and `upto`. */
 #define LAST        UINT32_MAX

@@ -70,7 +70,6 @@ struct kv_engine {
 
 extern const struct kv_engine tl_kv_lmdb;
 extern const struct kv_engine tl_kv_sqlite;
-extern const struct kv_engine tl_kv_rocksdb;
 
 /* --- for the engines ------------------------------------------------------------------------- */
 

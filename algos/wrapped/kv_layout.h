@@ -2,8 +2,7 @@
  * kv_layout.h: under which keys kv-wheel's timers lie: how one gets there, how it is taken away,
  * and how those that are due are found.
  *
- * Every search begins at `first`, a key that no timer comes before: in RocksDB one from the table's
- * beginning would pass over all that was ever removed.
+ * Every search begins at `first`, a key that no timer comes before.
  *
  * Internal to kv_wheel.c.
  */
@@ -170,7 +169,7 @@ static enum tl_status insert(struct kv_wheel *wheel, struct task *task)
     if (wheel->layout == LAYOUT_LIST) {
         return list_insert(wheel, task);
     }
-    struct kv_record record = keyed(wheel, task->due, task->id);
+    struct kv_record record = keyed(task->due, task->id);
     add(&record, task->generation, 8);
     add_deadline(&record, task);
     return put(wheel, &record);
@@ -181,11 +180,11 @@ static enum tl_status extract(struct kv_wheel *wheel, uint32_t id, const struct 
     if (wheel->layout == LAYOUT_LIST) {
         return list_remove(wheel, node->generation);
     }
-    struct kv_record record = keyed(wheel, node->due, id);
+    struct kv_record record = keyed(node->due, id);
     return erase(wheel, &record);
 }
 
-/* A search for the first timer, which goes once round the wheel. */
+/* A search for the first timer; layout=list: it goes once round the wheel. */
 struct search {
     struct kv_wheel *wheel;
     uint64_t turn; /* the tick of slot 0 in the turn that is searched */
@@ -224,23 +223,17 @@ static bool visit_for_first(void *ctx, const struct kv_record *record)
         return false;
     }
     struct task task = task_of_keyed(record);
-    uint64_t slot = wheel->layout == LAYOUT_HASHED ? number_at(record->key + 1, 4) : 0;
-    if (slot >= search->end) {
-        return false;
-    }
-    if (task.due < search->due) {
-        search->due = task.due;
-        search->id = task.id;
-    }
-    search->is_found = wheel->layout == LAYOUT_ORDERED || task.due == search->turn + slot;
-    return !search->is_found;
+    search->due = task.due;
+    search->id = task.id;
+    search->is_found = true;
+    return false;
 }
 
 static enum tl_status search_from(struct search *search, uint64_t due, uint32_t id)
 {
     struct kv_wheel *wheel = search->wheel;
     struct kv_record from =
-        wheel->layout == LAYOUT_LIST ? head_key(wheel, due, 0) : keyed(wheel, due, id);
+        wheel->layout == LAYOUT_LIST ? head_key(wheel, due, 0) : keyed(due, id);
     enum tl_status status = seek(wheel, &from, visit_for_first, search);
     return status == TL_OK ? search->status : status;
 }
@@ -294,7 +287,7 @@ static uint64_t find_first(struct kv_wheel *wheel)
     enum tl_status status = TL_OK;
     if (wheel->lost == TL_OK) {
         status = search_from(&search, wheel->first_due, wheel->first_id);
-        if (status == TL_OK && !search.is_found && wheel->layout != LAYOUT_ORDERED) {
+        if (status == TL_OK && !search.is_found && wheel->layout == LAYOUT_LIST) {
             search.turn += SLOTS;
             search.end = wheel->first_due % SLOTS;
             status = search_from(&search, 0, 0);
@@ -324,7 +317,6 @@ struct taking {
     uint64_t due; /* from this key on */
     uint32_t id;
     uint64_t now;
-    uint64_t turn;
     uint64_t limit; /* of generations: what callbacks start has later ones */
     uint32_t max;
 };
@@ -339,13 +331,11 @@ static bool visit_to_take(void *ctx, const struct kv_record *record)
         return false;
     }
     struct task task = task_of_keyed(record);
-    uint64_t tick =
-        wheel->layout == LAYOUT_HASHED ? taking->turn + number_at(record->key + 1, 4) : task.due;
-    if (tick > taking->now) {
+    if (task.due > taking->now) {
         return false;
     }
-    if (task.due != tick || task.generation > taking->limit) {
-        return true; /* of a later turn, or of a later advance */
+    if (task.generation > taking->limit) {
+        return true; /* of a later advance */
     }
     wheel->batch[wheel->batch_count++] = task;
     taking->due = task.due;
@@ -377,8 +367,7 @@ static enum tl_status take(struct taking *taking)
         struct list_walk walk = {.tick = taking->due, .limit = taking->limit, .max = taking->max};
         status = list_walk(wheel, &walk);
     } else {
-        taking->turn = taking->due - taking->due % SLOTS;
-        struct kv_record from = keyed(wheel, taking->due, taking->id);
+        struct kv_record from = keyed(taking->due, taking->id);
         status = seek(wheel, &from, visit_to_take, taking);
     }
     for (uint32_t i = 0; i < wheel->batch_count; i++) {
@@ -400,7 +389,7 @@ static enum tl_status drop(struct kv_wheel *wheel)
     for (uint32_t i = 0; i < wheel->batch_count && status == TL_OK; i++) {
         const struct task *task = &wheel->batch[i];
         if (wheel->nodes[task->id].due != task->due) {
-            struct kv_record record = keyed(wheel, task->due, task->id);
+            struct kv_record record = keyed(task->due, task->id);
             status = erase(wheel, &record);
         }
     }

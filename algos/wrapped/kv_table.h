@@ -2,8 +2,8 @@
  * kv_table.h: what kv-wheel keeps in its store, and the calls by which it does.
  *
  *   ordered   T due id             -> generation     one bucket, which is the whole table
- *   hashed    T slot due id        -> generation     slot = due mod 10^8
- *   list      H slot*P + id mod P  -> generation     the head of one of a slot's P lists
+ *   list      H slot*P + id mod P  -> generation     the head of one of a slot's P lists; slot =
+ *                                                    due mod 10^8
  *             R generation         -> id, due, next, stopped
  *   all       O number             -> id, due, generation     moved to the outbox, to be fired
  *             M                    -> sequence, capacity, layout, partitions
@@ -29,7 +29,7 @@
 
 enum { TAG_HEAD = 'H', TAG_META = 'M', TAG_OUTBOX = 'O', TAG_TASK = 'R', TAG_TIMER = 'T' };
 
-enum { LAYOUT_ORDERED, LAYOUT_HASHED, LAYOUT_LIST };
+enum { LAYOUT_ORDERED, LAYOUT_LIST };
 
 struct node {
     uint64_t due; /* the tick by which it is filed, IDLE or TAKEN */
@@ -136,13 +136,10 @@ static inline void add(struct kv_record *record, uint64_t number, unsigned bytes
     append(record->value, &record->value_bytes, number, bytes);
 }
 
-/* A record of layouts ordered and hashed. */
-static inline struct kv_record keyed(const struct kv_wheel *wheel, uint64_t due, uint32_t id)
+/* layout=ordered: a timer's record. */
+static inline struct kv_record keyed(uint64_t due, uint32_t id)
 {
     struct kv_record record = tagged(TAG_TIMER);
-    if (wheel->layout == LAYOUT_HASHED) {
-        append(record.key, &record.key_bytes, due % SLOTS, 4);
-    }
     append(record.key, &record.key_bytes, due, 8);
     append(record.key, &record.key_bytes, id, 4);
     return record;

@@ -2,7 +2,7 @@
  * kv-wheel: a hashed timing wheel kept in an ordered store of keys and values, so that its timers
  * outlive the process.
  *
- *   kv.h          a store, which an engine keeps: kv_lmdb.c, kv_sqlite.c, kv_rocksdb.c
+ *   kv.h          a store, which an engine keeps: kv_lmdb.c, kv_sqlite.c
  *   kv_table.h    what is in it
  *   kv_layout.h   under which keys
  *   here          the transaction, and in which order it is recorded and fired: the delivery
@@ -51,7 +51,7 @@
 
 /* The rows of the option table. */
 enum { OPT_PATH, OPT_ENGINE, OPT_LAYOUT, OPT_DELIVERY, OPT_SYNC, OPT_BATCH, OPT_WINDOW, OPT_PARTS };
-enum { ENGINE_LMDB, ENGINE_SQLITE, ENGINE_ROCKSDB };
+enum { ENGINE_LMDB, ENGINE_SQLITE };
 enum { AT_LEAST, AT_MOST, OUTBOX };
 enum { SYNC_GROUP, SYNC_ALWAYS, SYNC_NONE };
 
@@ -660,8 +660,7 @@ static enum tl_status open_store(struct kv_wheel *wheel)
 static enum tl_status kv_create(const struct tl_config *config, void **self)
 {
     static const struct kv_engine *const engines[] = {[ENGINE_LMDB] = &tl_kv_lmdb,
-                                                      [ENGINE_SQLITE] = &tl_kv_sqlite,
-                                                      [ENGINE_ROCKSDB] = &tl_kv_rocksdb};
+                                                      [ENGINE_SQLITE] = &tl_kv_sqlite};
     const int64_t *options = config->options;
     struct kv_wheel empty = {
         .allocator = config->allocator,
@@ -707,22 +706,14 @@ static enum tl_status kv_create(const struct tl_config *config, void **self)
 #else
 #define SQLITE_NOTE LACKS("libsqlite3-dev")
 #endif
-#ifdef TL_HAVE_ROCKSDB
-#define ROCKSDB_NOTE
-#else
-#define ROCKSDB_NOTE LACKS("librocksdb-dev")
-#endif
 
 static const struct tl_choice engine_words[] = {
     {"lmdb", ENGINE_LMDB, "LMDB: a B+tree in a memory map; no thread, no log" LMDB_NOTE},
     {"sqlite", ENGINE_SQLITE, "SQLite: a B-tree with a write-ahead log" SQLITE_NOTE},
-    {"rocksdb", ENGINE_ROCKSDB,
-     "RocksDB: a log-structured merge tree; starts threads" ROCKSDB_NOTE},
     {NULL, 0, NULL}};
 
 static const struct tl_choice layout_words[] = {
     {"ordered", LAYOUT_ORDERED, "by due tick"},
-    {"hashed", LAYOUT_HASHED, "by slot, due tick mod 10^8, and then by due tick"},
     {"list", LAYOUT_LIST, "for each slot the heads of singly linked lists of records"},
     {NULL, 0, NULL}};
 
@@ -786,11 +777,9 @@ TL_ALGO(kv_wheel) = {
     .origin = "a hashed wheel kept in a table",
     .description =
         "A start is a put, a stop a removal, and what is due is read from the table's first key "
-        "on, a batch at a time; memory holds 16 bytes a timer, the key of each. engine= is LMDB, "
-        "SQLite or RocksDB, each needed when timerlab is built, and loaded when it is asked for; "
-        "RocksDB starts threads of its own. layout=ordered has the due tick in front of the key; "
-        "layout=hashed 10^8 slots before it, which shows that hashing buys nothing in a table that "
-        "is in order; layout=list the lists of the reference design, in partitions, in which a "
+        "on, a batch at a time; memory holds 16 bytes a timer, the key of each. engine= is LMDB or "
+        "SQLite, each needed when timerlab is built, and loaded when it is asked for. "
+        "layout=ordered has the due tick in front of the key; layout=list the lists of the reference design, in partitions, in which a "
         "stop leaves its record until its slot is due. delivery= says what a crash does to what is "
         "being fired, sync= what a crash or a loss of power leaves. What was not committed is not "
         "acknowledged. When the disk is full starts are refused, stops are not, and what is due "

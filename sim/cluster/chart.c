@@ -35,7 +35,6 @@ static void ends_of(const struct check_step *step, enum lane *from, enum lane *t
     case CLUSTER_FETCH:
     case CLUSTER_POP:
     case CLUSTER_ACQUIRE:
-    case CLUSTER_PRELOAD:
         *from = TABLE;
         break;
     case CLUSTER_MOVE_CLOCK:
@@ -43,7 +42,6 @@ static void ends_of(const struct check_step *step, enum lane *from, enum lane *t
     case CLUSTER_REMOVE:
     case CLUSTER_DELETE:
     case CLUSTER_ACK:
-    case CLUSTER_TELL:
     case CHECK_INSERT:
     case CHECK_SCAN:
         *to = TABLE;

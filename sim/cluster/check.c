@@ -18,7 +18,6 @@ struct timer {
     uint8_t calls;
     uint8_t acks;
     uint8_t late;
-    uint8_t copies; /* schedulers that have one in memory, a bit each */
 };
 
 struct scheduler {
@@ -233,30 +232,6 @@ static void push(struct state *state, uint8_t timers)
     }
 }
 
-static void pop_copies(struct search *search, const struct state *before, unsigned number)
-{
-    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
-        const struct timer *timer = &before->timers[i];
-        if ((timer->copies >> number & 1) == 0 || deadline_of(i) > before->second) {
-            continue;
-        }
-        bool in_turn =
-            (timer->copies & ((1u << number) - 1)) == 0 && is_abandoned(search, before, i);
-        if (!in_turn && before->outruns == search->faults->outruns) {
-            continue;
-        }
-        struct state after = *before;
-        after.outruns = (uint8_t)(after.outruns + !in_turn);
-        after.timers[i].copies = (uint8_t)(timer->copies & ~(1u << number));
-        come_to(&after.timers[i], CHECK_STAGE_HAND);
-        after.schedulers[number].held = (uint8_t)(1u << i);
-        after.schedulers[number].step = 1;
-        reach(search, &after,
-              (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), CLUSTER_POP_COPY,
-                                  (uint8_t)(1u << i), before->second});
-    }
-}
-
 /* The next step of a scheduler. */
 static void schedule(struct search *search, const struct state *before, unsigned number)
 {
@@ -298,7 +273,6 @@ static void schedule(struct search *search, const struct state *before, unsigned
         break;
     case CLUSTER_POP:
     case CLUSTER_ACQUIRE:
-    case CLUSTER_PRELOAD:
         touched = due(before);
         if (touched == 0) {
             return;
@@ -306,9 +280,6 @@ static void schedule(struct search *search, const struct state *before, unsigned
         scheduler->held = touched;
         mark(&after, touched, step == CLUSTER_POP ? GONE : OWNED);
         break;
-    case CLUSTER_POP_COPY:
-        pop_copies(search, before, number);
-        return;
     case CLUSTER_PUSH:
         touched = scheduler->held;
         push(&after, touched);
@@ -425,9 +396,8 @@ static void execute(struct search *search, const struct state *before, unsigned 
     case CLUSTER_ACK:
         accepted = timer->record == FLIGHT && timer->token == executor->token;
         break;
-    default: /* CLUSTER_DELETE, CLUSTER_TELL */
+    default: /* CLUSTER_DELETE */
         accepted = timer->record != GONE;
-        timer->copies = 0;
         break;
     }
     if (accepted) {
@@ -503,9 +473,6 @@ static void plan(struct search *search, const struct state *before)
         all_in_time = all_in_time && (timer->late != 0 || deadline_of(i) > before->second + 1u);
         struct state after = *before;
         after.timers[i].record = PENDING;
-        if (search->protocol->recovery == CLUSTER_RECOVERY_COPY) {
-            after.timers[i].copies = (1u << CHECK_SCHEDULERS) - 1;
-        }
         /* Where a cursor has been, nothing may be put: it goes on to the queue. */
         if (cluster_protocol_does(search->protocol, CLUSTER_MOVE_CURSOR) &&
             deadline_of(i) <= before->second) {
@@ -536,12 +503,7 @@ static void crash(struct search *search, const struct state *before)
     search->fault = true;
     for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
         struct state after = *before;
-        bool copies = false;
-        for (unsigned i = 0; i < CHECK_TIMERS; i++) {
-            copies = copies || (before->timers[i].copies >> s & 1) != 0;
-            after.timers[i].copies = (uint8_t)(after.timers[i].copies & ~(1u << s));
-        }
-        if (before->schedulers[s].step == 0 && !copies) {
+        if (before->schedulers[s].step == 0) {
             continue;
         }
         after.crashes++;

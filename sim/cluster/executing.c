@@ -198,7 +198,6 @@ static bool end_step(struct cluster *cluster, struct slot *slot)
         }
         break;
     case CLUSTER_DELETE:
-    case CLUSTER_TELL:
         end_timer(cluster, &slot->copy);
         break;
     default: /* taken when it left the queue */

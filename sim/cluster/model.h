@@ -19,8 +19,7 @@ enum due_for {
     FOR_DUE,
     FOR_RETRY,
     FOR_LEASE,
-    FOR_AGAIN,
-    FOR_COPY
+    FOR_AGAIN
 };
 
 /* One pending timer. Small: there may be 10^8, and with what a structure keeps of it (16 bytes,
@@ -28,7 +27,7 @@ enum due_for {
 struct timer {
     uint64_t deadline_us; /* of a place that is FREE: the next such place */
     uint32_t serial : 24; /* grows when the place is another timer's */
-    uint32_t token : 8;   /* of its lease; of copies in memory, which one is next */
+    uint32_t token : 8;   /* of its lease */
     uint8_t copies;       /* in queue and hands, and such as wait for a retry */
     uint8_t attempts;     /* calls that failed */
     uint16_t record : 3;  /* enum record */
@@ -69,7 +68,6 @@ struct ring {
 
 struct node {
     bool up;
-    uint64_t up_since_us;
     uint64_t cut_until_us;   /* does not reach the store */
     uint64_t pause_until_us; /* stands still */
     int64_t offset_us;       /* of its clock */
@@ -327,7 +325,6 @@ void timer_due(struct cluster *cluster, uint32_t timer);
 void timer_lease_ends(struct cluster *cluster, uint32_t timer);
 void timer_again(struct cluster *cluster, uint32_t timer);
 void timer_retry(struct cluster *cluster, uint32_t timer);
-void timer_next_copy(struct cluster *cluster, uint32_t timer);
 void reap(struct cluster *cluster);
 void scan(struct cluster *cluster);
 void enqueue(struct cluster *cluster, uint32_t timer, enum cluster_cause cause);

@@ -97,10 +97,9 @@ static void crash(struct cluster *cluster, uint32_t number)
         return;
     }
     node->up = true;
-    node->up_since_us = cluster->now_us;
     if (!schedules) {
         host_comes(cluster, number - cluster->scheduler_count);
-    } else if (!does(cluster, CLUSTER_POP_COPY) && !does(cluster, CLUSTER_PRELOAD)) {
+    } else {
         event_at(cluster, cluster->range[EVENT_POLL] + number, cluster->now_us);
     }
     again_after(cluster, id, p[PAR_CRASH_EVERY]);

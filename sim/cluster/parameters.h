@@ -67,8 +67,6 @@
     X(PAR_SCAN_EVERY, "scan_every_s", 60, 1e-3, 1e9, "Quartz", "how often it looks")               \
     X(PAR_SCAN_BATCH, "scan_batch", 3000, 1, 1e7, "PowerJob; Quartz: 20", "timers of one pass")    \
     X(PAR_AGAIN_S, "again_s", 30, 1e-3, 1e9, "PowerJob", "after which it is put anew")             \
-    X(PAR_REPLICAS, "replicas", 3, 1, 16, "Chronos", "copies in memory")                           \
-    X(PAR_SKEW_S, "skew_s", 2, 1e-3, 1e9, "Chronos", "by which each is later than the last")       \
     X(PAR_CRASH_EVERY, "crash_every_s", 604800, 0, 1e12, "own",                                    \
       "between crashes of one node, exponential")                                                  \
     X(PAR_RESTART_S, "restart_s", 30, 0, 1e9, "own", "until it is there again")                    \

@@ -19,14 +19,12 @@
 /* X(code, word, what it does). Each is all or nothing. The first ones are a scheduler's, those from
  * CLUSTER_TAKE on an executor's. */
 #define CLUSTER_STEP_MAP(X)                                                                        \
-    X(CLUSTER_END, "end", "begins anew")                                                           \
+    X(CLUSTER_END, "end", "begins again")                                                           \
     X(CLUSTER_MOVE_CLOCK, "move-clock", "moves the shared clock past a second, if no other did")   \
     X(CLUSTER_FETCH, "fetch", "reads the records of that second")                                  \
     X(CLUSTER_REMOVE, "remove", "deletes the records that it has read")                            \
     X(CLUSTER_POP, "pop", "takes what is due out of the table")                                    \
     X(CLUSTER_ACQUIRE, "acquire", "marks what is due, under a lock, as this node's")               \
-    X(CLUSTER_PRELOAD, "preload", "reads what is due soon, and marks it as waiting in memory")     \
-    X(CLUSTER_POP_COPY, "pop-copy", "takes what is due out of its own copy of the table")          \
     X(CLUSTER_PUSH, "push", "puts what it holds into the queue")                                   \
     X(CLUSTER_MOVE_CURSOR, "move-cursor", "moves the cursor past the second whose timers it put")  \
     X(CLUSTER_CLAIM, "claim", "moves what is due from the table into the queue, in one step")      \
@@ -34,8 +32,7 @@
     X(CLUSTER_LEASE, "lease", "takes a timer out of the queue, for a time, with a new token")      \
     X(CLUSTER_CALL, "call", "calls the user's service")                                            \
     X(CLUSTER_DELETE, "delete", "deletes the record")                                              \
-    X(CLUSTER_ACK, "ack", "ends the timer, if its token is still the latest")                      \
-    X(CLUSTER_TELL, "tell", "tells the other copies that it is done")
+    X(CLUSTER_ACK, "ack", "ends the timer, if its token is still the latest")
 
 /* Of a row (code, word, text) the code, for an enum. */
 #define CLUSTER_CODE(code, word, text) code,
@@ -54,8 +51,7 @@ const char *cluster_step_text(enum cluster_step step);
     X(CLUSTER_RECOVERY_LEASE, "lease", "the lease ends: the timer is in the queue again")          \
     X(CLUSTER_RECOVERY_CHECK_IN, "check-in", "the node does not report: what it had is due again") \
     X(CLUSTER_RECOVERY_AGAIN, "again",                                                             \
-      "it has waited for too long: it is put into the queue anew")                                 \
-    X(CLUSTER_RECOVERY_COPY, "copy", "another copy, which nobody told, fires a little later")
+      "it has waited for too long: it is put into the queue again")
 
 enum cluster_recovery { CLUSTER_RECOVERY_MAP(CLUSTER_CODE) CLUSTER_RECOVERIES };
 

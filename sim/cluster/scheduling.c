@@ -1,7 +1,6 @@
 /*
- * What is due, and how it comes into the queue: schedulers that look now and then and do the steps
- * of their protocol, or copies in nodes' memory, whose time is known there; and what brings back
- * what is nobody's.
+ * How due timers get into the queue: schedulers look now and then and do the steps of their
+ * protocol; recovery brings back timers whose holder is gone.
  */
 #include "model.h"
 
@@ -36,49 +35,6 @@ void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
 /* --- what is due -------------------------------------------------------------------------------
  */
 
-static bool in_memory(const struct cluster *cluster)
-{
-    return does(cluster, CLUSTER_POP_COPY) || does(cluster, CLUSTER_PRELOAD);
-}
-
-/* The rows of a node's memory are there unless it has begun anew since they were read. */
-static void due_in_memory(struct cluster *cluster, uint32_t number)
-{
-    struct timer *timer = timer_at(cluster, number);
-    const struct node *node = &cluster->nodes[number % cluster->scheduler_count];
-    cluster->outcome->store_operations += 2;
-    timer->record = OWNED;
-    if (node->up && !cluster->halted &&
-        (node->up_since_us == 0 ||
-         node->up_since_us + us_of(cluster->p[PAR_POLL_S]) <= timer->deadline_us)) {
-        timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
-        enqueue(cluster, number, CLUSTER_CAUSE_OTHER);
-    } else {
-        timer->cause = CLUSTER_CAUSE_CRASH;
-        timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
-    }
-}
-
-void timer_next_copy(struct cluster *cluster, uint32_t number)
-{
-    struct timer *timer = timer_at(cluster, number);
-    unsigned copy = timer->token++;
-    const struct node *node = &cluster->nodes[(number + copy) % cluster->scheduler_count];
-    enum cluster_cause cause =
-        timer->copies > 0 ? cause_of_slowness(cluster, number) : CLUSTER_CAUSE_CRASH;
-    if (copy + 1 < (unsigned)cluster->p[PAR_REPLICAS]) {
-        timer_event(cluster, number, FOR_COPY, cluster->now_us + us_of(cluster->p[PAR_SKEW_S]));
-    }
-    if (node->up && !cluster->halted) {
-        cluster->outcome->redelivered += copy > 0;
-        came_by(timer, copy == 0 ? CLUSTER_PATH_FIRST : CLUSTER_PATH_RECOVERED);
-        enqueue(cluster, number, cause);
-    } else {
-        timer->cause = CLUSTER_CAUSE_CRASH;
-        settle(cluster, number);
-    }
-}
-
 /* Whoever has moved the clock past a second, and not read it yet, finds what comes into it. */
 static bool join_fetch(struct cluster *cluster, uint32_t number)
 {
@@ -103,15 +59,6 @@ void timer_due(struct cluster *cluster, uint32_t number)
     const struct entry entry = entry_of(cluster, number);
     cluster->overdue++;
     timer->overdue = true;
-    if (does(cluster, CLUSTER_POP_COPY)) {
-        timer->record = OWNED;
-        timer_next_copy(cluster, number);
-        return;
-    }
-    if (does(cluster, CLUSTER_PRELOAD)) {
-        due_in_memory(cluster, number);
-        return;
-    }
     timer->record = DUE;
     bool behind = does(cluster, CLUSTER_MOVE_CLOCK) &&
                   timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) < cluster->clock;
@@ -268,8 +215,7 @@ static bool looks(struct cluster *cluster, uint32_t number)
 {
     struct scheduler *scheduler = &cluster->schedulers[number];
     uint64_t clock_us = local_us(cluster, number);
-    if (cluster->halted || in_memory(cluster) ||
-        (cluster->protocol->master && cluster->master != number)) {
+    if (cluster->halted || (cluster->protocol->master && cluster->master != number)) {
         return false;
     }
     cluster->outcome->store_operations++;
@@ -408,9 +354,7 @@ void scheduling_begin(struct cluster *cluster)
     for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
         cluster->schedulers[s].next_poll_us =
             (uint64_t)(random_unit(&cluster->faults) * cluster->p[PAR_POLL_S] * 1e6);
-        if (!in_memory(cluster)) {
-            event_at(cluster, cluster->range[EVENT_POLL] + s, cluster->schedulers[s].next_poll_us);
-        }
+        event_at(cluster, cluster->range[EVENT_POLL] + s, cluster->schedulers[s].next_poll_us);
     }
     if (cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE && cluster->p[PAR_REAP_S] > 0) {
         event_at(cluster, cluster->range[EVENT_REAP], us_of(cluster->p[PAR_REAP_S]));

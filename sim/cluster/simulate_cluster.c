@@ -254,11 +254,6 @@ void settle(struct cluster *cluster, uint32_t number)
                             cluster->now_us + us_of(cluster->p[PAR_DETECT_S]));
             }
             return;
-        case CLUSTER_RECOVERY_COPY:
-            if (timer->event != FOR_NOTHING) {
-                return;
-            }
-            break;
         case CLUSTER_RECOVERY_NONE:
             if (scanned) {
                 return;
@@ -308,9 +303,6 @@ static void timer_fires(struct cluster *cluster, uint32_t number)
         break;
     case FOR_AGAIN:
         timer_again(cluster, number);
-        break;
-    case FOR_COPY:
-        timer_next_copy(cluster, number);
         break;
     default: /* cancelled within its own microsecond */
         break;
@@ -470,9 +462,6 @@ static bool make_cluster(struct cluster *cluster)
     if (!does(cluster, CLUSTER_CLAIM)) {
         cluster->lead_us =
             us_of(6 * p[PAR_OFFSET_MS] / 1e3 + (p[PAR_STEP_EVERY] > 0 ? p[PAR_STEP_S] : 0));
-    }
-    if (does(cluster, CLUSTER_POP_COPY) || does(cluster, CLUSTER_PRELOAD)) {
-        cluster->lead_us = 0;
     }
     return true;
 }

@@ -175,7 +175,7 @@ static void write_causes(struct report *report, const char *drive, const char *c
 
 /* --- everything that can happen -------------------------------------------------------------- */
 
-/* The row of a protocol of a folder under these faults; both engines come to the same. */
+/* The row of a protocol of a folder under these faults. */
 static const json_t *find_checked(const struct report *report, const json_t *like,
                                   const char *faults)
 {

@@ -686,10 +686,10 @@ static void corruption_is_named(void **state)
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
     assert_non_null(strstr(why, "its head is not one of"));
     copy_folder(trial.folder, trial.copy);
-    set_format(trial.copy, log, 1);
+    set_format(trial.copy, log, 2);
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
     assert_non_null(strstr(why, log));
-    assert_non_null(strstr(why, "is of format 1, and this is read by format 3"));
+    assert_non_null(strstr(why, "is of format 2, which this timerlab does not read"));
     /* A whole segment. */
     copy_folder(trial.folder, trial.copy);
     char path[512];

@@ -231,7 +231,6 @@ static void everything_pending_is_shown(void **state)
         {"spoke-wheel", "spokes=4:allocation=1"},
         {"spoke-wheel", "spokes=4:tick=4"},
         {"chunk-wheel", "lists=0"},
-        {"kv-wheel", "sync=none:layout=hashed"},
         {"kv-wheel", "sync=none:layout=list"},
         {"kv-wheel", "sync=none:layout=list:partitions=2:delivery=outbox"},
     };

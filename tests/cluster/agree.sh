@@ -31,7 +31,7 @@ agree() {
 engine=yes
 no_redis && engine=no
 for row in keeps:lease loses:ack-first loses:seed-fetch loses:seed-ack; do
-    agree "${row%:*}" check "${row#*:}" --engine search --crashes 1
+    agree "${row%:*}" check "${row#*:}" --crashes 1
     agree "${row%:*}" sim "${row#*:}" -n 5000 --calm -p scan=0 -p arrivals_per_s=20 -p delay_short_share=1 \
         -p crash_every_s=20 -p restart_s=1 -p lease_s=5
     if [ "$engine" = yes ]; then

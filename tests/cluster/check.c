@@ -1,6 +1,6 @@
 /*
- * Small instances, exhaustively: what was found once by another program (the numbers below), Spin's
- * own search of the same rows, and what a protocol promises in one sentence each.
+ * Small instances, exhaustively: against the numbers of another program (below), against Spin, and
+ * what a protocol promises in one sentence each.
  */
 #include "test.h"
 
@@ -90,7 +90,7 @@ static void spin_finds_the_same(void **state)
     static const char *const names[] = {"seed-ack", "lease"};
     struct error error;
     if (!spin_is_there(&error)) {
-        print_message("%s\n", error.text);
+        print_message("%s (Debian: spin)\n", error.text);
         skip();
     }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -5,28 +5,20 @@ set -euo pipefail
 # shellcheck source=/dev/null
 . "$SOURCE/tests/cluster/expect.bash" check
 
-expect 0 '^lease  .* 13276 .* ok$' lease --engine search
-expect 1 '^  second 2  scheduler 1: crash$' seed-ack --engine search --crashes 1
-expect 1 '^ack-first,as given,search,157,4,2,1,1,11,loses$' ack-first --engine search --crashes 1 --format csv
+expect 0 '^lease  .* 13276 .* ok$' lease
+expect 1 '^  second 2  scheduler 1: crash$' seed-ack --crashes 1
+expect 1 '^ack-first,as given,157,4,2,1,1,11,loses$' ack-first --crashes 1 --format csv
 expect_protocols
 expect 2 'from 0 to 3|0 to 3' lease --crashes 4
 drive='' expect 2 "did you mean 'check'" chek
 
-# The models are there for who has Spin; without it there is a remedy.
-mkdir empty
-status=0
-PATH=$PWD/empty "$TIMERLAB" cluster check lease >said 2>&1 || status=$?
-[ "$status" = 1 ] || complain "without Spin it ended with $status"
-grep -q 'Debian: spin.*--engine search' said || complain "without Spin it named no package"
-
-expect 1 'loses' ack-first --engine search --crashes 1 -o out
-expect_files out/check.csv out/check.json out/models/ack-first.pml out/runs/ack-first-as-given.csv \
+expect 1 'loses' ack-first --crashes 1 -o out
+expect_files out/check.csv out/check.json out/runs/ack-first-as-given.csv \
     out/runs/ack-first-as-given.svg
 [ "$(wc -l <out/runs/ack-first-as-given.csv)" = 12 ] || complain "the run's data have other lines"
 grep -q '<svg' out/runs/ack-first-as-given.svg || complain "the picture is none"
-grep -q 'define EXECUTE_1 ACK' out/models/ack-first.pml || complain "the model does not say what is done"
 # What was there of an earlier run goes.
-expect 0 'ok' lease --engine search --crashes 1 -o out
+expect 0 'ok' lease --crashes 1 -o out
 [ ! -e out/runs ] || complain "an earlier run's pictures are left"
 
 finish

@@ -48,6 +48,7 @@ redis-cli -s "$PWD/own.sock" shutdown nosave >/dev/null 2>&1 || true
 
 if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
     ! grep -q 'not in this build' <("$TIMERLAB" cluster run -e postgres -n 1 2>&1); then
+    expect 2 'seed-ack runs on redis only, not on postgres' seed-ack -e postgres
     expect 0 ',ok,' lease -e postgres -n 200 --kills 3 --format csv --seed 2
     expect 1 'fault' ack-first -e postgres -n 400 --kills 4 --format csv --seed 3 --batch 50
 fi

@@ -22,10 +22,10 @@ days() {
 }
 [ "$(days)" = "$(days -a pairing-heap)" ] || complain "another structure, other days"
 [ "$(days)" != "$(days --seed 2)" ] || complain "another seed, the same days"
-expect 0 'ok' seed-ack skew "${few[@]}" -o out
+expect 0 'ok' seed-ack row-lock "${few[@]}" -o out
 expect_files out/lateness.csv out/sim.csv out/sim.json
 [ "$(wc -l <out/sim.csv)" = 3 ] || complain "not a row for each protocol"
-grep -q '^skew,radix-heap,first,0.5,' out/lateness.csv || complain "no distribution by path"
+grep -q '^row-lock,radix-heap,first,0.5,' out/lateness.csv || complain "no distribution by path"
 
 # A trace's starts and stops are the planners'.
 printf 'tick,id,op,delay\n0,0,start,1500\n0,1,start,2500\n700,1,stop,\n' >two.csv

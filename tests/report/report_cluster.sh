@@ -25,7 +25,7 @@ row() {
 }
 
 status=0
-"$TIMERLAB" cluster check seed-ack lease --engine search -o found >/dev/null 2>err || status=$?
+"$TIMERLAB" cluster check seed-ack lease -o found >/dev/null 2>err || status=$?
 [ $status = 1 ] || fail "check: $status: $(cat err)"
 "$TIMERLAB" cluster sim seed-fetch lease -n 900 -p arrivals_per_s=10 -p delay_short_share=1 -p crash_every_s=5 \
     -p restart_s=1 -o found >/dev/null 2>err || fail "sim: $(cat err)"

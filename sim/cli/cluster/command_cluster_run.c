@@ -82,6 +82,15 @@ static void complete(void *at, struct argp_state *state)
         argp_error(state, "an engine given by address takes one protocol at a time, and is to be "
                           "empty before the next");
     }
+    for (size_t i = 0; i < arguments->common.count; i++) {
+        struct run_plan steps;
+        (void)run_plan_protocol(&steps, arguments->common.protocols[i]);
+        if (plan->engine != NULL && !plan->engine->has_seed &&
+            steps.steps.protocol != ENGINE_LEASE) {
+            argp_error(state, "%s runs on redis only, not on %s",
+                       arguments->common.protocols[i]->name, plan->engine->name);
+        }
+    }
     plan->engines = (uint32_t)arguments->engines.count;
     plan->steps_are_time = arguments->clock == CLOCK_STEPS;
     if (plan->steps_are_time && (plan->rate > 0 || plan->service_ms > 0)) {

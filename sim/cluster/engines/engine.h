@@ -87,6 +87,7 @@ struct engine_kind {
     const char *name;    /* as in `redis` */
     const char *scheme;  /* of its addresses, as in `redis://` */
     const char *package; /* of Debian, without which it is not there */
+    bool has_seed;       /* it has the steps of the `seed` protocols, too */
 
     /* Makes what the server needs in `server->folder`, which is there and empty, and sets its
      * `url`. False, with `error` set, if the engine is not installed. */

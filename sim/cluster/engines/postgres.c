@@ -1,6 +1,6 @@
 /*
- * PostgreSQL, whose commits wait for the disk (synchronous_commit). A step is a function of its
- * own (postgres.sql), and so a transaction; what another has in hand is skipped, not waited for.
+ * PostgreSQL, whose commits wait for the disk (synchronous_commit), for the protocol `lease`. A
+ * step is a function of its own (postgres.sql), and so a transaction; what another has in hand is skipped, not waited for.
  */
 #include "engine.h"
 
@@ -44,17 +44,11 @@ LOADED_LIBRARY(PQ_FUNCTIONS, "libpq.so.5");
 struct engine {
     PGconn *connection;
     struct engine_plan plan;
-    uint64_t scan_version;
     /* The arguments of a function. */
     int count;
     const char *arguments[ARGUMENTS];
     char room[ARGUMENTS][ARRAY_BYTES];
 };
-
-static bool is_seed(const struct engine *engine)
-{
-    return engine_is_seed(&engine->plan);
-}
 
 static void call(struct engine *engine)
 {
@@ -176,7 +170,7 @@ static void add_text(struct engine *engine, const char *text)
     engine->arguments[engine->count++] = text;
 }
 
-/* One thing of all these timers, by `lease`. */
+/* The same step for all these timers. */
 static enum engine_end say(struct engine *engine, const char *what,
                            const struct engine_timer *timers, size_t count, char *answers,
                            struct error *error)
@@ -195,104 +189,33 @@ static enum engine_end say(struct engine *engine, const char *what,
 static enum engine_end postgres_start(struct engine *engine, const struct engine_timer *timers,
                                       size_t count, char *answers, struct error *error)
 {
-    if (!is_seed(engine)) {
-        return say(engine, "start", timers, count, answers, error);
-    }
-    call(engine);
-    add(engine, ENGINE_REVOLUTION);
-    add(engine, engine->plan.tick_ms);
-    add_array(engine, timers, count, FIELD_ID);
-    add_array(engine, timers, count, FIELD_GENERATION);
-    add_array(engine, timers, count, FIELD_AT);
-    return run_for_answers(engine, "select timerlab.seed_start($1, $2, $3, $4, $5)", count, answers,
-                           error);
+    return say(engine, "start", timers, count, answers, error);
 }
 
 static enum engine_end postgres_stop(struct engine *engine, const struct engine_timer *timers,
                                      size_t count, char *answers, struct error *error)
 {
-    if (!is_seed(engine)) {
-        return say(engine, "stop", timers, count, answers, error);
-    }
-    call(engine);
-    add_array(engine, timers, count, FIELD_ID);
-    add_array(engine, timers, count, FIELD_GENERATION);
-    return run_for_answers(engine, "select timerlab.seed_stop($1, $2)", count, answers, error);
+    return say(engine, "stop", timers, count, answers, error);
 }
 
 static enum engine_end postgres_ack(struct engine *engine, const struct engine_timer *timers,
                                     size_t count, char *answers, struct error *error)
 {
-    if (!is_seed(engine)) {
-        return say(engine, "ack", timers, count, answers, error);
-    }
-    if (engine->plan.protocol == ENGINE_SEED_FETCH) { /* the entry went long ago */
-        memset(answers, ANSWER_YES, count);
-        return ENGINE_OK;
-    }
-    call(engine);
-    add_array(engine, timers, count, FIELD_ID);
-    add_array(engine, timers, count, FIELD_GENERATION);
-    return run_for_answers(engine, "select timerlab.seed_ack($1, $2)", count, answers, error);
+    return say(engine, "ack", timers, count, answers, error);
 }
 
 static enum engine_end postgres_nack(struct engine *engine, const struct engine_timer *timers,
                                      size_t count, char *answers, struct error *error)
 {
-    if (!is_seed(engine)) {
-        return say(engine, "nack", timers, count, answers, error);
-    }
-    call(engine);
-    add_array(engine, timers, count, FIELD_ID);
-    add_array(engine, timers, count, FIELD_GENERATION);
-    add_array(engine, timers, count, FIELD_AT);
-    return run_for_answers(engine, "select timerlab.seed_nack($1, $2, $3)", count, answers, error);
+    return say(engine, "nack", timers, count, answers, error);
 }
-
-static enum engine_end postgres_move_clock(struct engine *engine, const char *clock, uint64_t tick,
-                                           uint64_t *version, int64_t *state, uint64_t *passed,
-                                           struct error *error)
-{
-    PGresult *result;
-    call(engine);
-    add_text(engine, clock);
-    add(engine, tick);
-    add(engine, *version);
-    enum engine_end end =
-        run(engine, "select * from timerlab.seed_clock($1, $2, $3)", &result, error);
-    if (end == ENGINE_OK) {
-        *state = (int64_t)number_at(result, 0, 0);
-        *version = number_at(result, 0, 1);
-        *passed = number_at(result, 0, 2);
-    }
-    lib.PQclear(result);
-    return end;
-}
-
-static enum engine_end postgres_fetch(struct engine *engine, uint64_t bucket, uint64_t now_ms,
-                                      int64_t *moved, struct error *error)
-{
-    uint64_t queued = 0;
-    call(engine);
-    add(engine, bucket);
-    add(engine, now_ms);
-    add_text(engine, engine->plan.protocol == ENGINE_SEED_ACK ? "true" : "false");
-    enum engine_end end =
-        run_for_number(engine, "select timerlab.seed_fetch($1, $2, $3)", &queued, error);
-    *moved = (int64_t)queued;
-    return end;
-}
-
-static const struct engine_seed seed = {postgres_move_clock, postgres_fetch};
 
 static enum engine_end postgres_advance(struct engine *engine, uint64_t now_ms, uint32_t limit,
                                         uint64_t *version, int64_t *moved,
                                         void (*between)(void *ctx), void *ctx, struct error *error)
 {
-    if (is_seed(engine)) {
-        return engine_tick_seed(&seed, &engine->plan, engine, "clk", now_ms, version, moved,
-                                between, ctx, error);
-    }
+    (void)between;
+    (void)ctx;
     PGresult *result;
     call(engine);
     add(engine, now_ms);
@@ -317,14 +240,10 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
     *count = 0;
     call(engine);
     add(engine, most);
-    if (!is_seed(engine)) {
-        add(engine, now_ms);
-        add(engine, engine->plan.lease_ms);
-    }
-    enum engine_end end = run(engine,
-                              is_seed(engine) ? "select * from timerlab.seed_take($1)"
-                                              : "select * from timerlab.lease_take($1, $2, $3)",
-                              &result, error);
+    add(engine, now_ms);
+    add(engine, engine->plan.lease_ms);
+    enum engine_end end =
+        run(engine, "select * from timerlab.lease_take($1, $2, $3)", &result, error);
     for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result) && *count < most; row++) {
         timers[(*count)++] = (struct engine_timer){
             .id = number_at(result, row, 0),
@@ -342,10 +261,6 @@ static enum engine_end postgres_reap(struct engine *engine, uint64_t now_ms, uin
                                      uint64_t *reaped, struct error *error)
 {
     *reaped = 0;
-    if (is_seed(engine)) {
-        return engine_scan_seed(&seed, &engine->plan, engine, now_ms, &engine->scan_version, reaped,
-                                error);
-    }
     call(engine);
     add(engine, now_ms);
     add(engine, limit);
@@ -368,12 +283,9 @@ static enum engine_end postgres_waiting(struct engine *engine, uint64_t *count, 
 {
     call(engine);
     return run_for_number(engine,
-                          is_seed(engine)
-                              ? "select (select count(*) from timerlab.entry) + (select count(*) "
-                                "from timerlab.queue)"
-                              : "select (select count(*) from timerlab.timer where state = 'P') + "
-                                "(select count(*) from timerlab.timer where state = 'R') + "
-                                "(select count(*) from timerlab.timer where state = 'F')",
+                          "select (select count(*) from timerlab.timer where state = 'P') + "
+                          "(select count(*) from timerlab.timer where state = 'R') + "
+                          "(select count(*) from timerlab.timer where state = 'F')",
                           count, error);
 }
 

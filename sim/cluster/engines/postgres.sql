@@ -1,4 +1,4 @@
--- The protocols as functions: each is one statement for its caller, so one transaction, which is on the disk when
+-- The steps of `lease` as functions: each is one statement for its caller, so one transaction, which is on the disk when
 -- it has answered. Rows are locked in the order of ids, or skipped where another has them, so that nobody waits
 -- for a ring of others.
 create schema timerlab;
@@ -6,7 +6,6 @@ create schema timerlab;
 create table timerlab.clock (name text primary key, at bigint not null, version bigint not null);
 create sequence timerlab.token;
 
--- --- lease --------------------------------------------------------------------------------------------------
 -- state: P pending, R ready, F in flight, D done, Z dead, X stopped, Y stopped in flight; until: the lease's end,
 -- or since when it is done.
 create table timerlab.timer (
@@ -103,93 +102,5 @@ begin
         where state = 'D' and until < now - keep limit most for update skip locked);
     return reaped;
 end $$ language plpgsql;
-
--- --- seed ---------------------------------------------------------------------------------------------------
-create table timerlab.entry (
-    id bigint primary key, generation int not null, at bigint not null, bucket bigint not null,
-    was_read boolean not null default false);
-create index on timerlab.entry (bucket);
-create table timerlab.queue (place bigserial primary key, id bigint, generation int, at bigint);
-
-create function timerlab.seed_start(revolution bigint, tick bigint, ids bigint[], generations int[], ats bigint[])
-returns text as $$
-declare
-    answers text[];
-    old timerlab.entry;
-    i int;
-begin
-    for i in select k from generate_subscripts(ids, 1) k order by ids[k] loop
-        answers[i] := '1';
-        select * into old from timerlab.entry where id = ids[i] for update;
-        if found and old.generation >= generations[i] then
-            answers[i] := '0';
-        else
-            if found then
-                answers[i] := case when old.was_read then '2' else '1' end;
-                delete from timerlab.entry where id = ids[i];
-            end if;
-            insert into timerlab.entry values (ids[i], generations[i], ats[i], ats[i] / tick % revolution);
-        end if;
-    end loop;
-    return array_to_string(answers, '');
-end $$ language plpgsql;
-
-create function timerlab.seed_stop(ids bigint[], generations int[]) returns text as $$
-    with gone as (
-        delete from timerlab.entry e using unnest(ids, generations) as stopped(id, generation)
-            where e.id = stopped.id and e.generation = stopped.generation returning e.id, e.was_read)
-    select string_agg(case when gone.id is null then '0' when gone.was_read then '2' else '1' end, '' order by i)
-        from unnest(ids) with ordinality as said(id, i) left join gone on gone.id = said.id
-$$ language sql;
-
--- Moves a clock on by one tick, if nobody else has, and it is not there yet: state 0, else -1 or -2.
-create function timerlab.seed_clock(which text, tick bigint, seen bigint,
-    out state bigint, out version bigint, out passed bigint) as $$
-declare
-    was timerlab.clock;
-begin
-    insert into timerlab.clock values (which, tick, 1) on conflict do nothing;
-    select * into was from timerlab.clock where name = which for update;
-    version := was.version;
-    passed := was.at;
-    state := case when seen <> 0 and seen <> was.version then -1 when was.at >= tick then -2 else 0 end;
-    if state = 0 then
-        version := was.version + 1;
-        update timerlab.clock set at = was.at + 1, version = was.version + 1 where name = which;
-    end if;
-end $$ language plpgsql;
-
-create function timerlab.seed_fetch(which bigint, now bigint, stays boolean) returns bigint as $$
-declare
-    queued bigint;
-begin
-    insert into timerlab.queue (id, generation, at)
-        select id, generation, at from timerlab.entry where bucket = which and at < now;
-    get diagnostics queued = row_count;
-    if stays then
-        update timerlab.entry set was_read = true where bucket = which and at < now;
-    else
-        delete from timerlab.entry where bucket = which and at < now;
-    end if;
-    return queued;
-end $$ language plpgsql;
-
-create function timerlab.seed_take(most int)
-returns table (id bigint, generation int, token bigint, attempt int, at bigint) as $$
-    delete from timerlab.queue q where q.place in (
-        select p.place from timerlab.queue p order by p.place limit most for update skip locked)
-    returning q.id, q.generation, nextval('timerlab.token'), 1, q.at
-$$ language sql;
-
-create function timerlab.seed_ack(ids bigint[], generations int[]) returns text as $$
-    delete from timerlab.entry e using unnest(ids, generations) as done(id, generation)
-        where e.id = done.id and e.generation = done.generation;
-    select repeat('1', cardinality(ids));
-$$ language sql;
-
-create function timerlab.seed_nack(ids bigint[], generations int[], ats bigint[]) returns text as $$
-    insert into timerlab.queue (id, generation, at) select * from unnest(ids, generations, ats);
-    select repeat('1', cardinality(ids));
-$$ language sql;
 
 create table timerlab.floor (id int, filler text);

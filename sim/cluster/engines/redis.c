@@ -535,6 +535,7 @@ const struct engine_kind engine_redis = {
     .name = "redis",
     .scheme = "redis://",
     .package = "redis-server",
+    .has_seed = true,
     .prepare = redis_prepare,
     .serve = redis_serve,
     .connect = redis_connect,

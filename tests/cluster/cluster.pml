@@ -27,7 +27,6 @@ byte crashes_max = 0, outruns_max = 0;
 bit late_allowed = 0, scan_allowed = 0;
 
 byte record[TIMERS], stage[TIMERS], queued[TIMERS], token[TIMERS], calls[TIMERS], acks[TIMERS];
-byte copies[TIMERS]; /* of each timer, who has one: 1 and 2, or both */
 bit late[TIMERS];
 
 byte s_step[2], s_second[2], s_held[2]; /* held: timers, as 1 and 2 */
@@ -58,8 +57,7 @@ bit over = 0;
 #define TOUCHED(s, what)                                                                           \
     ((what) == FETCH -> BUCKET((BY_CURSOR -> clock : s_second[s]))          \
      : (TAKES_DUE(what) -> DUE(0) + 2 * DUE(1) : s_held[s]))
-#define TAKES_DUE(what)                                                                         \
-    ((what) == CLAIM || (what) == POP || (what) == ACQUIRE || (what) == PRELOAD)
+#define TAKES_DUE(what) ((what) == CLAIM || (what) == POP || (what) == ACQUIRE)
 
 inline set_held(s)
 {
@@ -95,7 +93,6 @@ inline schedule_next(s, last)
 #define CAN_REMOVE(s)     true
 #define CAN_POP(s)        ANY_DUE
 #define CAN_ACQUIRE(s)    ANY_DUE
-#define CAN_PRELOAD(s)    ANY_DUE
 #define CAN_PUSH(s)       true
 #define CAN_MOVE_CURSOR(s) true
 #define CAN_CLAIM(s)      ANY_DUE
@@ -110,7 +107,7 @@ inline do_step(s, what, last)
         schedule_next(s, last || (s_held[s] == 0 && !BY_CURSOR))
     :: what == REMOVE -> mark(s_held[s], GONE); schedule_next(s, last)
     :: what == POP -> set_held(s); mark(s_held[s], GONE); schedule_next(s, last)
-    :: what == ACQUIRE || what == PRELOAD ->
+    :: what == ACQUIRE ->
         set_held(s); mark(s_held[s], OWNED); schedule_next(s, last)
     :: what == PUSH -> enqueue(s_held[s]); s_held[s] = 0; schedule_next(s, last)
     :: what == MOVE_CURSOR ->
@@ -125,30 +122,14 @@ inline do_step(s, what, last)
 #define CAN(what, s)                                                                               \
     (((what) == MOVE_CLOCK && CAN_MOVE_CLOCK(s)) || ((what) == FETCH && CAN_FETCH(s)) ||           \
      ((what) == REMOVE && CAN_REMOVE(s)) || ((what) == POP && CAN_POP(s)) ||                       \
-     ((what) == ACQUIRE && CAN_ACQUIRE(s)) || ((what) == PRELOAD && CAN_PRELOAD(s)) ||             \
-     ((what) == PUSH && CAN_PUSH(s)) || ((what) == MOVE_CURSOR && CAN_MOVE_CURSOR(s)) ||           \
-     ((what) == CLAIM && CAN_CLAIM(s)))
+     ((what) == ACQUIRE && CAN_ACQUIRE(s)) || ((what) == PUSH && CAN_PUSH(s)) ||                   \
+     ((what) == MOVE_CURSOR && CAN_MOVE_CURSOR(s)) || ((what) == CLAIM && CAN_CLAIM(s)))
 
 #define SCHEDULE_OPTION(s, k, what)                                                                \
     :: d_step {                                                                                    \
         !over && s_step[s] == (k) && CAN_BEGIN(s) && CAN(what, s) ->                               \
         SAY(0, s, what, TOUCHED(s, what));                                                         \
         do_step(s, what, (k) == SCHEDULES - 1)                                                     \
-    }
-
-/* A copy is popped when the ones before it are gone and nobody has the timer; or too early. */
-#define COPY_BEFORE(s, i) ((copies[i] & (BIT(s) - 1)) != 0)
-#define COPY_IN_TURN(s, i) (!COPY_BEFORE(s, i) && ABANDONED(i))
-#define COPY_OPTION(s, k, i)                                                                       \
-    :: d_step {                                                                                    \
-        !over && s_step[s] == (k) && SCHEDULE_0 == POP_COPY && IS(copies[i], s) &&                 \
-            DEADLINE(i) <= wall && (COPY_IN_TURN(s, i) || outruns < outruns_max) ->                \
-        SAY(0, s, POP_COPY, BIT(i));                                                               \
-        outruns = outruns + (COPY_IN_TURN(s, i) -> 0 : 1);                                         \
-        copies[i] = copies[i] - BIT(s);                                                            \
-        STAGE(i, 1);                                                                               \
-        s_held[s] = BIT(i);                                                                        \
-        s_step[s] = 1                                                                              \
     }
 
 #define CAN_SCAN(s)                                                                                \
@@ -162,13 +143,10 @@ inline do_step(s, what, last)
 
 #define CRASH_SCHEDULER(s)                                                                         \
     :: d_step {                                                                                    \
-        !over && crashes < crashes_max && (s_step[s] > 0 || IS(copies[0], s) || IS(copies[1], s))  \
-        ->                                                                                         \
+        !over && crashes < crashes_max && s_step[s] > 0 ->                                                                                        \
         SAY(0, s, CRASH, s_held[s]);                                                               \
         crashes++;                                                                                 \
         s_step[s] = 0; s_second[s] = 0; s_held[s] = 0; s_scanning[s] = 0;                          \
-        copies[0] = copies[0] & (3 - BIT(s));                                                      \
-        copies[1] = copies[1] & (3 - BIT(s));                                                      \
         if :: MASTER && master == (s) -> master = 1 - (s) :: else fi                               \
     }
 
@@ -188,8 +166,6 @@ proctype scheduler(byte s)
 #if SCHEDULES > 4
     SCHEDULE_OPTION(s, 4, SCHEDULE_4)
 #endif
-    COPY_OPTION(s, 0, 0)
-    COPY_OPTION(s, 0, 1)
     :: d_step {
         CAN_SCAN(s) && scan < clock && !(record[0] == ABSENT && DEADLINE(0) <= scan) &&
             !(record[1] == ABSENT && DEADLINE(1) <= scan) ->
@@ -231,8 +207,7 @@ proctype scheduler(byte s)
                 END_TIMER(e_timer[e])                                                              \
             :: else                                                                                \
             fi                                                                                     \
-        :: (what) == DELETE || (what) == TELL ->                                                   \
-            copies[e_timer[e]] = 0;                                                                \
+        :: (what) == DELETE ->                                                                     \
             if :: record[e_timer[e]] != GONE -> END_TIMER(e_timer[e]) :: else fi                   \
         fi;                                                                                        \
         if                                                                                         \
@@ -280,7 +255,6 @@ proctype executor(byte e)
         !over && record[i] == ABSENT ->                                                            \
         SAY(3, 0, INSERT, BIT(i));                                                                 \
         record[i] = PENDING;                                                                       \
-        if :: RECOVERY == COPY -> copies[i] = 3 :: else fi;                                        \
         if                                                                                         \
         :: BY_CURSOR && DEADLINE(i) <= wall -> record[i] = OWNED; queued[i]++; STAGE(i, 2)         \
         :: else                                                                                    \
@@ -318,7 +292,7 @@ proctype world()
 }
 
 /* Nothing that is no fault is left to do: `timeout` alone would wait for faults, too. Faults need
- * somebody who is at work, or has copies. */
+ * somebody who is at work. */
 init
 {
     atomic {

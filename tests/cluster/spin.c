@@ -3,12 +3,14 @@
 #include "outfile.h"
 #include "temporary_file.h"
 
-#include "promela.h" /* cluster.pml, as text */
-
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* --- the model ------------------------------------------------------------------------------- */
 
@@ -37,9 +39,19 @@ static void write_steps(const char *name, const enum cluster_step *steps, FILE *
     (void)fprintf(stream, "#define %sS %d\n", name, count);
 }
 
-void spin_write_model(const struct cluster_protocol *protocol, FILE *stream)
+static bool copy_file(const char *path, FILE *to)
 {
-    (void)fprintf(stream, "/* %s: %s. Made by timerlab. */\n", protocol->name, protocol->summary);
+    char line[512];
+    FILE *from = fopen(path, "r");
+    while (from != NULL && fgets(line, sizeof line, from) != NULL) {
+        (void)fputs(line, to);
+    }
+    return from != NULL && fclose(from) == 0;
+}
+
+static bool spin_write_model(const struct cluster_protocol *protocol, FILE *stream)
+{
+    (void)fprintf(stream, "/* %s: %s. Written by tests/cluster/spin.c. */\n", protocol->name, protocol->summary);
     for (int step = 0; step < CLUSTER_STEPS; step++) {
         (void)fputs("#define ", stream);
         write_step((enum cluster_step)step, stream);
@@ -62,56 +74,110 @@ void spin_write_model(const struct cluster_protocol *protocol, FILE *stream)
     (void)fprintf(stream, "\n#define BY_CURSOR %d\n#define SCANNED %d\n#define MASTER %d\n",
                   cluster_protocol_does(protocol, CLUSTER_MOVE_CURSOR), protocol->scanned,
                   protocol->master);
-    (void)fwrite(text_cluster_pml, 1, sizeof text_cluster_pml - 1, stream);
+    return copy_file(TL_SOURCE_DIR "/tests/cluster/cluster.pml", stream);
 }
 
-/* --- other people's programs ----------------------------------------------------------------- */
+/* --- other programs -------------------------------------------------------------------------- */
 
-/* Runs a command in the model's folder; NULL: it cannot. */
-static FILE *begin_command(const struct spin_model *model, const char *command)
-{
-    char whole[sizeof model->folder + 512];
-    (void)snprintf(whole, sizeof whole, "cd '%s' && %s", model->folder, command);
-    return popen(whole, "r"); /* NOLINT(cert-env33-c): a shell is what is wanted */
-}
+/* A program that runs in the model's folder; what it prints comes by `output`. */
+struct program {
+    pid_t pid;
+    FILE *output;
+};
 
-/* Runs one whose output is for nobody, unless it fails. */
-static bool run_command(const struct spin_model *model, const char *what, const char *command,
-                        struct error *error)
+/* The settings of a search, for the model's environment. */
+struct settings {
+    char text[4][16];
+    char *environment[64];
+};
+
+static void set_environment(struct settings *settings, const struct check_faults *faults)
 {
-    char said[512] = "";
-    char line[512];
-    FILE *pipe = begin_command(model, command);
-    if (pipe == NULL) {
-        return error_set(error, "%s could not be run", what);
+    size_t count = 0;
+    (void)snprintf(settings->text[0], 16, "CRASHES=%u", faults->crashes);
+    (void)snprintf(settings->text[1], 16, "OUTRUNS=%u", faults->outruns);
+    (void)snprintf(settings->text[2], 16, "LATE=%d", faults->late);
+    (void)snprintf(settings->text[3], 16, "SCANS=%d", faults->scan);
+    for (; count < 4; count++) {
+        settings->environment[count] = settings->text[count];
     }
-    while (fgets(line, sizeof line, pipe) != NULL) {
-        if (said[0] == '\0') {
-            (void)snprintf(said, sizeof said, "%.*s", (int)strcspn(line, "\n"), line);
+    for (char **own = environ; *own != NULL && count < 63; own++) {
+        settings->environment[count++] = *own;
+    }
+    settings->environment[count] = NULL;
+}
+
+/* Without a shell: the folder's name is data. */
+static bool begin_program(const struct spin_model *model, const struct check_faults *faults,
+                          char *const argv[], struct program *program)
+{
+    static const struct check_faults none;
+    posix_spawn_file_actions_t actions;
+    struct settings settings;
+    int pipe[2];
+    *program = (struct program){0};
+    if (pipe2(pipe, O_CLOEXEC) != 0) {
+        return false;
+    }
+    set_environment(&settings, faults != NULL ? faults : &none);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addchdir_np(&actions, model->folder);
+    (void)posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, pipe[1], STDERR_FILENO);
+    bool begun =
+        posix_spawnp(&program->pid, argv[0], &actions, NULL, argv, settings.environment) == 0;
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(pipe[1]);
+    program->output = begun ? fdopen(pipe[0], "r") : NULL;
+    if (program->output == NULL) {
+        (void)close(pipe[0]);
+    }
+    return program->output != NULL;
+}
+
+/* Whether it ended well. */
+static bool end_program(struct program *program)
+{
+    int status = 0;
+    (void)fclose(program->output);
+    return waitpid(program->pid, &status, 0) == program->pid && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}
+
+/* Runs a program whose output matters only if it fails; `error` then has its first line. */
+static bool run_program(const struct spin_model *model, const struct check_faults *faults,
+                        char *const argv[], struct error *error)
+{
+    struct program program;
+    char first[512] = "";
+    char line[512];
+    if (!begin_program(model, faults, argv, &program)) {
+        return error_set(error, "%s could not be run", argv[0]);
+    }
+    while (fgets(line, sizeof line, program.output) != NULL) {
+        if (first[0] == '\0') {
+            (void)snprintf(first, sizeof first, "%.*s", (int)strcspn(line, "\n"), line);
         }
     }
-    return pclose(pipe) == 0 || error_set(error, "%s failed: %s", what, said);
+    return end_program(&program) || error_set(error, "%s failed: %s", argv[0], first);
 }
 
-static bool is_there(const char *program)
+#define PROGRAM(...) ((char *const[]){__VA_ARGS__, NULL})
+
+static bool compile(const struct spin_model *model, char *output, char *define, struct error *error)
 {
-    char command[128];
-    (void)snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", program);
-    return system(command) == 0; /* NOLINT(cert-env33-c): the shell's own look */
+    return run_program(model, NULL,
+                       PROGRAM("cc", "-O1", "-w", "-DSAFETY", "-DNOREDUCE", define, "-o", output,
+                               "pan.c"),
+                       error);
 }
 
 bool spin_is_there(struct error *error)
 {
-    if (!is_there("spin")) {
-        return error_set(error, "Spin is not installed (Debian: spin); `--engine search` does "
-                                "without it");
-    }
-    return is_there("cc") ||
-           error_set(error, "there is no `cc` for Spin's programs (Debian: build-essential); "
-                            "`--engine search` does without it");
+    static const struct spin_model here = {.folder = "."};
+    return run_program(&here, NULL, PROGRAM("spin", "-V"), error) &&
+           run_program(&here, NULL, PROGRAM("cc", "--version"), error);
 }
-
-#define COMPILE "cc -O1 -w -DSAFETY -DNOREDUCE "
 
 bool spin_model_open(struct spin_model *model, const struct cluster_protocol *protocol,
                      struct error *error)
@@ -123,14 +189,12 @@ bool spin_model_open(struct spin_model *model, const struct cluster_protocol *pr
     char path[sizeof model->folder + 16];
     (void)snprintf(path, sizeof path, "%s/model.pml", model->folder);
     FILE *stream = fopen(path, "w");
-    if (stream != NULL) {
-        spin_write_model(protocol, stream);
-    }
-    if (stream == NULL || fclose(stream) != 0) {
+    bool written = stream != NULL && spin_write_model(protocol, stream);
+    if (stream == NULL || fclose(stream) != 0 || !written) {
         return outfile_fail(path, errno, "nothing was checked", error);
     }
-    return run_command(model, "spin", "spin -a model.pml 2>&1", error) &&
-           run_command(model, "cc", COMPILE "-o pan pan.c 2>&1", error);
+    return run_program(model, NULL, PROGRAM("spin", "-a", "model.pml"), error) &&
+           compile(model, "pan", "-DTL_ALL", error);
 }
 
 void spin_model_close(struct spin_model *model)
@@ -142,13 +206,6 @@ void spin_model_close(struct spin_model *model)
 }
 
 /* --- searches -------------------------------------------------------------------------------- */
-
-static void command_of(const struct check_faults *faults, const char *program, char *command,
-                       size_t bytes)
-{
-    (void)snprintf(command, bytes, "CRASHES=%u OUTRUNS=%u LATE=%d SCANS=%d %s 2>&1",
-                   faults->crashes, faults->outruns, faults->late, faults->scan, program);
-}
 
 static bool keep_end(struct check_result *result, size_t *room, const int values[9])
 {
@@ -199,48 +256,47 @@ static bool read_step(const char *text, struct check_step *step)
 }
 
 /* A shortest losing run: a second program, which looks at states in order of the number of steps,
- * and then tells the steps of what it has found. */
+ * leaves a trail, and prints the steps of it when it is run again. */
 static bool find_run(struct spin_model *model, const struct check_faults *faults,
                      struct check_result *result, struct error *error)
 {
+    struct program program;
+    char line[512];
+    char trail[sizeof model->folder + 32];
     if (!model->for_runs &&
-        !(run_command(model, "spin", "spin -a -DTRAIL model.pml 2>&1", error) &&
-          run_command(model, "cc", COMPILE "-DBFS -o runs pan.c 2>&1", error))) {
+        !(run_program(model, NULL, PROGRAM("spin", "-a", "-DTRAIL", "model.pml"), error) &&
+          compile(model, "runs", "-DBFS", error))) {
         return false;
     }
     model->for_runs = true;
-    char command[256];
-    char line[512];
-    command_of(faults, "sh -c 'rm -f *.trail; ./runs -E -w20 >/dev/null; ./runs -r -S'", command,
-               sizeof command);
-    FILE *pipe = begin_command(model, command);
-    if (pipe == NULL) {
-        return error_set(error, "Spin's program could not be run");
+    (void)snprintf(trail, sizeof trail, "%s/model.pml.trail", model->folder);
+    (void)unlink(trail);
+    if (!run_program(model, faults, PROGRAM("./runs", "-E", "-w20"), error) ||
+        !begin_program(model, faults, PROGRAM("./runs", "-r", "-S"), &program)) {
+        return false;
     }
-    while (fgets(line, sizeof line, pipe) != NULL) {
+    while (fgets(line, sizeof line, program.output) != NULL) {
         if (strncmp(line, "STEP ", 5) == 0 && result->run_count < CHECK_RUN_MAX &&
             read_step(line + 5, &result->run[result->run_count])) {
             result->run_count++;
         }
     }
-    (void)pclose(pipe); /* it ends with a fault: that is what it tells */
+    (void)end_program(&program); /* its status is that of the fault that it has replayed */
     return result->run_count > 0 || error_set(error, "Spin's program found no run that loses");
 }
 
 bool spin_search(struct spin_model *model, const struct check_faults *faults,
                  struct check_result *result, struct error *error)
 {
-    char command[256];
+    struct program program;
     char line[512];
     size_t room = 0;
     bool done = true;
     *result = (struct check_result){0};
-    command_of(faults, "./pan -E -w20 -m100000", command, sizeof command);
-    FILE *pipe = begin_command(model, command);
-    if (pipe == NULL) {
+    if (!begin_program(model, faults, PROGRAM("./pan", "-E", "-w20", "-m100000"), &program)) {
         return error_set(error, "Spin's program could not be run");
     }
-    while (fgets(line, sizeof line, pipe) != NULL) {
+    while (fgets(line, sizeof line, program.output) != NULL) {
         int values[9];
         const char *states = strstr(line, " states, stored");
         if (strncmp(line, "END ", 4) == 0 && read_numbers(line + 4, values, 9) == 9) {
@@ -251,7 +307,7 @@ bool spin_search(struct spin_model *model, const struct check_faults *faults,
             done = false;
         }
     }
-    if (pclose(pipe) != 0 || !done || result->states == 0) {
+    if (!end_program(&program) || !done || result->states == 0) {
         free(result->ends);
         *result = (struct check_result){0};
         return error_set(error, "Spin's program did not look at everything");

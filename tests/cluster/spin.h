@@ -1,20 +1,15 @@
 /*
- * spin.h: the same small instances by Spin (Holzmann's model checker; Debian's package `spin`),
- * from a model in Promela that is made of the table's row and of cluster.pml. It is compiled by
- * `cc` in a temporary folder, which goes afterwards.
+ * spin.h: the cross-check of our own search by Spin (Holzmann's model checker; Debian's package
+ * `spin`). The model in Promela is made of a row of the table of protocols and of cluster.pml, which
+ * shares no code with check.c, and compiled by `cc` in a temporary folder.
  */
-#ifndef SIM_SPIN_H
-#define SIM_SPIN_H
+#ifndef TESTS_SPIN_H
+#define TESTS_SPIN_H
 
 #include "check.h"
 
-#include <stdio.h>
-
-/* Whether `spin` and `cc` can be run; otherwise `error` says which package is missing. */
+/* Whether `spin` and `cc` can be run; otherwise `error` says what is missing. */
 bool spin_is_there(struct error *error);
-
-/* Writes the protocol's model. */
-void spin_write_model(const struct cluster_protocol *protocol, FILE *stream);
 
 /* A protocol's model, compiled. Treat as opaque; zeroed is closed. */
 struct spin_model {
@@ -26,8 +21,8 @@ struct spin_model {
 bool spin_model_open(struct spin_model *model, const struct cluster_protocol *protocol,
                      struct error *error);
 
-/* Looks at everything, as check_search does. The states are Spin's own: a few more, since its
- * processes begin and end. */
+/* Search every state, as check_search does. Spin counts a few more states, because its processes
+ * begin and end. */
 bool spin_search(struct spin_model *model, const struct check_faults *faults,
                  struct check_result *result, struct error *error);
 
