@@ -232,8 +232,7 @@ static bool visit_for_first(void *ctx, const struct kv_record *record)
 static enum tl_status search_from(struct search *search, uint64_t due, uint32_t id)
 {
     struct kv_wheel *wheel = search->wheel;
-    struct kv_record from =
-        wheel->layout == LAYOUT_LIST ? head_key(wheel, due, 0) : keyed(due, id);
+    struct kv_record from = wheel->layout == LAYOUT_LIST ? head_key(wheel, due, 0) : keyed(due, id);
     enum tl_status status = seek(wheel, &from, visit_for_first, search);
     return status == TL_OK ? search->status : status;
 }

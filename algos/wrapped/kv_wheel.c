@@ -659,8 +659,8 @@ static enum tl_status open_store(struct kv_wheel *wheel)
 
 static enum tl_status kv_create(const struct tl_config *config, void **self)
 {
-    static const struct kv_engine *const engines[] = {[ENGINE_LMDB] = &tl_kv_lmdb,
-                                                      [ENGINE_SQLITE] = &tl_kv_sqlite};
+    static const struct kv_engine *const engines[] = {
+        [ENGINE_LMDB] = &tl_kv_lmdb, [ENGINE_SQLITE] = &tl_kv_sqlite};
     const int64_t *options = config->options;
     struct kv_wheel empty = {
         .allocator = config->allocator,
@@ -779,7 +779,8 @@ TL_ALGO(kv_wheel) = {
         "A start is a put, a stop a removal, and what is due is read from the table's first key "
         "on, a batch at a time; memory holds 16 bytes a timer, the key of each. engine= is LMDB or "
         "SQLite, each needed when timerlab is built, and loaded when it is asked for. "
-        "layout=ordered has the due tick in front of the key; layout=list the lists of the reference design, in partitions, in which a "
+        "layout=ordered has the due tick in front of the key; layout=list the lists of the "
+        "reference design, in partitions, in which a "
         "stop leaves its record until its slot is due. delivery= says what a crash does to what is "
         "being fired, sync= what a crash or a loss of power leaves. What was not committed is not "
         "acknowledged. When the disk is full starts are refused, stops are not, and what is due "

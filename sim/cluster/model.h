@@ -12,15 +12,7 @@
 enum record { FREE, PLANNED, PENDING, DUE, OWNED, READY, FLIGHT, GONE };
 
 /* What a timer's own event is about. */
-enum due_for {
-    FOR_NOTHING,
-    FOR_COMMIT,
-    FOR_STOP,
-    FOR_DUE,
-    FOR_RETRY,
-    FOR_LEASE,
-    FOR_AGAIN
-};
+enum due_for { FOR_NOTHING, FOR_COMMIT, FOR_STOP, FOR_DUE, FOR_RETRY, FOR_LEASE, FOR_AGAIN };
 
 /* One pending timer. Small: there may be 10^8, and with what a structure keeps of it (16 bytes,
  * most of them) two lie in a line of memory. */

@@ -19,7 +19,7 @@
 /* X(code, word, what it does). Each is all or nothing. The first ones are a scheduler's, those from
  * CLUSTER_TAKE on an executor's. */
 #define CLUSTER_STEP_MAP(X)                                                                        \
-    X(CLUSTER_END, "end", "begins again")                                                           \
+    X(CLUSTER_END, "end", "begins again")                                                          \
     X(CLUSTER_MOVE_CLOCK, "move-clock", "moves the shared clock past a second, if no other did")   \
     X(CLUSTER_FETCH, "fetch", "reads the records of that second")                                  \
     X(CLUSTER_REMOVE, "remove", "deletes the records that it has read")                            \
@@ -50,8 +50,7 @@ const char *cluster_step_text(enum cluster_step step);
     X(CLUSTER_RECOVERY_NONE, "none", "nothing")                                                    \
     X(CLUSTER_RECOVERY_LEASE, "lease", "the lease ends: the timer is in the queue again")          \
     X(CLUSTER_RECOVERY_CHECK_IN, "check-in", "the node does not report: what it had is due again") \
-    X(CLUSTER_RECOVERY_AGAIN, "again",                                                             \
-      "it has waited for too long: it is put into the queue again")
+    X(CLUSTER_RECOVERY_AGAIN, "again", "it has waited for too long: it is put into the queue again")
 
 enum cluster_recovery { CLUSTER_RECOVERY_MAP(CLUSTER_CODE) CLUSTER_RECOVERIES };
 

@@ -51,7 +51,8 @@ static bool copy_file(const char *path, FILE *to)
 
 static bool spin_write_model(const struct cluster_protocol *protocol, FILE *stream)
 {
-    (void)fprintf(stream, "/* %s: %s. Written by tests/cluster/spin.c. */\n", protocol->name, protocol->summary);
+    (void)fprintf(stream, "/* %s: %s. Written by tests/cluster/spin.c. */\n", protocol->name,
+                  protocol->summary);
     for (int step = 0; step < CLUSTER_STEPS; step++) {
         (void)fputs("#define ", stream);
         write_step((enum cluster_step)step, stream);
@@ -166,10 +167,9 @@ static bool run_program(const struct spin_model *model, const struct check_fault
 
 static bool compile(const struct spin_model *model, char *output, char *define, struct error *error)
 {
-    return run_program(model, NULL,
-                       PROGRAM("cc", "-O1", "-w", "-DSAFETY", "-DNOREDUCE", define, "-o", output,
-                               "pan.c"),
-                       error);
+    return run_program(
+        model, NULL,
+        PROGRAM("cc", "-O1", "-w", "-DSAFETY", "-DNOREDUCE", define, "-o", output, "pan.c"), error);
 }
 
 bool spin_is_there(struct error *error)

@@ -1,7 +1,7 @@
 /*
  * spin.h: the cross-check of our own search by Spin (Holzmann's model checker; Debian's package
- * `spin`). The model in Promela is made of a row of the table of protocols and of cluster.pml, which
- * shares no code with check.c, and compiled by `cc` in a temporary folder.
+ * `spin`). The model in Promela is made of a row of the table of protocols and of cluster.pml,
+ * which shares no code with check.c, and compiled by `cc` in a temporary folder.
  */
 #ifndef TESTS_SPIN_H
 #define TESTS_SPIN_H

@@ -1,6 +1,7 @@
 /*
  * PostgreSQL, whose commits wait for the disk (synchronous_commit), for the protocol `lease`. A
- * step is a function of its own (postgres.sql), and so a transaction; what another has in hand is skipped, not waited for.
+ * step is a function of its own (postgres.sql), and so a transaction; what another has in hand is
+ * skipped, not waited for.
  */
 #include "engine.h"
 
