@@ -2,6 +2,7 @@
 
 #include "gen_model.h"
 #include "guess.h"
+#include "memory.h"
 #include "number.h"
 
 #include <inttypes.h>
@@ -276,10 +277,7 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
         model->kind_count++;
     }
     random_seed(&model->random, part_seed(generator->request->seed, number_of(generator, i)));
-    model->state = calloc(1, part->workload->state_bytes);
-    if (model->state == NULL) {
-        return gen_out_of_memory(model);
-    }
+    model->state = memory_new(1, part->workload->state_bytes);
     if (!part->workload->create(model)) {
         return false;
     }
@@ -352,27 +350,23 @@ static bool record_warmup(struct generator *generator)
     for (size_t i = 0; i < parts; i++) {
         gen_pending_collect(&generator->parts[i].model, &list);
     }
-    struct gen_pending *pending = malloc((list.count + 1) * sizeof *pending);
-    struct gen_pending *spare = malloc((list.count + 1) * sizeof *spare);
-    bool good = pending != NULL && spare != NULL;
-    if (!good) {
-        (void)error_set(generator->error, "out of memory for %zu pending timers", list.count);
-    } else {
-        /* In ticks before the end of the warm-up, modulo 2^64: all the same sign. */
-        list = (struct gen_pending_list){.pending = pending};
-        for (size_t i = 0; i < parts; i++) {
-            struct gen_model *model = &generator->parts[i].model;
-            list.trace_offset = 0 - model->warmup_end;
-            size_t first = list.count;
-            gen_pending_collect(model, &list);
-            for (size_t k = first; k < list.count; k++) {
-                pending[k].id = gen_id(model, pending[k].id);
-            }
-            good = good && !model->failed;
+    struct gen_pending *pending = memory_new(list.count + 1, sizeof *pending);
+    struct gen_pending *spare = memory_new(list.count + 1, sizeof *spare);
+    bool good = true;
+    /* In ticks before the end of the warm-up, modulo 2^64: all the same sign. */
+    list = (struct gen_pending_list){.pending = pending};
+    for (size_t i = 0; i < parts; i++) {
+        struct gen_model *model = &generator->parts[i].model;
+        list.trace_offset = 0 - model->warmup_end;
+        size_t first = list.count;
+        gen_pending_collect(model, &list);
+        for (size_t k = first; k < list.count; k++) {
+            pending[k].id = gen_id(model, pending[k].id);
         }
-        gen_pending_sort(pending, spare, list.count);
-        good = good && align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
+        good = good && !model->failed;
     }
+    gen_pending_sort(pending, spare, list.count);
+    good = good && align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
     for (size_t i = 0; good && i < list.count; i++) {
         good =
             trace_writer_add(generator->writer, pending[i].started + generator->warmup_end_tick,
@@ -461,19 +455,13 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
         .error = error,
         /* Whole nanoseconds: the models count in the tick that the trace declares. */
         .tick_ns = (uint64_t)(request->parts[0].parameters[GEN_TICK_US] * 1e3 + 0.5),
-        .parts = calloc(request->part_count, sizeof *generator.parts),
+        .parts = memory_new(request->part_count, sizeof *generator.parts),
     };
-    bool good = generator.parts != NULL;
-    if (!good) {
-        (void)error_set(error, "out of memory for %zu parts", request->part_count);
-    }
-    for (size_t i = 0; good && i < request->part_count; i++) {
+    for (size_t i = 0; i < request->part_count; i++) {
         generator.parts[i].counts = json_object();
     }
-    if (good) {
-        generator.writer = trace_writer_open(path, generator.tick_ns, error);
-        good = generator.writer != NULL;
-    }
+    generator.writer = trace_writer_open(path, generator.tick_ns, error);
+    bool good = generator.writer != NULL;
     if (good) {
         trace_writer_declare_causes(generator.writer);
         char *origin = NULL;
@@ -486,7 +474,7 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
         }
         free(origin);
     }
-    for (size_t i = 0; generator.parts != NULL && i < request->part_count; i++) {
+    for (size_t i = 0; i < request->part_count; i++) {
         struct gen_model *model = &generator.parts[i].model;
         free(model->state);
         gen_ring_destroy(&model->ring);

@@ -103,10 +103,8 @@ static bool create(struct gen_model *model)
     double mean_idle = (double)burst->period_ticks / p[JOIN];
     double warmup = burst->timeouts.max_ticks + 2 * mean_idle;
     model->warmup_end = (gen_whole_ticks(warmup) / burst->period_ticks + 1) * burst->period_ticks;
-    if (!gen_model_begin(model, sizeof(struct connection), 0,
-                         gen_whole_ticks(burst->timeouts.max_ticks))) {
-        return false;
-    }
+    gen_model_begin(model, sizeof(struct connection), 0,
+                    gen_whole_ticks(burst->timeouts.max_ticks));
     struct connection *connections = model->records;
     for (uint32_t i = 0; i < model->connections; i++) {
         connections[i].event_at = next_burst(model, 0);

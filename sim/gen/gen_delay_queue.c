@@ -191,10 +191,7 @@ static bool create(struct gen_model *model)
     }
     queue->campaign_tick = GEN_EPOCH + at - queue->campaign_period_ticks;
     model->warmup_end = GEN_EPOCH;
-    if (!gen_model_begin(model, sizeof(struct slot), GEN_EPOCH,
-                         gen_whole_ticks(queue->delay_max_ticks))) {
-        return false;
-    }
+    gen_model_begin(model, sizeof(struct slot), GEN_EPOCH, gen_whole_ticks(queue->delay_max_ticks));
     struct slot *slots = model->records;
     for (uint32_t i = 0; i < model->connections; i++) {
         if (gen_chance(model, p[CAMPAIGN])) {

@@ -127,11 +127,11 @@ static bool create(struct gen_model *model)
     heartbeat->jitter = p[JITTER];
     heartbeat->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;
-    if (!gen_herds_read(model, HERDS, GEN_CLOSING_ROWS, &heartbeat->herds) ||
-        !gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
-                         gen_whole_ticks(span.max_ticks * (1 + p[JITTER])))) {
+    if (!gen_herds_read(model, HERDS, GEN_CLOSING_ROWS, &heartbeat->herds)) {
         return false;
     }
+    gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
+                    gen_whole_ticks(span.max_ticks * (1 + p[JITTER])));
     struct connection *connections = model->records;
     uint64_t middle = gen_whole_ticks(model->seconds * gen_per_second(model)) / 2;
     for (uint32_t i = 0; i < model->connections; i++) {

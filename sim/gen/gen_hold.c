@@ -134,7 +134,7 @@ static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
 }
 
 /* Takes over the parameters that both have, and makes room for the events. */
-static bool begin(struct gen_model *model)
+static void begin(struct gen_model *model)
 {
     const double *p = model->parameters;
     struct hold *state = model->state;
@@ -143,8 +143,8 @@ static bool begin(struct gen_model *model)
     state->mean_ticks = p[MEAN_MS] * gen_per_ms(model);
     state->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;
-    return gen_model_begin(model, sizeof(struct gen_timer), GEN_EPOCH,
-                           gen_whole_ticks(8 * state->mean_ticks));
+    gen_model_begin(model, sizeof(struct gen_timer), GEN_EPOCH,
+                    gen_whole_ticks(8 * state->mean_ticks));
 }
 
 /* Puts an event in that was met within an increment of so many means. */
@@ -279,9 +279,10 @@ static bool hold_create(struct gen_model *model)
     uint32_t events = model->connections;
     state->alternate = p[ALTERNATE];
     state->up_ticks = p[UP_MS] * gen_per_ms(model);
-    if ((p[MODEL] == MODEL_MARKOV && !make_room(model)) || !begin(model)) {
+    if (p[MODEL] == MODEL_MARKOV && !make_room(model)) {
         return false;
     }
+    begin(model);
     if (p[MODEL] == MODEL_UP_DOWN) {
         begin_cycle(model, GEN_EPOCH);
         return !model->failed;
@@ -360,9 +361,7 @@ static bool phold_create(struct gen_model *model)
     state->remote = p[REMOTE];
     state->pool = 1 + (uint32_t)p[IDLE];
     model->timer_number = model->connections * state->pool;
-    if (!begin(model)) {
-        return false;
-    }
+    begin(model);
     for (uint32_t i = 0; i < model->connections; i++) {
         move(model, i, &((struct gen_timer *)model->records)[i]);
     }

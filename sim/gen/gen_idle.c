@@ -229,10 +229,7 @@ static bool create(struct gen_model *model)
     const struct gen_smooth smooth = {.mean_ticks = operation_ticks(idle, &span),
                                       .gap_ticks = idle->gap_ticks};
     gen_traffic_read(model, ACTIVITY, &smooth, &idle->traffic);
-    if (!gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
-                         gen_whole_ticks(span.max_ticks))) {
-        return false;
-    }
+    gen_model_begin(model, sizeof(struct connection), GEN_EPOCH, gen_whole_ticks(span.max_ticks));
     for (uint32_t i = 0; i < model->connections; i++) {
         populate(model, GEN_EPOCH, i, &span);
     }

@@ -1,6 +1,6 @@
 #include "gen_model.h"
 
-#include "growing_array.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,14 +25,12 @@ bool gen_span_read(struct gen_model *model, unsigned row, struct gen_span *span)
     return gen_ordered(model, row, row + 1, 1);
 }
 
-bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
+void gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
                      uint64_t reach_ticks)
 {
     model->record_bytes = record_bytes;
-    model->records = calloc(model->connections, record_bytes);
-    if (model->records == NULL || !gen_ring_create(&model->ring, now, reach_ticks)) {
-        return gen_out_of_memory(model);
-    }
+    model->records = memory_new(model->connections, record_bytes);
+    gen_ring_create(&model->ring, now, reach_ticks);
     char *record = model->records;
     uint32_t id = model->first_id;
     for (uint32_t i = 0; model->workload->pending == NULL && i < model->connections; i++) {
@@ -42,14 +40,6 @@ bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
         }
         record += record_bytes;
     }
-    return true;
-}
-
-bool gen_out_of_memory(struct gen_model *model)
-{
-    model->failed = true;
-    return error_set(model->error, "%s: out of memory for %" PRIu32 " connections",
-                     model->workload->name, model->connections);
 }
 
 bool gen_too_many_timers(struct gen_model *model)
@@ -67,14 +57,9 @@ static bool add_ids(struct gen_model *model, uint32_t place, uint32_t count)
         return gen_too_many_timers(model);
     }
     if (list != NULL && count > 0) {
-        uint64_t *names =
-            array_reach(list->names, &list->room, first + count - 1, sizeof *list->names);
-        if (names == NULL) {
-            return gen_out_of_memory(model);
-        }
-        list->names = names;
+        MEMORY_REACH(list->names, list->room, first + count - 1);
         for (uint32_t i = 0; i < count; i++) {
-            names[first + i] = model->number + model->name_step * (place + (uint64_t)i);
+            list->names[first + i] = model->number + model->name_step * (place + (uint64_t)i);
         }
     }
     *model->ids += count;
@@ -89,13 +74,8 @@ static bool add_places(struct gen_model *model, uint32_t count)
         return gen_too_many_timers(model);
     }
     if (count > 0) {
-        uint32_t *id_of =
-            array_reach(model->id_of, &model->id_room, first + count - 1, sizeof *id_of);
-        if (id_of == NULL) {
-            return gen_out_of_memory(model);
-        }
-        memset(id_of + first, 0, count * sizeof *id_of);
-        model->id_of = id_of;
+        MEMORY_REACH(model->id_of, model->id_room, first + count - 1);
+        memset(model->id_of + first, 0, count * sizeof *model->id_of);
     }
     return true;
 }

@@ -152,21 +152,16 @@ bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double hi
 /* --- the ring, the trace --------------------------------------------------------------------- */
 
 /* Allocates the records, zeroed, and the ring, which begins at tick `now` and reaches so far. */
-bool gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
+void gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
                      uint64_t reach_ticks);
 
-/* Says that memory is short, and ends the simulation with it; always false. */
-bool gen_out_of_memory(struct gen_model *model);
-
-/* The same if there are more timers than ids. */
+/* Ends the simulation because there are more timers than ids; always false. */
 bool gen_too_many_timers(struct gen_model *model);
 
 /* Files a connection to be visited. */
 static inline void gen_file(struct gen_model *model, uint64_t tick, uint32_t number)
 {
-    if (__builtin_expect(!gen_ring_add(&model->ring, tick, number), 0)) {
-        (void)gen_out_of_memory(model);
-    }
+    gen_ring_add(&model->ring, tick, number);
 }
 
 /* The id in the trace of a place; if it has none yet, it gets the next. */
@@ -217,9 +212,7 @@ gen_simulate(struct gen_model *model, uint64_t end,
     for (uint64_t now = model->ring.now; now < end; now++) {
         const uint32_t *numbers;
         size_t count;
-        if (!gen_ring_take(&model->ring, &numbers, &count)) {
-            return gen_out_of_memory(model);
-        }
+        gen_ring_take(&model->ring, &numbers, &count);
         /* The numbers are known ahead, the records lie anywhere: ask for them in time. */
         enum { AHEAD = 12, LINE = 64 };
         const char *records = model->records;

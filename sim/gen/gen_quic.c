@@ -414,10 +414,10 @@ static bool create(struct gen_model *model)
     double warmup = 5 * (busy + (double)quic->initial_pto_ticks);
     read_traffic(model, (double)quic->pacing_ticks * (quic->flight - 1));
     model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
-    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &quic->herds) ||
-        !gen_model_begin(model, sizeof(struct connection), GEN_EPOCH, quic->idle_ticks)) {
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &quic->herds)) {
         return false;
     }
+    gen_model_begin(model, sizeof(struct connection), GEN_EPOCH, quic->idle_ticks);
     populate(model, GEN_EPOCH, busy);
     return true;
 }

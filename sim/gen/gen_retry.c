@@ -240,10 +240,7 @@ static bool create(struct gen_model *model)
     gen_traffic_read(model, ACTIVITY, &smooth, &retry->traffic);
     model->warmup_end = gen_whole_ticks(warmup_ticks(retry));
     retry->outage_tick = model->warmup_end + (uint64_t)(p[OUTAGE_AT_S] * per_second);
-    if (!gen_model_begin(model, sizeof(struct caller), 0,
-                         gen_whole_ticks(retry->backoff_max_ticks))) {
-        return false;
-    }
+    gen_model_begin(model, sizeof(struct caller), 0, gen_whole_ticks(retry->backoff_max_ticks));
     struct caller *callers = model->records;
     for (uint32_t i = 0; i < model->connections; i++) {
         if (!retry->traffic.smooth) {

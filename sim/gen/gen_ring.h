@@ -47,19 +47,17 @@ struct gen_ring {
     size_t taken_capacity;
 };
 
-/* Makes an empty ring at tick `now` that reaches `reach_ticks` ahead without looking apart. False
- * for want of memory. */
-bool gen_ring_create(struct gen_ring *ring, uint64_t now, uint64_t reach_ticks);
+/* Makes an empty ring at tick `now` that reaches `reach_ticks` ahead without looking apart. */
+void gen_ring_create(struct gen_ring *ring, uint64_t now, uint64_t reach_ticks);
 
 /* Harmless on a zeroed ring. */
 void gen_ring_destroy(struct gen_ring *ring);
 
-/* Files `number` under `tick`, which must not be taken yet. False for want of memory, for this or
- * an earlier addition. */
-bool gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number);
+/* Files `number` under `tick`, which must not be taken yet. */
+void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number);
 
 /* Takes the next tick's numbers, valid until the next call, and moves on by a tick. Their order
- * follows from the order of the additions alone. False for want of memory. */
-bool gen_ring_take(struct gen_ring *ring, const uint32_t **numbers, size_t *count);
+ * follows from the order of the additions alone. */
+void gen_ring_take(struct gen_ring *ring, const uint32_t **numbers, size_t *count);
 
 #endif

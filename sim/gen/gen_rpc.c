@@ -219,11 +219,10 @@ static bool create(struct gen_model *model)
         gen_whole_ticks(rpc->traffic.smooth
                             ? 4 * cycle
                             : 5 * wait + (rpc->cancelled < 1 ? rpc->timeouts.max_ticks : 0));
-    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &rpc->herds) ||
-        !gen_model_begin(model, sizeof(struct caller), begin,
-                         gen_whole_ticks(rpc->timeouts.max_ticks))) {
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &rpc->herds)) {
         return false;
     }
+    gen_model_begin(model, sizeof(struct caller), begin, gen_whole_ticks(rpc->timeouts.max_ticks));
     struct caller *callers = model->records;
     for (uint32_t i = 0; i < model->connections; i++) {
         if (rpc->traffic.smooth) {

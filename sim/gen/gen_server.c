@@ -543,10 +543,10 @@ static bool create(struct gen_model *model)
     model->warmup_end = begin + whole_ticks(warmup);
     uint32_t reach = whole_ticks(p[IDLE_MAX_S] * per_second);
     reach = reach > server->rto_max_ticks ? reach : server->rto_max_ticks;
-    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &server->herds) ||
-        !gen_model_begin(model, sizeof(struct connection), begin, reach)) {
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &server->herds)) {
         return false;
     }
+    gen_model_begin(model, sizeof(struct connection), begin, reach);
     populate(server, begin);
     return true;
 }

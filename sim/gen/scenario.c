@@ -1,6 +1,7 @@
 #include "scenario.h"
 
 #include "guess.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -339,10 +340,7 @@ static bool take_scenario(const struct reading *reading, json_t *root, struct sc
     if (!json_is_array(parts) || json_array_size(parts) == 0) {
         return complain(reading, &place, "a scenario has parts: [{\"workload\": ...}, ...]");
     }
-    scenario->parts = calloc(json_array_size(parts), sizeof *scenario->parts);
-    if (scenario->parts == NULL) {
-        return complain(reading, &place, "out of memory");
-    }
+    scenario->parts = memory_new(json_array_size(parts), sizeof *scenario->parts);
     for (; scenario->part_count < json_array_size(parts); scenario->part_count++) {
         size_t i = scenario->part_count;
         if (!take_part(reading, &scenario->parts[i], i, json_array_get(parts, i), total, tick_us)) {
@@ -356,14 +354,14 @@ static bool take_scenario(const struct reading *reading, json_t *root, struct sc
 
 static char *read_file(const char *path, struct error *error)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = memory_unless_short(fopen(path, "rb"));
     if (file == NULL) {
         (void)error_set(error, "%s: %s", path, strerror(errno));
         return NULL;
     }
-    char *text = malloc(FILE_MAX + 1);
-    size_t bytes = text != NULL ? fread(text, 1, FILE_MAX + 1, file) : 0;
-    bool good = text != NULL && ferror(file) == 0;
+    char *text = memory_bytes(FILE_MAX + 1);
+    size_t bytes = fread(text, 1, FILE_MAX + 1, file);
+    bool good = ferror(file) == 0;
     (void)fclose(file);
     if (!good) {
         (void)error_set(error, "%s: it cannot be read", path);

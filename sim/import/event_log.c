@@ -1,8 +1,8 @@
 #include "event_log.h"
 
-#include "growing_array.h"
 #include "import_settings.h"
 #include "key_table.h"
+#include "memory.h"
 #include "reorder.h"
 #include "timer_model.h"
 #include "trace.h"
@@ -127,21 +127,12 @@ static void fetch(void *ctx, const void *event, enum reorder_step step)
 struct event_log *event_log_open(const struct import_job *job, const char *name, const char *unit,
                                  const struct event_log_settings *settings, struct error *error)
 {
-    struct event_log *log = calloc(1, sizeof *log);
-    if (log == NULL) {
-        (void)error_set(error, "%s: out of memory", name);
-        return NULL;
-    }
+    struct event_log *log = memory_new(1, sizeof *log);
     log->tally = (struct import_tally){
         .job = job, .name = name, .unit = unit, .max_malformed = settings->max_malformed};
     log->settings = *settings;
     log->keys = key_table_create();
     log->reorder = reorder_create(settings->window_ns, sizeof(struct waiting), take, log);
-    if (log->keys == NULL || log->reorder == NULL) {
-        (void)error_set(error, "%s: out of memory", name);
-        event_log_close(log);
-        return NULL;
-    }
     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {settings->idle_ns, settings->request_ns};
     log->model = timer_model_open(job->output, settings->tick_ns, timeouts_ns, error);
     if (log->model == NULL) {
@@ -160,41 +151,22 @@ static bool add(struct event_log *log, uint64_t time_ns, const struct waiting *w
                 struct error *error)
 {
     log->error = error;
-    if (reorder_add(log->reorder, time_ns, waiting)) {
-        return true;
-    }
-    return !reorder_short_of_memory(log->reorder)
-               ? false
-               : error_set(error, "%s: out of memory", log->tally.name);
+    return reorder_add(log->reorder, time_ns, waiting);
 }
 
 /* The idle timer of a key, which is new with the key. */
-static bool find_timer(struct event_log *log, uint64_t hash, const void *key, size_t length,
-                       uint32_t *timer, struct error *error)
+static uint32_t find_timer(struct event_log *log, uint64_t hash, const void *key, size_t length)
 {
     uint32_t known = key_table_count(log->keys);
-    uint32_t number;
-    if (!key_table_number_hashed(log->keys, hash, key, length, &number)) {
-        return error_set(error, "%s: out of memory: it has too many different keys",
-                         log->tally.name);
+    uint32_t number = key_table_number_hashed(log->keys, hash, key, length);
+    if (number == known) {
+        MEMORY_REACH(log->timers, log->timers_room, number);
+        log->timers[number] = timer_model_new_timer(log->model, IDLE_QUEUE);
+        if (number + 1 == FETCHED_KEYS_MIN) {
+            reorder_announce(log->reorder, fetch);
+        }
     }
-    if (number < known) {
-        *timer = log->timers[number];
-        return true;
-    }
-    uint32_t *timers = array_reach(log->timers, &log->timers_room, number, sizeof *timers);
-    if (timers == NULL) {
-        return error_set(error, "%s: out of memory", log->tally.name);
-    }
-    log->timers = timers;
-    if (!timer_model_new_timer(log->model, IDLE_QUEUE, timer, error)) {
-        return false;
-    }
-    log->timers[number] = *timer;
-    if (number + 1 == FETCHED_KEYS_MIN) {
-        reorder_announce(log->reorder, fetch);
-    }
-    return true;
+    return log->timers[number];
 }
 
 /* Takes the ring's first event out of it. */
@@ -202,9 +174,10 @@ static bool leave_ring(struct event_log *log, struct error *error)
 {
     const struct read_event *event = &log->ring[log->first++ & (RING - 1)];
     struct waiting waiting = {.duration_ns = event->duration_ns, .timer = NO_TIMER};
-    return (event->request ||
-            find_timer(log, event->hash, event->key, event->length, &waiting.timer, error)) &&
-           add(log, event->time_ns, &waiting, error);
+    if (!event->request) {
+        waiting.timer = find_timer(log, event->hash, event->key, event->length);
+    }
+    return add(log, event->time_ns, &waiting, error);
 }
 
 static bool empty_ring(struct event_log *log, struct error *error)
@@ -245,10 +218,11 @@ bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key
     uint64_t hash = key_table_hash(key, length);
     log->activities++;
     if (length > RING_KEY_MAX || !ring_pays(log)) {
-        struct waiting waiting = {0};
-        return empty_ring(log, error) &&
-               find_timer(log, hash, key, length, &waiting.timer, error) &&
-               add(log, time_ns, &waiting, error);
+        if (!empty_ring(log, error)) {
+            return false;
+        }
+        struct waiting waiting = {.timer = find_timer(log, hash, key, length)};
+        return add(log, time_ns, &waiting, error);
     }
     struct read_event *event = enter_ring(log, error);
     if (event == NULL) {
@@ -437,8 +411,8 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
         (void)json_object_set_new(origin, "request_timeout_ns",
                                   import_json_count(log->settings.request_ns));
     }
-    char *text = import_origin_text(&log->tally, origin, error);
-    bool good = text != NULL && timer_model_commit(log->model, text, error);
+    char *text = import_origin_text(origin);
+    bool good = timer_model_commit(log->model, text, error);
     free(text);
     if (good) {
         print_summary(log, counts, count);

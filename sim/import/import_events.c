@@ -7,6 +7,7 @@
 #include "event_log.h"
 #include "import_settings.h"
 #include "log_time.h"
+#include "memory.h"
 #include "timer_model.h"
 #include "timer_rows.h"
 
@@ -232,12 +233,7 @@ static bool take_header(struct events_import *import, const char *text, const ch
     if (!good) {
         return false;
     }
-    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): a header has a column at least */
-    struct log_value *row = realloc(import->row, import->cells * sizeof *row);
-    if (row == NULL) {
-        return error_set(error, "%s: out of memory", tally_of(import)->name);
-    }
-    import->row = row;
+    import->row = memory_resize(import->row, import->cells, sizeof *import->row);
     import->has_header = true;
     return true;
 }

@@ -18,11 +18,11 @@ const struct import_option import_pcap_options[] = {
 
 #ifdef TL_HAVE_PCAP
 
-#include "growing_array.h"
 #include "import_settings.h"
 #include "import_tally.h"
 #include "key_table.h"
 #include "loaded_library.h"
+#include "memory.h"
 #include "packed_file.h"
 #include "packet.h"
 #include "progress.h"
@@ -30,6 +30,7 @@ const struct import_option import_pcap_options[] = {
 #include "timer_model.h"
 #include "trace.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pcap/pcap.h>
 #include <stdlib.h>
@@ -185,9 +186,8 @@ static bool send_data(struct pcap_import *import, struct sender *sender,
     } else {
         import->rto_counts.retransmissions++;
     }
-    if (sender->timer == NO_TIMER &&
-        !timer_model_new_timer(import->model, 0, &sender->timer, error)) {
-        return false;
+    if (sender->timer == NO_TIMER) {
+        sender->timer = timer_model_new_timer(import->model, 0);
     }
     /* What is sent again although it was acknowledged waits for nothing. */
     return sender->unacked == sender->next || timer_model_is_armed(import->model, sender->timer) ||
@@ -229,30 +229,23 @@ static bool take_segment(void *ctx, uint64_t time_ns, const void *event)
 }
 
 /* The number of a flow; makes room for its two ends. */
-static bool find_flow(struct pcap_import *import, const struct packet *packet, uint32_t *flow,
-                      struct error *error)
+static uint32_t find_flow(struct pcap_import *import, const struct packet *packet)
 {
     uint32_t known = key_table_count(import->flows);
-    if (!key_table_number(import->flows, packet->flow, packet->flow_bytes, flow)) {
-        return error_set(error, "%s: out of memory: too many flows", import->tally.name);
+    uint32_t flow = key_table_number(import->flows, packet->flow, packet->flow_bytes);
+    MEMORY_REACH(import->senders, import->senders_room, flow);
+    if (flow == known) {
+        import->senders[flow][0] = (struct sender){.timer = NO_TIMER};
+        import->senders[flow][1] = (struct sender){.timer = NO_TIMER};
     }
-    struct sender(*senders)[2] =
-        array_reach(import->senders, &import->senders_room, *flow, sizeof *senders);
-    if (senders == NULL) {
-        return error_set(error, "%s: out of memory: too many flows", import->tally.name);
-    }
-    import->senders = senders;
-    if (*flow == known) {
-        import->senders[*flow][0] = (struct sender){.timer = NO_TIMER};
-        import->senders[*flow][1] = (struct sender){.timer = NO_TIMER};
-    }
-    return true;
+    return flow;
 }
 
 static bool add_segment(struct pcap_import *import, uint64_t time_ns, const struct packet *packet,
                         struct error *error)
 {
-    struct segment segment = {.sequence = packet->sequence,
+    struct segment segment = {.flow = find_flow(import, packet),
+                              .sequence = packet->sequence,
                               .acknowledged = packet->acknowledged,
                               .payload_bytes = packet->payload_bytes,
                               .reversed = packet->reversed,
@@ -260,13 +253,8 @@ static bool add_segment(struct pcap_import *import, uint64_t time_ns, const stru
                               .ack = packet->ack,
                               .fin = packet->fin,
                               .rst = packet->rst};
-    if (!find_flow(import, packet, &segment.flow, error)) {
-        return false;
-    }
     import->error = error;
-    return reorder_add(import->reorder, time_ns, &segment) ||
-           (reorder_short_of_memory(import->reorder) &&
-            error_set(error, "%s: out of memory", import->tally.name));
+    return reorder_add(import->reorder, time_ns, &segment);
 }
 
 /* --- packets ---------------------------------------------------------------------------------- */
@@ -327,12 +315,11 @@ static bool open_capture(struct pcap_import *import, struct error *error)
                          "package is libpcap0.8",
                          name);
     }
-    FILE *stream = fopencookie(import, "r", (cookie_io_functions_t){.read = read_cookie});
-    if (stream == NULL) {
-        return error_set(error, "%s: out of memory", name);
-    }
-    import->pcap =
-        lib.pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why);
+    FILE *stream =
+        memory_made(fopencookie(import, "r", (cookie_io_functions_t){.read = read_cookie}));
+    errno = 0;
+    import->pcap = memory_unless_short(
+        lib.pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why));
     if (import->pcap == NULL) {
         (void)fclose(stream);
         return error_set(error, "%s: not a capture: %s", name,
@@ -465,8 +452,8 @@ static bool finish_rto(struct pcap_import *import, json_t *origin_packets, struc
     (void)json_object_set_new(origin, "causes", json_string(TIMER_MODEL_CAUSES));
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(order->last_ns - order->first_ns));
-    char *text = import_origin_text(&import->tally, origin, error);
-    bool good = text != NULL && timer_model_commit(import->model, text, error);
+    char *text = import_origin_text(origin);
+    bool good = timer_model_commit(import->model, text, error);
     free(text);
     if (good) {
         import_tally_print(&import->tally);
@@ -495,9 +482,6 @@ static bool open_model(struct pcap_import *import, struct error *error)
     import->flows = key_table_create();
     import->reorder =
         reorder_create(import->settings.window_ns, sizeof(struct segment), take_segment, import);
-    if (import->flows == NULL || import->reorder == NULL) {
-        return error_set(error, "%s: out of memory", name);
-    }
     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {import->rto_ns, import->rto_ns};
     import->model =
         timer_model_open(import->job->output, import->settings.tick_ns, timeouts_ns, error);

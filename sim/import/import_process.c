@@ -15,10 +15,10 @@
  */
 #include "import.h"
 
-#include "growing_array.h"
 #include "import_settings.h"
 #include "import_tally.h"
 #include "key_table.h"
+#include "memory.h"
 #include "packed_file.h"
 #include "progress.h"
 #include "reorder.h"
@@ -197,9 +197,8 @@ static bool write_operation(void *ctx, uint64_t tick, const void *event)
     const struct operation *operation = event;
     uint64_t delay = operation->deadline_tick > tick ? operation->deadline_tick - tick : 0;
     struct recording *recording = import->job->recording;
-    if (recording != NULL &&
-        !recording_add_operation(recording, (struct recorded_operation){.line = operation->line})) {
-        return error_set(import->error, "%s: out of memory", import->tally.name);
+    if (recording != NULL) {
+        recording_add_operation(recording, (struct recorded_operation){.line = operation->line});
     }
     return trace_writer_add_reaction(import->writer, tick, operation->id, operation->op, delay,
                                      operation->cause, import->error);
@@ -247,15 +246,12 @@ static bool put(struct process_import *import, struct process_timer *timer,
     operation.id = timer->id;
     operation.line = import->tally.lines;
     import->error = error;
-    return reorder_add(import->reorder, timer->last_tick, &operation) ||
-           (reorder_short_of_memory(import->reorder) &&
-            error_set(error, "%s: out of memory", import->tally.name));
+    return reorder_add(import->reorder, timer->last_tick, &operation);
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static bool find_timer(struct process_import *import, const struct call *call, uint64_t address,
-                       uint32_t *number, struct error *error)
+static uint32_t find_timer(struct process_import *import, const struct call *call, uint64_t address)
 {
     const struct {
         uint64_t timer;
@@ -263,19 +259,12 @@ static bool find_timer(struct process_import *import, const struct call *call, u
         uint32_t library;
     } key = {address, call->process, call->library};
     uint32_t known = key_table_count(import->keys);
-    if (!key_table_number(import->keys, &key, sizeof key, number)) {
-        return error_set(error, "%s: out of memory: too many timers", import->tally.name);
+    uint32_t number = key_table_number(import->keys, &key, sizeof key);
+    MEMORY_REACH(import->timers, import->timers_room, number);
+    if (number == known) {
+        import->timers[number] = (struct process_timer){.id = NO_ID, .firing.id = NO_ID};
     }
-    struct process_timer *timers =
-        array_reach(import->timers, &import->timers_room, *number, sizeof *timers);
-    if (timers == NULL) {
-        return error_set(error, "%s: out of memory: too many timers", import->tally.name);
-    }
-    import->timers = timers;
-    if (*number == known) {
-        import->timers[*number] = (struct process_timer){.id = NO_ID, .firing.id = NO_ID};
-    }
-    return true;
+    return number;
 }
 
 /* Whether what is started is another timer, in the memory of one that a late structure may still
@@ -378,8 +367,8 @@ static bool take_expiry(struct process_import *import, const struct call *call,
     struct recording *recording = import->job->recording;
     const struct recorded_expiry expiry = {
         .tick = tick, .line = import->tally.lines, .start_line = timer->start_line};
-    if (recording != NULL && !recording_add_expiry(recording, expiry)) {
-        return error_set(error, "%s: out of memory", import->tally.name);
+    if (recording != NULL) {
+        recording_add_expiry(recording, expiry);
     }
     counts->expiry++;
     counts->expiry_on_time += on_time(import, timer);
@@ -457,18 +446,13 @@ static void take_time(struct process_import *import, uint64_t time_ns)
 
 static bool take_call(struct process_import *import, const struct call *call, struct error *error)
 {
-    uint32_t number;
-    uint32_t cause;
     take_time(import, call->time_ns);
-    if (!find_timer(import, call, call->timer, &number, error) ||
-        (call->cause != 0 && !find_timer(import, call, call->cause, &cause, error))) {
-        return false;
-    }
-    struct process_timer *timer = &import->timers[number];
+    const uint32_t number = find_timer(import, call, call->timer);
     struct firing firing;
     if (call->cause != 0) {
-        firing = import->timers[cause].firing;
+        firing = import->timers[find_timer(import, call, call->cause)].firing;
     }
+    struct process_timer *timer = &import->timers[number];
     const struct firing *by = call->cause != 0 ? &firing : NULL;
     import->counts.by_library[call->library]++;
     switch (call->op) {
@@ -644,8 +628,8 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         call.op = TIMER_RECORD_START;
         if (strcmp(first, "timeout_us=-") == 0) {
             import->counts.without_timeout++;
-            uint32_t number;
-            return find_timer(import, &call, call.timer, &number, error);
+            (void)find_timer(import, &call, call.timer);
+            return true;
         }
         if (sscanf(first, "timeout_us=%" SCNu64, &us) != 1 || us > DELAY_MAX_NS / 1000) {
             why = "no timeout_us=";
@@ -723,11 +707,10 @@ static bool conclude(struct process_import *import, struct error *error)
     (void)json_object_set_new(origin, "duration_ns",
                               import_json_count(import->latest_ns - import->first_ns));
     (void)json_object_set_new(origin, "causes", json_string(import->causes));
-    char *text = import_origin_text(tally, origin, error);
+    char *text = import_origin_text(origin);
     struct trace_writer *writer = import->writer;
     import->writer = NULL;
-    bool good =
-        text != NULL && trace_writer_commit(writer, 0, tick_now(import) + 1, 0, text, error);
+    bool good = trace_writer_commit(writer, 0, tick_now(import) + 1, 0, text, error);
     free(text);
     if (good) {
         import_tally_print(tally);
@@ -794,16 +777,10 @@ enum import_result import_process(const struct import_job *job, struct error *er
             import.clock_ns > import.tick_ns ? import.clock_ns / import.tick_ns : 1;
     }
     import.keys = key_table_create();
-    import.writer =
-        import.keys != NULL ? trace_writer_open(job->output, import.tick_ns, error) : NULL;
-    import.reorder = import.keys != NULL
-                         ? reorder_create(2 * (moved_max_ticks(&import) + 1),
-                                          sizeof(struct operation), write_operation, &import)
-                         : NULL;
-    bool good = import.writer != NULL && import.reorder != NULL;
-    if (import.reorder == NULL) {
-        (void)error_set(error, "%s: out of memory", job->input);
-    }
+    import.writer = trace_writer_open(job->output, import.tick_ns, error);
+    import.reorder = reorder_create(2 * (moved_max_ticks(&import) + 1), sizeof(struct operation),
+                                    write_operation, &import);
+    bool good = import.writer != NULL;
     if (good) {
         trace_writer_declare_causes(import.writer);
         good = read_input(&import, error);

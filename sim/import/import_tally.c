@@ -1,5 +1,6 @@
 #include "import_tally.h"
 
+#include "memory.h"
 #include "progress.h"
 
 #include <inttypes.h>
@@ -141,10 +142,7 @@ void import_causes_print(const struct import_tally *tally, uint64_t reactions, c
 /* JSON wants UTF-8, and a recording may hold anything. */
 json_t *import_printable(const char *text)
 {
-    char *copy = strdup(text);
-    if (copy == NULL) {
-        return NULL;
-    }
+    char *copy = memory_copy(text);
     for (char *c = copy; *c != '\0'; c++) {
         if (*c < ' ' || *c > '~') {
             *c = '?';
@@ -179,12 +177,9 @@ json_t *import_origin(const struct import_tally *tally, const char *format,
     return origin;
 }
 
-char *import_origin_text(const struct import_tally *tally, json_t *origin, struct error *error)
+char *import_origin_text(json_t *origin)
 {
     char *text = json_dumps(origin, JSON_COMPACT);
     json_decref(origin);
-    if (text == NULL) {
-        (void)error_set(error, "%s: out of memory", tally->name);
-    }
     return text;
 }

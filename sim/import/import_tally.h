@@ -90,8 +90,8 @@ void import_causes_print(const struct import_tally *tally, uint64_t reactions, c
 json_t *import_origin(const struct import_tally *tally, const char *format,
                       const struct import_count *counts, size_t count);
 
-/* The origin as text, to be freed; drops the object. NULL with `error` set. */
-char *import_origin_text(const struct import_tally *tally, json_t *origin, struct error *error);
+/* The origin as text, to be freed; drops the object. */
+char *import_origin_text(json_t *origin);
 
 /* A JSON string of text that may hold anything: what is not printable becomes '?'. */
 json_t *import_printable(const char *text);

@@ -1,5 +1,6 @@
 #include "key_table.h"
 
+#include "memory.h"
 #include "short_equal.h"
 
 #include <stdlib.h>
@@ -46,36 +47,23 @@ static struct entry *entry_of(const struct key_table *table, uint32_t number)
 
 struct key_table *key_table_create(void)
 {
-    struct key_table *table = calloc(1, sizeof *table);
-    if (table == NULL) {
-        return NULL;
-    }
+    struct key_table *table = memory_new(1, sizeof *table);
     table->slot_count = FIRST_SLOTS;
-    table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
-    table->places = malloc(FIRST_SLOTS / 2 * sizeof *table->places);
+    table->slots = memory_new(FIRST_SLOTS, sizeof *table->slots);
+    table->places = memory_new(FIRST_SLOTS / 2, sizeof *table->places);
     table->room = FIRST_SLOTS * 2;
-    table->memory = malloc((size_t)table->room * UNIT);
-    if (table->slots == NULL || table->places == NULL || table->memory == NULL) {
-        key_table_destroy(table);
-        return NULL;
-    }
+    table->memory = memory_bytes((size_t)table->room * UNIT);
     return table;
 }
 
-static bool grow(struct key_table *table)
+static void grow(struct key_table *table)
 {
     if (table->slot_count == SLOTS_MAX) {
-        return false;
+        memory_end();
     }
     uint32_t slot_count = table->slot_count * 2;
-    struct slot *slots = calloc(slot_count, sizeof *slots);
-    uint32_t *places =
-        slots != NULL ? realloc(table->places, slot_count / 2 * sizeof *places) : NULL;
-    if (places == NULL) {
-        free(slots);
-        return false;
-    }
-    table->places = places;
+    struct slot *slots = memory_new(slot_count, sizeof *slots);
+    table->places = memory_resize(table->places, slot_count / 2, sizeof *table->places);
     for (uint32_t i = 0; i < table->slot_count; i++) {
         const struct slot *old = &table->slots[i];
         if (old->number_plus_1 == 0) {
@@ -90,22 +78,19 @@ static bool grow(struct key_table *table)
     free(table->slots);
     table->slots = slots;
     table->slot_count = slot_count;
-    return true;
 }
 
 /* Keeps a copy of a key behind those before it, under the next number. */
-static bool keep(struct key_table *table, const void *key, size_t length, uint32_t hash)
+static void keep(struct key_table *table, const void *key, size_t length, uint32_t hash)
 {
     uint32_t units = (uint32_t)((sizeof(struct entry) + length + UNIT - 1) / UNIT);
     if (units > table->room - table->used) {
         uint64_t room = ((uint64_t)table->room + units) * 2;
         room = room < UINT32_MAX ? room : UINT32_MAX;
-        unsigned char *memory =
-            units <= room - table->used ? realloc(table->memory, room * UNIT) : NULL;
-        if (memory == NULL) {
-            return false;
+        if (units > room - table->used) {
+            memory_end();
         }
-        table->memory = memory;
+        table->memory = memory_resize(table->memory, room, UNIT);
         table->room = (uint32_t)room;
     }
     table->places[table->count] = table->used;
@@ -116,7 +101,6 @@ static bool keep(struct key_table *table, const void *key, size_t length, uint32
         memcpy(entry->bytes, key, length);
     }
     table->used += units;
-    return true;
 }
 
 uint64_t key_table_hash(const void *key, size_t length)
@@ -143,8 +127,8 @@ static bool is_key(const struct entry *entry, const void *key, size_t length)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): once, into a table that has grown */
-bool key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key, size_t length,
-                             uint32_t *number)
+uint32_t key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key,
+                                 size_t length)
 {
     if (length > KEY_BYTES_MAX) {
         length = KEY_BYTES_MAX;
@@ -157,24 +141,21 @@ bool key_table_number_hashed(struct key_table *table, uint64_t hash, const void 
         }
         uint32_t candidate = table->slots[at].number_plus_1 - 1;
         if (is_key(entry_of(table, candidate), key, length)) {
-            *number = candidate;
-            return true;
+            return candidate;
         }
     }
     if (table->count == table->slot_count / 2) {
-        return grow(table) && key_table_number_hashed(table, hash, key, length, number);
+        grow(table);
+        return key_table_number_hashed(table, hash, key, length);
     }
-    if (!keep(table, key, length, (uint32_t)hash)) {
-        return false;
-    }
-    *number = table->count++;
-    table->slots[at] = (struct slot){.tag = tag, .number_plus_1 = table->count};
-    return true;
+    keep(table, key, length, (uint32_t)hash);
+    table->slots[at] = (struct slot){.tag = tag, .number_plus_1 = ++table->count};
+    return table->count - 1;
 }
 
-bool key_table_number(struct key_table *table, const void *key, size_t length, uint32_t *number)
+uint32_t key_table_number(struct key_table *table, const void *key, size_t length)
 {
-    return key_table_number_hashed(table, key_table_hash(key, length), key, length, number);
+    return key_table_number_hashed(table, key_table_hash(key, length), key, length);
 }
 
 uint32_t key_table_count(const struct key_table *table)

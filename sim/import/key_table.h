@@ -15,12 +15,11 @@ struct key_table;
 /* Longest key, in bytes; what is longer counts as its beginning. */
 #define KEY_BYTES_MAX ((size_t)1 << 16)
 
-/* NULL if memory is short. */
 struct key_table *key_table_create(void);
 
-/* The number of a key, which is a new one if it was never seen. False if memory is short, or if
- * there are 2^30 keys or 32 GiB of them. */
-bool key_table_number(struct key_table *table, const void *key, size_t length, uint32_t *number);
+/* Return the number of a key, which is a new one if it was never seen. 2^30 keys, or 32 GiB of
+ * them, are out of memory. */
+uint32_t key_table_number(struct key_table *table, const void *key, size_t length);
 
 /* The same in three steps, for who knows keys ahead of time and would not wait for memory: the hash
  * of a key, of which no more than KEY_BYTES_MAX bytes count; then, in any number and order,
@@ -29,8 +28,8 @@ bool key_table_number(struct key_table *table, const void *key, size_t length, u
 uint64_t key_table_hash(const void *key, size_t length);
 void key_table_fetch_slot(const struct key_table *table, uint64_t hash);
 void key_table_fetch_entry(const struct key_table *table, uint64_t hash);
-bool key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key, size_t length,
-                             uint32_t *number);
+uint32_t key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key,
+                                 size_t length);
 
 /* How many keys there are. */
 uint32_t key_table_count(const struct key_table *table);

@@ -1,5 +1,7 @@
 #include "log_format.h"
 
+#include "memory.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,23 +59,10 @@ static bool put(struct text *text, char c, struct error *error)
     return true;
 }
 
-static char *keep(const char *bytes, size_t length)
-{
-    char *copy = malloc(length + 1);
-    if (copy != NULL) {
-        memcpy(copy, bytes, length);
-        copy[length] = '\0';
-    }
-    return copy;
-}
-
 /* Ends the text before the next field, or the format. */
-static bool end_text(struct log_format *format, struct text *text, struct error *error)
+static void end_text(struct log_format *format, struct text *text)
 {
-    char *copy = keep(text->bytes, text->length);
-    if (copy == NULL) {
-        return error_set(error, "--log-format: out of memory");
-    }
+    char *copy = memory_copy_part(text->bytes, text->length);
     if (format->count == 0) {
         format->before = copy;
         format->before_length = text->length;
@@ -82,7 +71,6 @@ static bool end_text(struct log_format *format, struct text *text, struct error 
         format->fields[format->count - 1].after_length = text->length;
     }
     text->length = 0;
-    return true;
 }
 
 static bool add_field(struct log_format *format, struct text *text, const char *name, size_t length,
@@ -97,10 +85,7 @@ static bool add_field(struct log_format *format, struct text *text, const char *
     if (format->count == LOG_FIELDS_MAX) {
         return error_set(error, "--log-format: more than %u fields", LOG_FIELDS_MAX);
     }
-    struct log_field field = {.name = keep(name, length)};
-    if (field.name == NULL) {
-        return error_set(error, "--log-format: out of memory");
-    }
+    struct log_field field = {.name = memory_copy_part(name, length)};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].name, field.name) == 0) {
             field.kind = known[i].kind;
@@ -111,10 +96,11 @@ static bool add_field(struct log_format *format, struct text *text, const char *
     /* Apache's %t brings its own brackets; as text they find its ends in a user's name with blanks.
      */
     bool bracketed = strcmp(field.name, "%t") == 0;
-    if ((bracketed && !put(text, '[', error)) || !end_text(format, text, error)) {
+    if (bracketed && !put(text, '[', error)) {
         free(field.name);
         return false;
     }
+    end_text(format, text);
     format->fields[format->count++] = field;
     return !bracketed || put(text, ']', error);
 }
@@ -202,7 +188,8 @@ bool log_format_parse(struct log_format *format, const char *text, struct error 
             return false;
         }
     }
-    return end_text(format, &between, error);
+    end_text(format, &between);
+    return true;
 }
 
 size_t log_format_find(const struct log_format *format, const char *name)

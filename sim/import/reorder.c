@@ -1,5 +1,7 @@
 #include "reorder.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +49,6 @@ struct reorder {
     struct run run;
     struct heap heap;
     unsigned char *spare; /* one slot */
-    bool short_of_memory;
     struct reorder_counts counts;
 };
 
@@ -107,15 +108,12 @@ static bool run_reaches(const struct reorder *reorder, uint64_t time_ns)
 }
 
 /* Puts an event behind those of its time and before the later ones. */
-static bool run_add(struct reorder *reorder, struct head head, const void *event)
+static void run_add(struct reorder *reorder, struct head head, const void *event)
 {
     struct run *run = &reorder->run;
     if (run->next - run->first == run->room) {
         size_t room = run->room * 2;
-        unsigned char *slots = malloc(room * reorder->slot_bytes);
-        if (slots == NULL) {
-            return false;
-        }
+        unsigned char *slots = memory_bytes(room * reorder->slot_bytes);
         for (uint64_t i = run->first; i < run->next; i++) {
             copy_slot(reorder, slots + (size_t)(i & (room - 1)) * reorder->slot_bytes,
                       run_slot(reorder, i));
@@ -130,7 +128,6 @@ static bool run_add(struct reorder *reorder, struct head head, const void *event
         at--;
     }
     fill(reorder, run_slot(reorder, at), head, event);
-    return true;
 }
 
 /* --- the heap --------------------------------------------------------------------------------- */
@@ -140,17 +137,12 @@ static unsigned char *heap_slot(const struct reorder *reorder, size_t i)
     return reorder->heap.slots + i * reorder->slot_bytes;
 }
 
-static bool heap_add(struct reorder *reorder, struct head head, const void *event)
+static void heap_add(struct reorder *reorder, struct head head, const void *event)
 {
     struct heap *heap = &reorder->heap;
     if (heap->count == heap->room) {
-        size_t room = heap->room * 2;
-        unsigned char *slots = realloc(heap->slots, room * reorder->slot_bytes);
-        if (slots == NULL) {
-            return false;
-        }
-        heap->slots = slots;
-        heap->room = room;
+        heap->room *= 2;
+        heap->slots = memory_resize(heap->slots, heap->room, reorder->slot_bytes);
     }
     fill(reorder, reorder->spare, head, event);
     size_t at = heap->count++;
@@ -159,7 +151,6 @@ static bool heap_add(struct reorder *reorder, struct head head, const void *even
         at = (at - 1) / 2;
     }
     copy_slot(reorder, heap_slot(reorder, at), reorder->spare);
-    return true;
 }
 
 /* Takes the first one off; it is in `spare` then. */
@@ -193,24 +184,17 @@ static void heap_remove_first(struct reorder *reorder)
 
 struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_fn take, void *ctx)
 {
-    struct reorder *reorder = calloc(1, sizeof *reorder);
-    if (reorder == NULL) {
-        return NULL;
-    }
+    struct reorder *reorder = memory_new(1, sizeof *reorder);
     reorder->window_ns = window_ns;
     reorder->event_bytes = event_bytes;
     reorder->slot_bytes = (sizeof(struct head) + event_bytes + 7) / 8 * 8; /* aligned */
     reorder->take = take;
     reorder->ctx = ctx;
     reorder->run.room = FIRST_ROOM;
-    reorder->run.slots = malloc(FIRST_ROOM * reorder->slot_bytes);
+    reorder->run.slots = memory_bytes(FIRST_ROOM * reorder->slot_bytes);
     reorder->heap.room = FIRST_ROOM;
-    reorder->heap.slots = malloc(FIRST_ROOM * reorder->slot_bytes);
-    reorder->spare = malloc(reorder->slot_bytes);
-    if (reorder->run.slots == NULL || reorder->heap.slots == NULL || reorder->spare == NULL) {
-        reorder_destroy(reorder);
-        return NULL;
-    }
+    reorder->heap.slots = memory_bytes(FIRST_ROOM * reorder->slot_bytes);
+    reorder->spare = memory_bytes(reorder->slot_bytes);
     return reorder;
 }
 
@@ -291,11 +275,10 @@ bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
             head.time_ns = counts->last_ns;
         }
     }
-    bool kept = in_order || run_reaches(reorder, head.time_ns) ? run_add(reorder, head, event)
-                                                               : heap_add(reorder, head, event);
-    if (!kept) {
-        reorder->short_of_memory = true;
-        return false;
+    if (in_order || run_reaches(reorder, head.time_ns)) {
+        run_add(reorder, head, event);
+    } else {
+        heap_add(reorder, head, event);
     }
     const unsigned char *first = first_held(reorder);
     while (first != NULL && (reorder->latest_ns - head_of(first).time_ns >= reorder->window_ns ||
@@ -317,11 +300,6 @@ bool reorder_finish(struct reorder *reorder)
         }
     }
     return true;
-}
-
-bool reorder_short_of_memory(const struct reorder *reorder)
-{
-    return reorder->short_of_memory;
 }
 
 const struct reorder_counts *reorder_counts(const struct reorder *reorder)

@@ -20,7 +20,7 @@ struct reorder;
 /* Takes an event at its time; false ends everything. */
 typedef bool (*reorder_fn)(void *ctx, uint64_t time_ns, const void *event);
 
-/* Events are of `event_bytes` each. NULL if memory is short. */
+/* Events are of `event_bytes` each. */
 struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_fn take, void *ctx);
 
 /* How far an event is from its turn when it is announced: some events, or half as many. */
@@ -31,14 +31,11 @@ typedef void (*reorder_announce_fn)(void *ctx, const void *event, enum reorder_s
  * fetched into the cache. Not all are: there is no relying on it. */
 void reorder_announce(struct reorder *reorder, reorder_announce_fn announce);
 
-/* Adds an event, of which a copy is made. False if `take` said so, or if memory is short, which
- * reorder_short_of_memory tells. */
+/* Adds an event, of which a copy is made. False if `take` returned false. */
 bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event);
 
 /* Hands out what is still held back. */
 bool reorder_finish(struct reorder *reorder);
-
-bool reorder_short_of_memory(const struct reorder *reorder);
 
 struct reorder_counts {
     uint64_t events;

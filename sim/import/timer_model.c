@@ -1,6 +1,6 @@
 #include "timer_model.h"
 
-#include "growing_array.h"
+#include "memory.h"
 #include "trace.h"
 
 #include <stdlib.h>
@@ -56,11 +56,7 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
                                      const uint64_t timeouts_ns[TIMER_MODEL_QUEUES],
                                      struct error *error)
 {
-    struct timer_model *model = calloc(1, sizeof *model);
-    if (model == NULL) {
-        (void)error_set(error, "%s: out of memory", output);
-        return NULL;
-    }
+    struct timer_model *model = memory_new(1, sizeof *model);
     model->output = output;
     model->tick_ns = tick_ns;
     for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
@@ -76,23 +72,11 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
     return model;
 }
 
-static bool short_of_memory(const struct timer_model *model, struct error *error)
+uint32_t timer_model_new_timer(struct timer_model *model, unsigned queue)
 {
-    return error_set(error, "%s: out of memory: the recording has too many timers", model->output);
-}
-
-bool timer_model_new_timer(struct timer_model *model, unsigned queue, uint32_t *timer,
-                           struct error *error)
-{
-    struct timer *timers =
-        array_reach(model->timers, &model->timer_room, model->timer_count, sizeof *timers);
-    if (timers == NULL) {
-        return short_of_memory(model, error);
-    }
-    model->timers = timers;
-    *timer = model->timer_count++;
-    model->timers[*timer] = (struct timer){.queue = queue};
-    return true;
+    MEMORY_REACH(model->timers, model->timer_room, model->timer_count);
+    model->timers[model->timer_count] = (struct timer){.queue = queue};
+    return model->timer_count++;
 }
 
 /* --- queues ----------------------------------------------------------------------------------- */
@@ -215,20 +199,14 @@ static bool sooner(const struct answer *a, const struct answer *b)
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->number < b->number;
 }
 
-static bool add_answer(struct timer_model *model, struct answer answer)
+static void add_answer(struct timer_model *model, struct answer answer)
 {
-    struct answer *answers =
-        array_reach(model->answers, &model->answer_room, model->answer_count, sizeof *answers);
-    if (answers == NULL) {
-        return false;
-    }
-    model->answers = answers;
+    MEMORY_REACH(model->answers, model->answer_room, model->answer_count);
     uint32_t at = model->answer_count++;
     for (; at > 0 && sooner(&answer, &model->answers[(at - 1) / 2]); at = (at - 1) / 2) {
         model->answers[at] = model->answers[(at - 1) / 2];
     }
     model->answers[at] = answer;
-    return true;
 }
 
 static struct answer remove_first_answer(struct timer_model *model)
@@ -271,8 +249,8 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     uint32_t timer = queue->free;
     if (timer != NONE) {
         queue->free = model->timers[timer].next;
-    } else if (!timer_model_new_timer(model, queue_number, &timer, error)) {
-        return false;
+    } else {
+        timer = timer_model_new_timer(model, queue_number);
     }
     if (!timer_model_start(model, timer, error)) {
         return false;
@@ -281,13 +259,12 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
         return true;
     }
     uint64_t end_ns = model->now_ns + duration_ns;
-    if (end_ns / model->tick_ns >= model->timers[timer].due_tick) {
-        return true; /* it will have expired */
+    /* Otherwise it will have expired. */
+    if (end_ns / model->tick_ns < model->timers[timer].due_tick) {
+        add_answer(model,
+                   (struct answer){.time_ns = end_ns, .number = model->requests++, .timer = timer});
     }
-    return add_answer(
-               model,
-               (struct answer){.time_ns = end_ns, .number = model->requests++, .timer = timer}) ||
-           short_of_memory(model, error);
+    return true;
 }
 
 /* --- time ------------------------------------------------------------------------------------- */

@@ -54,9 +54,8 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
                                      const uint64_t timeouts_ns[TIMER_MODEL_QUEUES],
                                      struct error *error);
 
-/* A new timer, of that queue; false with `error` set if there are too many. */
-bool timer_model_new_timer(struct timer_model *model, unsigned queue, uint32_t *timer,
-                           struct error *error);
+/* A new timer, of that queue. */
+uint32_t timer_model_new_timer(struct timer_model *model, unsigned queue);
 
 /* Goes to a time: the timers due until then expire, and the requests answered until then end. */
 bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct error *error);

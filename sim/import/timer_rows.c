@@ -1,7 +1,7 @@
 #include "timer_rows.h"
 
-#include "growing_array.h"
 #include "key_table.h"
+#include "memory.h"
 #include "reorder.h"
 #include "trace.h"
 
@@ -166,21 +166,13 @@ static bool take(void *ctx, uint64_t time_ns, const void *event)
 struct timer_rows *timer_rows_open(const struct import_job *job, const char *name,
                                    const struct event_log_settings *settings, struct error *error)
 {
-    struct timer_rows *rows = calloc(1, sizeof *rows);
-    if (rows == NULL) {
-        (void)error_set(error, "%s: out of memory", name);
-        return NULL;
-    }
+    struct timer_rows *rows = memory_new(1, sizeof *rows);
     rows->tally = (struct import_tally){
         .job = job, .name = name, .unit = "line", .max_malformed = settings->max_malformed};
     rows->settings = *settings;
     rows->keys = key_table_create();
     rows->reorder = reorder_create(settings->window_ns, sizeof(struct waiting), take, rows);
-    bool made = rows->keys != NULL && rows->reorder != NULL;
-    if (!made) {
-        (void)error_set(error, "%s: out of memory", name);
-    }
-    rows->writer = made ? trace_writer_open(job->output, settings->tick_ns, error) : NULL;
+    rows->writer = trace_writer_open(job->output, settings->tick_ns, error);
     if (rows->writer == NULL) {
         timer_rows_close(rows);
         return NULL;
@@ -197,25 +189,16 @@ struct import_tally *timer_rows_tally(struct timer_rows *rows)
 bool timer_rows_add(struct timer_rows *rows, uint64_t time_ns, const void *key, size_t length,
                     enum timer_row_op op, uint64_t delay_ns, struct error *error)
 {
-    struct waiting row = {.delay_ns = delay_ns, .op = op};
     uint32_t known = key_table_count(rows->keys);
-    bool good = key_table_number(rows->keys, key, length, &row.timer);
-    if (good && row.timer == known) {
-        struct timer *timers = array_reach(rows->timers, &rows->room, row.timer, sizeof *timers);
-        good = timers != NULL;
-        if (good) {
-            rows->timers = timers;
-            timers[row.timer] = (struct timer){.due_tick = NEVER, .fired_tick = NEVER};
-        }
+    struct waiting row = {
+        .delay_ns = delay_ns, .op = op, .timer = key_table_number(rows->keys, key, length)};
+    if (row.timer == known) {
+        MEMORY_REACH(rows->timers, rows->room, row.timer);
+        rows->timers[row.timer] = (struct timer){.due_tick = NEVER, .fired_tick = NEVER};
     }
     rows->rows[op]++;
     rows->error = error;
-    if (good && reorder_add(rows->reorder, time_ns, &row)) {
-        return true;
-    }
-    return good && !reorder_short_of_memory(rows->reorder)
-               ? false
-               : error_set(error, "%s: out of memory", rows->tally.name);
+    return reorder_add(rows->reorder, time_ns, &row);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -301,11 +284,11 @@ bool timer_rows_finish(struct timer_rows *rows, struct error *error)
     json_t *origin = import_origin(tally, "events", counts, count);
     (void)json_object_set_new(origin, "duration_ns", import_json_count(span_ns));
     (void)json_object_set_new(origin, "causes", json_string(cause_rule));
-    char *text = import_origin_text(tally, origin, error);
+    char *text = import_origin_text(origin);
     struct trace_writer *writer = rows->writer;
     rows->writer = NULL;
-    bool good = text != NULL && trace_writer_commit(writer, 0, rows->tick + 1,
-                                                    key_table_count(rows->keys), text, error);
+    bool good =
+        trace_writer_commit(writer, 0, rows->tick + 1, key_table_count(rows->keys), text, error);
     free(text);
     if (good) {
         FILE *out = tally->job->report;

@@ -35,11 +35,11 @@ struct recording {
     uint64_t grain_ticks; /* the recorded system's clock goes in steps of so many */
 };
 
-/* Adds the trace's next operation. False if memory is short. */
-bool recording_add_operation(struct recording *recording, struct recorded_operation operation);
+/* Adds the trace's next operation. */
+void recording_add_operation(struct recording *recording, struct recorded_operation operation);
 
-/* Adds an expiry. False if memory is short. */
-bool recording_add_expiry(struct recording *recording, struct recorded_expiry expiry);
+/* Adds an expiry. */
+void recording_add_expiry(struct recording *recording, struct recorded_expiry expiry);
 
 void recording_free(struct recording *recording);
 

@@ -94,9 +94,7 @@ static inline uint64_t trace_get_u64(const uint8_t *at)
 uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t stored_bytes);
 
 /* Whether `text` (of `bytes` bytes, and a NUL behind) is an origin that a trace may hold: one JSON
- * object, on one line, at most TRACE_ORIGIN_MAX_BYTES. If not, *why says why not; it is
- * trace_out_of_memory itself if that could not be found out. */
+ * object, on one line, at most TRACE_ORIGIN_MAX_BYTES. If not, *why says why not. */
 bool trace_origin_valid(const char *text, size_t bytes, const char **why);
-extern const char trace_out_of_memory[];
 
 #endif

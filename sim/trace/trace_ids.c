@@ -1,6 +1,6 @@
 #include "trace_ids.h"
 
-#include "growing_array.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@ struct trace_ids {
 
 struct trace_ids *trace_ids_create(void)
 {
-    return calloc(1, sizeof(struct trace_ids));
+    return memory_new(1, sizeof(struct trace_ids));
 }
 
 void trace_ids_destroy(struct trace_ids *ids)
@@ -45,33 +45,25 @@ void trace_ids_destroy(struct trace_ids *ids)
 
 static struct page *reach_page(struct trace_ids *ids, uint32_t at)
 {
-    struct page *pages = array_reach(ids->pages, &ids->room, at, sizeof *pages);
-    if (pages == NULL) {
-        return NULL;
-    }
-    ids->pages = pages;
+    MEMORY_REACH(ids->pages, ids->room, at);
     while (ids->page_count <= at) {
-        pages[ids->page_count++] = (struct page){0};
+        ids->pages[ids->page_count++] = (struct page){0};
     }
-    struct page *page = &pages[at];
+    struct page *page = &ids->pages[at];
     if (page->words == NULL) {
-        page->words = calloc(PAGE_WORDS, sizeof *page->words);
+        page->words = memory_new(PAGE_WORDS, sizeof *page->words);
     }
-    return page->words != NULL ? page : NULL;
+    return page;
 }
 
-bool trace_ids_add(struct trace_ids *ids, uint32_t id)
+void trace_ids_add(struct trace_ids *ids, uint32_t id)
 {
     const struct page *page = reach_page(ids, id / PAGE_IDS);
-    if (page == NULL) {
-        return false;
-    }
     uint64_t *word = &page->words[id % PAGE_IDS / WORD_IDS];
     const uint64_t bit = UINT64_C(1) << id % WORD_IDS;
     ids->count += (*word & bit) == 0;
     *word |= bit;
     ids->end = id >= ids->end ? (uint64_t)id + 1 : ids->end;
-    return true;
 }
 
 uint32_t trace_ids_count(const struct trace_ids *ids)
@@ -164,12 +156,10 @@ static bool write_records(struct trace_reader *reader, struct trace_writer *writ
 static char *origin_text(const char *before, const struct trace_ids *ids)
 {
     json_t *origin = json_loads(before, 0, NULL);
-    char *text = NULL;
-    if (json_object_set_new(origin, "timers", json_integer(trace_ids_count(ids))) == 0 &&
-        json_object_set_new(origin, "ids_before_went_to",
-                            json_integer((json_int_t)(trace_ids_end(ids) - 1))) == 0) {
-        text = json_dumps(origin, JSON_COMPACT);
-    }
+    (void)json_object_set_new(origin, "timers", json_integer(trace_ids_count(ids)));
+    (void)json_object_set_new(origin, "ids_before_went_to",
+                              json_integer((json_int_t)(trace_ids_end(ids) - 1)));
+    char *text = json_dumps(origin, JSON_COMPACT);
     json_decref(origin);
     return text;
 }
@@ -179,9 +169,6 @@ static bool rewrite(struct trace_reader *reader, const char *path, const struct 
 {
     const struct trace_header *header = trace_reader_header(reader);
     char *origin = origin_text(header->origin, ids);
-    if (origin == NULL) {
-        return error_set(error, "%s: out of memory", path);
-    }
     struct trace_writer *writer = trace_writer_open(path, header->tick_ns, error);
     bool good = writer != NULL;
     if (good && header->causes_known) {
@@ -224,17 +211,14 @@ static bool are_unseen(const struct trace_header *header)
 }
 
 /* Adds those named, until they are no few of as many as the trace has. */
-static bool add_named(struct trace_reader *reader, struct trace_ids *ids, const char *path,
-                      struct error *error)
+static bool add_named(struct trace_reader *reader, struct trace_ids *ids, struct error *error)
 {
     const uint32_t all = trace_reader_header(reader)->ids;
     struct trace_block block;
     int got = 0;
     while (are_few(ids->count, all) && (got = trace_reader_next(reader, &block, error)) == 1) {
         for (size_t i = 0; i < block.record_count; i++) {
-            if (!trace_ids_add(ids, block.records[i].id)) {
-                return error_set(error, "%s: out of memory", path);
-            }
+            trace_ids_add(ids, block.records[i].id);
         }
     }
     return got >= 0 && trace_reader_rewind(reader, error);
@@ -247,8 +231,7 @@ bool trace_ids_check(struct trace_reader *reader, const char *path, struct error
         return true;
     }
     struct trace_ids *ids = trace_ids_create();
-    bool good = ids != NULL ? add_named(reader, ids, path, error)
-                            : error_set(error, "%s: out of memory", path);
+    bool good = add_named(reader, ids, error);
     if (good && are_few(ids->count, header->ids) && ids->end == header->ids) {
         good = error_set(error,
                          "%s: names %" PRIu32 " timers by ids up to %" PRIu64

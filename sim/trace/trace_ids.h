@@ -21,15 +21,14 @@
 
 struct trace_ids;
 
-/* A set of ids, empty; NULL if memory is short. It takes a bit for each id of a page that holds
- * one, and a few bytes for each page up to the largest. */
+/* A set of ids, empty. It takes a bit for each id of a page that holds one, and a few bytes for
+ * each page up to the largest. */
 struct trace_ids *trace_ids_create(void);
 
 /* NULL is legal. */
 void trace_ids_destroy(struct trace_ids *ids);
 
-/* Adds one; false if memory is short. */
-bool trace_ids_add(struct trace_ids *ids, uint32_t id);
+void trace_ids_add(struct trace_ids *ids, uint32_t id);
 
 /* How many there are. */
 uint32_t trace_ids_count(const struct trace_ids *ids);

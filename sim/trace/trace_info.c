@@ -1,5 +1,6 @@
 #include "trace_info.h"
 
+#include "memory.h"
 #include "progress.h"
 #include "standard_files.h"
 #include "trace_dispersion.h"
@@ -60,24 +61,15 @@ struct collector {
     uint64_t *histogram;
 };
 
-static bool heap_push(struct collector *c, uint64_t tick, uint32_t id)
+static void heap_push(struct collector *c, uint64_t tick, uint32_t id)
 {
-    if (c->heap_count == c->heap_capacity) {
-        size_t larger = c->heap_capacity > 0 ? 2 * c->heap_capacity : 1024;
-        struct entry *moved = realloc(c->heap, larger * sizeof *moved);
-        if (moved == NULL) {
-            return false;
-        }
-        c->heap = moved;
-        c->heap_capacity = larger;
-    }
+    MEMORY_REACH(c->heap, c->heap_capacity, c->heap_count);
     size_t at = c->heap_count++;
     while (at > 0 && c->heap[(at - 1) / 2].tick > tick) {
         c->heap[at] = c->heap[(at - 1) / 2];
         at = (at - 1) / 2;
     }
     c->heap[at] = (struct entry){.tick = tick, .id = id};
-    return true;
 }
 
 static void heap_pop(struct collector *c)
@@ -98,13 +90,13 @@ static struct timer *timer_of(struct collector *c, uint32_t id)
 {
     struct page *page = &c->pages[id / PAGE_TIMERS];
     if (page->timers == NULL) {
-        page->timers = calloc(PAGE_TIMERS, sizeof *page->timers);
+        page->timers = memory_new(PAGE_TIMERS, sizeof *page->timers);
     }
-    return page->timers != NULL ? &page->timers[id % PAGE_TIMERS] : NULL;
+    return &page->timers[id % PAGE_TIMERS];
 }
 
 /* Fires what is due by `now`. */
-static bool expire(struct collector *c, uint64_t now)
+static void expire(struct collector *c, uint64_t now)
 {
     while (c->heap_count > 0 && c->heap[0].tick <= now) {
         const struct entry top = c->heap[0];
@@ -116,9 +108,7 @@ static bool expire(struct collector *c, uint64_t now)
         timer->filed = 0;
         if (timer->due > now) {
             timer->filed = timer->due;
-            if (!heap_push(c, timer->due, top.id)) {
-                return false;
-            }
+            heap_push(c, timer->due, top.id);
         } else if (timer->due != 0) {
             if (c->portrait != NULL) {
                 trace_portrait_count(c->portrait, PORTRAIT_EXPIRY, timer->due, -1);
@@ -129,7 +119,6 @@ static bool expire(struct collector *c, uint64_t now)
             c->info->fired++;
         }
     }
-    return true;
 }
 
 static void count_delay(struct collector *c, uint64_t delay)
@@ -155,12 +144,9 @@ static void count_delay(struct collector *c, uint64_t delay)
     c->delays[slot].count++;
 }
 
-static bool start(struct collector *c, uint64_t tick, const struct trace_record *record)
+static void start(struct collector *c, uint64_t tick, const struct trace_record *record)
 {
     struct timer *timer = timer_of(c, record->id);
-    if (timer == NULL) {
-        return false;
-    }
     count_delay(c, record->deadline - tick);
     trace_dispersion_count(&c->starts_100ms, tick, 1);
     trace_dispersion_count(&c->starts_1s, tick, 1);
@@ -185,19 +171,15 @@ static bool start(struct collector *c, uint64_t tick, const struct trace_record 
         c->info->pending_max = c->pending;
         c->info->pending_max_tick = tick;
     }
-    if (timer->filed != 0 && timer->filed <= timer->due) {
-        return true;
+    if (timer->filed == 0 || timer->filed > timer->due) {
+        timer->filed = timer->due;
+        heap_push(c, timer->due, record->id);
     }
-    timer->filed = timer->due;
-    return heap_push(c, timer->due, record->id);
 }
 
-static bool stop(struct collector *c, uint64_t tick, uint32_t id)
+static void stop(struct collector *c, uint64_t tick, uint32_t id)
 {
     struct timer *timer = timer_of(c, id);
-    if (timer == NULL) {
-        return false;
-    }
     bool pending = timer->due != 0;
     if (pending) {
         timer->due = 0;
@@ -208,20 +190,18 @@ static bool stop(struct collector *c, uint64_t tick, uint32_t id)
     if (c->portrait != NULL) {
         trace_portrait_count(c->portrait, PORTRAIT_STOP, tick, pending ? -1 : 0);
     }
-    return true;
 }
 
-static bool place_reaction(struct collector *c, uint64_t tick, uint64_t event,
+static void place_reaction(struct collector *c, uint64_t tick, uint64_t event,
                            const struct trace_cause *cause)
 {
     const struct timer *timer = timer_of(c, cause->id);
-    if (timer != NULL && (tick == 0 || timer->fired != tick) && c->info->misplaced++ == 0) {
+    if ((tick == 0 || timer->fired != tick) && c->info->misplaced++ == 0) {
         c->info->misplaced_event = event;
     }
-    return timer != NULL;
 }
 
-static bool take_group(struct collector *c, const struct trace_header *header,
+static void take_group(struct collector *c, const struct trace_header *header,
                        const struct trace_block *block, const struct trace_group *group)
 {
     struct trace_info *info = c->info;
@@ -233,9 +213,7 @@ static bool take_group(struct collector *c, const struct trace_header *header,
         info->busy_ticks++;
         c->tick = group->tick;
         c->tick_events = 0;
-        if (!expire(c, group->tick)) {
-            return false;
-        }
+        expire(c, group->tick);
     }
     c->tick_events += group->count;
     if (c->tick_events > info->busiest_tick_events) {
@@ -245,16 +223,15 @@ static bool take_group(struct collector *c, const struct trace_header *header,
     info->window_events += in_window ? group->count : 0;
     for (uint32_t i = group->first; i < group->first + group->count; i++) {
         const struct trace_record *record = &block->records[i];
-        if (block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL &&
-            !place_reaction(c, group->tick, block->first_event + i, &block->causes[i])) {
-            return false;
+        if (block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL) {
+            place_reaction(c, group->tick, block->first_event + i, &block->causes[i]);
         }
-        if (record->op == TRACE_START ? !start(c, group->tick, record)
-                                      : !stop(c, group->tick, record->id)) {
-            return false;
+        if (record->op == TRACE_START) {
+            start(c, group->tick, record);
+        } else {
+            stop(c, group->tick, record->id);
         }
     }
-    return true;
 }
 
 static bool read_through(struct collector *c, struct trace_reader *reader, struct error *error)
@@ -267,18 +244,19 @@ static bool read_through(struct collector *c, struct trace_reader *reader, struc
     progress_begin(&progress, "reading", "operations", header->events);
     struct trace_block block;
     int got = trace_reader_rewind(reader, error) ? 1 : -1;
-    bool memory = true;
-    while (memory && got == 1 && (got = trace_reader_next(reader, &block, error)) == 1) {
+    while (got == 1 && (got = trace_reader_next(reader, &block, error)) == 1) {
         c->info->blocks++;
-        for (size_t g = 0; memory && g < block.group_count; g++) {
-            memory = take_group(c, header, &block, &block.groups[g]);
+        for (size_t g = 0; g < block.group_count; g++) {
+            take_group(c, header, &block, &block.groups[g]);
         }
         progress_update(&progress, block.first_event + block.record_count);
     }
-    memory = memory && (got < 0 || expire(c, header->end_tick));
+    if (got == 0) {
+        expire(c, header->end_tick);
+    }
     c->info->window_fired = c->info->window_events > 0 ? c->info->fired - c->fired_before : 0;
     progress_end(&progress);
-    return memory ? got == 0 : error_set(error, "out of memory");
+    return got == 0;
 }
 
 /* --- percentiles ----------------------------------------------------------------------------- */
@@ -353,27 +331,22 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
     struct collector c = {
         .info = info,
         .portrait = portrait,
-        .pages = calloc(PAGES, sizeof *c.pages),
-        .delays = calloc(DELAY_SLOTS, sizeof *c.delays),
-        .histogram = calloc(HISTOGRAM, sizeof *c.histogram),
+        .pages = memory_new(PAGES, sizeof *c.pages),
+        .delays = memory_new(DELAY_SLOTS, sizeof *c.delays),
+        .histogram = memory_new(HISTOGRAM, sizeof *c.histogram),
     };
-    bool good = c.pages != NULL && c.delays != NULL && c.histogram != NULL;
-    if (!good) {
-        (void)error_set(error, "out of memory");
-    } else {
-        good = read_through(&c, reader, error);
-    }
+    bool good = read_through(&c, reader, error);
     if (good) {
         info->pending_at_end = c.pending;
         info->dispersion_100ms = trace_dispersion_index(&c.starts_100ms);
         info->dispersion_1s = trace_dispersion_index(&c.starts_1s);
         size_t n = sort_delays(&c);
         find_percentiles(&c, n, trace_reader_header(reader));
-        if (portrait != NULL && !trace_portrait_delays(portrait, c.delays, n)) {
-            good = error_set(error, "out of memory");
+        if (portrait != NULL) {
+            trace_portrait_delays(portrait, c.delays, n);
         }
     }
-    for (size_t i = 0; c.pages != NULL && i < PAGES; i++) {
+    for (size_t i = 0; i < PAGES; i++) {
         free(c.pages[i].timers);
     }
     free(c.pages);

@@ -1,6 +1,6 @@
 #include "trace_loop.h"
 
-#include "growing_array.h"
+#include "memory.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -54,11 +54,6 @@ struct loader {
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-static bool no_memory(const struct loader *loader)
-{
-    return error_set(loader->error, "%s: out of memory for its timers", loader->path);
-}
-
 static bool no_room(const struct loader *loader, size_t bytes, int why)
 {
     return error_set(loader->error,
@@ -69,10 +64,7 @@ static bool no_room(const struct loader *loader, size_t bytes, int why)
 
 static bool open_file(struct loader *loader)
 {
-    char *name = NULL;
-    if (asprintf(&name, "%s.XXXXXX.tmp", loader->beside) < 0) {
-        return no_memory(loader);
-    }
+    char *name = memory_format("%s.XXXXXX.tmp", loader->beside);
     loader->fd = mkstemps(name, 4);
     int why = errno;
     if (loader->fd >= 0) {
@@ -127,30 +119,21 @@ static bool reserve(struct loader *loader, uint64_t count)
     return true;
 }
 
-/* A timer's number, which is new if need be. False for want of memory. */
-static bool number_of(struct loader *loader, uint32_t id, uint32_t *number)
+/* A timer's number, which is new if need be. */
+static uint32_t number_of(struct loader *loader, uint32_t id)
 {
     uint32_t **page = &loader->pages[id / PAGE_IDS];
     if (*page == NULL) {
-        *page = calloc(PAGE_IDS, sizeof **page);
-        if (*page == NULL) {
-            return no_memory(loader);
-        }
+        *page = memory_new(PAGE_IDS, sizeof **page);
     }
     uint32_t *entry = &(*page)[id % PAGE_IDS];
     if (*entry == 0) {
-        struct life *lives =
-            array_reach(loader->lives, &loader->life_room, loader->life_count, sizeof *lives);
-        if (lives == NULL) {
-            return no_memory(loader);
-        }
-        loader->lives = lives;
-        lives[loader->life_count] = (struct life){
+        MEMORY_REACH(loader->lives, loader->life_room, loader->life_count);
+        loader->lives[loader->life_count] = (struct life){
             .arming = NO_STEP, .first_step = NO_STEP, .fired = INT64_MIN, .last = INT64_MIN};
         *entry = ++loader->life_count;
     }
-    *number = *entry - 1;
-    return true;
+    return *entry - 1;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -194,12 +177,11 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
     struct loop_step *step = &loader->steps[index];
     *step = (struct loop_step){.tick = (int64_t)tick - (int64_t)loader->header->warmup_end_tick,
                                .op = (uint8_t)record->op};
-    if (!number_of(loader, record->id, &step->id)) {
-        return false;
-    }
+    step->id = number_of(loader, record->id);
     if (cause != NULL && cause->basis != TRACE_EXTERNAL) {
         step->basis = (uint8_t)cause->basis;
-        if (!number_of(loader, cause->id, &step->cause_id) || !take_cause(loader, step, index)) {
+        step->cause_id = number_of(loader, cause->id);
+        if (!take_cause(loader, step, index)) {
             return false;
         }
     }
@@ -313,16 +295,13 @@ static int by_tick(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-static bool collect_left(struct loader *loader, struct keyed *keyed)
+static void collect_left(struct loader *loader, struct keyed *keyed)
 {
     struct trace_loop *loop = loader->loop;
     if (loop->first_step > 0) {
         loop->left_count = 0; /* what pends at the beginning is the warm-up's */
     }
-    loop->left = calloc((size_t)loop->left_count + 1, sizeof *loop->left);
-    if (loop->left == NULL) {
-        return no_memory(loader);
-    }
+    loop->left = memory_new((size_t)loop->left_count + 1, sizeof *loop->left);
     uint32_t count = 0;
     for (uint32_t id = 0; id < loader->life_count && count < loop->left_count; id++) {
         if (loader->lives[id].arming != NO_STEP) {
@@ -336,26 +315,23 @@ static bool collect_left(struct loader *loader, struct keyed *keyed)
     if (count > 0) {
         loop->left_passes = (uint32_t)(loop->by_left.keys[0] / loop->length_ticks);
     }
-    return true;
 }
 
-static bool make_numbering(struct loop_numbering *numbering, uint32_t ids)
+static void make_numbering(struct loop_numbering *numbering, uint32_t ids)
 {
     size_t room = (size_t)ids + 1; /* there may be none */
-    numbering->rank = calloc(room, sizeof *numbering->rank);
-    numbering->keys = calloc(room, sizeof *numbering->keys);
-    return numbering->rank != NULL && numbering->keys != NULL;
+    numbering->rank = memory_new(room, sizeof *numbering->rank);
+    numbering->keys = memory_new(room, sizeof *numbering->keys);
 }
 
 /* Numbers the timers in all three ways. */
-static bool number_all(struct loader *loader, struct keyed *keyed)
+static void number_all(struct loader *loader, struct keyed *keyed)
 {
     struct trace_loop *loop = loader->loop;
     const uint32_t ids = loader->life_count;
-    if (!make_numbering(&loop->by_last, ids) || !make_numbering(&loop->by_first, ids) ||
-        !make_numbering(&loop->by_left, ids)) {
-        return no_memory(loader);
-    }
+    make_numbering(&loop->by_last, ids);
+    make_numbering(&loop->by_first, ids);
+    make_numbering(&loop->by_left, ids);
     uint32_t named = 0;
     for (uint32_t id = 0; id < ids; id++) {
         struct life *life = &loader->lives[id];
@@ -370,21 +346,20 @@ static bool number_all(struct loader *loader, struct keyed *keyed)
     }
     loop->by_first.count = loader->first_count;
     number_descending(&loop->by_last, keyed, named);
-    return collect_left(loader, keyed);
+    collect_left(loader, keyed);
 }
 
-static bool finish(struct loader *loader)
+static void finish(struct loader *loader)
 {
     struct trace_loop *loop = loader->loop;
-    struct keyed *keyed = calloc((size_t)loader->life_count + 1, sizeof *keyed);
-    bool good = keyed != NULL ? number_all(loader, keyed) : no_memory(loader);
+    struct keyed *keyed = memory_new((size_t)loader->life_count + 1, sizeof *keyed);
+    number_all(loader, keyed);
     free(keyed);
     for (uint64_t i = 0; i < loop->first_step && loop->age_ticks == 0; i++) {
         if (loop->steps[i].op == TRACE_START && loop->steps[i].end >= 0) {
             loop->age_ticks = -loop->steps[i].tick;
         }
     }
-    return good;
 }
 
 static void release_loader(struct loader *loader)
@@ -392,7 +367,7 @@ static void release_loader(struct loader *loader)
     if (loader->fd >= 0) {
         (void)close(loader->fd);
     }
-    for (size_t i = 0; loader->pages != NULL && i < PAGES; i++) {
+    for (size_t i = 0; i < PAGES; i++) {
         free(loader->pages[i]);
     }
     free(loader->pages);
@@ -420,10 +395,11 @@ bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const
                          path, header->end_tick, LENGTH_MAX);
     }
     loop->length_ticks = (int64_t)(header->end_tick - header->warmup_end_tick);
-    loader.pages = calloc(PAGES, sizeof *loader.pages);
-    bool good = loader.pages != NULL
-                    ? map_file(&loader) && take_all(&loader, reader) && finish(&loader)
-                    : no_memory(&loader);
+    loader.pages = memory_new(PAGES, sizeof *loader.pages);
+    bool good = map_file(&loader) && take_all(&loader, reader);
+    if (good) {
+        finish(&loader);
+    }
     release_loader(&loader);
     if (good && loop->first_step == loop->step_count) {
         return error_set(error, "%s: there are no operations in its timed window", path);

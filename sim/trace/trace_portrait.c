@@ -1,5 +1,6 @@
 #include "trace_portrait.h"
 
+#include "memory.h"
 #include "outfile.h"
 
 #include <inttypes.h>
@@ -55,19 +56,12 @@ void trace_portrait_pending(struct trace_portrait *portrait, uint64_t tick, uint
     }
 }
 
-bool trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
+void trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
                            size_t count)
 {
-    if (count == 0) {
-        return true;
-    }
-    portrait->delays = malloc(count * sizeof *delays);
-    if (portrait->delays == NULL) {
-        return false;
-    }
+    portrait->delays = memory_new(count, sizeof *delays);
     memcpy(portrait->delays, delays, count * sizeof *delays);
     portrait->delay_count = count;
-    return true;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

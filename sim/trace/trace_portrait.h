@@ -58,8 +58,8 @@ void trace_portrait_count(struct trace_portrait *portrait, enum portrait_series 
 /* Notes how many timers are pending after a start at that tick. */
 void trace_portrait_pending(struct trace_portrait *portrait, uint64_t tick, uint64_t pending);
 
-/* Takes a copy of the delays, which are in ascending order. False for want of memory. */
-bool trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
+/* Takes a copy of the delays, which are in ascending order. */
+void trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
                            size_t count);
 
 /* Writes the table of `count` portraits as CSV: panel,series,from_s,to_s,value,trace. `operations`

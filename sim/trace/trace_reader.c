@@ -1,5 +1,6 @@
 #include "trace.h"
 
+#include "memory.h"
 #include "standard_streams.h"
 #include "trace_block.h"
 #include "trace_format.h"
@@ -17,12 +18,6 @@
 
 /* What damage can be answered with, beyond telling it. */
 #define REMEDY "make or copy the file anew"
-
-/* Behind what is wrong with a section: where memory ran out, nothing need be. */
-static const char *remedy(const char *why)
-{
-    return why == trace_out_of_memory ? "" : "; " REMEDY;
-}
 
 /* No section's content is longer. */
 #define RAW_MAX                                                                                    \
@@ -114,16 +109,14 @@ static const char *read_section_head(const struct trace_reader *reader, uint64_t
     return NULL;
 }
 
-/* Room for so many bytes; what there was is lost. Returns NULL, or what went wrong. */
-static const char *make_room(struct buffer *buffer, size_t bytes)
+/* Make room for `bytes` bytes; the old content is lost. */
+static void make_room(struct buffer *buffer, size_t bytes)
 {
-    if (buffer->bytes != NULL && bytes <= buffer->capacity) {
-        return NULL;
+    if (buffer->bytes == NULL || bytes > buffer->capacity) {
+        free(buffer->bytes);
+        buffer->bytes = memory_bytes(bytes);
+        buffer->capacity = bytes;
     }
-    free(buffer->bytes);
-    buffer->bytes = malloc(bytes > 0 ? bytes : 1);
-    buffer->capacity = buffer->bytes != NULL ? bytes : 0;
-    return buffer->bytes != NULL ? NULL : trace_out_of_memory;
 }
 
 /* Reads, checks and decompresses the section at `at`; the bytes are in reader->raw then. */
@@ -137,11 +130,9 @@ static const char *read_section(struct trace_reader *reader, uint64_t at, uint32
     if (section->stored_bytes > ZSTD_compressBound(RAW_MAX) || section->raw_bytes > raw_max) {
         return "its sizes are out of range: it was altered";
     }
-    why = make_room(&reader->stored, section->stored_bytes);
+    make_room(&reader->stored, section->stored_bytes);
     uint8_t *stored = reader->stored.bytes;
-    if (why == NULL) {
-        why = read_at(reader->fd, stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
-    }
+    why = read_at(reader->fd, stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
     if (why != NULL) {
         return why;
     }
@@ -151,10 +142,7 @@ static const char *read_section(struct trace_reader *reader, uint64_t at, uint32
     if (section->kind != kind || section->index != index) {
         return "something else is in its place";
     }
-    why = make_room(&reader->raw, section->raw_bytes);
-    if (why != NULL) {
-        return why;
-    }
+    make_room(&reader->raw, section->raw_bytes);
     if (section->stored_bytes == 0) {
         return section->raw_bytes == 0 ? NULL : "its content is missing";
     }
@@ -307,18 +295,15 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
     const char *why = read_section(reader, reader->origin_at, TRACE_SECTION_ORIGIN, reader->blocks,
                                    TRACE_ORIGIN_MAX_BYTES, &section);
     if (why == NULL) {
-        reader->origin = malloc((size_t)section.raw_bytes + 1);
-        if (reader->origin == NULL) {
-            return error_set(error, "%s: out of memory", reader->path);
-        }
+        reader->origin = memory_bytes((size_t)section.raw_bytes + 1);
         (void)memcpy(reader->origin, reader->raw.bytes, section.raw_bytes);
         reader->origin[section.raw_bytes] = '\0';
         reader->header.origin = reader->origin;
         (void)trace_origin_valid(reader->origin, section.raw_bytes, &why);
     }
     if (why != NULL) {
-        return error_set(error, "%s: origin, behind the last block, %" PRIu64 ": %s%s",
-                         reader->path, reader->blocks, why, remedy(why));
+        return error_set(error, "%s: origin, behind the last block, %" PRIu64 ": %s; " REMEDY,
+                         reader->path, reader->blocks, why);
     }
     uint64_t end_at = reader->origin_at + TRACE_SECTION_BYTES + section.stored_bytes;
     why = read_section(reader, end_at, TRACE_SECTION_END, reader->blocks, 0, &section);
@@ -326,30 +311,21 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
         why = "it is not at the file's end";
     }
     if (why != NULL) {
-        return error_set(error, "%s: end marker, behind the last block, %" PRIu64 ": %s%s",
-                         reader->path, reader->blocks, why, remedy(why));
+        return error_set(error, "%s: end marker, behind the last block, %" PRIu64 ": %s; " REMEDY,
+                         reader->path, reader->blocks, why);
     }
     return true;
 }
 
 struct trace_reader *trace_reader_open(const char *path, struct error *error)
 {
-    struct trace_reader *reader = calloc(1, sizeof *reader);
-    if (reader == NULL) {
-        (void)error_set(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct trace_reader *reader = memory_new(1, sizeof *reader);
     reader->fd = -1;
     bool standard = is_standard_stream(path);
-    reader->path = strdup(standard ? "standard input" : path);
-    reader->zstd = ZSTD_createDCtx();
+    reader->path = memory_copy(standard ? "standard input" : path);
+    reader->zstd = memory_made(ZSTD_createDCtx());
     /* Not zeroed: it is megabytes, which a small trace does not need. */
-    reader->decoded = malloc(sizeof *reader->decoded);
-    if (reader->path == NULL || reader->zstd == NULL || reader->decoded == NULL) {
-        (void)error_set(error, "%s: out of memory", path);
-        trace_reader_close(reader);
-        return NULL;
-    }
+    reader->decoded = memory_bytes(sizeof *reader->decoded);
     if (standard && !standard_input_seekable(error)) {
         trace_reader_close(reader);
         return NULL;
@@ -410,8 +386,8 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
                                  reader->decoded);
     }
     if (why != NULL) {
-        (void)error_set(error, "%s: block %" PRIu64 ": %s%s", reader->path, reader->next_block, why,
-                        remedy(why));
+        (void)error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path,
+                        reader->next_block, why);
         return -1;
     }
     const struct trace_decoded *decoded = reader->decoded;

@@ -1,5 +1,6 @@
 #include "trace_scale.h"
 
+#include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "random.h"
@@ -147,12 +148,8 @@ static bool plan_copies(struct scaler *scaler)
 {
     const struct trace_scale_request *request = scaler->request;
     const uint32_t copies = scaler->summary->copies;
-    scaler->copies = malloc(copies * sizeof *scaler->copies);
-    scaler->heap = malloc(copies * sizeof *scaler->heap);
-    if (scaler->copies == NULL || scaler->heap == NULL) {
-        return error_set(scaler->error, "%s: out of memory for %" PRIu32 " copies",
-                         request->in_path, copies);
-    }
+    scaler->copies = memory_new(copies, sizeof *scaler->copies);
+    scaler->heap = memory_new(copies, sizeof *scaler->heap);
     const struct trace_loop *loop = &scaler->loop;
     struct random random;
     random_seed(&random, request->seed);

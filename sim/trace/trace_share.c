@@ -1,5 +1,6 @@
 #include "trace_share.h"
 
+#include "memory.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -54,22 +55,13 @@ static void join(uint32_t *parents, uint32_t a, uint32_t b)
     }
 }
 
-static bool out_of_memory(const struct divider *divider)
-{
-    return error_set(divider->error, "%s: out of memory to divide %" PRIu32 " timers",
-                     divider->plan->path, divider->header->ids);
-}
-
 /* Finds who belongs together, and who does how much. */
 static bool find_groups(struct divider *divider)
 {
     const uint32_t ids = divider->header->ids;
     const uint32_t block_ids = divider->plan->block_ids;
-    divider->parents = malloc((ids + (size_t)1) * sizeof *divider->parents);
-    divider->marks = calloc(ids + (size_t)1, sizeof *divider->marks);
-    if (divider->parents == NULL || divider->marks == NULL) {
-        return out_of_memory(divider);
-    }
+    divider->parents = memory_new(ids + (size_t)1, sizeof *divider->parents);
+    divider->marks = memory_new(ids + (size_t)1, sizeof *divider->marks);
     for (uint32_t id = 0; id < ids; id++) {
         divider->parents[id] = id - id % block_ids;
     }
@@ -96,17 +88,14 @@ static int compare_groups(const void *a, const void *b)
                                           : (x->root > y->root) - (x->root < y->root);
 }
 
-static bool list_groups(struct divider *divider)
+static void list_groups(struct divider *divider)
 {
     const uint32_t ids = divider->header->ids;
     uint32_t *parents = divider->parents;
     for (uint32_t id = 0; id < ids; id++) {
         divider->group_count += root_of(parents, id) == id;
     }
-    divider->groups = calloc(divider->group_count + (size_t)1, sizeof *divider->groups);
-    if (divider->groups == NULL) {
-        return out_of_memory(divider);
-    }
+    divider->groups = memory_new(divider->group_count + (size_t)1, sizeof *divider->groups);
     uint32_t count = 0;
     for (uint32_t id = 0; id < ids; id++) {
         /* The root is the smallest, so its group is there by now: where it is stands in place of
@@ -120,7 +109,6 @@ static bool list_groups(struct divider *divider)
         /* A timer is memory, too, if nothing is done to it. */
         divider->groups[divider->marks[root]].operations += operations + (uint64_t)1;
     }
-    return true;
 }
 
 static bool is_less(const struct load *a, const struct load *b)
@@ -148,6 +136,7 @@ static void sift_down(struct load *loads, uint32_t count)
 static bool deal(struct divider *divider)
 {
     const uint32_t shares = divider->plan->shares;
+    list_groups(divider);
     if (divider->group_count < shares) {
         return error_set(divider->error,
                          "%s: %" PRIu32
@@ -156,10 +145,7 @@ static bool deal(struct divider *divider)
                          " groups, each of which has to stay in one share",
                          divider->plan->path, shares, divider->header->ids, divider->group_count);
     }
-    divider->loads = calloc(shares, sizeof *divider->loads);
-    if (divider->loads == NULL) {
-        return out_of_memory(divider);
-    }
+    divider->loads = memory_new(shares, sizeof *divider->loads);
     for (uint32_t share = 0; share < shares; share++) {
         divider->loads[share].share = share;
     }
@@ -176,19 +162,16 @@ static bool deal(struct divider *divider)
 #define NOT_OURS UINT32_MAX
 
 /* Numbers the share's own timers: `marks` then has the numbers. */
-static bool number_own(struct divider *divider, struct trace_share *share)
+static void number_own(struct divider *divider, struct trace_share *share)
 {
     const uint32_t ids = divider->header->ids;
     uint32_t *parents = divider->parents;
     for (uint32_t id = 0; id < ids; id++) {
         share->ids += divider->marks[root_of(parents, id)] == divider->plan->share;
     }
-    share->names = malloc((share->ids + (size_t)1) * sizeof *share->names);
+    share->names = memory_new(share->ids + (size_t)1, sizeof *share->names);
     share->kept_words = divider->header->events / WORD_BITS + 1;
-    share->kept = calloc(share->kept_words, sizeof *share->kept);
-    if (share->names == NULL || share->kept == NULL) {
-        return out_of_memory(divider);
-    }
+    share->kept = memory_new(share->kept_words, sizeof *share->kept);
     uint32_t number = share->ids;
     for (uint32_t id = ids; id-- > 0;) {
         /* From the last to the first: roots come after those that look for them. */
@@ -198,7 +181,6 @@ static bool number_own(struct divider *divider, struct trace_share *share)
         }
         divider->marks[id] = own ? number : NOT_OURS;
     }
-    return true;
 }
 
 static bool write_block(const struct divider *divider, const struct trace_block *block,
@@ -263,8 +245,11 @@ bool trace_share_write(const struct trace_share_plan *plan, const char *path,
         return false;
     }
     divider.header = trace_reader_header(divider.reader);
-    bool done = find_groups(&divider) && list_groups(&divider) && deal(&divider) &&
-                number_own(&divider, share) && write_share(&divider, path, share);
+    bool done = find_groups(&divider) && deal(&divider);
+    if (done) {
+        number_own(&divider, share);
+        done = write_share(&divider, path, share);
+    }
     share->groups = divider.group_count;
     free(divider.parents);
     free(divider.marks);

@@ -1,6 +1,7 @@
 #include "trace_text.h"
 
 #include "line_reader.h"
+#include "memory.h"
 #include "progress.h"
 #include "standard_streams.h"
 #include "temporary_file.h"
@@ -125,10 +126,7 @@ static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limi
 bool trace_text_write_head(struct trace_reader *reader, uint64_t limit, FILE *stream,
                            struct error *error)
 {
-    struct out *out = malloc(sizeof *out);
-    if (out == NULL) {
-        return error_set(error, "out of memory");
-    }
+    struct out *out = memory_bytes(sizeof *out);
     out->stream = stream;
     out->used = 0;
     bool good = put_rows(reader, out, limit, error);
@@ -208,8 +206,8 @@ static bool read_comment(struct text *text, const char *line, struct error *erro
     const char *origin = get_word(at, "origin: ");
     if (origin != NULL) {
         free(text->origin);
-        text->origin = strdup(origin);
-        return text->origin != NULL || error_set(error, "%s: out of memory", text->name);
+        text->origin = memory_copy(origin);
+        return true;
     }
     for (unsigned key = 0; key < KEY_NUMBERS; key++) {
         const char *value = get_word(at, key_names[key]);
@@ -298,8 +296,8 @@ static bool read_row(struct text *text, const char *line, struct error *error)
     }
     text->last_tick = tick;
     text->reactions += cause.basis != TRACE_EXTERNAL;
-    return trace_ids_add(text->ids, (uint32_t)id) ||
-           error_set(error, "%s: out of memory", text->name);
+    trace_ids_add(text->ids, (uint32_t)id);
+    return true;
 }
 
 static bool read_line(struct text *text, const struct line *line, struct error *error)
@@ -312,9 +310,8 @@ static bool read_line(struct text *text, const struct line *line, struct error *
         return true;
     }
     if (line->text[0] == '#') {
-        char *comment = strndup(line->text, line->length);
-        bool good = comment != NULL ? read_comment(text, comment, error)
-                                    : error_set(error, "%s: out of memory", text->name);
+        char *comment = memory_copy_part(line->text, line->length);
+        bool good = read_comment(text, comment, error);
         free(comment);
         return good;
     }
@@ -365,7 +362,7 @@ static char *default_origin(const struct text *text)
                                (json_int_t)trace_ids_count(text->ids));
     char *made = origin != NULL ? json_dumps(origin, JSON_COMPACT) : NULL;
     json_decref(origin);
-    return made != NULL ? made : strdup("{\"source\":\"csv\"}");
+    return made != NULL ? made : memory_copy("{\"source\":\"csv\"}");
 }
 
 static uint32_t least_ids(const struct text *text, const struct trace_text_options *options)
@@ -444,16 +441,14 @@ bool trace_text_read(const char *path, const char *out_path,
     if (reader == NULL) {
         return false;
     }
-    struct text text = {.name = line_reader_name(reader)};
+    struct text text = {.name = line_reader_name(reader), .ids = trace_ids_create()};
     /* Only all of the text says whether its ids are kept: standard output waits for that. */
     char spool[PATH_MAX] = "";
     bool spooled = is_standard_stream(out_path);
     const char *made = spooled ? spool : out_path;
-    text.ids = trace_ids_create();
-    bool good = text.ids != NULL || error_set(error, "%s: out of memory", text.name);
-    good = good &&
-           (!spooled || (trace_writer_check(out_path, error) &&
-                         temporary_file_make(spool, sizeof spool, "trace", false, NULL, error)));
+    bool good =
+        !spooled || (trace_writer_check(out_path, error) &&
+                     temporary_file_make(spool, sizeof spool, "trace", false, NULL, error));
     text.writer = good ? trace_writer_open(made, TICK_NS_DEFAULT, error) : NULL;
     good = text.writer != NULL && read_lines(&text, reader, error) &&
            commit(&text, options, error) && settle_ids(&text, made, out_path, options, error);

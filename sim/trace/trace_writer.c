@@ -1,5 +1,6 @@
 #include "trace.h"
 
+#include "memory.h"
 #include "outfile.h"
 #include "standard_streams.h"
 #include "trace_block.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Fixed, so that the same operations give the same file. The columns leave little for a higher
  * level to find. */
@@ -38,8 +40,6 @@ uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t 
     return XXH3_64bits_withSeed(stored, stored_bytes, XXH3_64bits(head, TRACE_SECTION_AT_CHECKSUM));
 }
 
-const char trace_out_of_memory[] = "out of memory for it";
-
 bool trace_origin_valid(const char *text, size_t bytes, const char **why)
 {
     if (bytes > TRACE_ORIGIN_MAX_BYTES) {
@@ -52,16 +52,10 @@ bool trace_origin_valid(const char *text, size_t bytes, const char **why)
             return false;
         }
     }
-    /* Of allocations that fail jansson says as if of wrong text: malloc says it itself. */
-    errno = 0;
-    json_error_t where;
-    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
-    bool memory = json == NULL && errno == ENOMEM;
+    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
     bool valid = json_is_object(json);
     json_decref(json);
-    if (!valid) {
-        *why = memory ? trace_out_of_memory : "it is not a JSON object";
-    }
+    *why = valid ? *why : "it is not a JSON object";
     return valid;
 }
 
@@ -92,6 +86,9 @@ static bool put_section(struct trace_writer *writer, uint32_t kind, uint32_t rec
     if (raw_bytes > 0) {
         stored_bytes = ZSTD_compressCCtx(writer->zstd, writer->stored, writer->stored_capacity, raw,
                                          raw_bytes, ZSTD_LEVEL);
+        if (ZSTD_getErrorCode(stored_bytes) == ZSTD_error_memory_allocation) {
+            memory_end();
+        }
         if (ZSTD_isError(stored_bytes)) {
             writer->failed = EIO;
             return error_set(error, "%s: could not be compressed: %s", writer->path,
@@ -145,25 +142,15 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
     if (!tick_ns_valid(path, tick_ns, error)) {
         return NULL;
     }
-    struct trace_writer *writer = calloc(1, sizeof *writer);
-    if (writer == NULL) {
-        (void)error_set(error, "%s: out of memory", path);
-        return NULL;
-    }
+    struct trace_writer *writer = memory_new(1, sizeof *writer);
     size_t raw_max =
         TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES;
     writer->stored_capacity = ZSTD_compressBound(raw_max);
-    writer->path = strdup(is_standard_stream(path) ? "standard output" : path);
-    writer->zstd = ZSTD_createCCtx();
-    writer->columns = malloc(sizeof *writer->columns);
-    writer->raw = malloc(TRACE_BLOCK_RAW_MAX);
-    writer->stored = malloc(writer->stored_capacity);
-    if (writer->path == NULL || writer->zstd == NULL || writer->columns == NULL ||
-        writer->raw == NULL || writer->stored == NULL) {
-        (void)error_set(error, "%s: out of memory", path);
-        release(writer);
-        return NULL;
-    }
+    writer->path = memory_copy(is_standard_stream(path) ? "standard output" : path);
+    writer->zstd = memory_made(ZSTD_createCCtx());
+    writer->columns = memory_bytes(sizeof *writer->columns);
+    writer->raw = memory_bytes(TRACE_BLOCK_RAW_MAX);
+    writer->stored = memory_bytes(writer->stored_capacity);
     trace_columns_clear(writer->columns);
     if ((is_standard_stream(path) && !standard_output_takes_binary(error)) ||
         !outfile_open_or_stream(&writer->file, path, error)) {
@@ -281,10 +268,7 @@ uint64_t trace_writer_events(const struct trace_writer *writer)
  * one line. A raw control character inside a JSON string is not JSON, so none is lost. */
 static bool put_origin(struct trace_writer *writer, const char *origin, struct error *error)
 {
-    char *text = strdup(origin != NULL ? origin : "{}");
-    if (text == NULL) {
-        return error_set(error, "%s: out of memory", writer->path);
-    }
+    char *text = memory_copy(origin != NULL ? origin : "{}");
     const char *why = NULL;
     json_error_t where;
     json_t *json = json_loads(text, 0, &where);

@@ -209,9 +209,8 @@ struct step {
     uint32_t pid;
 };
 
-static bool note(void *ctx, const struct kernel_operation *operation, struct error *error)
+static void note(void *ctx, const struct kernel_operation *operation)
 {
-    (void)error;
     char **end = ctx;
     *(*end)++ = "ARSce"[operation->verdict];
     *(*end)++ = (char)('0' + operation->timer % 10);
@@ -220,7 +219,6 @@ static bool note(void *ctx, const struct kernel_operation *operation, struct err
         *(*end)++ = (char)('0' + operation->cause % 10);
     }
     **end = '\0';
-    return true;
 }
 
 static struct kernel_event event_of(const struct step *step)
@@ -244,16 +242,14 @@ static struct kernel_event event_of(const struct step *step)
  * timer's index, and '<' with that of the timer whose firing causes it. */
 static struct kernel_counts classify(const struct step *steps, size_t count, char *verdicts)
 {
-    struct error error;
     char *end = verdicts;
     *end = '\0';
     struct kernel_classifier *classifier = kernel_classifier_create(note, &end);
-    assert_non_null(classifier);
     for (size_t i = 0; i < count; i++) {
         struct kernel_event event = event_of(&steps[i]);
-        assert_true(kernel_classifier_add(classifier, &event, &error));
+        kernel_classifier_add(classifier, &event);
     }
-    assert_true(kernel_classifier_finish(classifier, &error));
+    kernel_classifier_finish(classifier);
     struct kernel_counts counts = *kernel_classifier_counts(classifier);
     kernel_classifier_destroy(classifier);
     assert_int_equal(counts.starts, counts.arm + counts.rearm + counts.start_on_armed);

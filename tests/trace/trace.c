@@ -642,72 +642,6 @@ static void test_hostile_blocks(void **state)
     free(columns);
 }
 
-/* Of the linker's --wrap: what the reader calls in place of the C library's, and these. */
-void *failing_malloc(size_t bytes) __asm__("__wrap_malloc");
-void *failing_calloc(size_t count, size_t bytes) __asm__("__wrap_calloc");
-char *failing_strdup(const char *text) __asm__("__wrap_strdup");
-void *real_malloc(size_t bytes) __asm__("__real_malloc");
-void *real_calloc(size_t count, size_t bytes) __asm__("__real_calloc");
-char *real_strdup(const char *text) __asm__("__real_strdup");
-
-static unsigned fails_in; /* so many allocations; 0: none fails */
-
-static bool fails(void)
-{
-    bool now = fails_in > 0 && --fails_in == 0;
-    errno = now ? ENOMEM : errno;
-    return now;
-}
-
-void *failing_malloc(size_t bytes)
-{
-    return fails() ? NULL : real_malloc(bytes);
-}
-
-void *failing_calloc(size_t count, size_t bytes)
-{
-    return fails() ? NULL : real_calloc(count, bytes);
-}
-
-char *failing_strdup(const char *text)
-{
-    return fails() ? NULL : real_strdup(text);
-}
-
-/* One allocation after the other fails, until all have been gone through. */
-static void test_memory_that_runs_out_is_no_damage(void **state)
-{
-    (void)state;
-    const struct operation one = {.tick = 3, .id = 7, .op = TRACE_START, .delay = 9};
-    write_trace(&one, 1, 0, 0, "{\"source\": {\"list\": [1, 2.5]}}");
-    json_set_alloc_funcs(failing_malloc, free);
-    unsigned failed = 0;
-    int got = -1;
-    while (got != 0) {
-        struct error error;
-        struct trace_block block;
-        fails_in = failed + 1;
-        struct trace_reader *reader = trace_reader_open(path, &error);
-        got = reader != NULL ? 1 : -1;
-        while (got == 1) {
-            got = trace_reader_next(reader, &block, &error);
-        }
-        trace_reader_close(reader);
-        if (got != 0) {
-            assert_int_equal(fails_in, 0);
-            if (strstr(error.text, ": out of memory") == NULL ||
-                strstr(error.text, "anew") != NULL) {
-                fail_msg("allocation %u: %s", failed + 1, error.text);
-            }
-            failed++;
-        }
-    }
-    fails_in = 0;
-    json_set_alloc_funcs(real_malloc, free);
-    /* The reader's own five, and those of the origin's objects. */
-    assert_true(failed > 10);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -726,7 +660,6 @@ int main(void)
         cmocka_unit_test(test_lying_headers),
         cmocka_unit_test(test_not_a_trace),
         cmocka_unit_test(test_hostile_blocks),
-        cmocka_unit_test(test_memory_that_runs_out_is_no_damage),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

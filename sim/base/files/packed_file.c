@@ -1,5 +1,7 @@
 #include "packed_file.h"
 
+#include "memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define INPUT_BYTES ((size_t)1 << 18)
 
@@ -98,6 +101,9 @@ static bool unpack_gzip(struct packed_file *file, struct output *out, const char
         file->frame_open = true;
     }
     int status = stream->avail_in > 0 ? inflate(stream, Z_NO_FLUSH) : Z_BUF_ERROR;
+    if (status == Z_MEM_ERROR) {
+        memory_end();
+    }
     if (status == Z_STREAM_END) {
         file->frame_open = false;
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
@@ -114,6 +120,9 @@ static bool unpack_zstd(struct packed_file *file, struct output *out, const char
     ZSTD_inBuffer from = {file->input, file->input_end, file->input_begin};
     ZSTD_outBuffer to = {out->to, out->room, 0};
     size_t status = ZSTD_decompressStream(file->zstd, &to, &from);
+    if (ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation) {
+        memory_end();
+    }
     if (ZSTD_isError(status)) {
         *why = damaged;
         return false;
@@ -135,6 +144,9 @@ static bool unpack_xz(struct packed_file *file, struct output *out, const char *
     stream->next_out = out->to;
     stream->avail_out = out->room;
     lzma_ret status = lzma_code(stream, file->input_ended ? LZMA_FINISH : LZMA_RUN);
+    if (status == LZMA_MEM_ERROR) {
+        memory_end();
+    }
     if (status == LZMA_STREAM_END) {
         file->frame_open = false;
     } else if (status != LZMA_OK && status != LZMA_BUF_ERROR) {
@@ -215,24 +227,20 @@ static bool recognise(struct packed_file *file, struct error *error)
     } else if (file->packing == PACKING_XZ) {
         ready = lzma_stream_decoder(&file->xz, UINT64_MAX, LZMA_CONCATENATED) == LZMA_OK;
     }
+    if (!ready) {
+        memory_end();
+    }
     file->frame_open = true;
-    return ready || error_set(error, "%s: out of memory", file->name);
+    return true;
 }
 
 struct packed_file *packed_file_open(const char *path, struct error *error)
 {
     bool standard_input = strcmp(path, "-") == 0;
     const char *name = standard_input ? "standard input" : path;
-    struct packed_file *file = calloc(1, sizeof *file);
-    unsigned char *input = malloc(INPUT_BYTES);
-    if (file == NULL || input == NULL) {
-        (void)error_set(error, "%s: out of memory", name);
-        free(file);
-        free(input);
-        return NULL;
-    }
+    struct packed_file *file = memory_new(1, sizeof *file);
     file->name = name;
-    file->input = input;
+    file->input = memory_bytes(INPUT_BYTES);
     file->xz = (lzma_stream)LZMA_STREAM_INIT;
     file->fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat stat;

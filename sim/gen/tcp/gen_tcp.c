@@ -14,6 +14,7 @@
  * A life's end has a request, or the peer vanishes; the others come slower by as much.
  */
 #include "gen_tcp_connection.h"
+#include "memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -336,12 +337,8 @@ static bool populate_window(struct gen_model *model, uint64_t now)
         !tcp_curve_read(&window.close, p + CLOSE_1_S)) {
         return error_set(model->error, "tcp: the knots of open_ or close_ must not go down");
     }
-    struct tcp_life *lives = malloc(count * sizeof *lives);
-    if (lives == NULL ||
-        !tcp_lives_assign(&window, &model->random, gen_per_second(model), lives, count)) {
-        free(lives);
-        return gen_out_of_memory(model);
-    }
+    struct tcp_life *lives = memory_new(count, sizeof *lives);
+    tcp_lives_assign(&window, &model->random, gen_per_second(model), lives, count);
     qsort(lives, count, sizeof *lives, by_lasting);
     double first_ticks = p[OPEN_FIRST_S] * gen_per_second(model);
     double with_keepalive = tcp->keepalive_share * count;
@@ -548,13 +545,13 @@ static bool create(struct gen_model *model)
         warmup_ticks += WHEEL_PHASE_TICKS - warmup_ticks % WHEEL_PHASE_TICKS;
     }
     model->warmup_end = GEN_EPOCH + warmup_ticks;
-    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &tcp->herds) ||
-        !gen_model_begin(model,
-                         tcp->ends_bytes + sizeof(struct tcp_connection) +
-                             (tcp->plan_kept > 0 ? sizeof(struct tcp_plans) : 0),
-                         GEN_EPOCH, tcp->time_wait_ticks)) {
+    if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &tcp->herds)) {
         return false;
     }
+    gen_model_begin(model,
+                    tcp->ends_bytes + sizeof(struct tcp_connection) +
+                        (tcp->plan_kept > 0 ? sizeof(struct tcp_plans) : 0),
+                    GEN_EPOCH, tcp->time_wait_ticks);
     if (tcp->pacing == 0) {
         model->kind_count--; /* the last */
     }

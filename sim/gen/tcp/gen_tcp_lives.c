@@ -1,5 +1,7 @@
 #include "gen_tcp_lives.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 
 const double tcp_gap_shares[TCP_GAP_POINTS] = {0,   0.001, 0.01, 0.03, 0.1,  0.2,  0.3,  0.4,  0.5,
@@ -74,18 +76,13 @@ static uint32_t open_again(double share, struct random *random, const uint64_t *
     return opened;
 }
 
-bool tcp_lives_assign(const struct tcp_window *window, struct random *random, double per_second,
+void tcp_lives_assign(const struct tcp_window *window, struct random *random, double per_second,
                       struct tcp_life *lives, uint32_t count)
 {
     uint32_t first = window->open.knots > 0 ? (uint32_t)(window->first * count + 0.5) : count;
     uint32_t ends = window->close.knots > 0 ? (uint32_t)(window->ended * count + 0.5) : 0;
-    uint64_t *ticks = malloc(((size_t)count + ends + 1) * sizeof *ticks);
-    uint32_t *open = malloc(((size_t)count + 1) * sizeof *open);
-    if (ticks == NULL || open == NULL) {
-        free(ticks);
-        free(open);
-        return false;
-    }
+    uint64_t *ticks = memory_new((size_t)count + ends + 1, sizeof *ticks);
+    uint32_t *open = memory_new((size_t)count + 1, sizeof *open);
     uint64_t *closes = ticks + count;
     draw_times(&window->close, window->close_even, random, per_second, closes, ends);
     uint32_t again = open_again(window->again, random, closes, ends, ticks, count - first);
@@ -115,7 +112,6 @@ bool tcp_lives_assign(const struct tcp_window *window, struct random *random, do
     }
     free(ticks);
     free(open);
-    return true;
 }
 
 /* The mean between two points of the law, whose logarithms these are. */

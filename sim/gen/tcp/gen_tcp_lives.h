@@ -55,8 +55,8 @@ struct tcp_window {
     double young; /* closings end one of this share of those open, the youngest */
 };
 
-/* Sets each connection's life; `count` of them, ticks `per_second`. False if memory is short. */
-bool tcp_lives_assign(const struct tcp_window *window, struct random *random, double per_second,
+/* Sets each connection's life; `count` of them, ticks `per_second`. */
+void tcp_lives_assign(const struct tcp_window *window, struct random *random, double per_second,
                       struct tcp_life *lives, uint32_t count);
 
 /* A law by its values at tcp_gap_shares, log-linear in between. */

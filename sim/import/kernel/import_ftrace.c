@@ -11,13 +11,13 @@
  */
 #include "import.h"
 
-#include "growing_array.h"
 #include "import_settings.h"
 #include "import_tally.h"
 #include "kernel_clock.h"
 #include "kernel_steps.h"
 #include "kernel_timer_classifier.h"
 #include "line_reader.h"
+#include "memory.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -153,63 +153,46 @@ static bool function_is_kept(const struct import_job *job, const char *name)
 /* --- operations ------------------------------------------------------------------------------- */
 
 /* Makes the two tables that follow the classifier's long enough. */
-static bool follow(struct ftrace_import *import, const struct kernel_operation *operation,
-                   struct error *error)
+static void follow(struct ftrace_import *import, const struct kernel_operation *operation)
 {
-    if (operation->timer < import->timer_count && operation->function < import->kept_count) {
-        return true;
-    }
-    struct traced_timer *timers =
-        array_reach(import->timers, &import->timer_room, operation->timer, sizeof *timers);
-    import->timers = timers != NULL ? timers : import->timers;
-    signed char *kept =
-        array_reach(import->kept, &import->kept_room, operation->function, sizeof *kept);
-    import->kept = kept != NULL ? kept : import->kept;
-    if (timers == NULL || kept == NULL) {
-        return error_set(error, "%s: out of memory", import->name);
-    }
+    MEMORY_REACH(import->timers, import->timer_room, operation->timer);
+    MEMORY_REACH(import->kept, import->kept_room, operation->function);
     for (; import->timer_count <= operation->timer; import->timer_count++) {
-        timers[import->timer_count] =
+        import->timers[import->timer_count] =
             (struct traced_timer){.armed = KERNEL_NO_STEP, .fired = KERNEL_NO_STEP};
     }
     for (; import->kept_count <= operation->function; import->kept_count++) {
-        kept[import->kept_count] = -1;
+        import->kept[import->kept_count] = -1;
     }
-    return true;
 }
 
-static bool add_step(struct ftrace_import *import, struct traced_timer *timer,
-                     const struct kernel_operation *operation, struct error *error)
+static void add_step(struct ftrace_import *import, struct traced_timer *timer,
+                     const struct kernel_operation *operation)
 {
     uint32_t cause = operation->cause != KERNEL_NO_TIMER ? import->timers[operation->cause].fired
                                                          : KERNEL_NO_STEP;
     uint32_t step =
         kernel_steps_add(&import->steps, timer->id_plus_1 - 1, operation, cause, timer->armed);
-    if (step == KERNEL_NO_STEP) {
-        return error_set(error, "%s: out of memory", import->name);
-    }
     bool start = operation->verdict != KERNEL_EXPIRY && operation->verdict != KERNEL_TRUE_CANCEL;
     timer->fired = operation->verdict == KERNEL_EXPIRY ? timer->armed : timer->fired;
     timer->armed = start ? step : KERNEL_NO_STEP;
     import->starts += start;
     import->stops += operation->verdict == KERNEL_TRUE_CANCEL;
-    return true;
 }
 
-static bool take_operation(void *ctx, const struct kernel_operation *operation, struct error *error)
+static void take_operation(void *ctx, const struct kernel_operation *operation)
 {
     struct ftrace_import *import = ctx;
-    if (!follow(import, operation, error)) {
-        return false;
-    }
+    follow(import, operation);
     struct traced_timer *timer = &import->timers[operation->timer];
     bool pending = timer->armed != KERNEL_NO_STEP;
     if (operation->verdict == KERNEL_TRUE_CANCEL && !pending) {
         import->left_out_stops++;
-        return true;
+        return;
     }
     if (operation->verdict == KERNEL_EXPIRY || operation->verdict == KERNEL_TRUE_CANCEL) {
-        return add_step(import, timer, operation, error);
+        add_step(import, timer, operation);
+        return;
     }
     signed char *kept = &import->kept[operation->function];
     if (*kept < 0) {
@@ -222,18 +205,20 @@ static bool take_operation(void *ctx, const struct kernel_operation *operation, 
         struct kernel_operation stop = *operation;
         stop.verdict = KERNEL_TRUE_CANCEL;
         import->left_out_starts++;
-        return !pending || add_step(import, timer, &stop, error);
+        if (pending) {
+            add_step(import, timer, &stop);
+        }
+        return;
     }
     if (timer->id_plus_1 == 0) {
         timer->id_plus_1 = ++import->ids;
     }
-    return add_step(import, timer, operation, error);
+    add_step(import, timer, operation);
 }
 
 /* --- lines in --------------------------------------------------------------------------------- */
 
-static bool take_event(struct ftrace_import *import, const struct kernel_event *event,
-                       struct error *error)
+static void take_event(struct ftrace_import *import, const struct kernel_event *event)
 {
     switch (event->kind) {
     case KERNEL_TIMER_START:
@@ -242,7 +227,7 @@ static bool take_event(struct ftrace_import *import, const struct kernel_event *
     case KERNEL_TIMER_EXIT:
         import->lines.wheel[event->kind - KERNEL_TIMER_START]++;
         if (import->hrtimer) {
-            return true;
+            return;
         }
         if (event->kind == KERNEL_TIMER_START || event->kind == KERNEL_TIMER_EXPIRE) {
             kernel_clock_observe_jiffies(&import->clock, event);
@@ -258,14 +243,14 @@ static bool take_event(struct ftrace_import *import, const struct kernel_event *
     default:
         import->lines.hrtimer[event->kind - KERNEL_HRTIMER_START]++;
         if (!import->hrtimer) {
-            return true;
+            return;
         }
         if (event->kind == KERNEL_HRTIMER_EXPIRE) {
             kernel_clock_observe_hrtimer(&import->clock, event);
         }
         break;
     }
-    return kernel_classifier_add(import->classifier, event, error);
+    kernel_classifier_add(import->classifier, event);
 }
 
 static void observe_time(struct ftrace_import *import, uint64_t time_ns)
@@ -287,6 +272,7 @@ static void observe_time(struct ftrace_import *import, uint64_t time_ns)
 
 static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
+    (void)error;
     struct ftrace_import *import = ctx;
     struct line_counts *lines = &import->lines;
     struct kernel_line_result result;
@@ -294,7 +280,8 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     case KERNEL_LINE_TIMER:
         observe_time(import, result.event.time_ns);
         result.event.line = line->number;
-        return take_event(import, &result.event, error);
+        take_event(import, &result.event);
+        return true;
     case KERNEL_LINE_OTHER:
         observe_time(import, result.event.time_ns);
         lines->other_events++;
@@ -335,13 +322,11 @@ static int by_starts(const void *a, const void *b)
 static struct kernel_function *sorted_functions(const struct ftrace_import *import, size_t *count)
 {
     *count = kernel_classifier_functions(import->classifier);
-    struct kernel_function *functions = calloc(*count, sizeof *functions);
-    if (functions != NULL) {
-        for (size_t i = 0; i < *count; i++) {
-            functions[i] = *kernel_classifier_function(import->classifier, i);
-        }
-        qsort(functions, *count, sizeof *functions, by_starts);
+    struct kernel_function *functions = memory_new(*count, sizeof *functions);
+    for (size_t i = 0; i < *count; i++) {
+        functions[i] = *kernel_classifier_function(import->classifier, i);
     }
+    qsort(functions, *count, sizeof *functions, by_starts);
     return functions;
 }
 
@@ -470,8 +455,7 @@ static json_t *function_rows(const struct kernel_function *functions, size_t cou
 
 /* The trace's origin: where it came from and what was counted. Free it. */
 static char *describe_origin(const struct ftrace_import *import,
-                             const struct kernel_function *functions, size_t function_count,
-                             struct error *error)
+                             const struct kernel_function *functions, size_t function_count)
 {
     struct import_count counts[COUNTS_MAX];
     size_t count = list_counts(import, counts);
@@ -499,7 +483,7 @@ static char *describe_origin(const struct ftrace_import *import,
         }
     }
     (void)json_object_set_new(origin, "functions", function_rows(functions, function_count));
-    return import_origin_text(&import->tally, origin, error);
+    return import_origin_text(origin);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -594,14 +578,14 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
     import->tally.job = import->job;
     import->tally.unit = "line";
     import->classifier = kernel_classifier_create(take_operation, import);
-    if (import->classifier == NULL) {
-        return error_set(error, "%s: out of memory", import->name);
+    bool good =
+        import_tally_read(&import->tally, reader, take_line, import, error) && judge(import, error);
+    if (!good) {
+        return false;
     }
-    return import_tally_read(&import->tally, reader, take_line, import, error) &&
-           judge(import, error) && kernel_classifier_finish(import->classifier, error) &&
-           calibrate(import, error) &&
-           (kernel_steps_settle(&import->steps) ||
-            error_set(error, "%s: out of memory", import->name));
+    kernel_classifier_finish(import->classifier);
+    kernel_steps_settle(&import->steps);
+    return calibrate(import, error);
 }
 
 /* Tick 0 lies before the first event, at a multiple of so many jiffies: a structure that rounds
@@ -636,9 +620,7 @@ static bool write_step(struct ftrace_import *import, struct trace_writer *writer
     if (import->job->recording != NULL) {
         const struct recorded_operation operation = {
             .line = step->line, .system = step->cpu, .deferrable = step->deferrable};
-        if (!recording_add_operation(import->job->recording, operation)) {
-            return error_set(error, "%s: out of memory", import->name);
-        }
+        recording_add_operation(import->job->recording, operation);
     }
     if (!placed->reaction) {
         return trace_writer_add(writer, placed->tick, step->id, op, placed->delay_ticks, error);
@@ -652,8 +634,7 @@ static bool write_step(struct ftrace_import *import, struct trace_writer *writer
 }
 
 /* What became of each start in the recording. */
-static bool keep_expiries(struct ftrace_import *import, const struct kernel_ticks *ticks,
-                          struct error *error)
+static void keep_expiries(struct ftrace_import *import, const struct kernel_ticks *ticks)
 {
     struct recording *recording = import->job->recording;
     recording->grain_ticks = 1;
@@ -662,11 +643,10 @@ static bool keep_expiries(struct ftrace_import *import, const struct kernel_tick
         struct recorded_expiry expiry = {.tick = step->expired - ticks->origin,
                                          .line = step->expired_line,
                                          .start_line = step->line};
-        if (step->expired != KERNEL_NEVER && !recording_add_expiry(recording, expiry)) {
-            return error_set(error, "%s: out of memory", import->name);
+        if (step->expired != KERNEL_NEVER) {
+            recording_add_expiry(recording, expiry);
         }
     }
-    return true;
 }
 
 /* Hands the trace's operations to the writer, and says how many ticks it lasts. */
@@ -675,9 +655,6 @@ static bool write_steps(struct ftrace_import *import, struct trace_writer *write
 {
     const struct kernel_ticks ticks = tell_ticks(import);
     struct kernel_placed *placed = kernel_steps_place(&import->steps, &ticks, import->ids);
-    if (placed == NULL) {
-        return error_set(error, "%s: out of memory", import->name);
-    }
     bool good = true;
     for (uint32_t i = 0; good && i < import->steps.count; i++) {
         good = write_step(import, writer, &placed[i], error);
@@ -685,16 +662,16 @@ static bool write_steps(struct ftrace_import *import, struct trace_writer *write
     free(placed);
     uint64_t before = import->hrtimer ? 0 : import->clock.first_jiffies - ticks.origin;
     *end_tick = before + (import->latest_ns - import->first_ns) / import->tick_ns + 1;
-    return good && (import->job->recording == NULL || keep_expiries(import, &ticks, error));
+    if (import->job->recording != NULL) {
+        keep_expiries(import, &ticks);
+    }
+    return good;
 }
 
 static bool write_trace(struct ftrace_import *import, struct error *error)
 {
     size_t function_count;
     struct kernel_function *functions = sorted_functions(import, &function_count);
-    if (functions == NULL) {
-        return error_set(error, "%s: out of memory", import->name);
-    }
     if (import->starts == 0 && import->left_out_starts > 0) {
         (void)error_set(error,
                         "%s: no timer of a --function was started; the one most often started is "
@@ -710,7 +687,7 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
     uint64_t end_tick = 0;
     doubt(import);
     bool good = writer != NULL && write_steps(import, writer, &end_tick, error);
-    char *origin = good ? describe_origin(import, functions, function_count, error) : NULL;
+    char *origin = good ? describe_origin(import, functions, function_count) : NULL;
     if (origin != NULL) {
         good = trace_writer_commit(writer, 0, end_tick, 0, origin, error);
     } else {

@@ -1,6 +1,6 @@
 #include "kernel_steps.h"
 
-#include "growing_array.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +10,12 @@
 /* --- the recording's order -------------------------------------------------------------------- */
 
 /* Makes the table of wheels long enough for a CPU. */
-static bool reach_cpu(struct kernel_steps *steps, uint32_t cpu)
+static void reach_cpu(struct kernel_steps *steps, uint32_t cpu)
 {
-    uint64_t *ran = array_reach(steps->ran, &steps->ran_room, cpu, sizeof *ran);
-    if (ran == NULL) {
-        return false;
-    }
-    steps->ran = ran;
+    MEMORY_REACH(steps->ran, steps->ran_room, cpu);
     for (; steps->ran_count <= cpu; steps->ran_count++) {
-        ran[steps->ran_count] = 0;
+        steps->ran[steps->ran_count] = 0;
     }
-    return true;
 }
 
 static void add_expiry(struct kernel_steps *steps, const struct kernel_event *event, uint32_t ends)
@@ -41,12 +36,9 @@ uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
     const struct kernel_event *event = operation->event;
     bool wheel = event->kind < KERNEL_HRTIMER_START;
     steps->high_resolution = !wheel;
-    struct kernel_step *array =
-        array_reach(steps->steps, &steps->room, steps->count, sizeof *array);
-    steps->steps = array != NULL ? array : steps->steps;
-    if (array == NULL || !reach_cpu(steps, event->cpu) || !reach_cpu(steps, event->base_cpu)) {
-        return KERNEL_NO_STEP;
-    }
+    MEMORY_REACH(steps->steps, steps->room, steps->count);
+    reach_cpu(steps, event->cpu);
+    reach_cpu(steps, event->base_cpu);
     if (wheel && event->kind != KERNEL_TIMER_CANCEL && event->now > steps->jiffies) {
         steps->jiffies = event->now;
         steps->jiffies_ns = event->time_ns;
@@ -69,7 +61,8 @@ uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
         .cause = cause,
         /* Where events were lost, it may have ended long before. */
         .ends = operation->verdict == KERNEL_START_ON_ARMED ? KERNEL_NO_STEP : ends,
-        .cpu = (uint16_t)(stop && ends != KERNEL_NO_STEP ? array[ends].cpu : event->base_cpu),
+        .cpu =
+            (uint16_t)(stop && ends != KERNEL_NO_STEP ? steps->steps[ends].cpu : event->base_cpu),
         .op = stop ? TRACE_STOP : TRACE_START,
         .deferrable = event->deferrable,
     };
@@ -78,7 +71,7 @@ uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
     }
     /* Once the wheel has run in this jiffy, it is the next one's turn. */
     step.clock = step.now + (steps->ran[step.cpu] >= step.now);
-    array[steps->count] = step;
+    steps->steps[steps->count] = step;
     return steps->count++;
 }
 
@@ -117,12 +110,9 @@ static void settle_function(struct kernel_steps *steps, const struct reaction_de
     }
 }
 
-bool kernel_steps_settle(struct kernel_steps *steps)
+void kernel_steps_settle(struct kernel_steps *steps)
 {
-    struct reaction_delay *delays = calloc((size_t)steps->count + 1, sizeof *delays);
-    if (delays == NULL) {
-        return false;
-    }
+    struct reaction_delay *delays = memory_new((size_t)steps->count + 1, sizeof *delays);
     size_t count = 0;
     for (uint32_t i = 0; i < steps->count; i++) {
         struct kernel_step *step = &steps->steps[i];
@@ -145,7 +135,6 @@ bool kernel_steps_settle(struct kernel_steps *steps)
         settle_function(steps, &delays[from], to - from);
     }
     free(delays);
-    return true;
 }
 
 /* --- a trace's order -------------------------------------------------------------------------- */
@@ -292,14 +281,9 @@ struct kernel_placed *kernel_steps_place(const struct kernel_steps *steps,
     struct placing placing = {
         .steps = steps,
         .ticks = ticks,
-        .placed = calloc((size_t)steps->count + 1, sizeof *placing.placed),
-        .touched = calloc((size_t)ids + 1, sizeof *placing.touched),
+        .placed = memory_new((size_t)steps->count + 1, sizeof *placing.placed),
+        .touched = memory_new((size_t)ids + 1, sizeof *placing.touched),
     };
-    if (placing.placed == NULL || placing.touched == NULL) {
-        free(placing.placed);
-        free(placing.touched);
-        return NULL;
-    }
     memset(placing.touched, 0xff, ids * sizeof *placing.touched);
     place_apart(&placing, placing.touched);
     memset(placing.touched, 0, ids * sizeof *placing.touched);

@@ -65,12 +65,12 @@ struct kernel_steps {
 
 /* Takes in an event that was not left out, of a timer with this id: a start or stop of a timer that
  * is pending since the start `ends`, or an expiry of that start. `cause` as in the step. Returns
- * the step, or KERNEL_NO_STEP if memory is short; of an expiry without `ends` 0. */
+ * the step; of an expiry without `ends` 0. */
 uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
                           const struct kernel_operation *operation, uint32_t cause, uint32_t ends);
 
-/* The recording is over: settles the basis of each reaction. False if memory is short. */
-bool kernel_steps_settle(struct kernel_steps *steps);
+/* The recording is over: settles the basis of each reaction. */
+void kernel_steps_settle(struct kernel_steps *steps);
 
 /* What a tick is. */
 struct kernel_ticks {
@@ -91,8 +91,8 @@ struct kernel_placed {
     bool reaction;
 };
 
-/* All steps as operations of a trace, in its order; `ids` are as many as there are. To be freed;
- * NULL if memory is short. A reaction on another timer that had been started or stopped meanwhile
+/* All steps as operations of a trace, in its order; `ids` are as many as there are. To be freed.
+ * A reaction on another timer that had been started or stopped meanwhile
  * stays where it is, as external. */
 struct kernel_placed *kernel_steps_place(const struct kernel_steps *steps,
                                          const struct kernel_ticks *ticks, uint32_t ids);

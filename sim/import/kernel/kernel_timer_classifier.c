@@ -1,7 +1,7 @@
 #include "kernel_timer_classifier.h"
 
-#include "growing_array.h"
 #include "key_table.h"
+#include "memory.h"
 #include "short_equal.h"
 
 #include <stdlib.h>
@@ -87,31 +87,17 @@ struct kernel_classifier {
     struct kernel_counts counts;
 };
 
-static bool short_of_memory(struct error *error)
-{
-    return error_set(error, "out of memory: the recording names too many different timers");
-}
-
 /* The index of a function, which is new if need be. */
-static bool find_function(struct kernel_classifier *c, const char *name, size_t length,
-                          uint32_t *index)
+static uint32_t find_function(struct kernel_classifier *c, const char *name, size_t length)
 {
-    if (!key_table_number(c->names, name, length, index)) {
-        return false;
+    uint32_t index = key_table_number(c->names, name, length);
+    if (index == c->function_count) {
+        MEMORY_REACH(c->functions, c->function_room, index);
+        char *copy = memory_copy_part(name, length);
+        c->functions[c->function_count++] =
+            (struct kernel_function){.name = copy, .name_length = strlen(copy)};
     }
-    if (*index < c->function_count) {
-        return true;
-    }
-    struct kernel_function *functions =
-        array_reach(c->functions, &c->function_room, c->function_count, sizeof *functions);
-    char *copy = functions != NULL ? strndup(name, length) : NULL;
-    c->functions = functions != NULL ? functions : c->functions;
-    if (copy == NULL) {
-        return false;
-    }
-    c->functions[c->function_count++] =
-        (struct kernel_function){.name = copy, .name_length = strlen(copy)};
-    return true;
+    return index;
 }
 
 static bool function_is(const struct kernel_function *function, const char *name, size_t length)
@@ -119,33 +105,23 @@ static bool function_is(const struct kernel_function *function, const char *name
     return function->name_length == length && short_equal(function->name, name, length);
 }
 
-static bool add_timer(struct kernel_classifier *c)
+static void add_timer(struct kernel_classifier *c)
 {
-    struct timer *timers = array_reach(c->timers, &c->timer_room, c->timer_count, sizeof *timers);
-    if (timers == NULL) {
-        return false;
-    }
-    c->timers = timers;
+    MEMORY_REACH(c->timers, c->timer_room, c->timer_count);
     c->timers[c->timer_count++] = (struct timer){.undecided = NO_EVENT};
-    return true;
 }
 
 /* The index of a timer, which is new if need be. */
-static bool find_timer(struct kernel_classifier *c, uint64_t pointer, uint32_t *index)
+static uint32_t find_timer(struct kernel_classifier *c, uint64_t pointer)
 {
-    if (pointer == c->latest_pointer && c->timer_count > 0) {
-        *index = c->latest_timer;
-        return true;
+    if (pointer != c->latest_pointer || c->timer_count == 0) {
+        c->latest_pointer = pointer;
+        c->latest_timer = key_table_number(c->pointers, &pointer, sizeof pointer);
+        if (c->latest_timer == c->timer_count) {
+            add_timer(c);
+        }
     }
-    if (!key_table_number(c->pointers, &pointer, sizeof pointer, index)) {
-        return false;
-    }
-    if (*index == c->timer_count && !add_timer(c)) {
-        return false;
-    }
-    c->latest_pointer = pointer;
-    c->latest_timer = *index;
-    return true;
+    return c->latest_timer;
 }
 
 /* --- what the events do to the timers, in the recording's order ------------------------------- */
@@ -253,13 +229,12 @@ static void follow_firing(struct kernel_classifier *c, const struct held_event *
 }
 
 /* Counts an event whose meaning is known, and hands out the operation that it is, if any. */
-static bool release(struct kernel_classifier *c, const struct held_event *event,
-                    struct error *error)
+static void release(struct kernel_classifier *c, const struct held_event *event)
 {
     if (event->meaning == EXIT) {
         c->counts.exits++;
         follow_firing(c, event);
-        return true;
+        return;
     }
     struct timer *timer = &c->timers[event->timer];
     enum kernel_verdict verdict;
@@ -272,11 +247,11 @@ static bool release(struct kernel_classifier *c, const struct held_event *event,
         break;
     case CANCEL_OF_REARM:
         release_cancel(c, timer);
-        return true;
+        return;
     case CANCEL_OF_EXPIRY:
         release_cancel(c, timer);
         disarm(c, timer);
-        return true;
+        return;
     case CANCEL_UNDECIDED:
     case CANCEL_TRUE:
         release_cancel(c, timer);
@@ -308,7 +283,7 @@ static bool release(struct kernel_classifier *c, const struct held_event *event,
                                          .function = timer->function,
                                          .cause = cause,
                                          .event = &event->event};
-    return c->take(c->ctx, &operation, error);
+    c->take(c->ctx, &operation);
 }
 
 static struct held_event *held_at(const struct kernel_classifier *c, uint64_t number)
@@ -317,56 +292,45 @@ static struct held_event *held_at(const struct kernel_classifier *c, uint64_t nu
 }
 
 /* Releases the first event that is held back. A cancel that is undecided by now is a true one. */
-static bool release_first(struct kernel_classifier *c, struct error *error)
+static void release_first(struct kernel_classifier *c)
 {
     const struct held_event *event = held_at(c, c->first);
     if (event->meaning == CANCEL_UNDECIDED) {
         c->timers[event->timer].undecided = NO_EVENT;
     }
     c->first++;
-    return release(c, event, error);
+    release(c, event);
 }
 
 /* Makes room for one more event: among as many as may be held back, or by releasing one. */
-static bool make_room(struct kernel_classifier *c, struct error *error)
+static void make_room(struct kernel_classifier *c)
 {
     if (c->held_room == LOOK_AHEAD_MAX) {
-        return release_first(c, error);
+        release_first(c);
+        return;
     }
     uint64_t room = c->held_room * 2;
-    struct held_event *held = malloc(room * sizeof *held);
-    if (held == NULL) {
-        return short_of_memory(error);
-    }
+    struct held_event *held = memory_new(room, sizeof *held);
     for (uint64_t i = c->first; i < c->next; i++) {
         held[i & (room - 1)] = *held_at(c, i);
     }
     free(c->held);
     c->held = held;
     c->held_room = room;
-    return true;
 }
 
 /* --- events in -------------------------------------------------------------------------------- */
 
 struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, void *ctx)
 {
-    struct kernel_classifier *c = calloc(1, sizeof *c);
-    if (c == NULL) {
-        return NULL;
-    }
+    struct kernel_classifier *c = memory_new(1, sizeof *c);
     c->take = take;
     c->ctx = ctx;
     c->held_room = FIRST_HELD;
-    c->held = malloc(FIRST_HELD * sizeof *c->held);
+    c->held = memory_new(FIRST_HELD, sizeof *c->held);
     c->pointers = key_table_create();
     c->names = key_table_create();
-    uint32_t unknown;
-    if (c->held == NULL || c->pointers == NULL || c->names == NULL ||
-        !find_function(c, "?", 1, &unknown)) {
-        kernel_classifier_destroy(c);
-        return NULL;
-    }
+    (void)find_function(c, "?", 1); /* where the recording does not say */
     return c;
 }
 
@@ -389,14 +353,12 @@ static void decide(struct held_event *cancel, struct held_event *event)
 }
 
 /* Makes the table of firings long enough for a CPU. */
-static bool reach_cpu(struct kernel_classifier *c, uint32_t cpu)
+static void reach_cpu(struct kernel_classifier *c, uint32_t cpu)
 {
-    struct cpu_firing *firings = array_reach(c->firings, &c->firing_room, cpu, sizeof *firings);
-    c->firings = firings != NULL ? firings : c->firings;
-    for (; firings != NULL && c->firing_count <= cpu; c->firing_count++) {
-        firings[c->firing_count] = (struct cpu_firing){.timer = KERNEL_NO_TIMER};
+    MEMORY_REACH(c->firings, c->firing_room, cpu);
+    for (; c->firing_count <= cpu; c->firing_count++) {
+        c->firings[c->firing_count] = (struct cpu_firing){.timer = KERNEL_NO_TIMER};
     }
-    return firings != NULL;
 }
 
 /* What an event is taken for until others say more. */
@@ -408,34 +370,29 @@ static const enum meaning first_meanings[] = {
 };
 
 /* Finds an event's timer and function, which are new if need be. */
-static bool identify(struct kernel_classifier *c, const struct kernel_event *event,
+static void identify(struct kernel_classifier *c, const struct kernel_event *event,
                      struct held_event *held)
 {
-    if (!find_timer(c, event->pointer, &held->timer)) {
-        return false;
-    }
+    held->timer = find_timer(c, event->pointer);
     struct timer *timer = &c->timers[held->timer];
-    if (event->function != NULL &&
-        !function_is(&c->functions[timer->last_function], event->function,
-                     event->function_length) &&
-        !find_function(c, event->function, event->function_length, &timer->last_function)) {
-        return false;
+    if (event->function != NULL && !function_is(&c->functions[timer->last_function],
+                                                event->function, event->function_length)) {
+        timer->last_function = find_function(c, event->function, event->function_length);
     }
     held->function = timer->last_function;
-    return true;
 }
 
-bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_event *event,
-                           struct error *error)
+void kernel_classifier_add(struct kernel_classifier *c, const struct kernel_event *event)
 {
     struct held_event held = {.event = *event, .meaning = first_meanings[event->kind]};
     held.event.function = NULL; /* its line goes */
     /* An exit may be that of a timer that the recording does not know. */
-    if (!reach_cpu(c, event->cpu) || (held.meaning != EXIT && !identify(c, event, &held))) {
-        return short_of_memory(error);
+    reach_cpu(c, event->cpu);
+    if (held.meaning != EXIT) {
+        identify(c, event, &held);
     }
-    if (c->next - c->first == c->held_room && !make_room(c, error)) {
-        return false;
+    if (c->next - c->first == c->held_room) {
+        make_room(c);
     }
     struct held_event *kept = held_at(c, c->next);
     *kept = held;
@@ -453,21 +410,16 @@ bool kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
         if (first->meaning == CANCEL_UNDECIDED &&
             (event->time_ns < first->event.time_ns ||
              event->time_ns - first->event.time_ns <= LOOK_AHEAD_NS)) {
-            return true;
+            return;
         }
-        if (!release_first(c, error)) {
-            return false;
-        }
+        release_first(c);
     }
-    return true;
 }
 
-bool kernel_classifier_finish(struct kernel_classifier *c, struct error *error)
+void kernel_classifier_finish(struct kernel_classifier *c)
 {
     while (c->first < c->next) {
-        if (!release_first(c, error)) {
-            return false;
-        }
+        release_first(c);
     }
     for (uint32_t i = 0; i < c->timer_count; i++) {
         c->functions[c->timers[i].function].timers++;
@@ -477,7 +429,6 @@ bool kernel_classifier_finish(struct kernel_classifier *c, struct error *error)
         }
     }
     c->counts.timers = c->timer_count;
-    return true;
 }
 
 const struct kernel_counts *kernel_classifier_counts(const struct kernel_classifier *c)

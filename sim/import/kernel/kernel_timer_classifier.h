@@ -93,22 +93,20 @@ struct kernel_function {
 };
 
 /* Takes an operation; false, with `error` set, ends the work. */
-typedef bool (*kernel_operation_fn)(void *ctx, const struct kernel_operation *operation,
-                                    struct error *error);
+typedef void (*kernel_operation_fn)(void *ctx, const struct kernel_operation *operation);
 
 struct kernel_classifier;
 
-/* `take` gets every operation, in the recording's order. NULL if memory is short. */
+/* `take` gets every operation, in the recording's order. */
 struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, void *ctx);
 
 /* Adds an event of the recording: one of the wheel's timers, or of the high-resolution timers
  * (which need no look-ahead: they expire without a cancel, and their cancels are true ones), but
- * not both to one classifier. False with `error` set if memory is short or `take` failed. */
-bool kernel_classifier_add(struct kernel_classifier *classifier, const struct kernel_event *event,
-                           struct error *error);
+ * not both to one classifier. */
+void kernel_classifier_add(struct kernel_classifier *classifier, const struct kernel_event *event);
 
 /* The recording is over: decides what is undecided, and completes the counts. */
-bool kernel_classifier_finish(struct kernel_classifier *classifier, struct error *error);
+void kernel_classifier_finish(struct kernel_classifier *classifier);
 
 /* Counts so far; complete after kernel_classifier_finish. */
 const struct kernel_counts *kernel_classifier_counts(const struct kernel_classifier *classifier);
