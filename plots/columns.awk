@@ -1,9 +1,12 @@
 # columns.awk: some columns of a table, a tab between them, without the header.
-#   awk -v of=COLUMN,COLUMN,... -f csv.awk -f columns.awk FILE.csv
+#   awk -f csv.awk -f columns.awk FILE.csv of=COLUMN,COLUMN,...
 
+BEGIN {
+    csv_settings(given)
+    count = split(given["of"], wanted, ",")
+}
 FNR == 1 {
     csv_header($0, column)
-    count = split(of, wanted, ",")
     next
 }
 {

@@ -1,10 +1,11 @@
 # cost.gp: what single operations cost against the number of timers, a panel for each operation. See
-# style.gp for the data. Columns: series style op n, and one of what=...
+# style.gp for the data. Columns: series style op n, and
+# the one that the setting names:
 #   ns_per_op        with ns_per_op_mad: time
 #   x_limit, x_null  the same as a multiple of what no structure can undercut, and of the harness
 #   longest_advance_ns  the longest single advance
 #   bytes_per_timer
-load system("dirname '".ARG0."'")."/style.gp"
+what = setting_1
 panel_column = "op"
 heading(name) = headed(name)
 x_of(dummy) = column("n")
@@ -23,4 +24,4 @@ spread_of(dummy) = spread eq "" ? 0 : number(spread)
 said(dummy) = unit(column(value)).(spread_of(0) > 0 ? " ± ".digits(spread_of(0)) : "") \
     .", ".strcol("op")." with ".scaled(column("n"))." timers"
 shared_y = 0
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

@@ -1,6 +1,17 @@
 # csv.awk: reading and writing CSV (RFC 4180, without line breaks inside a field). Given to awk
 # before the program that uses it: awk -f plots/csv.awk -f PROGRAM FILE.
 
+# The operands NAME=VALUE of the command, taken as they are; awk itself would make a tab of "\t".
+function csv_settings(settings,    i, at) {
+    for (i = 1; i < ARGC; i++) {
+        if (ARGV[i] ~ /^[a-z]+=/) {
+            at = index(ARGV[i], "=")
+            settings[substr(ARGV[i], 1, at - 1)] = substr(ARGV[i], at + 1)
+            ARGV[i] = ""
+        }
+    }
+}
+
 # Splits `line` into fields[1..n] and returns n.
 function csv_split(line, fields,    n, rest, field, at) {
     split("", fields)
@@ -50,8 +61,18 @@ function csv_header(line, column,    n, i, names) {
     }
 }
 
-# How one configuration of a structure is called: its name, its options where it has any, and the
-# mark of the results that it is from, where there are several.
+# A text for a picture: each character that has a meaning in gnuplot's lists of words or in its data
+# becomes one that looks like it.
+function csv_plain(text) {
+    gsub(/[\001-\040\177]/, "\302\240", text)
+    gsub(/"/, "”", text)
+    gsub(/'/, "’", text)
+    gsub(/\\/, "∖", text)
+    return text
+}
+
+# How one configuration of a structure is called in a picture: its name, its options where it has any,
+# and the mark of the results that it is from, where there are several.
 function csv_series(algo, options, set) {
-    return algo (options == "" ? "" : ":" options) (set == "" ? "" : "@" set)
+    return csv_plain(algo (options == "" ? "" : ":" options) (set == "" ? "" : "@" set))
 }

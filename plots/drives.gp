@@ -1,13 +1,17 @@
 # drives.gp: what a knob of the drive, or of the front end lazy, changes: a panel for each of several
-# figures, against the knob's values. See style.gp for the data; `headings` names a file with what
-# each panel shows, `x_title` says what x is.
+# figures, against the knob's values. See style.gp for the data; the setting says what x is.
 # Columns: series style panel x value
-load system("dirname '".ARG0."'")."/style.gp"
-load headings
+heading(name) = name eq "work" ? "Counted work an operation" \
+    : name eq "wakeups" ? "Wakeups of 1,000 operations" \
+    : name eq "late" ? "Lateness in ticks, 99 of 100 within" \
+    : name eq "latest" ? "Lateness in ticks, the greatest" \
+    : name eq "averted" ? "Averted, of 1,000 expiries" \
+    : name eq "costliest" ? "Counted work of the costliest advance" \
+    : "Expiries of 1,000 timers"
 panel_column = "panel"
 x_of(dummy) = column("x")
 value = "value"; spread = ""
-x_label = x_title
+x_label = setting_1
 y_label = ""
 x_tics = SCALED_TICS
 y_tics = SCALED_TICS
@@ -15,4 +19,4 @@ stats data using "x" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 shared_y = 0
 said(dummy) = digits(column(value))." at ".scaled(column("x"))
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

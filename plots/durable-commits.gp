@@ -2,7 +2,6 @@
 # for each operation; beside what a file takes that the same bytes are appended to. See style.gp for the
 # data.
 # Columns: series style op commit per_second per_second_mad
-load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "op"
 heading(name) = name eq "start" ? "Starts in a second" : name eq "stop" ? "Stops in a second" \
     : name eq "expire" ? "Expiries in a second" : "Restarts in a second"
@@ -16,4 +15,4 @@ stats data using "commit" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 shared_y = 1
 said(dummy) = scaled(column(value))." a second, ".scaled(column("commit"))." in a commit"
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

@@ -1,7 +1,6 @@
 # durable-lateness.gp: how late timers fire that are durable, by the real clock: the share of them that is
 # later, and by how much, a panel for each structure and a line for each policy. See style.gp for the data.
 # Columns: series style structure tail lateness_ns; tail: one in so many is later
-load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "structure"
 heading(name) = name
 x_of(dummy) = column("tail")
@@ -14,4 +13,4 @@ stats data using "tail" nooutput
 x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 shared_y = 1
 said(dummy) = duration(column(value))." or less, but for one in ".scaled(column("tail"))
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

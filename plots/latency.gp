@@ -1,17 +1,16 @@
 # latency.gp: latency of each operation by percentile, a panel for each operation. The axis of
 # percentiles is logarithmic in 1/(1-p), so that every further nine takes the same room; the maximum
-# stands at its right end. See style.gp for the data.
+# stands at its right end. See style.gp for the data. Settings: what the titles begin with, and the labels
+# of the axes.
 # Columns: series style op percentile (0 to 100) latency_ns
-load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "op"
-if (!exists("kind")) { kind = "Service time of " }
-heading(name) = headed(kind.name)
+heading(name) = headed((setting_1 eq "" ? "Service time of " : setting_1).name)
 stats data using (column("percentile") < 100 ? column("percentile") : NaN) nooutput
 end = 100.0 / (100.0 - STATS_max) * 3
 x_of(dummy) = column("percentile") < 100 ? 100.0 / (100.0 - column("percentile")) : end
 value = "latency_ns"; spread = ""
-if (!exists("x_label")) { x_label = "percentile of the operations, %" }
-if (!exists("y_label")) { y_label = "latency" }
+x_label = setting_2 eq "" ? "percentile of the operations, %" : setting_2
+y_label = setting_3 eq "" ? "latency" : setting_3
 # A mark for each nine up to the maximum; where they are close together every second one is named,
 # and none that would run into the maximum's name.
 named_to = end / 10 ** (50.0 / (300.0 / log10(end * 1.3)))
@@ -32,4 +31,4 @@ said(dummy) = duration(column(value))." at ".(column("percentile") < 100 \
 halvings(dummy) = log(100.0 / (100.0 - column("percentile"))) / log(2)
 is_said(dummy) = column("percentile") >= 100 || abs(halvings(0) - floor(halvings(0) + 0.5)) < 0.01
 shared_y = 1
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

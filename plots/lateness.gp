@@ -3,7 +3,6 @@
 # the trace. The axis is logarithmic to both sides of 0. See style.gp for the data.
 # Columns: series algo options style lateness_min lateness_p50 lateness_p99 lateness_max declared_early
 # declared_late
-load system("dirname '".ARG0."'")."/style.gp"
 rows = 0; names_width = 4; low = 0; high = 0; promises = 0
 stats data using (rows = rows + 1, \
     names_width = strlen(strcol("series")) > names_width ? strlen(strcol("series")) : names_width, \
@@ -24,11 +23,11 @@ when(x) = x == 0 ? "on the tick" : ticks(x).(x < 0 ? " early" : " late")
 do for [terminal in TERMINALS] {
     eval open_terminal(terminal, WIDTH, height)
     set output out.ending(terminal)
-    set lmargin at screen (names_width * CHARACTER + 16) / WIDTH
+    set lmargin at screen left_margin(names_width)
     set rmargin at screen 0.965
     set tmargin at screen 1 - 30.0 / height
     set bmargin at screen 1 - (30.0 + panel) / height
-    set title headed("Lateness") noenhanced offset 0,-0.4
+    set title headed("Lateness") offset 0,-0.4
     set label 1 "ticks after (before: negative) the due tick: line, all; dot, median; bar, 99 %" \
         at screen 0.5, screen 40.0 / height center tc rgb INK
     set label 2 (promises ? "[ ]: what is promised for the delays of the trace" : "") \
@@ -58,7 +57,7 @@ do for [terminal in TERMINALS] {
         data using (has_declared(0) ? place(column("declared_late")) : NaN):(-$0):("]") \
             with labels tc rgb INK offset 0.4,0 font FONT.",15", \
         data using (place(low) - 0.15):(-$0):(strcol("series")) \
-            with labels right offset -0.8,0 tc rgb INK noenhanced, \
+            with labels right offset -0.8,0 tc rgb INK, \
         for [k = 1:(terminal eq "svg" ? words(QUANTILES) : 0)] \
             data using (place(column(word(QUANTILES, k)))):(-$0): \
                 (strcol("series").": ".word(QUANTILE_WORDS, k)." ".when(column(word(QUANTILES, k)))) \

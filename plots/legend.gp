@@ -8,5 +8,5 @@ do for [k = 1:entries] {
     set arrow from screen x / WIDTH, y to screen (x + 46) / WIDTH, y nohead \
         lw 1.8 lc rgb colour(look) dt dash(look)
     set label "" at screen (x + 23) / WIDTH, y point ps 0.8 lc rgb colour(look) pt marker(look)
-    set label (k <= words(named_series) ? word(named_series, k) : sprintf(muted == 1 ? "%d other" : "%d others", muted)) at screen (x + 54) / WIDTH, y left noenhanced tc rgb INK
+    set label (k <= words(named_series) ? word(named_series, k) : sprintf(muted == 1 ? "%d other" : "%d others", muted)) at screen (x + 54) / WIDTH, y left tc rgb INK
 }

@@ -101,11 +101,11 @@ do for [terminal in TERMINALS] {
         y_from = y_low[i] / beyond; y_to = y_high[i] * beyond
         set yrange [y_from:y_to]
         eval "set ytics nomirror ".(y_to < 100 * y_from ? fine_tics(y_tics) : y_tics)
-        set title heading(panel) noenhanced offset 0,-0.4
-        set xlabel x_label noenhanced offset 0,0.3
+        set title heading(panel) offset 0,-0.4
+        set xlabel x_label offset 0,0.3
         # Where it is clear of the longest marks, in line with the other panels'.
         set label 1 y_label at screen left + 11.0 / WIDTH, screen share(top + 0.5 * (panel_height - 40)) \
-            center rotate by 90 noenhanced
+            center rotate by 90
         # The series that have a value in this panel.
         chosen = ""
         do for [k = 1:words(series)] {
@@ -117,7 +117,7 @@ do for [terminal in TERMINALS] {
         style_of(k) = int(word(styles, which(k)))
         from_row(k) = int(first_row[(i - 1) * words(series) + which(k)])
         to_row(k) = int(last_row[(i - 1) * words(series) + which(k)])
-        if (i == words(panels)) { load FOLDER."/legend.gp" }
+        if (i == words(panels)) { load FOLDER."legend.gp" }
         plot for [k = 1:(spread eq "" ? 0 : words(chosen))] data every ::from_row(k)::to_row(k) \
                 using (mine(which(k)) ? x_of(0) : NaN):(column(value)):(column(spread)) \
                 with yerrorbars pt 0 lw 1.2 lc rgb colour(style_of(k)), \

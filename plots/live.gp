@@ -7,6 +7,7 @@ folder = ARG1
 out = strlen(ARG3) > 0 ? ARG3 : folder."/live"
 set datafile separator comma
 set datafile columnheaders
+set datafile commentschars ""
 file = folder."/live.csv"
 late = folder."/lateness.csv"
 stats file using 0 nooutput
@@ -33,16 +34,17 @@ tint(drive) = drive eq "sleep" ? SLEEP : POLL
 
 do for [terminal in "svg pngcairo"] {
     if (terminal eq "svg") {
-        set terminal svg size 900, height font "sans-serif,13" background "#ffffff"
+        set terminal svg noenhanced size 900, height font "sans-serif,13" background "#ffffff"
         set output out.".svg"
     } else {
-        set terminal pngcairo size 900, height font "sans-serif,10" background "#ffffff"
+        set terminal pngcairo noenhanced size 900, height font "sans-serif,10" background "#ffffff"
         set output out.".png"
     }
     # As it was before the first terminal's picture.
     reset
     set datafile separator comma
     set datafile columnheaders
+set datafile commentschars ""
     set multiplot
     set border 3 lc rgb INK
     set tics nomirror textcolor rgb INK
@@ -59,14 +61,14 @@ do for [terminal in "svg pngcairo"] {
         set bmargin screen share(top + rows * ROW)
         set yrange [rows - 0.5:-0.5]
         set xrange [0:*]
-        set title (panel == 0 ? (strlen(ARG2) > 0 ? ARG2.": " : "")."wakeups for timers in a second (of which for nothing: pale)" : "share of one processor, percent") textcolor rgb INK noenhanced
+        set title (panel == 0 ? (strlen(ARG2) > 0 ? ARG2.": " : "")."wakeups for timers in a second (of which for nothing: pale)" : "share of one processor, percent") textcolor rgb INK
         if (panel == 0) {
             plot file using (column("timer_wakeups_per_second") / 2):0:(column("timer_wakeups_per_second") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
                  file using (column("idle_wakeups_per_second") / 2):0:(column("idle_wakeups_per_second") / 2):(0.30) with boxxyerror lc rgb "#99ffffff", \
-                 file using (column("timer_wakeups_per_second")):0:(sprintf(" %.0f", column("timer_wakeups_per_second"))) with labels left noenhanced textcolor rgb INK
+                 file using (column("timer_wakeups_per_second")):0:(sprintf(" %.0f", column("timer_wakeups_per_second"))) with labels left textcolor rgb INK
         } else {
             plot file using (column("cpu_percent") / 2):0:(column("cpu_percent") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
-                 file using (column("cpu_percent")):0:(sprintf(" %.1f", column("cpu_percent"))) with labels left noenhanced textcolor rgb INK
+                 file using (column("cpu_percent")):0:(sprintf(" %.1f", column("cpu_percent"))) with labels left textcolor rgb INK
         }
     }
 
@@ -74,7 +76,7 @@ do for [terminal in "svg pngcairo"] {
     set tmargin screen share(50 + 2 * (rows * ROW + 95))
     set bmargin screen share(height - 60 - key_height)
     set lmargin screen 0.10
-    set title "lateness in microseconds, by share of the timers that fired (blue: asleep until the next; orange: every tick)" textcolor rgb INK noenhanced
+    set title "lateness in microseconds, by share of the timers that fired (blue: asleep until the next; orange: every tick)" textcolor rgb INK
     set yrange [*:*]
     set xrange [0:4.2]
     if (latest > 0) { set logscale y } else { set yrange [0:1]; set label 1 "no timer fired late, or none at all" at graph 0.5, 0.5 center textcolor rgb INK }
@@ -83,7 +85,7 @@ do for [terminal in "svg pngcairo"] {
     set grid ytics
     mark = 0
     x(share) = share >= 0.99995 ? NaN : -log10(1 - share)
-    set key at screen 0.5, share(height - key_height + 8) center top horizontal maxcols KEY_COLUMNS width 2 samplen 2 textcolor rgb INK noenhanced
+    set key at screen 0.5, share(height - key_height + 8) center top horizontal maxcols KEY_COLUMNS width 2 samplen 2 textcolor rgb INK
     plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 || latest == 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.7 lw 1.2 title NAMES[i + 1]
     unset multiplot
     unset output

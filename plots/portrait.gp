@@ -1,8 +1,7 @@
 # portrait.gp: what is in a trace, or in two, on the same axes: operations and expiries over the timed
 # window, how many timers are pending, and how the delays are distributed. `timerlab trace info --plot`
-# calls it. See style.gp for data, out and caption.
+# calls it. See style.gp for the data.
 # Columns: panel series from_s to_s value trace (operations: per second; pending: how many; delays: %)
-load system("dirname '".ARG0."'")."/style.gp"
 
 # What there is: traces and series in the file's order, how far values and times reach.
 traces = ""; series = ""; shown = ""; end_s = 0; low = 0; high = 0; most = 0
@@ -110,7 +109,7 @@ do for [terminal in TERMINALS] {
         set rmargin at screen right_of(i)
         # Two share a key, and the axis of the first.
         set title (pair ? "Operations and expiries: ".word(traces, i) : headed("Operations and expiries")) \
-            noenhanced offset 0,(pair ? -0.4 : 0.9)
+            offset 0,(pair ? -0.4 : 0.9)
         set ylabel (i == 1 ? "per second" : "") offset 0.4,0
         if (words(series) > 0) {
             here = ""

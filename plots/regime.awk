@@ -1,10 +1,15 @@
 # regime.awk: who is the fastest at each point of two knobs of a sweep.
-#   awk -v x=p_X -v y=p_Y -f csv.awk -f regime.awk STYLES FILE.csv
+#   awk -f csv.awk -f regime.awk STYLES FILE.csv x=p_X y=p_Y
 # STYLES as for tidy.awk. Of the contenders that promise to fire every timer on its due tick; of older
 # results, which do not hold that, those that did, and were spared none by being late. Where other knobs
 # were turned too, by the geometric mean over those points of theirs that all contenders ran. Of equals
 # the first in STYLES.
 
+BEGIN {
+    csv_settings(given)
+    x = given["x"]
+    y = given["y"]
+}
 FILENAME == ARGV[1] {
     at_tab = index($0, "\t")
     in_order[++series_count] = substr($0, 1, at_tab - 1)

@@ -1,8 +1,8 @@
 # regime.gp: a map of who is the fastest, over two knobs of a sweep: a field for each pair of values, in
 # the colour of its winner, with how many times as long the next one takes. Where that cannot be told
 # from the spread of the runs, the field is pale. See style.gp for the data.
-# Columns: series style column row x y ns_per_event next times told. Set: x_label, y_label
-load system("dirname '".ARG0."'")."/style.gp"
+# Columns: series style column row x y ns_per_event next times told. Settings: what the axes show.
+x_label = setting_1; y_label = setting_2
 series = ""; styles = ""; columns = 0; rows = 0; longest = 0; y_width = 3
 stats data using (styles = member(series, strcol("series")) ? styles : styles." ".strcol("style"), \
     series = joined(series, strcol("series")), \
@@ -51,8 +51,8 @@ do for [terminal in TERMINALS] {
     set yrange [0.5:rows + 0.5]
     unset key; unset grid
     set border 0
-    set xlabel x_label noenhanced offset 0,0.3
-    set ylabel y_label noenhanced offset 0.8,0
+    set xlabel x_label offset 0,0.3
+    set ylabel y_label offset 0.8,0
     set tics scale 0
     set xtics nomirror; set ytics nomirror
     unset label; unset object
@@ -63,7 +63,7 @@ do for [terminal in TERMINALS] {
             to screen (left + 22.0) / WIDTH, screen 1 - top / (1.0 * height) \
             fc rgb int(word(colours, k)) fs solid 0.75 noborder
         set label k word(series, k) at screen (left + 30.0) / WIDTH, screen 1 - (top + 7.0) / height \
-            left noenhanced tc rgb INK
+            left tc rgb INK
     }
     small_font = FONT . "," . (terminal eq "svg" ? "10.5" : "8")
     plot data using (column("column")):(column("row")):(column("column") - 0.49):(column("column") + 0.49):\
@@ -73,10 +73,10 @@ do for [terminal in TERMINALS] {
             (column("column") + 0.49):(column("row") - 0.47):(column("row") + 0.47):\
             (field_colour(strcol("series"))) with boxxyerror fill solid 0.55 noborder lc rgb variable, \
         for [i = 1:named] data using (column("column")):(column("row") + 0.17):(strcol("series")) \
-            with labels center font small_font tc rgb 0x000000 noenhanced, \
+            with labels center font small_font tc rgb 0x000000, \
         data using (column("column")):(column("row") - (named ? 0.2 : 0)):\
             (is_told(0) ? sprintf("%.2f×", column("times")) : undecided) \
-            with labels center font small_font tc rgb 0x000000 noenhanced, \
+            with labels center font small_font tc rgb 0x000000, \
         for [i = 1:(terminal eq "svg")] data using (column("column")):(column("row")):\
             (sprintf("%s: %s = %s, %s = %s: ", strcol("series"), x_label, brief(column("x")), y_label, \
                 brief(column("y"))).digits(column("ns_per_event"))." ns per event; the next, " \

@@ -29,11 +29,11 @@ if (floor_column ne "") {
 if (high == 0) { low = 1; high = 1 }
 logarithmic = high / low > log_ratio
 
-set lmargin at screen (names_width * CHARACTER + 16) / WIDTH
+set lmargin at screen left_margin(names_width)
 set rmargin at screen 0.965
 set tmargin at screen panel_top
 set bmargin at screen panel_bottom
-set title panel_title noenhanced offset 0,-0.4
+set title panel_title offset 0,-0.4
 set label 1 unit_label at screen 0.5, screen panel_bottom - 42.0 / height center tc rgb INK
 set yrange [-row_count + 0.4 : 0.6]
 unset ytics
@@ -87,16 +87,16 @@ plot for [i = 1:(valued > 0)] data using (has_value(0) ? start : NaN):(-$0):\
         with xerrorbars pt 0 lw 1.6 lc rgb INK, \
     for [i = 1:(valued > 0)] data \
         using (has_value(0) ? column(value) + the_spread(0) : NaN):(-$0):\
-            (text(column(value))) with labels left offset 0.9,0 tc rgb INK noenhanced, \
+            (text(column(value))) with labels left offset 0.9,0 tc rgb INK, \
     for [i = 1:(valued < row_count)] data using (has_value(0) || !is_ok(0) ? NaN : start):(-$0):("0") \
-        with labels left offset 0.5,0 tc rgb INK noenhanced, \
+        with labels left offset 0.5,0 tc rgb INK, \
     for [i = 1:(valued < row_count)] data using (has_value(0) || is_ok(0) ? NaN : start):(-$0):\
             (strcol("status")) \
-        with labels left offset 0.5,0 tc rgb 0xB00000 noenhanced, \
+        with labels left offset 0.5,0 tc rgb 0xB00000, \
     for [i = 1:(valued > 0 && terminal eq "svg")] data \
         using (has_value(0) ? column(value) : NaN):(-$0):(said(0)) \
         with labels hypertext point pt 7 ps 1.2 lc rgb SELECTED, \
     data using (start):(-$0 + raised(strcol("options"))):(strcol("algo")) \
-        with labels right offset -0.8,0 tc rgb INK noenhanced, \
+        with labels right offset -0.8,0 tc rgb INK, \
     for [i = 1:(optioned > 0)] data using (start):(-$0 - 0.25):(strcol("options")) \
-        with labels right offset -0.8,0 font small_font tc rgb GREY noenhanced
+        with labels right offset -0.8,0 font small_font tc rgb GREY

@@ -1,7 +1,6 @@
 # schemes-cost.gp: steps (compares, moves, slots) of one operation in the paper's seven schemes, against
 # the number of timers, a panel for each operation. See style.gp for the data.
 # Columns: series style op n steps
-load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "op"
 heading(name) = "Steps of one ".(name eq "start" ? "START" : name eq "stop" ? "STOP" \
     : name eq "tick" ? "PER_TICK with nothing due" : "EXPIRY")
@@ -15,4 +14,4 @@ stats data using "n" nooutput
 x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 shared_y = 0
 said(dummy) = digits(column(value))." steps with ".scaled(column("n"))." timers"
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

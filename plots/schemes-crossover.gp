@@ -1,14 +1,12 @@
 # schemes-crossover.gp: what a timer costs in the paper's schemes 6 and 7, from START to START, against
 # its mean interval T over the table size M; a panel for each unit. See style.gp for the data.
-# Columns: series style unit ratio per_timer per_timer_mad. Besides, crossings='FILE' sets for
-# each unit the text that says where the schemes cross.
-load system("dirname '".ARG0."'")."/style.gp"
-load crossings
+# Columns: series style unit ratio per_timer per_timer_mad. The settings say where the schemes
+# cross, in touches, steps, instructions and nanoseconds.
 panel_column = "unit"
-heading(name) = name eq "touches" ? "Touches of a waiting timer, ".touches_crossing \
-    : name eq "steps" ? "Steps a timer, ".steps_crossing \
-    : name eq "vax" ? "Instructions of a VAX a timer, ".vax_crossing \
-    : "Nanoseconds a timer, ".ns_crossing
+heading(name) = name eq "touches" ? "Touches of a waiting timer, ".setting_1 \
+    : name eq "steps" ? "Steps a timer, ".setting_2 \
+    : name eq "vax" ? "Instructions of a VAX a timer, ".setting_3 \
+    : "Nanoseconds a timer, ".setting_4
 x_of(dummy) = column("ratio")
 value = "per_timer"; spread = "per_timer_mad"
 x_label = "mean interval T / table size M"
@@ -19,4 +17,4 @@ stats data using "ratio" nooutput
 x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 shared_y = 0
 said(dummy) = digits(column(value))." with T/M ".digits(column("ratio"))
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

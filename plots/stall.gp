@@ -1,6 +1,5 @@
 # stall.gp: the longest single advance of a run, median of the runs, by structure. See style.gp for the data.
 # Columns: series algo options style status stall_ns
-load system("dirname '".ARG0."'")."/style.gp"
 stats data using 0 nooutput
 panel = row_height(STATS_records) * STATS_records + 20
 height = panel + 84
@@ -17,7 +16,7 @@ do for [terminal in TERMINALS] {
     log_tics = DURATION_TICS; log_ratio = 0
     panel_title = headed("Stall")
     panel_top = share(30); panel_bottom = share(30 + panel)
-    load FOLDER."/rows.gp"
+    load FOLDER."rows.gp"
 
     unset multiplot
     unset output

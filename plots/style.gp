@@ -1,28 +1,30 @@
-# style.gp: what all pictures share. Each picture's script loads this file first; the caller gives
-#   data  a CSV with a header row; columns are found by their names in it
-#   out   the picture's name without its ending: OUT.svg and OUT.png are written
-# as in: gnuplot -e "data='x.csv'; out='x'" plots/stall.gp
+# style.gp SCRIPT DATA OUT [CAPTION [SETTING...]]: draws a picture with SCRIPT.gp beside this file:
+#   gnuplot -c plots/style.gp stall x.csv x
 #
-# Optional: caption='...', what is measured, for the titles.
+# DATA is a CSV with a header row; columns are found by their names in it. OUT is the picture's name
+# without its ending: OUT.svg and OUT.png are written. CAPTION says what is measured, for the titles. The
+# settings are the script's own: `setting_1` and so on; "" is as good as none. A path that does not begin
+# with / or . may be taken for something else than a file: a pipe, for one.
 #
 # A series is a value of the column `series`, in the order of the file. Its looks follow from the
 # column `style`: 1, 2, ... for contenders, 0, -1, ... for yardsticks, which are drawn in grey, -99 for
 # those that are only shown behind the others.
 # plots/draw makes such files from a folder of results.
 
-if (!exists("data") || !exists("out")) {
-    print "usage: gnuplot -e \"data='FILE.csv'; out='PICTURE'\" SCRIPT.gp"
+if (ARGC < 3) {
+    print "usage: gnuplot -c plots/style.gp SCRIPT DATA.csv PICTURE [CAPTION [SETTING...]]"
     exit status 2
 }
-
-FOLDER = system("dirname '".ARG0."'")
-
-if (!exists("caption")) { caption = "" }
+# What is loaded has no arguments.
+FOLDER = ARG0[:strlen(ARG0) - strlen("style.gp")]
+script = ARG1; data = ARG2; out = ARG3; caption = ARG4
+setting_1 = ARG5; setting_2 = ARG6; setting_3 = ARG7; setting_4 = ARG8
 headed(title) = caption eq "" ? title : title.", ".caption
 
 set encoding utf8
 set datafile separator comma
 set datafile columnheaders
+set datafile commentschars ""
 # A row of another series is skipped, and the line goes on.
 set datafile missing NaN
 
@@ -92,11 +94,13 @@ LOG_RATIO = 30
 WIDTH = 800
 FONT = "DejaVu Sans"
 CHARACTER = 7.6
+# Of names of so many characters; longer ones are cut off.
+left_margin(names) = names > 60 ? left_margin(60) : (names * CHARACTER + 16) / WIDTH
 # The height of a row of rows.gp, of so many.
 row_height(rows) = rows > 16 ? 25 : 30
 TERMINALS = "svg pngcairo"
-open_svg(w, h) = sprintf("set terminal svg enhanced size %d,%d font '%s,13' background 'white'", w, h, FONT)
-open_pngcairo(w, h) = sprintf("set terminal pngcairo enhanced size %d,%d font '%s,10' background 'white'", w, h, FONT)
+open_svg(w, h) = sprintf("set terminal svg noenhanced size %d,%d font '%s,13' background 'white'", w, h, FONT)
+open_pngcairo(w, h) = sprintf("set terminal pngcairo noenhanced size %d,%d font '%s,10' background 'white'", w, h, FONT)
 open_terminal(t, w, h) = t eq "svg" ? open_svg(w, h) : open_pngcairo(w, h)
 ending(t) = t eq "svg" ? ".svg" : ".png"
 
@@ -104,8 +108,10 @@ set border 3 lc rgb INK lw 1
 set tics nomirror out scale 0.6 textcolor rgb INK
 set grid lc rgb 0xDDDDDD lt 1 lw 0.7
 set bars small
-set key noenhanced
+set key
 
 # The distinct values of a column, in the file's order, joined by blanks.
 member(list, name) = strstrt(" ".list." ", " ".name." ") > 0
 joined(list, name) = member(list, name) ? list : list eq "" ? name : list." ".name
+
+load FOLDER.script.".gp"

@@ -1,9 +1,7 @@
 # sweep.gp: one column of the results against a knob of a sweep, a panel for each value of another. See
-# style.gp for the data. Columns: series style, and those that are named by
-#   what        ns_per_event, stall_ns or bytes_per_timer
-#   x_knob      the knob on the axis
-#   panel_knob  the knob of the panels
-load system("dirname '".ARG0."'")."/style.gp"
+# style.gp for the data. Columns: series style, and those that the settings
+# name: ns_per_event, stall_ns or bytes_per_timer; the knob on the axis; the knob of the panels.
+what = setting_1; x_knob = setting_2; panel_knob = setting_3
 knob(name) = name[3:*]
 panel_column = panel_knob
 heading(name) = headed(knob(panel_knob)." = ".name)
@@ -23,4 +21,4 @@ shared_y = 1
 said(dummy) = (what eq "stall_ns" ? duration(column(value)) : digits(column(value)) \
     .(what eq "ns_per_event" ? " ns per event" : " bytes per timer")) \
     .sprintf(", %s = %g, %s = %s", knob(x_knob), column(x_knob), knob(panel_knob), strcol(panel_knob))
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

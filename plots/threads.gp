@@ -1,7 +1,6 @@
 # threads.gp: structures behind front ends under many threads: operations in a second against the number
 # of threads, a panel for each share of cancelled timers. See style.gp for the data.
 # Columns: series style cancelled_percent threads operations_per_second call_ns_p99
-load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "cancelled_percent"
 heading(name) = headed(name." % cancelled")
 x_of(dummy) = column("threads")
@@ -15,4 +14,4 @@ x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 said(dummy) = scaled(column(value))." a second with ".strcol("threads")." threads; 99 % of the calls within " \
     .duration(column("call_ns_p99"))
 shared_y = 1
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

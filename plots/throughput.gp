@@ -3,7 +3,6 @@
 # beside its time: it did less. See style.gp for the data.
 # Columns: series algo options style status ns_per_event ns_per_event_mad events_per_s
 # floor_ns_per_event fired averted
-load system("dirname '".ARG0."'")."/style.gp"
 stats data using 0 nooutput
 panel = row_height(STATS_records) * STATS_records + 20
 height = 2 * panel + 170
@@ -26,7 +25,7 @@ do for [terminal in TERMINALS] {
     log_tics = PLAIN_TICS; log_ratio = LOG_RATIO
     panel_title = headed("Time per event")
     panel_top = share(30); panel_bottom = share(30 + panel)
-    load FOLDER."/rows.gp"
+    load FOLDER."rows.gp"
 
     value = "events_per_s"; spread = ""; floor_column = ""
     text(x) = scaled(x)
@@ -34,7 +33,7 @@ do for [terminal in TERMINALS] {
     log_tics = SCALED_TICS
     panel_title = headed("Throughput")
     panel_top = share(118 + panel); panel_bottom = share(118 + 2 * panel)
-    load FOLDER."/rows.gp"
+    load FOLDER."rows.gp"
 
     unset multiplot
     unset output

@@ -1,6 +1,6 @@
 # tidy.awk: cuts the data of one picture out of a file of results.
 #
-#   awk -v keep=C,D,... -v by=C [-v at=D] [-v trace=T] -f csv.awk -f tidy.awk STYLES FILE.csv
+#   awk -f csv.awk -f tidy.awk STYLES FILE.csv keep=C,D,... by=C [at=D] [trace=T] ...
 #
 #   STYLES  lines "series<TAB>style", see style.gp; a series that is not among them is left out
 #   keep    the columns of the picture; `series`, `algo`, `options` and `style` are put before them;
@@ -17,6 +17,14 @@
 BEGIN {
     # As style.gp has it.
     MUTED = -99
+    csv_settings(given)
+    by = given["by"]
+    at = given["at"]
+    trace = given["trace"]
+    where = given["where"]
+    zero = given["zero"]
+    per = given["per"]
+    most = given["most"] + 0
 }
 
 FILENAME == ARGV[1] {
@@ -27,7 +35,7 @@ FILENAME == ARGV[1] {
 
 FNR == 1 {
     csv_header($0, column)
-    kept = split(keep, names, ",")
+    kept = split(given["keep"], names, ",")
     header = "series,algo,options,style"
     for (i = 1; i <= kept; i++) {
         if (!(names[i] in column)) {
@@ -73,7 +81,7 @@ function all_zero(    i, n, names) {
     set = ("set" in column) ? field[column["set"]] : ""
     series = csv_series(algo, options, set)
     value = field[column[by]]
-    if (!(series in style) || (valued && (value == "" || value <= 0))) {
+    if (!(series in style) || (given["valued"] && (value == "" || value <= 0))) {
         next
     }
     if (!(series in row_count)) {
@@ -84,7 +92,7 @@ function all_zero(    i, n, names) {
     row = ""
     for (i = 1; i <= kept; i++) {
         # gnuplot misreads an empty field at the end of a line.
-        row = row "," (field[column[names[i]]] == "" ? "nan" : csv_quote(field[column[names[i]]]))
+        row = row "," (field[column[names[i]]] == "" ? "nan" : csv_quote(csv_plain(field[column[names[i]]])))
     }
     kept_rows[series, ++row_count[series]] = row
     if (per != "") {
@@ -95,7 +103,7 @@ function all_zero(    i, n, names) {
             points[group]++
         }
     }
-    head[series] = csv_quote(series) "," csv_quote(csv_series(algo, "", set)) "," csv_quote(options)
+    head[series] = csv_quote(series) "," csv_quote(csv_series(algo, "", set)) "," csv_quote(csv_plain(options))
 
     if (value == "" || value <= 0) {
         next
@@ -133,7 +141,7 @@ END {
     for (i = 1; i <= count; i++) {
         series = order[i]
         look = style[series]
-        if (most != "" && look > 0 && ++contenders > most) {
+        if (most > 0 && look > 0 && ++contenders > most) {
             look = MUTED
         }
         for (j = 1; j <= row_count[series]; j++) {

@@ -1,7 +1,10 @@
 # together.awk: how many timers fire at once, as plots/together.gp draws it: a row for each stretch in which
 # any does.
-#   awk -v tick_ms=LENGTH -f csv.awk -f together.awk WORK.csv
+#   awk -f csv.awk -f together.awk WORK.csv tick=MILLISECONDS
 
+BEGIN {
+    csv_settings(given)
+}
 FNR == 1 {
     csv_header($0, column)
     print "series,style,at_ms,fired"
@@ -17,7 +20,7 @@ FNR == 1 {
         begin = field[column["from_tick"]]
     }
     if (field[column["worst_fired"]] > 0) {
-        printf "%s,%d,%.6g,%d\n", csv_quote(name), style[name],
-            ((field[column["from_tick"]] + field[column["to_tick"]]) / 2 - begin) * tick_ms, field[column["worst_fired"]]
+        printf "%s,%d,%.6g,%d\n", csv_quote(csv_plain(name)), style[name],
+            ((field[column["from_tick"]] + field[column["to_tick"]]) / 2 - begin) * given["tick"], field[column["worst_fired"]]
     }
 }

@@ -1,7 +1,6 @@
 # together.gp: how many timers fire at once: bars over time, a panel for each series, one below the other.
 # See style.gp for the data, and scripts/draw-workloads, which makes it.
 # Columns: series style at_ms fired (in the busiest tick around then; no row where none fires)
-load system("dirname '".ARG0."'")."/style.gp"
 series = ""; styles = ""
 stats data using (styles = member(series, strcol("series")) ? styles : styles." ".strcol("style"), \
     series = joined(series, strcol("series")), 0) nooutput
@@ -33,7 +32,7 @@ do for [terminal in TERMINALS] {
         stats data using (mine("fired")) nooutput
         set tmargin at screen at((k - 1) * panel + 36)
         set bmargin at screen at(k * panel)
-        set title headed(sprintf("%s: at most %s in one tick", name, counted(STATS_max))) noenhanced offset 0,-0.6
+        set title headed(sprintf("%s: at most %s in one tick", name, counted(STATS_max))) offset 0,-0.6
         set label 1 "timers" at screen 11.0 / WIDTH, screen at((k - 0.5) * panel + 18) center rotate by 90
         if (k == words(series)) {
             set xtics format "%g"

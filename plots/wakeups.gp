@@ -1,7 +1,6 @@
 # wakeups.gp: how often each structure wakes its driver for a timer that fires, and how often for
 # nothing. See style.gp for the data.
 # Columns: series algo options style status wakeups_per_fired idle_wakeups
-load system("dirname '".ARG0."'")."/style.gp"
 stats data using 0 nooutput
 panel = row_height(STATS_records) * STATS_records + 20
 height = 2 * panel + 170
@@ -18,14 +17,14 @@ do for [terminal in TERMINALS] {
     log_tics = SCALED_TICS; log_ratio = LOG_RATIO
     panel_title = headed("Wakeups")
     panel_top = share(30); panel_bottom = share(30 + panel)
-    load FOLDER."/rows.gp"
+    load FOLDER."rows.gp"
 
     value = "idle_wakeups"
     text(x) = counted(x)
     unit_label = "wakeups that fired nothing (less is better)"
     panel_title = headed("Idle wakeups")
     panel_top = share(118 + panel); panel_bottom = share(118 + 2 * panel)
-    load FOLDER."/rows.gp"
+    load FOLDER."rows.gp"
 
     unset multiplot
     unset output

@@ -2,7 +2,6 @@
 # What is counted is the same on any machine. See style.gp for the data, and work.awk.
 # Columns: series style measure (worst or mean) from_tick to_tick work shown tick cascades fired peak (1:
 # its value is under the pointer)
-load system("dirname '".ARG0."'")."/style.gp"
 panel_column = "measure"
 # Dashes would break spikes.
 dash(style) = 1
@@ -26,4 +25,4 @@ said(dummy) = strcol("measure") eq "worst" \
     : sprintf("%s a tick from %s to %s", digits(column("work")), strcol("from_tick"), strcol("to_tick"))
 shared_y = 1
 full_width = 1
-load FOLDER."/lines.gp"
+load FOLDER."lines.gp"

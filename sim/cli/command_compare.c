@@ -4,6 +4,7 @@
 #include "compare.h"
 #include "compare_print.h"
 #include "outfile.h"
+#include "program.h"
 #include "progress.h"
 #include "simulate.h"
 #include "standard_files.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <wordexp.h>
 
 #define DEFAULT_CONFIDENCE 0.95
 #define DEFAULT_ROUNDS     10
@@ -134,8 +136,9 @@ static const struct option_row options[] = {
      AT(count_threshold)},
     OPTION_ROWS_FORMAT(struct compare_arguments, "table|md|json"),
     {{"command", 0, "COMMAND", 0,
-      "Make the results: a shell command that prints results as JSON, such as `timerlab sim ... "
-      "--format json`; once for each side. The commands take turns",
+      "Make the results: a program and its arguments, quoted as for a shell, that prints results "
+      "as JSON, such as `timerlab sim ... --format json`; once for each side. The commands take "
+      "turns",
       0},
      OPTION_LIST,
      AT(commands)},
@@ -250,34 +253,22 @@ static bool add_side(struct loaded *loaded, const char *text, struct error *erro
 
 /* --- commands that take turns ---------------------------------------------------------------- */
 
-/* All that a command prints, to be freed by the caller; NULL with `error` set. */
-static char *run_command(const char *command, size_t *bytes, struct error *error)
+/* What comes of a command, whose output is in `file`, as text to be freed by the caller; NULL with
+ * `error` set. */
+static char *take_output(const char *command, int status, FILE *file, size_t *bytes,
+                         struct error *error)
 {
-    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a shell is what is wanted */
     char *text = NULL;
-    FILE *memory = pipe != NULL ? open_memstream(&text, bytes) : NULL;
-    if (memory == NULL) {
-        (void)error_set(error, "'%s' cannot be run: %s", command, strerror(errno));
-        if (pipe != NULL) {
-            (void)pclose(pipe);
-        }
-        return NULL;
-    }
-    char part[65536];
-    size_t got = 0;
-    while ((got = fread(part, 1, sizeof part, pipe)) > 0) {
-        (void)fwrite(part, 1, got, memory);
-    }
-    bool kept = fclose(memory) == 0;
-    int status = pclose(pipe);
+    size_t room = 0;
+    rewind(file);
+    ssize_t length = getdelim(&text, &room, '\0', file);
     /* 1 says that a structure has a fault: the results tell which */
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_FAULT;
-    if (kept && ended && *bytes > 0) {
+    if (ended && length > 0) {
+        *bytes = (size_t)length;
         return text;
     }
-    if (!kept) {
-        (void)error_set(error, "out of memory");
-    } else if (ended) {
+    if (ended) {
         (void)error_set(error, "'%s' printed nothing; it has to print results as JSON", command);
     } else {
         (void)error_set(error, "'%s' failed with %s %d", command,
@@ -286,6 +277,33 @@ static char *run_command(const char *command, size_t *bytes, struct error *error
     }
     free(text);
     return NULL;
+}
+
+/* All that a command prints, to be freed by the caller; NULL with `error` set. */
+static char *run_command(const char *command, size_t *bytes, struct error *error)
+{
+    wordexp_t words;
+    if (wordexp(command, &words, WRDE_NOCMD) != 0) {
+        (void)error_set(error,
+                        "'%s' is not a program with its arguments; where it needs a shell, give "
+                        "sh -c '...'",
+                        command);
+        return NULL;
+    }
+    char *text = NULL;
+    FILE *file = tmpfile();
+    if (file == NULL || words.we_wordc == 0) {
+        (void)error_set(error, "'%s' cannot be run: %s", command,
+                        file == NULL ? strerror(errno) : "there is nothing in it");
+    } else {
+        int status = program_run((const char *const *)words.we_wordv, fileno(file), error);
+        text = status >= 0 ? take_output(command, status, file, bytes, error) : NULL;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    wordfree(&words);
+    return text;
 }
 
 static bool make_new_folder(const char *path, struct error *error)

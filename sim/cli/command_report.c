@@ -4,6 +4,7 @@
 #include "command_option.h"
 #include "outfile.h"
 #include "plots_folder.h"
+#include "program.h"
 #include "report.h"
 #include "standard_files.h"
 #include "structure_json.h"
@@ -11,14 +12,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 struct report_arguments {
     struct word_list folders;
@@ -76,34 +72,6 @@ static const struct command_line syntax = {
 
 /* --- pictures -------------------------------------------------------------------------------- */
 
-static bool run_draw(char *const *words, struct error *error)
-{
-    pid_t child = 0;
-    int status = 0;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    (void)sigemptyset(&none);
-    if (posix_spawnattr_init(&attributes) != 0) {
-        return error_set(error, "out of memory");
-    }
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    int why = posix_spawn(&child, words[0], NULL, &attributes, words, environ);
-    (void)posix_spawnattr_destroy(&attributes);
-    if (why != 0) {
-        return error_set(error, "%s: cannot be run: %s", words[0], strerror(why));
-    }
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) {
-            return error_set(error, "%s: was lost: %s", words[0], strerror(errno));
-        }
-    }
-    return status == 0 || error_set(error,
-                                    "%s could not draw the pictures; they are left out of "
-                                    "the report",
-                                    words[0]);
-}
-
 /* Appends the program's own yardsticks: as the floor of latencies they need not be rows. */
 static bool append_yardsticks(json_t *list, const json_t *known, struct error *error)
 {
@@ -153,13 +121,8 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
 {
     char program[PATH_MAX];
     char structures[PATH_MAX];
-    char option_out[] = "-o";
-    char option_structures[] = "-s";
-    char **words = calloc(arguments->folders.count + 6, sizeof *words);
-    char *folder = strdup(out);
-    if (words == NULL || folder == NULL) {
-        free(words);
-        free(folder);
+    const char **words = calloc(arguments->folders.count + 7, sizeof *words);
+    if (words == NULL) {
         return error_set(error, "out of memory");
     }
     bool done = plots_find("draw", program, error);
@@ -167,21 +130,24 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
         done = write_structures(data, structures, error);
         size_t count = 0;
         words[count++] = program;
-        words[count++] = option_structures;
+        words[count++] = "-s";
         words[count++] = structures;
-        words[count++] = option_out;
-        words[count++] = folder;
+        words[count++] = "-o";
+        words[count++] = out;
+        words[count++] = "--";
         for (size_t i = 0; i < arguments->folders.count; i++) {
-            /* The spawned program's copy: posix_spawn does not write to it. */
-            words[count++] = (char *)arguments->folders.items[i];
+            words[count++] = arguments->folders.items[i];
         }
         if (done) {
-            done = run_draw(words, error);
+            int status = program_run(words, STDOUT_FILENO, error);
+            done = status == 0 || (status > 0 && error_set(error,
+                                                           "%s could not draw the pictures; they "
+                                                           "are left out of the report",
+                                                           program));
             temporary_file_remove(structures);
         }
     }
-    free(words);
-    free(folder);
+    free((void *)words);
     return done;
 }
 

@@ -2,25 +2,22 @@
 
 #include "outfile.h"
 #include "plots_folder.h"
+#include "program.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define SCRIPT           "portrait.gp"
-#define PREFIX           "portrait-"
-
-/* What the shell, too, says of a command that it cannot find. */
-#define STATUS_NOT_FOUND 127
+#define SCRIPT "style.gp"
+#define PREFIX "portrait-"
 
 static const char *const endings[] = {".svg", ".png"};
 #define ENDINGS   (sizeof endings / sizeof endings[0])
 
-#define NAME_ROOM 256
+/* Two of them, and what else is in the name of a file, fit 255 bytes. */
+#define NAME_ROOM 108
 
 /* A trace's name, in letters that are harmless everywhere; `number` tells it from one before of the
  * same name. */
@@ -52,56 +49,20 @@ static bool make_stem(const char *const *names, size_t count, const char *folder
            error_set(error, "%s: the name is too long", folder);
 }
 
-/* Appends text as a string of gnuplot's: in single quotes, which are doubled inside. */
-static void quote(char *out, size_t room, const char *text)
-{
-    size_t used = strlen(out);
-    const char *at = text;
-    if (used + 2 < room) {
-        out[used++] = '\'';
-    }
-    for (; *at != '\0' && used + 4 < room; at++) {
-        out[used++] = *at;
-        if (*at == '\'') {
-            out[used++] = '\'';
-        }
-    }
-    out[used++] = '\'';
-    out[used] = '\0';
-}
-
-/* Runs gnuplot; its exit status. What it prints goes to standard error. */
-static int run_gnuplot(const char *script, const char *settings)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-        /* UTF-8 for the micro sign. */
-        (void)setenv("LC_ALL", "C.UTF-8", 1);
-        (void)execlp("gnuplot", "gnuplot", "-e", settings, script, (char *)NULL);
-        _exit(errno == ENOENT ? STATUS_NOT_FOUND : 1);
-    }
-    int status = 0;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
 /* Draws under temporary names, and renames both pictures when they are there. */
 static bool draw(const char *stem, const char *script, struct error *error)
 {
-    char settings[3 * PATH_MAX] = "data=";
     char part[PATH_MAX];
     char data[PATH_MAX];
-    (void)snprintf(data, sizeof data, "%.*s.csv", PATH_MAX - 8, stem);
-    (void)snprintf(part, sizeof part, "%.*s.part", PATH_MAX - 8, stem);
-    quote(settings, sizeof settings, data);
-    (void)strncat(settings, "; out=", sizeof settings - strlen(settings) - 1);
-    quote(settings, sizeof settings, part);
-    (void)strncat(settings, "; caption=", sizeof settings - strlen(settings) - 1);
-    quote(settings, sizeof settings, strrchr(stem, '/') + sizeof("/" PREFIX) - 1);
-    int status = run_gnuplot(script, settings);
-    bool good = status == 0;
+    /* Of a path that begins otherwise gnuplot might take the first character for a pipe. */
+    const char *here = stem[0] == '/' || stem[0] == '.' ? "" : "./";
+    (void)snprintf(data, sizeof data, "%s%.*s.csv", here, PATH_MAX - 16, stem);
+    (void)snprintf(part, sizeof part, "%s%.*s.part", here, PATH_MAX - 16, stem);
+    const char *caption = strrchr(stem, '/') + sizeof("/" PREFIX) - 1;
+    const char *words[] = {"gnuplot", "-c", script, "portrait", data, part, caption, NULL};
+    (void)setenv("LC_ALL", "C.UTF-8", 1); /* gnuplot warns of any other */
+    struct error why = {"gnuplot failed; it must have the terminals svg and pngcairo"};
+    bool good = program_run(words, STDERR_FILENO, &why) == 0;
     for (size_t i = 0; i < ENDINGS; i++) {
         char from[PATH_MAX];
         char to[PATH_MAX];
@@ -112,16 +73,8 @@ static bool draw(const char *stem, const char *script, struct error *error)
             (void)unlink(from);
         }
     }
-    if (status == STATUS_NOT_FOUND) {
-        return error_set(error,
-                         "%s could not be drawn: gnuplot is not installed; Debian has it as "
-                         "gnuplot-nox",
-                         data);
-    }
-    return good || error_set(error,
-                             "%s could not be drawn: gnuplot failed; it must have the terminals "
-                             "svg and pngcairo, as Debian's gnuplot-nox has",
-                             data);
+    return good || error_set(error, "%s.csv could not be drawn: %s; Debian has it as gnuplot-nox",
+                             stem, why.text);
 }
 
 bool portrait_picture(const struct trace_portrait *portraits, const char *const *trace_paths,

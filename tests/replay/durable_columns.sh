@@ -41,7 +41,7 @@ rows '[.[].acknowledged_lateness_max] == [0, 0, 0]' >/dev/null || fail "a loop t
 rm -r r
 mv polled r
 
-awk -v of=bytes_durable -f "$SOURCE/plots/csv.awk" -f "$SOURCE/plots/columns.awk" r/results.csv >csv
+awk -f "$SOURCE/plots/csv.awk" -f "$SOURCE/plots/columns.awk" r/results.csv of=bytes_durable >csv
 if [ -n "$(sed -n 1p csv)" ] || [ "$(sed -n 2p csv)" -le 0 ]; then
     fail "results.csv: $(cat csv)"
 fi

@@ -15,7 +15,7 @@ complain() {
 
 # column NAME: of results.csv, a line a row.
 column() {
-    awk -v "of=$1" -f "$SOURCE/plots/csv.awk" -f "$SOURCE/plots/columns.awk" r/results.csv
+    awk -f "$SOURCE/plots/csv.awk" -f "$SOURCE/plots/columns.awk" r/results.csv "of=$1"
 }
 
 "$TIMERLAB" trace gen rpc -n 2000 --seconds 2 -o t.trace 2>err

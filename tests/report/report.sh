@@ -412,7 +412,7 @@ quick,,poll,1000,988,3' >won/live.csv
             at=$((at + 1))
             printf 'winner-%d,%d,%d,1,%d,1,10,quick,1.5,1\n' $at "$style" $at $at >>map.csv
         done
-        gnuplot -e "data='map.csv'; out='map'; x_label='x'; y_label='y'" "$SOURCE/plots/regime.gp" >said 2>&1 ||
+        gnuplot -c "$SOURCE/plots/style.gp" regime map.csv map "" x y >said 2>&1 ||
             complain "no map: $(cat said)"
         grep -o "fill = 'rgb([^)]*)' fill-opacity = '0.750000'" map.svg
     }
@@ -432,7 +432,7 @@ quick,,poll,1000,988,3' >won/live.csv
     for values in '210 210' '210 214' '520 900' '21 1950' '1100 74000'; do
         # shellcheck disable=SC2086 # two words
         printf 'series,style,op,n,longest_advance_ns\none,1,hold,1000,%s\none,1,hold,100000,%s\n' $values >narrow.csv
-        gnuplot -e "data='narrow.csv'; out='narrow'; what='longest_advance_ns'" "$SOURCE/plots/cost.gp" >said 2>&1 ||
+        gnuplot -c "$SOURCE/plots/style.gp" cost narrow.csv narrow "" longest_advance_ns >said 2>&1 ||
             complain "a panel with $values is not drawn: $(cat said)"
         [ "$(grep -cE '>[0-9]+ (ns|µs)<' narrow.svg)" -ge 2 ] || complain "an axis with $values has no two marks"
     done

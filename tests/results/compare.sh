@@ -313,10 +313,17 @@ jq '.context.date = "2026-01-01T10:00:00Z"' after.json >same-day.json
 run 0 --command 'cat before.json' --command 'cat same-day.json' --rounds 8 -o dated
 run 0 dated/1 dated/2
 says out '8 pairs of sessions'
-run 0 --command 'echo >>order a; cat before.json' --command 'echo >>order b; cat before.json' --rounds 4
+run 0 --command 'sh -c "echo >>order a; cat before.json"' --command 'sh -c "echo >>order b; cat before.json"' --rounds 4
 [ "$(tr -d '\n' <order)" = abbabaab ] || complain "the commands did not take turns: $(cat order)"
-run 1 --command 'cat before.json' --command 'exit 3' --rounds 5
-says err "'exit 3' failed with exit status 3"
+run 1 --command 'cat before.json' --command 'sh -c "exit 3"' --rounds 5
+says err '"exit 3"'"' failed with exit status 3"
+# shellcheck disable=SC2016 # the words are to run nothing
+for command in 'cat before.json; touch ran' 'cat $(touch ran)' 'cat `touch ran`' 'cat <before.json' "cat 'before.json" ''; do
+    run 1 --command 'cat before.json' --command "$command" --rounds 5
+    [ ! -e ran ] || complain "a shell ran: $command"
+done
+run 1 --command 'cat before.json' --command no-such-program --rounds 5
+says err 'no-such-program: cannot be run: No such file or directory'
 run 1 --command 'cat before.json' --command 'true' --rounds 5
 says err "printed nothing"
 run 1 --command 'cat before.json' --command 'echo hello' --rounds 5
@@ -353,7 +360,7 @@ run 0 --by algo --metric stall_ns --metric start_p50_ns real-1
 says out 'round-wheel vs binary-heap  start_p50_ns'
 says out '5 pairs'
 says out 'among 2 comparisons 5 pairs cannot show any difference; it takes 7'
-sim="'$timerlab' sim small.trace -a binary-heap --runs 1 --format json 2>/dev/null"
+sim="'$timerlab' sim small.trace -a binary-heap --runs 1 --format json"
 run 0 --rounds 5 --command "$sim" --command "$sim"
 says out '5 pairs of sessions'
 says out ' 0 differ'

@@ -124,7 +124,7 @@ mkdir empty
 rm -r pictures
 PATH=$scratch/empty "$timerlab" trace info server.trace --plot pictures >info.txt 2>said
 [ $? -eq 1 ] || complain "without gnuplot the exit status is not 1"
-grep -q 'pictures/portrait-server.csv could not be drawn: gnuplot is not installed' said ||
+grep -q 'pictures/portrait-server.csv could not be drawn: gnuplot: cannot be run: No such file or directory; Debian has it as gnuplot-nox' said ||
     complain "without gnuplot it says: $(cat said)"
 grep -q operations info.txt || complain "without gnuplot there is no summary"
 [ "$(ls pictures)" = portrait-server.csv ] || complain "without gnuplot there is: $(ls pictures)"
@@ -133,7 +133,7 @@ grep -q operations info.txt || complain "without gnuplot there is no summary"
 cp "$timerlab" empty/
 empty/timerlab trace info server.trace --plot pictures >/dev/null 2>said
 [ $? -eq 1 ] || complain "without the script the exit status is not 1"
-grep -q 'portrait.gp is neither in' said || complain "without the script it says: $(cat said)"
+grep -q 'style.gp is neither in' said || complain "without the script it says: $(cat said)"
 "$timerlab" trace info server.trace --plot server.trace/pictures >/dev/null 2>said
 [ $? -eq 1 ] || complain "a folder that cannot be made is no fault"
 
