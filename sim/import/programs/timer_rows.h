@@ -1,12 +1,11 @@
 /*
- * timer_rows.h: what importers of tables of timer operations have in common: rows that say of a
- * timer, by any name, that it was started with a delay, stopped, or fired. They are put in order,
- * the timers numbered, and the trace is written.
+ * timer_rows.h: importer of tables of timer operations: each row says that a timer, by any name,
+ * was started with a delay, stopped, or fired. The rows are put in order of time, the timers are
+ * numbered, and timer_calls.h makes the trace.
  *
- * A timer started at t with delay d is due at the first tick that is not before t + d. A start is
- * taken for a reaction to the timer's own firing, which a structure that fires later brings about
- * later, if a row says that the timer fired in that tick, and it was due in it; all else is
- * external. What fired otherwise than when it was due is counted: a structure goes by its deadline.
+ * A timer started at t with delay d is due at the first tick that is not before t + d. A start that
+ * follows the same timer's own expiry, before any other operation on it, is a reaction to that
+ * expiry. All else is external. If no row says that a timer fired, it is taken to fire when due.
  */
 #ifndef SIM_TIMER_ROWS_H
 #define SIM_TIMER_ROWS_H
@@ -20,7 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum timer_row_op { TIMER_ROW_START, TIMER_ROW_STOP, TIMER_ROW_FIRE };
+enum timer_row_op {
+    TIMER_ROW_START,
+    TIMER_ROW_STOP,
+    TIMER_ROW_FIRE,
+    TIMER_ROW_REPEAT, /* a start of a timer that starts itself again whenever it fires */
+    TIMER_ROW_OPS
+};
 
 /* The operation that a word names, of those that programs use; false if it is none. */
 bool timer_row_op_read(const char *word, size_t length, enum timer_row_op *op);
@@ -34,9 +39,9 @@ struct timer_rows *timer_rows_open(const struct import_job *job, const char *nam
 /* Where lines are counted. */
 struct import_tally *timer_rows_tally(struct timer_rows *rows);
 
-/* A row; the delay is that of a start. */
+/* A row; `line` is its line in the input, the delay that of a start or the period of a repeat. */
 bool timer_rows_add(struct timer_rows *rows, uint64_t time_ns, const void *key, size_t length,
-                    enum timer_row_op op, uint64_t delay_ns, struct error *error);
+                    enum timer_row_op op, uint64_t delay_ns, uint64_t line, struct error *error);
 
 /* After the last: judges the whole, writes the summary, and completes the trace. */
 bool timer_rows_finish(struct timer_rows *rows, struct error *error);

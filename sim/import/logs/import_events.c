@@ -28,8 +28,8 @@ const struct import_option import_events_options[] = {
     {"key", "COLUMN[,COLUMN]", false, "the columns that say whose idle timer an event restarts"},
     {"op", "COLUMN", false,
      "the rows are timers' own operations, of those that --key names: the column that says which: "
-     "start (restart, arm, set, reset, add, schedule), stop (cancel, del, clear) or fire (expire, "
-     "timeout)"},
+     "start (restart, arm, set, reset, add, schedule), stop (cancel, del, clear), fire (expire, "
+     "timeout), or repeat (interval), a start of a timer that starts itself again when it fires"},
     {"time", "COLUMN", false, "the column of the time (default: ts)"},
     {"time-unit", "UNIT", false, "s, ms, us, ns since whenever, or iso: a date (default: s)"},
     {"timeout", "SECONDS", false, "the requests' timeout, from 1e-9 s on (default: 5)"},
@@ -320,8 +320,8 @@ static bool take_key(const struct events_import *import, struct log_value *parts
 }
 
 /* A row that is an operation. NULL, with *good as what became of it, or why it is none. */
-static const char *take_operation(struct events_import *import, uint64_t time_ns, bool *good,
-                                  struct error *error)
+static const char *take_operation(struct events_import *import, uint64_t time_ns, uint64_t line,
+                                  bool *good, struct error *error)
 {
     struct log_value key[KEYS_MAX];
     char joined[KEY_JOINED_MAX];
@@ -333,14 +333,14 @@ static const char *take_operation(struct events_import *import, uint64_t time_ns
         return "no timer in the columns of the key";
     }
     if (!timer_row_op_read(word.text, word.length, &op)) {
-        return "no operation in its column: start, stop or fire, or another word for one";
+        return "no operation in its column: start, stop, fire or repeat, or another word for one";
     }
-    if (op == TIMER_ROW_START &&
+    if ((op == TIMER_ROW_START || op == TIMER_ROW_REPEAT) &&
         !log_time_parse_number(delay.text, delay.length, import->delay_unit_ns, &delay_ns)) {
         return "no delay in the column of the delay";
     }
     size_t length = log_values_join(key, import->key_count, joined, sizeof joined);
-    *good = timer_rows_add(import->rows, time_ns, joined, length, op, delay_ns, error);
+    *good = timer_rows_add(import->rows, time_ns, joined, length, op, delay_ns, line, error);
     return NULL;
 }
 
@@ -374,7 +374,7 @@ static bool take_row(struct events_import *import, const struct line *line, stru
     }
     if (why == NULL && import->rows != NULL) {
         bool good = true;
-        why = take_operation(import, time_ns, &good, error);
+        why = take_operation(import, time_ns, line->number, &good, error);
         if (why == NULL) {
             return good;
         }
