@@ -165,7 +165,7 @@ static void write_work(const void *at, FILE *stream)
                           "worst_cascades,worst_fired\n");
     for (size_t i = 0; i < simulation->work_count; i++) {
         const struct work_row *row = &simulation->works[i];
-        const struct work_series *series = &row->series;
+        const struct work_series *series = row->series;
         for (uint32_t k = 0; k < series->count; k++) {
             const struct work_stretch *stretch = &series->stretches[k];
             uint64_t from = series->from_tick + k * series->ticks;

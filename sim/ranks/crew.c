@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -310,16 +309,6 @@ static bool pass_all(void *ctx, size_t subject, enum replay_pass pass, struct re
 
 /* --- from beginning to end ------------------------------------------------------------------- */
 
-/* A tape is an open file, and who plays many ranks has very many. */
-static void allow_files(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 struct crew *crew_open(const struct crew_plan *plan, struct error *error)
 {
     struct crew *crew = calloc(1, sizeof *crew);
@@ -348,7 +337,6 @@ struct crew *crew_open(const struct crew_plan *plan, struct error *error)
     for (uint32_t i = 0; i < crew->worker_count; i++) {
         crew->workers[i].rank = plan->post != NULL ? plan->post->rank : i;
     }
-    allow_files();
     return crew;
 }
 

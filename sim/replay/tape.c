@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define WRITTEN "what the firings cause could not be written to a file in $TMPDIR or /tmp: %s"
@@ -15,6 +16,16 @@ struct tape {
     int file;
 };
 
+/* There is an open file for each structure and each rank, and that can be thousands. */
+static void allow_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 struct tape *tape_create(struct error *error)
 {
     char path[4096];
@@ -23,6 +34,7 @@ struct tape *tape_create(struct error *error)
         (void)error_set(error, WRITTEN, strerror(ENOMEM));
         return NULL;
     }
+    allow_files();
     if (!temporary_file_make(path, sizeof path, "tape", false, &tape->file, error)) {
         free(tape);
         return NULL;

@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include "child.h"
 #include "schedule.h"
 #include "simulate.h"
 #include "statistics.h"
@@ -103,7 +104,7 @@ static void run_trial(struct trial *trial, const char *plugin, const char *selec
 }
 
 /* The latencies of a selection's first structure in a window; free them. */
-static struct latency_row *time_window(const char *selection, struct replay_window window)
+static struct replay_result *time_window(const char *selection, struct replay_window window)
 {
     struct error error;
     struct catalog catalog;
@@ -125,11 +126,9 @@ static struct latency_row *time_window(const char *selection, struct replay_wind
     assert_true(simulate(&request, &simulation, &all_right, &error));
     assert_true(all_right);
     assert_int_equal(simulation.latency_count, 1);
-    struct latency_row *row = malloc(sizeof *row);
+    struct replay_result *row = malloc(sizeof *row);
     assert_non_null(row);
-    *row = simulation.latencies[0];
-    row->trace = NULL;
-    row->contender = NULL;
+    *row = *simulation.latencies[0].all;
     simulation_free(&simulation);
     contender_list_free(&contenders);
     catalog_free(&catalog);
@@ -717,15 +716,15 @@ static void one_who_comes_on_schedule_waits_behind_a_long_call(void **state)
 static void the_longest_calls_can_be_found_in_the_trace(void **state)
 {
     (void)state;
-    struct latency_row *row = time_window("ordered-list", (struct replay_window){0});
+    struct replay_result *row = time_window("ordered-list", (struct replay_window){0});
     static const uint64_t calls[] = {
         [LATENCY_START] = 7, [LATENCY_RESTART] = 1, [LATENCY_STOP] = 4, [LATENCY_ADVANCE] = 40 - 1};
     for (int op = 0; op < LATENCY_OPS; op++) {
         const struct replay_worst *worst = &row->worst[op];
-        assert_int_equal(row->ns[op].total, calls[op]);
+        assert_int_equal(row->latency_ns[op].total, calls[op]);
         assert_int_equal(row->response_ns[op].total, calls[op]);
-        assert_true(row->response_ns[op].max >= row->ns[op].max);
-        assert_int_equal(worst->ns, row->ns[op].max);
+        assert_true(row->response_ns[op].max >= row->latency_ns[op].max);
+        assert_int_equal(worst->ns, row->latency_ns[op].max);
         if (op == LATENCY_ADVANCE) {
             assert_true(worst->event == OPERATIONS || operations[worst->event].tick >= worst->tick);
             assert_true(worst->event == 0 || operations[worst->event - 1].tick < worst->tick);
@@ -743,18 +742,18 @@ static void a_window_times_its_own_ticks_only(void **state)
 {
     (void)state;
     /* Operations 8 and 9, both starts, and one advance, before which 5 had fired at 23. */
-    struct latency_row *row = time_window("ordered-list", (struct replay_window){true, 24, 24});
-    assert_int_equal(row->ns[LATENCY_START].total, 2);
-    assert_int_equal(row->ns[LATENCY_RESTART].total, 0);
-    assert_int_equal(row->ns[LATENCY_STOP].total, 0);
-    assert_int_equal(row->ns[LATENCY_ADVANCE].total, 1);
+    struct replay_result *row = time_window("ordered-list", (struct replay_window){true, 24, 24});
+    assert_int_equal(row->latency_ns[LATENCY_START].total, 2);
+    assert_int_equal(row->latency_ns[LATENCY_RESTART].total, 0);
+    assert_int_equal(row->latency_ns[LATENCY_STOP].total, 0);
+    assert_int_equal(row->latency_ns[LATENCY_ADVANCE].total, 1);
     assert_int_equal(row->worst[LATENCY_ADVANCE].tick, 24);
     assert_int_equal(row->worst[LATENCY_ADVANCE].fired, 0);
     free(row);
     /* No operation is in these, but a firing: 4 and 7 at 30. */
     row = time_window("ordered-list", (struct replay_window){true, 30, 32});
-    assert_int_equal(row->ns[LATENCY_START].total, 0);
-    assert_int_equal(row->ns[LATENCY_ADVANCE].total, 3);
+    assert_int_equal(row->latency_ns[LATENCY_START].total, 0);
+    assert_int_equal(row->latency_ns[LATENCY_ADVANCE].total, 3);
     free(row);
     row = time_window("ordered-list", (struct replay_window){true, 30, 30});
     assert_int_equal(row->worst[LATENCY_ADVANCE].fired, 2);
@@ -798,6 +797,71 @@ static void faults_have_words_of_their_own(void **state)
     }
 }
 
+/* --- many structures -------------------------------------------------------------------------- */
+
+/* In KiB, the memory of the process that last created a structure. At its birth it is the
+ * parent's, whose page tables the fork copies. */
+static size_t *memory_kib;
+
+static const struct tl_algo *plain_algo;
+
+static enum tl_status create_and_note(const struct tl_config *config, void **self)
+{
+    char line[256];
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    while (fgets(line, sizeof line, status) != NULL) {
+        (void)sscanf(line, "RssAnon: %zu kB", memory_kib);
+    }
+    (void)fclose(status);
+    return plain_algo->create(config, self);
+}
+
+static size_t memory_of_last_pass(size_t structures)
+{
+    struct error error;
+    struct simulation simulation;
+    bool all_right = false;
+    plain_algo = tl_registry_find("binary-heap")->timed;
+    struct tl_algo algo = *plain_algo;
+    algo.create = create_and_note;
+    struct contender *items = calloc(structures, sizeof *items);
+    assert_non_null(items);
+    for (size_t i = 0; i < structures; i++) {
+        items[i] = (struct contender){.timed = &algo, .counted = &algo};
+    }
+    const struct contender_list contenders = {items, structures};
+    const char *traces[] = {trace_path};
+    struct simulate_request request = {.traces = traces,
+                                       .trace_count = 1,
+                                       .contenders = &contenders,
+                                       .runs = 1,
+                                       .latency = true,
+                                       .timeout_seconds = 60,
+                                       .memory_limit_bytes = UINT64_MAX};
+    if (!simulate(&request, &simulation, &all_right, &error)) {
+        fail_msg("%s", error.text);
+    }
+    assert_true(all_right);
+    assert_int_equal(simulation.latency_count, structures);
+    simulation_free(&simulation);
+    free(items);
+    return *memory_kib;
+}
+
+static void results_are_not_inherited_by_later_passes(void **state)
+{
+    (void)state;
+    enum { FEW = 10, MANY = 60, KIB_MAX = 20 };
+    memory_kib = child_memory_new(sizeof *memory_kib);
+    assert_non_null(memory_kib);
+    size_t few = memory_of_last_pass(FEW);
+    size_t many = memory_of_last_pass(MANY);
+    assert_true(few > 0);
+    assert_in_range(many, 0, few + (size_t)(MANY - FEW) * KIB_MAX);
+    child_memory_free(memory_kib, sizeof *memory_kib);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -821,6 +885,7 @@ int main(void)
         cmocka_unit_test(one_who_comes_on_schedule_waits_behind_a_long_call),
         cmocka_unit_test(the_longest_calls_can_be_found_in_the_trace),
         cmocka_unit_test(a_window_times_its_own_ticks_only),
+        cmocka_unit_test(results_are_not_inherited_by_later_passes),
     };
     return cmocka_run_group_tests(tests, write_trace, remove_trace);
 }

@@ -27,7 +27,7 @@ void histogram_merge(struct histogram *histogram, const struct histogram *other)
         histogram->max = other->max;
     }
     histogram->total += other->total;
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+    for (unsigned i = 0; i <= histogram_bucket(other->max); i++) {
         histogram->counts[i] += other->counts[i];
     }
 }

@@ -19,7 +19,7 @@ static const char *time_word(enum latency_time time)
 static const struct histogram *distribution(const struct latency_row *row, enum latency_time time,
                                             int op)
 {
-    return time == LATENCY_SERVICE ? &row->ns[op] : &row->response_ns[op];
+    return time == LATENCY_SERVICE ? &row->all->latency_ns[op] : &row->all->response_ns[op];
 }
 
 /* --- curves ---------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ bool latency_write_histograms(const struct simulation *simulation, struct outfol
         const struct latency_row *row = &simulation->latencies[i];
         for (int op = 0; op < LATENCY_OPS && written; op++) {
             for (int time = 0; time < LATENCY_TIMES && written; time++) {
-                if (row->ns[op].total > 0) {
+                if (row->all->latency_ns[op].total > 0) {
                     written = add_histogram(row, (enum latency_time)time, op, folder, error);
                 }
             }
@@ -113,8 +113,8 @@ static void each_worst(const struct simulation *simulation,
     for (size_t i = 0; i < simulation->latency_count; i++) {
         const struct latency_row *row = &simulation->latencies[i];
         for (int op = 0; op < LATENCY_OPS; op++) {
-            if (row->ns[op].total > 0) {
-                see(ctx, row, (enum latency_op)op, &row->worst[op]);
+            if (row->all->latency_ns[op].total > 0) {
+                see(ctx, row, (enum latency_op)op, &row->all->worst[op]);
             }
         }
     }

@@ -8,6 +8,7 @@
 #include "trace_ids.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -183,40 +184,49 @@ static bool is_left_out(const struct job *job, struct subject *subject, uint32_t
     return true;
 }
 
+/* What is kept of a check, and of a structure's latencies. */
+static struct replay_result *found_of(const struct job *job, const struct subject *subject,
+                                      enum replay_pass pass)
+{
+    const struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
+    size_t place = (size_t)(subject - job->subjects);
+    return &trace->found[2 * place + (pass == PASS_LATENCY)];
+}
+
+static bool check_one(struct job *job, struct subject *subject, const struct trace_header *header,
+                      struct replay_result *result, struct error *error)
+{
+    bool usable = false;
+    if (is_left_out(job, subject, header->ids)) {
+        *job->work_done += job->events * pass_weights[PASS_CHECK];
+        return true;
+    }
+    if (!run_pass(job, subject, PASS_CHECK, result, &usable, error)) {
+        return false;
+    }
+    if (!usable) {
+        return true;
+    }
+    /* A check has no latencies, which are most of the bytes and come last. */
+    subject->check = found_of(job, subject, PASS_CHECK);
+    memcpy(subject->check, result, offsetof(struct replay_result, latency_ns));
+    struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
+    trace->empty_ticks =
+        result->empty_ticks > trace->empty_ticks ? result->empty_ticks : trace->empty_ticks;
+    return !subject->judged || (keep_faults(job, subject, error) &&
+                                (!subject->right || job->request->drive.budget > 0 ||
+                                 keep_fired_set(job, subject, header->max_delay_ticks, error)));
+}
+
 static bool check_all(struct job *job, const struct trace_header *header, struct error *error)
 {
-    for (size_t i = 0; i < job->subject_count; i++) {
-        struct subject *subject = &job->subjects[i];
-        if (is_left_out(job, subject, header->ids)) {
-            *job->work_done += job->events * pass_weights[PASS_CHECK];
-            continue;
-        }
-        struct replay_result *result = malloc(sizeof *result);
-        bool usable = false;
-        if (result == NULL) {
-            return error_set(error, "out of memory");
-        }
-        if (!run_pass(job, subject, PASS_CHECK, result, &usable, error)) {
-            free(result);
-            return false;
-        }
-        if (!usable) {
-            free(result);
-            continue;
-        }
-        subject->check = result;
-        struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
-        trace->empty_ticks =
-            result->empty_ticks > trace->empty_ticks ? result->empty_ticks : trace->empty_ticks;
-        if (subject->judged && !keep_faults(job, subject, error)) {
-            return false;
-        }
-        if (subject->judged && subject->right && job->request->drive.budget == 0 &&
-            !keep_fired_set(job, subject, header->max_delay_ticks, error)) {
-            return false;
-        }
+    struct replay_result *result = malloc(sizeof *result);
+    bool done = result != NULL || error_set(error, "out of memory");
+    for (size_t i = 0; i < job->subject_count && done; i++) {
+        done = check_one(job, &job->subjects[i], header, result, error);
     }
-    return true;
+    free(result);
+    return done;
 }
 
 /* The timed build must have done what the checked one did. */
@@ -229,15 +239,10 @@ static void compare_work(struct subject *subject, const struct replay_result *re
 }
 
 /* Keeps the run's percentiles, and adds its latencies to those of all runs. */
-static bool keep_latency_run(struct subject *subject, const struct replay_result *result,
-                             struct error *error)
+static void keep_latency_run(struct job *job, struct subject *subject,
+                             const struct replay_result *result)
 {
-    if (subject->latency == NULL) {
-        subject->latency = calloc(1, sizeof *subject->latency);
-        if (subject->latency == NULL) {
-            return error_set(error, "out of memory");
-        }
-    }
+    subject->latency = found_of(job, subject, PASS_LATENCY);
     for (int op = 0; op < LATENCY_OPS; op++) {
         uint64_t percentiles[LATENCY_PERCENTILES];
         read_percentiles(&result->latency_ns[op], percentiles);
@@ -253,7 +258,6 @@ static bool keep_latency_run(struct subject *subject, const struct replay_result
         }
     }
     subject->latency_count++;
-    return true;
 }
 
 static bool time_one(struct job *job, struct subject *subject, struct replay_result *result,
@@ -280,7 +284,7 @@ static bool time_one(struct job *job, struct subject *subject, struct replay_res
     }
     if (usable) {
         compare_work(subject, result);
-        return keep_latency_run(subject, result, error);
+        keep_latency_run(job, subject, result);
     }
     return true;
 }
@@ -449,8 +453,6 @@ static void close_subjects(struct job *job)
 {
     for (size_t i = 0; i < job->subject_count; i++) {
         tape_close(job->subjects[i].tape);
-        free(job->subjects[i].check);
-        free(job->subjects[i].latency);
         free(job->subjects[i].ns_per_event);
         free(job->subjects[i].by_rank);
         free(job->subjects[i].processor_ns_per_event);
@@ -472,6 +474,7 @@ static bool simulate_described(struct job *job, const struct trace_header *heade
                          "%" PRIu64,
                          window->from_tick, job->trace_path, header->end_tick);
     }
+    keep_found(job, 2 * (job->request->contenders->count + 1));
     bool done = open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
                 time_all(job, error) && (job->request->ranks != NULL || recover_all(job, error)) &&
                 fill_rows(job, header, all_right, error);

@@ -45,18 +45,16 @@ const char *contender_options(const struct contender *contender);
 
 /* The latencies of one structure on one trace: all runs together. */
 struct latency_row {
-    const char *trace;                         /* its name: the trace row's, as below */
-    const struct contender *contender;         /* NULL: the floor */
-    struct histogram ns[LATENCY_OPS];          /* service times */
-    struct histogram response_ns[LATENCY_OPS]; /* response times */
-    struct replay_worst worst[LATENCY_OPS];    /* the longest of all runs */
+    const char *trace;                 /* its name: the trace row's, as below */
+    const struct contender *contender; /* NULL: the floor */
+    const struct replay_result *all;   /* only its latencies are set */
 };
 
 /* The work of one structure on one trace, over the window's ticks. */
 struct work_row {
     const char *trace; /* its name: the trace row's, as below */
     const struct contender *contender;
-    struct work_series series;
+    const struct work_series *series;
 };
 
 /* One fault that is to be listed. */
@@ -87,6 +85,8 @@ struct trace_row {
     bool causes_known; /* false: open loop */
     uint32_t ids;
     uint64_t empty_ticks; /* that structures without `next` passed in one step, nothing pending */
+    struct replay_result *found; /* the rows' memory: of each structure check and latencies */
+    size_t found_bytes;
 };
 
 /* What one rank has to do with a row of the results. */

@@ -64,6 +64,11 @@ bool add_result_row(struct job *job, const struct subject *subject,
 
 /* Each adds a row of its kind to the simulation. False, with `error` set, if out of memory. */
 
+/* Make room for `count` results, all zero. Child processes do not inherit it: it is about a hundred
+ * kilobytes a structure, and if each fork copied its page tables, the time of a simulation would
+ * grow with the square of the number of structures. */
+void keep_found(struct job *job, size_t count);
+
 /* The first faults that the oracle found. */
 bool keep_faults(struct job *job, const struct subject *subject, struct error *error);
 

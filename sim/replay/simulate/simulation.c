@@ -2,9 +2,12 @@
 #include "simulate_job.h"
 #include "trace_labels.h"
 
+#include "memory.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 /* `rows` with room for one more; NULL, with `error` set and `rows` as they were, if there is no
@@ -16,6 +19,20 @@ static void *one_more(void *rows, size_t count, size_t row_bytes, struct error *
         (void)error_set(error, "out of memory");
     }
     return grown;
+}
+
+void keep_found(struct job *job, size_t count)
+{
+    struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
+    size_t bytes = count * sizeof *trace->found;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        memory_end();
+    }
+    (void)madvise(memory, bytes, MADV_DONTFORK);
+    trace->found = memory;
+    trace->found_bytes = bytes;
 }
 
 bool keep_faults(struct job *job, const struct subject *subject, struct error *error)
@@ -63,12 +80,8 @@ bool keep_latency(struct job *job, const struct subject *subject, struct error *
         return false;
     }
     simulation->latencies = rows;
-    struct latency_row *row = &rows[simulation->latency_count++];
-    row->trace = job->trace_name;
-    row->contender = subject->contender;
-    memcpy(row->ns, subject->latency->latency_ns, sizeof row->ns);
-    memcpy(row->response_ns, subject->latency->response_ns, sizeof row->response_ns);
-    memcpy(row->worst, subject->latency->worst, sizeof row->worst);
+    rows[simulation->latency_count++] = (struct latency_row){
+        .trace = job->trace_name, .contender = subject->contender, .all = subject->latency};
     return true;
 }
 
@@ -82,7 +95,7 @@ bool keep_work(struct job *job, const struct subject *subject, struct error *err
     }
     simulation->works = rows;
     rows[simulation->work_count++] = (struct work_row){
-        .trace = job->trace_name, .contender = subject->contender, .series = subject->check->work};
+        .trace = job->trace_name, .contender = subject->contender, .series = &subject->check->work};
     return true;
 }
 
@@ -208,6 +221,9 @@ void simulation_free(struct simulation *simulation)
     for (size_t i = 0; i < simulation->trace_count; i++) {
         free(simulation->traces[i].name);
         free(simulation->traces[i].path);
+        if (simulation->traces[i].found != NULL) {
+            (void)munmap(simulation->traces[i].found, simulation->traces[i].found_bytes);
+        }
     }
     free(simulation->traces);
     free(simulation->ranks);
