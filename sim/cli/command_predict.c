@@ -5,12 +5,12 @@
 #include "csv_table.h"
 #include "foreign.h"
 #include "import.h"
+#include "memory.h"
 #include "predict.h"
 #include "standard_files.h"
 #include "temporary_file.h"
 #include "text_table.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,20 +279,26 @@ static enum import_result read_recording(const struct predict_arguments *argumen
         (void)snprintf(hz, sizeof hz, "%" PRIu64, arguments->hz);
         settings[count++] = (struct import_setting){"hz", hz};
     }
-    FILE *report = fopen("/dev/null", "w");
+    char *said;
+    size_t bytes;
+    FILE *report = memory_stream(&said, &bytes);
     const struct import_job job = {.input = arguments->input,
                                    .output = path,
                                    .settings = settings,
                                    .setting_count = count,
                                    .report = report,
                                    .recording = recording};
-    enum import_result result = IMPORT_FAILED;
-    if (report == NULL) {
-        (void)error_set(error, "/dev/null: %s", strerror(errno));
-    } else {
-        result = format->run(&job, error);
-        (void)fclose(report);
+    enum import_result result = format->run(&job, error);
+    memory_stream_close(report);
+    for (const char *line = said; line != NULL && *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        int length = end != NULL ? (int)(end - line) : (int)strlen(line);
+        if (strncmp(line, "warning: ", 9) == 0) {
+            standard_files_tell("%.*s\n", length, line);
+        }
+        line = end != NULL ? end + 1 : NULL;
     }
+    free(said);
     return result;
 }
 

@@ -104,6 +104,29 @@ static void events_of_the_three_shapes(void **state)
          KERNEL_TIMER_CANCEL, 3, 814, NS(7, 2), 0xc3, NULL, 0, 0},
         {"   # CPU:0 [LOST-815   [001] d..1.  7.000002: timer_cancel: timer=00000000000000c3",
          KERNEL_TIMER_CANCEL, 1, 815, NS(7, 2), 0xc3, NULL, 0, 0},
+        /* Functions of modules. */
+        {"  sh-7 [001] ..s1. 5.000001: timer_start: timer=00000000000000b2 function=watchdog "
+         "[some_driver] expires=4294900000 [timeout=25] bucket_expiry=4294900001 cpu=1 idx=0 "
+         "flags=",
+         KERNEL_TIMER_START, 1, 7, NS(5, 1), 0xb2, "watchdog [some_driver]", 25, 4294899975},
+        {"  sh-7 [001] ..s1. 5.000001: timer_expire_entry: timer=00000000000000b2 "
+         "function=watchdog [some_driver] now=4294900001 baseclk=4294900001",
+         KERNEL_TIMER_EXPIRE, 1, 7, NS(5, 1), 0xb2, "watchdog [some_driver]", 0, 4294900001},
+        {"  CPU 0/KVM-7 [001] d.h1. 5.000001: hrtimer_start: hrtimer=00000000000000b2 "
+         "function=apic_timer_fn [kvm] expires=5100000000 softexpires=5100000000 mode=ABS|HARD "
+         "was_armed=0",
+         KERNEL_HRTIMER_START, 1, 7, NS(5, 1), 0xb2, "apic_timer_fn [kvm]", 5100000000, 0},
+        {"  qemu-7 [001] 5.000001: hrtimer_expire_entry: hrtimer=0xb2 now=5100000100 "
+         "function=apic_timer_fn/0x0 [kvm]",
+         KERNEL_HRTIMER_EXPIRE, 1, 7, NS(5, 1), 0xb2, "apic_timer_fn", 0, 5100000100},
+        /* The kernel's dump, and tracefs with latency-format. */
+        {"[  221.630578]   <idle>-0         1..s.. 100000100us : timer_cancel: timer=ffff0000000a",
+         KERNEL_TIMER_CANCEL, 1, 0, NS(100, 100), 0xffff0000000a, NULL, 0, 0},
+        {"<4>[  221.630578][    C1] kworker/-41        11dNs3. 100000100us+: timer_start: "
+         "timer=00000000000000b2 function=f [m] expires=500 [timeout=-1]",
+         KERNEL_TIMER_START, 11, 41, NS(100, 100), 0xb2, "f [m]", -1, 501},
+        {"  a us: b-42      0d.h1. 7us!: timer_cancel: timer=b2", KERNEL_TIMER_CANCEL, 0, 42,
+         NS(0, 7), 0xb2, NULL, 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct kernel_line_result result;
@@ -142,6 +165,24 @@ static void other_lines(void **state)
         {"cpus=2", KERNEL_LINE_BLANK, 0},
         {"\tffffffff81a0d4b4 schedule+0x54 ([kernel.kallsyms])", KERNEL_LINE_BLANK, 0},
         {" => schedule", KERNEL_LINE_BLANK, 0},
+        {"=> do_timer (ffffffff81a0d4b4)", KERNEL_LINE_BLANK, 0},
+        {"  sh-1 [000] d.h. 5.000001: <stack trace>", KERNEL_LINE_BLANK, 0},
+        {"  sh-1 [000] d.h. 5.000001: <user stack trace>", KERNEL_LINE_BLANK, 0},
+        {"  sh-1 [000] d.h. 5.000001: do_timer <-tick_do_update_jiffies64.part.0",
+         KERNEL_LINE_OTHER, 0},
+        {"  sh-1 0d.h.. 5000001us : do_timer <-tick_do_update_jiffies64.part.0", KERNEL_LINE_OTHER,
+         0},
+        {"[  221.630570] Dumping ftrace buffer:", KERNEL_LINE_BLANK, 0},
+        {"<0>[  221.630570][ T1] ---------------------------------", KERNEL_LINE_BLANK, 0},
+        {"[  221.630570]   <idle>-0         1..s.. 100000100us : timer_cancel: tim",
+         KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 0d.h.. 5000001us : timer_cancel: timer=", KERNEL_LINE_MALFORMED, 0},
+        {"us :", KERNEL_LINE_MALFORMED, 0},
+        {"1us : timer_cancel: timer=a", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 0d.h.. us : timer_cancel: timer=a", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 0d 5000001us : timer_cancel: timer=a", KERNEL_LINE_MALFORMED, 0},
+        {"  sh-1 [000] d... 5.000001: timer_start: timer=0xa function=f [m expires=5 [timeout=1]",
+         KERNEL_LINE_MALFORMED, 0},
         {"CPU:0 [LOST 2521 EVENTS]", KERNEL_LINE_LOST, 2521},
         {"CPU:12 [LOST EVENTS]", KERNEL_LINE_LOST, 0},
         {"CPU:3 [77 EVENTS DROPPED]", KERNEL_LINE_LOST, 77},
@@ -711,6 +752,11 @@ static void what_may_not_be_what_it_seems(void **state)
         LINE("0", "10.02", "hrtimer_expire_entry: hrtimer=c3 in a form of next year's");
     assert_doubts(sound, hz, NULL);
     assert_doubts(lost, hz, "1 of 2 starts find the timer armed");
+    /* A recorder that says so itself is quoted first. */
+    static const char marked[] =
+        LINE("0", "10.00", START("a1", "red", "1005", "5")) "CPU:0 [LOST 2521 EVENTS]\n" LINE(
+            "0", "10.02", START("a1", "red", "1012", "10"));
+    assert_doubts(marked, hz, "events were lost in 1 places, 2521 of them at least");
     assert_doubts(back, hz, "1 of 3 lines are earlier than one before them");
     assert_doubts(gap, hz, "nothing happens for 1.2 days, from 0.000000 s after its beginning on");
     /* Of the other kind of timers nothing is asked: it is not malformed. */
@@ -806,7 +852,7 @@ static void some_malformed_lines_are_borne(void **state)
     assert_int_equal(run.result, IMPORT_DONE);
     assert_int_equal(import_run_number(&run, "counts.malformed_lines"), 1);
     assert_non_null(strstr(run.report, "line 12: no [CPU] column with a time stamp in seconds "
-                                       "behind it: \"what is this?\""));
+                                       "after it: \"what is this?\""));
     assert_null(strstr(run.report, "are not understood"));
     import_run_free(&run);
     /* Five are shown, the others counted. */

@@ -97,6 +97,15 @@ recording=short.txt
 predict ftrace short.txt --hz 250 --format csv || fail "status $?"
 row coarse-wheel 3,1.000000,1.000000,1.000000,0,0
 
+# A recording that lost events says so first.
+{
+    head -3 twice.txt
+    echo 'CPU:0 [LOST 7 EVENTS]'
+    tail -n +4 twice.txt
+} >lossy.txt
+predict ftrace lossy.txt || fail "status $?"
+head -1 err | grep -q '^warning: lossy.txt: events were lost in 1 places, 7 of them' || fail "no warning"
+
 # A program's: what is started for no time fires in the same step of its clock.
 {
     echo '1000000000 1 add 0xa timeout_us=0 events=0x0'

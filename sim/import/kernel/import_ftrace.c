@@ -37,7 +37,8 @@
 
 const struct import_option import_ftrace_options[] = {
     {"function", "NAME", true,
-     "keep only timers of this callback function, such as tcp_write_timer (default: all)"},
+     "keep only timers of this callback function, such as tcp_write_timer, or 'name [module]' "
+     "(default: all)"},
     {"hz", "N", false, "the recorded kernel's jiffies per second (default: estimated)"},
     {"max-malformed", "SHARE", false,
      "refuse a file with a greater share of lines that are not understood (default: 1%)"},
@@ -142,7 +143,10 @@ static bool function_is_kept(const struct import_job *job, const char *name)
     for (size_t i = 0; i < job->setting_count; i++) {
         if (strcmp(job->settings[i].name, "function") == 0) {
             any = true;
-            if (strcmp(job->settings[i].value, name) == 0) {
+            const char *kept = job->settings[i].value;
+            size_t length = strlen(kept);
+            if (strncmp(kept, name, length) == 0 &&
+                (name[length] == '\0' || strncmp(name + length, " [", 2) == 0)) {
                 return true;
             }
         }
@@ -383,7 +387,6 @@ static void print_summary(const struct ftrace_import *import,
                           const struct kernel_function *functions, size_t function_count)
 {
     FILE *out = import->job->report;
-    const struct line_counts *lines = &import->lines;
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
     import_tally_print(&import->tally);
     (void)fprintf(out, "%s: %" PRIu64 " lines, %.6f s", import->name, import->tally.lines,
@@ -419,12 +422,6 @@ static void print_summary(const struct ftrace_import *import,
                   import->job->output, import->starts, import->stops, import->ids);
     import_causes_print(&import->tally, import->reactions,
                         import->hrtimer ? cause_rule_hrtimer : cause_rule);
-    if (lines->lost_markers > 0) {
-        (void)fprintf(out,
-                      "%s: the recorder lost events in %" PRIu64
-                      " places; a larger buffer would have kept them\n",
-                      import->name, lines->lost_markers);
-    }
     if (kernel->starts == 0) {
         (void)fprintf(out, "%s: no %s event, so the trace is empty\n", import->name,
                       import->hrtimer ? "hrtimer_start" : "timer_start");
@@ -493,6 +490,13 @@ static void doubt(struct ftrace_import *import)
 {
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
     const struct line_counts *lines = &import->lines;
+    if (lines->lost_markers > 0) {
+        import_doubt(&import->tally,
+                     "events were lost in %" PRIu64 " places, %" PRIu64
+                     " of them at least: timers whose ends are missing count as restarted or never "
+                     "expire. Record with a larger buffer",
+                     lines->lost_markers, lines->lost_events);
+    }
     if ((double)kernel->start_on_armed > DOUBTFUL_SHARE * (double)kernel->starts) {
         import_doubt(&import->tally,
                      "%" PRIu64 " of %" PRIu64 " starts find the timer armed, which the kernel "

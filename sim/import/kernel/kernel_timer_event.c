@@ -165,7 +165,23 @@ static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
     return digits > 0 && digits <= 16 && (at == cursor->end || *at == ' ');
 }
 
-/* "function=NAME", the name up to the next blank. trace-cmd adds "/0x0" to some. */
+/* " [MODULE]" after the name of a module's function. */
+static void take_module(struct cursor *cursor)
+{
+    const char *begin = cursor->at;
+    if (!TAKE(cursor, " [")) {
+        return;
+    }
+    while (cursor->at < cursor->end && *cursor->at != ' ' && *cursor->at != ']') {
+        cursor->at++;
+    }
+    if (!TAKE(cursor, "]")) {
+        cursor->at = begin;
+    }
+}
+
+/* "function=NAME", the name up to the next blank, with its module if it has one. trace-cmd adds
+ * "/0x0" to some. */
 static bool take_function(struct cursor *cursor, struct kernel_event *event)
 {
     if (!TAKE(cursor, "function=")) {
@@ -175,8 +191,11 @@ static bool take_function(struct cursor *cursor, struct kernel_event *event)
     const char *blank = memchr(begin, ' ', (size_t)(cursor->end - begin));
     const char *end = blank != NULL ? blank : cursor->end;
     cursor->at = end;
+    take_module(cursor);
     if (end - begin > 4 && memcmp(end - 4, "/0x0", 4) == 0) {
         end -= 4;
+    } else {
+        end = cursor->at;
     }
     event->function = begin;
     event->function_length = (size_t)(end - begin);
@@ -288,6 +307,75 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
     event->cpu = (uint32_t)cpu;
     return take_time(cursor, &event->time_ns) && TAKE(cursor, ":") &&
            parse_task(line, bracket, &event->pid);
+}
+
+/* A character between the flags and the colon of the dump format: how long the next event took. */
+static bool is_delay_mark(char c)
+{
+    return c != '\0' && strchr(" +!#*@$", c) != NULL;
+}
+
+/* The head of the kernel's own dump and of its latency format: the CPU and the flags without
+ * brackets, the time in microseconds, as in "<idle>-0 1..s.. 100000100us : ". The cursor is at the
+ * colon. */
+static bool parse_dump_head(const char *line, struct cursor *cursor, struct kernel_event *event)
+{
+    const char *at = cursor->at;
+    if (at - line < 5 || !is_delay_mark(at[-1]) || memcmp(at - 3, "us", 2) != 0) {
+        return false;
+    }
+    const char *time = at - 3;
+    while (time > line && is_digit(time[-1])) {
+        time--;
+    }
+    const char *flags = time;
+    while (flags > line && flags[-1] == ' ') {
+        flags--;
+    }
+    const char *flags_end = flags;
+    while (flags > line && flags[-1] != ' ') {
+        flags--;
+    }
+    struct cursor numbers = {time, at};
+    uint64_t microseconds;
+    if (!take_number(&numbers, &microseconds) || microseconds > UINT64_C(9000000000000000)) {
+        return false;
+    }
+    numbers = (struct cursor){flags, flags_end};
+    uint64_t cpu;
+    if (!take_number(&numbers, &cpu) || cpu > UINT16_MAX || flags_end - numbers.at < 4) {
+        return false;
+    }
+    event->context = context_of(numbers.at[2]);
+    event->cpu = (uint32_t)cpu;
+    event->time_ns = microseconds * 1000;
+    cursor->at++;
+    return parse_task(line, flags, &event->pid);
+}
+
+/* What printk puts before a line of a dump: "<4>", "[  221.630578]", "[ T123]". False if it is
+ * none. */
+static bool take_printk_prefix(struct cursor *cursor)
+{
+    struct cursor at = *cursor;
+    uint64_t number;
+    if (TAKE(&at, "<") && (!take_number(&at, &number) || !TAKE(&at, ">"))) {
+        return false;
+    }
+    if (!TAKE(&at, "[")) {
+        return false;
+    }
+    skip_blanks(&at);
+    if (!take_number(&at, &number) || !TAKE(&at, ".") || !take_number(&at, &number) ||
+        !TAKE(&at, "]")) {
+        return false;
+    }
+    if (TAKE(&at, "[")) {
+        const char *end = memchr(at.at, ']', (size_t)(at.end - at.at));
+        at.at = end != NULL ? end + 1 : at.at;
+    }
+    *cursor = at;
+    return true;
 }
 
 /* The event's name, without the subsystem that perf puts before it. */
@@ -464,6 +552,13 @@ static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_re
     if (kind == KINDS) {
         const char *name;
         size_t length;
+        /* The heading of a stack trace; a line of the function tracer, FUNCTION <-CALLER. */
+        if (TAKE(cursor, "<stack trace") || TAKE(cursor, "<user stack trace")) {
+            return KERNEL_LINE_BLANK;
+        }
+        if (memmem(cursor->at, (size_t)(cursor->end - cursor->at), " <-", 3) != NULL) {
+            return KERNEL_LINE_OTHER;
+        }
         if (!take_event_name(cursor, &name, &length)) {
             result->why = "no event's name behind the time stamp";
             return KERNEL_LINE_MALFORMED;
@@ -503,7 +598,8 @@ static bool parse_lost(struct cursor cursor, uint64_t *events)
 static bool is_blank(struct cursor cursor)
 {
     if (cursor.at == cursor.end || *cursor.at == '#' || *cursor.at == '\t' ||
-        TAKE(&cursor, "cpus=") || TAKE(&cursor, "version = ") || TAKE(&cursor, " => ")) {
+        TAKE(&cursor, "cpus=") || TAKE(&cursor, "version = ") || TAKE(&cursor, " => ") ||
+        TAKE(&cursor, "=> ")) {
         return true;
     }
     skip_blanks(&cursor);
@@ -529,12 +625,26 @@ enum kernel_line kernel_line_parse(const char *text, size_t length,
         cursor.at = bracket + 1;
     }
     cursor.at = text;
-    if (is_blank(cursor)) {
+    bool printed = take_printk_prefix(&cursor);
+    text = cursor.at;
+    for (;;) {
+        const char *colon = memchr(cursor.at, ':', (size_t)(end - cursor.at));
+        if (colon == NULL) {
+            break;
+        }
+        cursor.at = colon;
+        if (parse_dump_head(text, &cursor, &result->event)) {
+            return parse_event(&cursor, result);
+        }
+        cursor.at = colon + 1;
+    }
+    cursor.at = text;
+    if (printed || is_blank(cursor)) {
         return KERNEL_LINE_BLANK;
     }
     if (parse_lost(cursor, &result->lost_events)) {
         return KERNEL_LINE_LOST;
     }
-    result->why = "no [CPU] column with a time stamp in seconds behind it";
+    result->why = "no [CPU] column with a time stamp in seconds after it";
     return KERNEL_LINE_MALFORMED;
 }

@@ -1,12 +1,16 @@
 /*
  * kernel_timer_event.h: one line of a Linux timer recording, taken apart.
  *
- * The kernel's timer tracepoints reach the user as text in three shapes, which differ in the head
- * of the line and are told apart line by line:
+ * The kernel's timer tracepoints reach the user as text in four shapes, which differ in the head
+ * of the line and are recognized line by line:
  *
  *   tracefs            nginx-22174   [000] d..1.  1179.366951: timer_start: timer=00000000...
  *   trace-cmd report   nginx-22174 [000]  1546.040072: timer_start:          timer=0xffff888...
  *   perf script        nginx 22173 [000]  1640.428100:       timer:timer_start: timer=0xffff...
+ *   a kernel's dump    nginx-22174   0d..1. 1179366951us : timer_start: timer=00000000...
+ *
+ * The last is also that of tracefs with the option latency-format; printk adds its own time before
+ * it. Stack traces and the function tracer's lines may stand between the events.
  *
  * A task's name may hold blanks, colons, dashes, slashes and brackets; the CPU column with the
  * time stamp behind it is what a line is recognised by.
