@@ -1,11 +1,10 @@
 /*
- * wrong.h: what the structures in this folder have in common. Each .c file is a timer structure
- * that is wrong in one way, as real ones have been: it names the way (WRONG), says it in words
- * (WRONG_HOW) and which contract case must notice (WRONG_CASE), and includes one of the bases,
- * heap.h, wheel.h, cascade.h, seed.h, embedded.h or told.h, which are right where WRONG is NOTHING
- * (right_heap.c and so on).
+ * wrong.h: what the structures of structures.txt have in common. Each is wrong in one way, as real
+ * ones have been. Its generated source defines the fault (WRONG), a description (WRONG_HOW) and the
+ * contract case that must find it (WRONG_CASE), and includes one of the bases, heap.h, wheel.h,
+ * cascade.h, seed.h, embedded.h, told.h or many.h, which have no fault where WRONG is NOTHING.
  *
- * Each file is a plug-in as it stands; the tests compile them in.
+ * Each generated source is also a plug-in; the tests link all of them.
  */
 #ifndef WRONG_H
 #define WRONG_H
