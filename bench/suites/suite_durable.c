@@ -559,7 +559,7 @@ static bool measure_recover(struct fixture *fixture, struct bench_measured *out)
     }
     bool done = leave_timers(&contest, folder, &left, &most_bytes) &&
                 bring_back(&contest, folder, &back, out);
-    temporary_folder_remove(folder);
+    temporary_remove(folder);
     if (done && (back.count != left.count || back.checksum != left.checksum)) {
         done = fail(fixture, "%" PRIu64 " of %" PRIu64 " timers came back, or other ones",
                     back.count, left.count);

@@ -4,6 +4,7 @@
 #include "terminal.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,10 @@ void standard_files_fill(void)
     /* open takes the lowest place that is free. What is opened for reading refuses writes. */
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
         if (fcntl(file, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != file) {
-            return;
+            break;
         }
     }
+    (void)signal(SIGXFSZ, SIG_IGN);
 }
 
 size_t standard_files_plain(const char *text)

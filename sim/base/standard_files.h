@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 /* Fills the places of those that are closed, so that no other file comes to stand there and gets
- * what is meant for them: input is then empty, and writing fails. To be called first of all. */
+ * what is meant for them: input is then empty, and writing fails. From now on, writing beyond a
+ * limit of file sizes (ulimit -f) fails with EFBIG instead of ending the process. To be called
+ * first of all. */
 void standard_files_fill(void);
 
 /* How many bytes of UTF-8 the character takes with which the text begins; 0: it is a control

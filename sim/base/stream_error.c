@@ -15,3 +15,12 @@ int stream_error(FILE *stream)
      * that is full, a limit that is reached. */
     return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
 }
+
+int stream_sync(FILE *stream)
+{
+    int why = stream_error(stream);
+    if (why == 0 && fsync(fileno(stream)) != 0) {
+        why = errno == EINVAL || errno == EROFS ? 0 : errno;
+    }
+    return why;
+}

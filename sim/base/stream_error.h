@@ -11,4 +11,7 @@
  * not, the errno of it, for which one more byte may be written to what is incomplete already. */
 int stream_error(FILE *stream);
 
+/* The same; then wait until the content is on the disk, if the file system can do that. */
+int stream_sync(FILE *stream);
+
 #endif

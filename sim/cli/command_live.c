@@ -528,8 +528,8 @@ static int run(void *at, int argc, char **argv)
     if (done && arguments->out_dir != NULL) {
         done = write_folder(&folder, document, error);
     }
+    outfolder_close(&folder);
     if (!done) {
-        outfolder_abort(&folder);
         command_complain(error);
     } else if (arguments->format == FORMAT_JSON) {
         write_document(document, stdout);

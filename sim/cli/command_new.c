@@ -260,7 +260,7 @@ static bool run(const struct new_arguments *arguments, struct error *error)
         }
     }
     if (!good) {
-        folder_abort(&folder);
+        folder_close(&folder);
         return false;
     }
     standard_files_tell("%s is written; these commands build and check it:\n", source);

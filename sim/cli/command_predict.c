@@ -365,7 +365,7 @@ static int run(void *at, int argc, char **argv)
     bool good = rows != NULL || error_set(&error, "out of memory");
     good = good && read_recording(arguments, path, &recording, &error) == IMPORT_DONE &&
            predict_all(arguments, path, &recording, rows, &count, &error);
-    temporary_file_remove(path);
+    temporary_remove(path);
     if (good && !print(arguments, rows, count, argc, argv)) {
         good = error_set(&error, "out of memory");
     }

@@ -6,6 +6,7 @@
 #include "outfile.h"
 #include "standard_files.h"
 #include "supervisor.h"
+#include "temporary_file.h"
 #include "timer_record.h"
 
 #include <errno.h>
@@ -45,29 +46,33 @@ static void complete(void *at, struct argp_state *state)
     }
 }
 
-/* The file that is recorded into: the outfile's temporary one would be closed under the feet of
- * processes that live on. */
+/* The file that is recorded into, and copied to the output in the end: processes that outlive the
+ * recording have it mapped. */
 struct workspace {
     char path[PATH_MAX];
     int file;
-    bool kept; /* it is what is left of a recording that could not be saved */
     struct timer_record_header *header;
 };
 
+/* Room for the header and the first records is made before any of it is mapped. */
 static bool workspace_open(struct workspace *workspace, const char *output, struct error *error)
 {
-    size_t bytes = TIMER_RECORD_HEADER_BYTES + TIMER_RECORDS_MAX * sizeof(struct timer_record);
+    size_t bytes = TIMER_RECORD_HEADER_BYTES + TIMER_RECORD_STEP * sizeof(struct timer_record);
     char folder[PATH_MAX];
     char absolute[PATH_MAX];
     (void)snprintf(folder, sizeof folder, "%s", output);
-    if (realpath(dirname(folder), absolute) == NULL ||
-        snprintf(workspace->path, sizeof workspace->path, "%s/.timerlab-record-XXXXXX", absolute) >=
-            (int)sizeof workspace->path) {
+    if (realpath(dirname(folder), absolute) == NULL) {
         return error_set(error, "%s: its folder cannot be found: %s", output, strerror(errno));
     }
-    workspace->file = mkostemp(workspace->path, O_CLOEXEC);
-    if (workspace->file < 0 || ftruncate(workspace->file, (off_t)bytes) != 0) {
-        return error_set(error, "%s: cannot be written: %s", workspace->path, strerror(errno));
+    workspace->file = temporary_make_in(absolute, false, workspace->path);
+    if (workspace->file < 0) {
+        return error_set(error, "%s: cannot be written: %s", output, strerror(errno));
+    }
+    int why = posix_fallocate(workspace->file, 0, (off_t)bytes);
+    if (why != 0) {
+        return error_set(error,
+                         "%s: could not be written: %s; a recording needs at least %zu bytes there",
+                         output, strerror(why), bytes);
     }
     void *map = mmap(NULL, TIMER_RECORD_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
                      workspace->file, 0);
@@ -78,6 +83,7 @@ static bool workspace_open(struct workspace *workspace, const char *output, stru
     memcpy(workspace->header->magic, TIMER_RECORD_MAGIC, TIMER_RECORD_MAGIC_BYTES);
     workspace->header->version = TIMER_RECORD_VERSION;
     workspace->header->record_bytes = sizeof(struct timer_record);
+    workspace->header->room = TIMER_RECORD_STEP;
     return true;
 }
 
@@ -87,10 +93,8 @@ static void workspace_close(struct workspace *workspace)
         (void)munmap(workspace->header, TIMER_RECORD_HEADER_BYTES);
     }
     if (workspace->file >= 0) {
+        temporary_remove(workspace->path);
         (void)close(workspace->file);
-        if (!workspace->kept) {
-            (void)unlink(workspace->path);
-        }
     }
 }
 
@@ -117,6 +121,7 @@ static void run_child(char **command, const char *recorder, const char *workspac
                    others != NULL ? others : "");
     (void)setenv("LD_PRELOAD", preload, 1);
     (void)setenv(TIMER_RECORD_ENVIRONMENT, workspace, 1);
+    (void)signal(SIGXFSZ, SIG_DFL);
     (void)execvp(command[0], command);
     standard_files_tell("timerlab: %s: cannot be run: %s\n", command[0], strerror(errno));
     _exit(127);
@@ -181,6 +186,20 @@ static bool save(struct workspace *workspace, const char *output, uint64_t *coun
     return outfile_commit(&file, error);
 }
 
+/* Gives what could not be saved a name under which it stays. */
+static void keep(const struct workspace *workspace)
+{
+    char path[PATH_MAX];
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s", workspace->path);
+    if (snprintf(path, sizeof path, "%s/timerlab-recording-%d", dirname(folder), (int)getpid()) <
+            (int)sizeof path &&
+        rename(workspace->path, path) == 0) {
+        standard_files_tell(
+            "timerlab: the recording is kept in %s, for `timerlab trace import process`\n", path);
+    }
+}
+
 static enum exit_status conclude(const struct record_arguments *arguments,
                                  struct workspace *workspace, int status, struct error *error)
 {
@@ -199,17 +218,14 @@ static enum exit_status conclude(const struct record_arguments *arguments,
     }
     if (!save(workspace, arguments->output, &count, error)) {
         command_complain(error);
-        workspace->kept = true;
-        standard_files_tell(
-            "timerlab: the recording is kept in %s, for `timerlab trace import process`\n",
-            workspace->path);
+        keep(workspace);
         return EXIT_FAULT;
     }
     uint64_t lost = atomic_load(&workspace->header->claimed) - count;
     standard_files_tell("%s: %" PRIu64 " records", arguments->output, count);
     if (lost > 0) {
-        (void)fprintf(stderr, "; %" PRIu64 " or more were lost: the disk or the file was full",
-                      lost);
+        (void)fprintf(stderr, "; %" PRIu64 " or more were lost: %s", lost,
+                      strerror(atomic_load(&workspace->header->failed)));
     }
     (void)fputc('\n', stderr);
     bool by_itself = interrupted == 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0;

@@ -2,7 +2,7 @@
 #include "catalog.h"
 #include "command.h"
 #include "command_option.h"
-#include "outfile.h"
+#include "outfolder.h"
 #include "plots_folder.h"
 #include "program.h"
 #include "report.h"
@@ -109,7 +109,7 @@ static bool write_structures(const struct report_data *data, char path[PATH_MAX]
                error_set(error, "%s: cannot be written: %s", path, strerror(errno));
         (void)close(file);
         if (!done) {
-            temporary_file_remove(path);
+            temporary_remove(path);
         }
     }
     json_decref(list);
@@ -144,7 +144,7 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
                                                            "%s could not draw the pictures; they "
                                                            "are left out of the report",
                                                            program));
-            temporary_file_remove(structures);
+            temporary_remove(structures);
         }
     }
     free((void *)words);
@@ -153,21 +153,33 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
 
 /* --- the pages ------------------------------------------------------------------------------- */
 
-static bool write_page(const struct report_arguments *arguments, const struct report_data *data,
-                       const char *out, const char *name, const struct page_form *form,
-                       struct error *error)
+struct wanted_page {
+    const struct report_arguments *arguments;
+    const struct report_data *data;
+    const char *folder;
+    const struct page_form *form;
+    bool *good;
+    struct error *error;
+};
+
+static void write_page(const void *ctx, FILE *stream)
 {
-    char path[PATH_MAX];
-    struct outfile file;
-    (void)snprintf(path, sizeof path, "%s/%s", out, name);
-    if (!outfile_open(&file, path, error)) {
-        return false;
+    const struct wanted_page *page = ctx;
+    *page->good = report_write(page->data, &page->arguments->max_lateness, page->folder, page->form,
+                               stream, page->error);
+}
+
+static bool write_pages(const struct report_arguments *arguments, const struct report_data *data,
+                        struct outfolder *out, struct error *error)
+{
+    static const char *const pages[] = {"report.html", "report.md", NULL};
+    static const struct page_form *const forms[] = {&page_html, &page_markdown};
+    bool good = true;
+    for (size_t i = 0; good && pages[i] != NULL; i++) {
+        const struct wanted_page page = {arguments, data, out->folder.path, forms[i], &good, error};
+        good = outfolder_write(out, pages[i], write_page, &page, error) && good;
     }
-    if (!report_write(data, &arguments->max_lateness, out, form, file.stream, error)) {
-        outfile_abort(&file);
-        return false;
-    }
-    return outfile_commit(&file, error);
+    return good && outfolder_commit(out, pages, error);
 }
 
 static int run(const struct report_arguments *arguments)
@@ -179,15 +191,16 @@ static int run(const struct report_arguments *arguments)
         command_complain(&error);
         return EXIT_FAULT;
     }
-    bool done = folder_make(out, &error);
+    struct outfolder folder;
+    bool done = outfolder_open(&folder, out, &error);
     bool drawn = true;
     if (done && !arguments->no_pictures && !draw(arguments, &data, out, &error)) {
         /* What is known is worth a page without pictures. */
         command_complain(&error);
         drawn = false;
     }
-    done = done && write_page(arguments, &data, out, "report.html", &page_html, &error) &&
-           write_page(arguments, &data, out, "report.md", &page_markdown, &error);
+    done = done && write_pages(arguments, &data, &folder, &error);
+    outfolder_close(&folder);
     report_data_free(&data);
     if (!done) {
         command_complain(&error);

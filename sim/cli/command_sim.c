@@ -438,8 +438,8 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
         done = tell(arguments, &simulation, &folder, context);
     }
     simulation_free(&simulation);
+    outfolder_close(&folder);
     if (!done) {
-        outfolder_abort(&folder);
         command_complain(error);
         return EXIT_FAULT;
     }

@@ -932,7 +932,7 @@ bool export_write(const struct export_request *request, struct error *error)
         free(texts[part]);
     }
     if (!good) {
-        folder_abort(&folder);
+        folder_close(&folder);
     }
     for (size_t i = 0; i < export.value_count; i++) {
         free(export.values[i].text);

@@ -194,7 +194,7 @@ void share_close(struct share *share)
         (void)munmap(share->kept, share->kept_bytes);
     }
     if (share->folder[0] != '\0') {
-        temporary_folder_remove(share->folder);
+        temporary_remove(share->folder);
     }
     *share = (struct share){0};
 }

@@ -12,12 +12,14 @@
 #include "timer_record.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,16 +35,21 @@ static _Thread_local const void *running; /* the timer whose callback is; NULL: 
 
 /* --- writing records -------------------------------------------------------------------------- */
 
-/* Sets space aside until `index` has some. Two threads may do so at once, to no harm. */
+/* Make space on the disk for record `index`. Two threads may do so at once, to no harm. Writing to
+ * a mapped page without space would kill the program, and so would a file beyond its limit (ulimit
+ * -f), by SIGXFSZ. */
 static bool make_room(uint64_t index)
 {
     uint64_t room = (index / TIMER_RECORD_STEP + 1) * TIMER_RECORD_STEP;
-    if (room > TIMER_RECORDS_MAX) {
-        return false;
+    uint64_t bytes = TIMER_RECORD_HEADER_BYTES + room * sizeof(struct timer_record);
+    struct rlimit limit;
+    int why = EFBIG;
+    if (room <= TIMER_RECORDS_MAX && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        bytes <= limit.rlim_cur) {
+        why = posix_fallocate(record_file, 0, (off_t)bytes);
     }
-    off_t bytes = (off_t)(TIMER_RECORD_HEADER_BYTES + room * sizeof(struct timer_record));
-    /* Writing to a mapped page that the full disk has no space for would kill the program. */
-    if (posix_fallocate(record_file, 0, bytes) != 0) {
+    if (why != 0) {
+        atomic_store(&header->failed, why);
         atomic_store(&header->closed, 1);
         return false;
     }

@@ -17,7 +17,7 @@
 #define TIMER_RECORD_VERSION      2u
 #define TIMER_RECORD_HEADER_BYTES 4096u
 
-/* Space on the disk is set aside for so many records at a time, before they are written. */
+/* Space on the disk is made for this many records at a time, before they are written. */
 #define TIMER_RECORD_STEP         (UINT64_C(1) << 16)
 /* As many as there is address space for in every process: 5 GiB. */
 #define TIMER_RECORDS_MAX         (UINT64_C(1) << 27)
@@ -68,6 +68,7 @@ struct timer_record_header {
     _Atomic uint64_t claimed; /* records; those beyond `room` were lost */
     _Atomic uint64_t room;    /* records for which there is space on the disk */
     _Atomic uint32_t closed;  /* no more records are taken */
+    _Atomic int32_t failed;   /* errno of the first attempt to make room that failed; 0: none did */
 };
 
 #endif

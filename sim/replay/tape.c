@@ -39,7 +39,7 @@ struct tape *tape_create(struct error *error)
         free(tape);
         return NULL;
     }
-    temporary_file_remove(path); /* the open file is enough */
+    temporary_remove(path); /* the open file is enough */
     return tape;
 }
 

@@ -29,6 +29,6 @@ json_t *bench_table_read(const char *path, struct error *error)
         (void)error_set(error, "%s: %s made no table of it", path, program);
     }
     (void)close(file);
-    temporary_file_remove(table);
+    temporary_remove(table);
     return rows;
 }

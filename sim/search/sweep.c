@@ -2,7 +2,7 @@
 #include "sweep_work.h"
 
 #include "clock.h"
-#include "outfile.h"
+#include "outfolder.h"
 #include "results.h"
 #include "simulate.h"
 
@@ -208,7 +208,7 @@ static bool write_tables(const struct sweep_work *work, json_t *rows, size_t don
     return (part == NULL ||
             json_object_set_new(part, "done", json_integer((json_int_t)done)) == 0 ||
             error_set(error, "out of memory")) &&
-           sweep_write_tables(request->dir, request->knobs, rows, work->context, error);
+           sweep_write_tables(work->out, request->knobs, rows, work->context, error);
 }
 
 static bool run_all(struct sweep_work *work, struct sweep_result *result, struct error *error)
@@ -305,11 +305,13 @@ bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
 {
     char path[PATH_MAX];
     char results[PATH_MAX];
+    struct outfolder out = {0};
     struct sweep_work work = {.request = request,
+                              .out = &out,
                               .program = program_key(request->context),
                               .context = json_copy((json_t *)request->context)};
     *result = (struct sweep_result){.rows = json_array(), .all_right = true};
-    bool good = plan(&work, error) && folder_make(request->dir, error);
+    bool good = plan(&work, error) && outfolder_open(&out, request->dir, error);
     result->points = work.point_count;
     result->context = json_incref(work.context);
     (void)snprintf(path, sizeof path, "%s/cells", request->dir);
@@ -330,6 +332,7 @@ bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
     {
         result->all_right = result->all_right && sweep_row_is_right(row);
     }
+    outfolder_close(&out);
     json_decref(work.program);
     json_decref(work.context);
     free(work.points);

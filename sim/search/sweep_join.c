@@ -472,7 +472,8 @@ static json_t *join_context(const struct join *join)
     return context;
 }
 
-static bool join_all(struct join *join, struct sweep_result *result, struct error *error)
+static bool join_all(struct join *join, struct outfolder *out, struct sweep_result *result,
+                     struct error *error)
 {
     if (!read_parts(join, error) || !read_knobs(join, error)) {
         return false;
@@ -494,7 +495,7 @@ static bool join_all(struct join *join, struct sweep_result *result, struct erro
     result->points_left = tell_missing(join);
     compare_machines(join);
     result->context = json_incref(join->context);
-    return sweep_write_tables(join->request->dir, join->knobs, result->rows, join->context, error);
+    return sweep_write_tables(out, join->knobs, result->rows, join->context, error);
 }
 
 bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *knobs,
@@ -504,8 +505,11 @@ bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *kn
     struct join join = {.request = request,
                         .knobs = knobs,
                         .parts = calloc(request->folder_count, sizeof *join.parts)};
-    bool good =
-        join.parts != NULL ? join_all(&join, result, error) : error_set(error, "out of memory");
+    struct outfolder out = {0};
+    bool good = join.parts != NULL ? outfolder_open(&out, request->dir, error) &&
+                                         join_all(&join, &out, result, error)
+                                   : error_set(error, "out of memory");
+    outfolder_close(&out);
     size_t index;
     json_t *row;
     json_array_foreach(result->rows, index, row)

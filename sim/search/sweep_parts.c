@@ -135,7 +135,7 @@ static struct sample take_sample(const struct sweep_request *request, size_t poi
         sample.timers = (double)trace_reader_header(reader)->ids / part.connections;
     }
     trace_reader_close(reader);
-    temporary_file_remove(path);
+    temporary_remove(path);
     return sample;
 }
 

@@ -185,19 +185,14 @@ bool sweep_row_is_right(const json_t *row)
     return status != NULL && (strcmp(status, "ok") == 0 || strcmp(status, "unsupported") == 0);
 }
 
-bool sweep_write_tables(const char *dir, const struct sweep_knobs *knobs, json_t *rows,
+bool sweep_write_tables(struct outfolder *out, const struct sweep_knobs *knobs, json_t *rows,
                         json_t *context, struct error *error)
 {
-    struct outfolder out;
     struct table table = {knobs, rows, json_copy(context)};
-    bool done = outfolder_open(&out, dir, error) &&
-                outfolder_write(&out, "results.csv", write_csv, &table, error);
-    (void)json_object_set_new(table.context, "files", outfolder_sums(&out));
-    done = done && outfolder_write(&out, "results.json", write_json, &table, error) &&
-           outfolder_commit(&out, result_files, error);
-    if (!done) {
-        outfolder_abort(&out);
-    }
+    bool done = outfolder_write(out, "results.csv", write_csv, &table, error);
+    (void)json_object_set_new(table.context, "files", outfolder_sums(out));
+    done = done && outfolder_write(out, "results.json", write_json, &table, error) &&
+           outfolder_commit(out, result_files, error);
     json_decref(table.context);
     return done;
 }

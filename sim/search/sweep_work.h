@@ -17,6 +17,7 @@ struct sweep_work {
     size_t *points;  /* that are to be run, ascending */
     size_t point_count;
     double *costs; /* that are expected of all points, in no unit, the same on every machine */
+    struct outfolder *out;
 };
 
 /* --- points ---------------------------------------------------------------------------------- */
@@ -90,8 +91,8 @@ bool sweep_write_cell(const struct sweep_work *work, size_t point,
 /* Adds the knobs' values to a row: numbers as numbers. False if out of memory. */
 bool sweep_add_knobs(const struct sweep_request *request, size_t point, json_t *row);
 
-/* Writes a folder's results.csv and results.json. */
-bool sweep_write_tables(const char *dir, const struct sweep_knobs *knobs, json_t *rows,
+/* Write results.csv and results.json. */
+bool sweep_write_tables(struct outfolder *out, const struct sweep_knobs *knobs, json_t *rows,
                         json_t *context, struct error *error);
 
 /* Whether a row is ok or unsupported. */

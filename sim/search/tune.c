@@ -162,7 +162,7 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     good = good && (request->by_counts ? tuner_choose_by_counts(&tuner, error)
                                        : tuner_compete(&tuner, error));
     if (path[0] != '\0') {
-        temporary_file_remove(path);
+        temporary_remove(path);
     }
     free(tuner.best);
     if (!good) {

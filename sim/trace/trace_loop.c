@@ -2,10 +2,12 @@
 
 #include "memory.h"
 #include "progress.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,14 +66,15 @@ static bool no_room(const struct loader *loader, size_t bytes, int why)
 
 static bool open_file(struct loader *loader)
 {
-    char *name = memory_format("%s.XXXXXX.tmp", loader->beside);
-    loader->fd = mkstemps(name, 4);
-    int why = errno;
-    if (loader->fd >= 0) {
-        (void)unlink(name); /* the open file is enough */
+    char folder[PATH_MAX];
+    char path[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s", loader->beside);
+    loader->fd = temporary_make_in(dirname(folder), false, path);
+    if (loader->fd < 0) {
+        return no_room(loader, loader->loop->mapped_bytes, errno);
     }
-    free(name);
-    return loader->fd >= 0 || no_room(loader, loader->loop->mapped_bytes, why);
+    temporary_remove(path); /* the open file is enough */
+    return true;
 }
 
 /* Maps as many steps as the header speaks of. What it says is believed when it is seen: the file

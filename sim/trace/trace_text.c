@@ -454,7 +454,7 @@ bool trace_text_read(const char *path, const char *out_path,
            commit(&text, options, error) && settle_ids(&text, made, out_path, options, error);
     trace_writer_abort(text.writer);
     if (spool[0] != '\0') {
-        temporary_file_remove(spool);
+        temporary_remove(spool);
     }
     trace_ids_destroy(text.ids);
     free(text.origin);

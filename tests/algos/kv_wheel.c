@@ -510,6 +510,6 @@ int main(void)
         return 77;
     }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_folder_remove(folder);
+    temporary_remove(folder);
     return failed;
 }

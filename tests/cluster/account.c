@@ -109,7 +109,7 @@ static void judge(struct trial *trial)
 
 static void end(struct trial *trial)
 {
-    temporary_folder_remove(trial->folder);
+    temporary_remove(trial->folder);
 }
 
 static void all_is_well(void **state)

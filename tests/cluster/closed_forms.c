@@ -389,7 +389,7 @@ static void small_instances(void **state)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         among_all_ends(names[i], path);
     }
-    temporary_file_remove(path);
+    temporary_remove(path);
 }
 
 /* --- books and structures -----------------------------------------------------------------------

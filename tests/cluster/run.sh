@@ -72,7 +72,7 @@ for signal in INT TERM KILL; do
     # In the background, or where this script was started so, SIGINT would be ignored.
     env --default-signal=INT "$TIMERLAB" cluster run -n 1m >/dev/null 2>&1 &
     run=$!
-    until compgen -G "$TMPDIR/timerlab-cluster-*/executor-*" >/dev/null || ! kill -0 "$run" 2>/dev/null; do
+    until compgen -G "$TMPDIR/.timerlab-tmp-*/cluster-*/executor-*" >/dev/null || ! kill -0 "$run" 2>/dev/null; do
         sleep 0.02
     done
     engine=$(pgrep -f "^redis-server.*$TMPDIR") || complain "no engine was started"

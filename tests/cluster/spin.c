@@ -200,7 +200,7 @@ bool spin_model_open(struct spin_model *model, const struct cluster_protocol *pr
 void spin_model_close(struct spin_model *model)
 {
     if (model->folder[0] != '\0') {
-        temporary_folder_remove(model->folder);
+        temporary_remove(model->folder);
     }
     *model = (struct spin_model){0};
 }

@@ -29,7 +29,7 @@ static char output[sizeof folder + 4];
 
 static void remove_folder(void)
 {
-    temporary_folder_remove(folder);
+    temporary_remove(folder);
 }
 
 static void make_folder(void)

@@ -74,12 +74,12 @@ for rank in 0 1; do
     {
         read -r pid
         # It works once all three have their shares.
-        until [ "$(find . -path './timerlab-share-*/names' | wc -l)" = 3 ]; do :; done
+        until [ "$(find . -path './.timerlab-tmp-*/share-*/names' | wc -l)" = 3 ]; do :; done
         kill -9 "$(cat "/proc/$pid/task/$pid/children")"
     } <pids &
     TMPDIR=$scratch ends 1 "^timerlab-mpi: rank $rank of 3 on .*--ranks-in-turn 3" ./killed $rank
     wait
     grep -q 'killed by signal 9' message || fail "a rank that is killed: $(cat message)"
     [ ! -e killed-out ] || [ -z "$(ls -A killed-out)" ] || fail "results of a job that was killed: $(ls -A killed-out)"
-    rm -rf killed-out timerlab-share-*
+    rm -rf killed-out .timerlab-tmp-*
 done

@@ -120,4 +120,4 @@ refused 2 "did you mean 'idle'" --gen idel
 refused 2 'given twice' --gen heartbeat -p rearm=rate -p rearm=rate
 "$TIMERLAB" sim tcp.trace -a 'durable(hier-wheel)' --runs 0 --ranks-in-turn 2 --format csv 2>/dev/null |
     grep -q "unsupported.*one process's" || fail "what is durable is shared"
-[ -z "$(find . -maxdepth 1 -name 'timerlab-*')" ] || fail "left behind: $(ls)"
+[ -z "$(find . -maxdepth 1 -name '.timerlab-*')" ] || fail "left behind: $(ls -A)"

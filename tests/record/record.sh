@@ -103,7 +103,7 @@ grep -q 'cannot be run' err || fail "no-such-program: $(cat err)"
 "$timerlab" record -o nowhere/none.rec -- true 2>err && fail "nowhere is no folder"
 "$timerlab" record true 2>err && fail "without -o"
 [ ! -e none.rec ] || fail "none.rec was left behind"
-[ -z "$(find . -name '.timerlab-record-*')" ] || fail "a workspace was left behind"
+[ -z "$(find . -name '.timerlab-*')" ] || fail "a workspace was left behind"
 
 [ "$failures" -eq 0 ] || exit 1
 if [ "$tried" -eq 0 ]; then

@@ -144,7 +144,7 @@ static void recover(const struct tl_algo *algo)
     tl_options_default(algo, options);
     assert_true(tl_option_set_text(&options[tl_option_row(algo, "path")], folder));
     bool done = run(algo, options, PASS_RECOVERY, (struct replay_window){0});
-    temporary_folder_remove(folder);
+    temporary_remove(folder);
     assert_true(done);
     assert_int_not_equal(access(folder, F_OK), 0);
 }

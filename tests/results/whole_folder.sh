@@ -24,8 +24,8 @@ sums() {
 # untouched FOLDER WHAT: is as it was when `before` was written, with nothing beside it.
 untouched() {
     sums "$1" | cmp -s before - || complain "$2: $1 is not as it was: $(sums "$1" | diff before - | head)"
-    [ -z "$(find . -name '.new-*' -o -name '*.tmp')" ] || complain "$2: left behind: $(find . -name '.new-*' -o -name '*.tmp')"
-    [ -z "$(ls tmp)" ] || complain "$2: left behind: $(ls tmp)"
+    [ -z "$(find . -name '.timerlab-*' -o -name '.new-*')" ] || complain "$2: left behind: $(find . -name '.timerlab-*' -o -name '.new-*')"
+    [ -z "$(ls -A tmp)" ] || complain "$2: left behind: $(ls -A tmp)"
 }
 
 "$TIMERLAB" trace gen rpc -n 100 --seconds 2 -o t.trace 2>err
@@ -49,7 +49,7 @@ sums r >before
 for blocks in 1 4 8; do
     status=0
     # shellcheck disable=SC2016 # the inner shell's
-    bash -c 'trap "" XFSZ; ulimit -f "$1"; "$0" sim t.trace -a binary-heap,simple-wheel --runs 1 --latency -o r' "$TIMERLAB" $blocks >out 2>err || status=$?
+    bash -c 'ulimit -f "$1"; "$0" sim t.trace -a binary-heap,simple-wheel --runs 1 --latency -o r' "$TIMERLAB" $blocks >out 2>err || status=$?
     [ $status -eq 1 ] || complain "a full disk ($blocks): status $status"
     grep -q '^timerlab: r/.*could not be written: [^;]*; the folder is as it was' err ||
         complain "a full disk ($blocks): $(grep timerlab: err)"
@@ -62,7 +62,7 @@ if command -v gnuplot >/dev/null; then
     sums r >before
     status=0
     # shellcheck disable=SC2016
-    bash -c 'trap "" XFSZ; ulimit -f 12; "$0" r' "$SOURCE/plots/draw" >out 2>err || status=$?
+    bash -c 'ulimit -f 12; "$0" r' "$SOURCE/plots/draw" >out 2>err || status=$?
     [ $status -ne 0 ] || complain "pictures on a full disk: status 0"
     grep -qE 'is the disk full|File too large' err || complain "pictures on a full disk: $(cat err)"
     untouched r "pictures on a full disk"
@@ -98,9 +98,9 @@ ended_by() {
 }
 ended_by INT 130 new sim long.trace -a binary-heap --runs 1000 -o new/results
 [ ! -e new ] || complain "SIGINT leaves an empty folder"
-ended_by TERM 143 'x.trace.*.tmp' trace gen server -n 100000 --seconds 100 -o x.trace
-ended_by HUP 129 'x.trace.*.tmp' trace gen server -n 100000 --seconds 100 -o x.trace
-ended_by TERM 143 'y.trace.*.tmp' trace scale long.trace -n 100000000 -o y.trace
+ended_by TERM 143 '.timerlab-tmp-*' trace gen server -n 100000 --seconds 100 -o x.trace
+ended_by HUP 129 '.timerlab-tmp-*' trace gen server -n 100000 --seconds 100 -o x.trace
+ended_by TERM 143 '.timerlab-tmp-*' trace scale long.trace -n 100000000 -o y.trace
 untouched r "signals"
 [ ! -e x.trace ] || complain "half a trace is there"
 if command -v gnuplot >/dev/null; then
@@ -111,7 +111,7 @@ if command -v gnuplot >/dev/null; then
 fi
 if [ -z "$SANITIZE" ]; then # what watches the calls cannot be loaded before a sanitizer's runtime
     for signal in TERM:143 INT:130; do
-        ended_by ${signal%:*} ${signal#*:} 'tmp/timerlab-crash-*/*' check -a 'durable(binary-heap)' --crash
+        ended_by ${signal%:*} ${signal#*:} 'tmp/.timerlab-tmp-*/crash-*/*' check -a 'durable(binary-heap)' --crash
     done
 fi
 untouched r "a report and crashes that were ended"

@@ -69,7 +69,7 @@ bool standard_input_seekable(struct error *error)
         return false;
     }
     /* Without a name it needs no removing. */
-    temporary_file_remove(path);
+    temporary_remove(path);
     bool good = spool(file, error);
     if (good && (lseek(file, 0, SEEK_SET) != 0 || dup2(file, STDIN_FILENO) < 0)) {
         good = error_set(error, "standard input: %s", strerror(errno));

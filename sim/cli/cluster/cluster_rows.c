@@ -220,8 +220,8 @@ bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *argum
                       const char *name, const char *const *kinds)
 {
     done = done && (arguments->out_dir == NULL || keep(work, name, kinds, &arguments->error));
+    outfolder_close(&work->folder);
     if (!done) {
-        outfolder_abort(&work->folder);
         command_complain(&arguments->error);
     } else if (arguments->format == CLUSTER_CSV) {
         write_csv_file(work, stdout);

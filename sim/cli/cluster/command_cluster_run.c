@@ -383,7 +383,7 @@ static bool run_protocol(struct run_arguments *arguments, const struct cluster_p
                                                       &arguments->common.error));
     }
     free(measured);
-    temporary_folder_remove(folder);
+    temporary_remove(folder);
     return right;
 }
 

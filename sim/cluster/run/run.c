@@ -413,7 +413,7 @@ static bool set_watch(struct conductor *conductor)
             (void)kill(-pid, SIGKILL);
         }
     }
-    temporary_folder_remove(conductor->folder);
+    temporary_remove(conductor->folder);
     _exit(0);
 }
 

@@ -673,7 +673,7 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
         done = try_failures(&life, plan, error);
     }
     *report = journal->report;
-    temporary_folder_remove(life.folder);
+    temporary_remove(life.folder);
     child_memory_free(journal, sizeof *journal);
     return done;
 }

@@ -331,7 +331,7 @@ static bool recover_one(struct job *job, struct subject *subject, struct replay_
     subject->options = options;
     done = done && run_pass(job, subject, PASS_RECOVERY, result, &usable, error);
     subject->options = own;
-    temporary_folder_remove(folder);
+    temporary_remove(folder);
     if (done && usable) {
         compare_work(subject, result);
         subject->recovery_ns = result->recovery_ns;
