@@ -78,12 +78,13 @@ static int make_all_and_end(void *ctx)
     struct error error;
     (void)strcpy(left.kept, "/tmp/timerlab-cleanup-XXXXXX");
     if (!temporary_file_make(left.file, sizeof left.file, "cleanup", false, NULL, &error) ||
-        !temporary_file_make(left.result, sizeof left.result, "cleanup", false, NULL, &error) ||
+        mkstemp(strcpy(left.result, "/tmp/timerlab-result-XXXXXX")) < 0 ||
         !temporary_folder_make(left.whole, sizeof left.whole, "cleanup", false, &error) ||
         mkdtemp(left.kept) == NULL) {
         _exit(2);
     }
     cleanup_add(left.kept);
+    cleanup_add(left.result);
     cleanup_forget(left.result);
     for (unsigned number = 0; number < FILES; number++) {
         make_file(left.whole, number);

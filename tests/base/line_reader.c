@@ -200,6 +200,6 @@ int main(void)
         cmocka_unit_test(compressed_lines),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_remove();
+    temporary_files_remove();
     return failed;
 }

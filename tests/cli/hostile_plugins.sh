@@ -129,7 +129,7 @@ for front in durable lazy; do
         done
     done
 done
-[ -z "$(ls tmp)" ] || complain "files stay behind: $(ls tmp)"
+[ -z "$(ls -A tmp)" ] || complain "files stay behind: $(ls -A tmp)"
 
 if [ $failures -gt 0 ]; then
     printf '%d failures\n' $failures

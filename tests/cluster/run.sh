@@ -79,12 +79,12 @@ for signal in INT TERM KILL; do
     kill -s "$signal" "$run"
     wait "$run" 2>/dev/null && complain "SIG$signal did not end it"
     for _ in $(seq 500); do
-        [ -n "$(ls "$TMPDIR")" ] || kill -0 "$engine" 2>/dev/null || break
+        [ -n "$(ls -A "$TMPDIR")" ] || kill -0 "$engine" 2>/dev/null || break
         sleep 0.02
     done
-    [ -z "$(ls "$TMPDIR")" ] || complain "SIG$signal left $(ls "$TMPDIR")"
+    [ -z "$(ls -A "$TMPDIR")" ] || complain "SIG$signal left $(ls -A "$TMPDIR")"
     kill -0 "$engine" 2>/dev/null && complain "SIG$signal left the engine"
 done
-[ -z "$(ls "$TMPDIR")" ] || complain "a folder of a run was left behind"
+[ -z "$(ls -A "$TMPDIR")" ] || complain "a folder of a run was left behind"
 
 finish

@@ -367,6 +367,6 @@ int main(void)
     };
     int failed = facts == NULL || cmocka_run_group_tests(tests, NULL, NULL) != 0;
     json_decref(facts);
-    temporary_remove();
+    temporary_files_remove();
     return failed;
 }

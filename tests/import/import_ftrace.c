@@ -1005,6 +1005,6 @@ int main(void)
         cmocka_unit_test(the_command),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_remove();
+    temporary_files_remove();
     return failed;
 }

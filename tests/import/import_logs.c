@@ -769,6 +769,6 @@ int main(void)
         cmocka_unit_test(text_says_whether_causes_are_known),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_remove();
+    temporary_files_remove();
     return failed;
 }

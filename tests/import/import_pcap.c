@@ -393,6 +393,6 @@ int main(void)
         cmocka_unit_test(the_other_file_format), cmocka_unit_test(odd_captures_are_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_remove();
+    temporary_files_remove();
     return failed;
 }

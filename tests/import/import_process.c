@@ -375,6 +375,6 @@ int main(void)
         cmocka_unit_test(lines_in_any_order),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_remove();
+    temporary_files_remove();
     return failed;
 }

@@ -59,7 +59,7 @@ size_t temporary_files(void)
     return visit(false);
 }
 
-void temporary_remove(void)
+void temporary_files_remove(void)
 {
     (void)visit(true);
     if (made) {

@@ -31,7 +31,7 @@ const char *temporary_file(const char *name, const void *bytes, size_t count);
 size_t temporary_files(void);
 
 /* Removes the folder and all in it. */
-void temporary_remove(void);
+void temporary_files_remove(void);
 
 /* Imports `input`; `settings` are name, value pairs, ended by NULL; NULL for none. */
 struct import_run import_run(const char *format, const char *input, const char *const *settings);

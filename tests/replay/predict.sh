@@ -150,7 +150,7 @@ refused 2 "no structure 'heap'" ftrace small.txt -a heap
 refused 1 'nowhere.txt: cannot be opened' ftrace nowhere.txt
 grep -v expire_entry small.txt >silent.txt
 refused 1 'no timer expires in the recording' ftrace silent.txt
-[ -z "$(ls tmp)" ] || fail "a file is left: $(ls tmp)"
+[ -z "$(ls -A tmp)" ] || fail "a file is left: $(ls -A tmp)"
 
 # The recording that comes with timerlab, and its rows on the page.
 recording=kernel-nginx.ftrace.txt.zst

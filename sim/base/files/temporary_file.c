@@ -149,7 +149,7 @@ static bool make_name(char *path, size_t bytes, const char *purpose, bool fleeti
     if (folder == NULL) {
         folder = fleeting && has_memory() ? memory : "/tmp";
     }
-    if (place->path[0] == '\0' || place->owner != getpid()) {
+    if (place->owner != getpid() || access(place->path, F_OK) != 0) {
         place->owner = getpid();
         place->lock = temporary_make_in(folder, true, place->path);
     }
@@ -157,17 +157,18 @@ static bool make_name(char *path, size_t bytes, const char *purpose, bool fleeti
         place->path[0] = '\0';
         return false;
     }
+    (void)fchmod(place->lock, 0711); /* some engines run as another user */
     int length = snprintf(path, bytes, "%s/%s-" VARYING, place->path, purpose);
     errno = ENAMETOOLONG;
     return length > 0 && (size_t)length < bytes;
 }
 
-/* Remove the folders in which nothing is left. */
+/* Remove the folders in which nothing is left, of the process that this one was forked from, too. */
 static void leave_places(void)
 {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         struct place *place = &places[i];
-        if (place->path[0] != '\0' && place->owner == getpid() && rmdir(place->path) == 0) {
+        if (place->path[0] != '\0' && rmdir(place->path) == 0) {
             cleanup_forget(place->path);
             (void)close(place->lock);
             place->path[0] = '\0';
