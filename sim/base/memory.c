@@ -37,6 +37,16 @@ void *memory_unless_short(void *made)
     return made;
 }
 
+ssize_t memory_read_until(char **text, size_t *room, int delimiter, FILE *stream)
+{
+    errno = 0;
+    ssize_t length = getdelim(text, room, delimiter, stream);
+    if (length < 0 && errno == ENOMEM) {
+        memory_end();
+    }
+    return length;
+}
+
 void *memory_new(size_t count, size_t bytes)
 {
     return memory_made(calloc(count > 0 ? count : 1, bytes));

@@ -54,6 +54,9 @@ char *memory_format_list(const char *format, va_list arguments)
 FILE *memory_stream(char **text, size_t *bytes) __attribute__((returns_nonnull));
 void memory_stream_close(FILE *stream);
 
+/* getdelim, which does not say otherwise that memory was missing. */
+ssize_t memory_read_until(char **text, size_t *room, int delimiter, FILE *stream);
+
 /* For what other libraries allocate: returns `made`, or ends the process if it is NULL; the second
  * only if errno says that memory is short. */
 void *memory_made(void *made) __attribute__((returns_nonnull));

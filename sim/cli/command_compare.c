@@ -3,6 +3,7 @@
 #include "command_option.h"
 #include "compare.h"
 #include "compare_print.h"
+#include "memory.h"
 #include "outfile.h"
 #include "program.h"
 #include "progress.h"
@@ -190,19 +191,12 @@ static void loaded_free(struct loaded *loaded)
     free(loaded->sides);
 }
 
-/* A new, empty place for a set; NULL if out of memory. */
-static struct result_set *add_set(struct loaded *loaded, struct error *error)
+/* A new, empty place for a set. */
+static struct result_set *add_set(struct loaded *loaded)
 {
-    struct result_set *set = calloc(1, sizeof *set);
-    void *sets = realloc((void *)loaded->sets, (loaded->set_count + 1) * sizeof set);
-    if (sets != NULL) {
-        loaded->sets = (struct result_set **)sets;
-    }
-    if (sets == NULL || set == NULL) {
-        free(set);
-        (void)error_set(error, "out of memory");
-        return NULL;
-    }
+    struct result_set *set = memory_new(1, sizeof *set);
+    loaded->sets = (struct result_set **)memory_resize((void *)loaded->sets, loaded->set_count + 1,
+                                                       sizeof set);
     loaded->sets[loaded->set_count++] = set;
     return set;
 }
@@ -214,8 +208,8 @@ static struct result_set *load_set(struct loaded *loaded, const char *path, stru
             return loaded->sets[i];
         }
     }
-    struct result_set *set = add_set(loaded, error);
-    return set != NULL && result_set_load(set, path, error) ? set : NULL;
+    struct result_set *set = add_set(loaded);
+    return result_set_load(set, path, error) ? set : NULL;
 }
 
 /* How much of SET[:NAME[:opt=v...]] is the path: what is there, or else all of it. */
@@ -261,7 +255,7 @@ static char *take_output(const char *command, int status, FILE *file, size_t *by
     char *text = NULL;
     size_t room = 0;
     rewind(file);
-    ssize_t length = getdelim(&text, &room, '\0', file);
+    ssize_t length = memory_read_until(&text, &room, '\0', file);
     /* 1 says that a structure has a fault: the results tell which */
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_FAULT;
     if (ended && length > 0) {
@@ -365,8 +359,8 @@ static bool run_commands(const struct compare_arguments *arguments, struct loade
     size_t count = arguments->commands.count;
     bool done = make_folders(arguments, error);
     for (size_t i = 0; i < count && done; i++) {
-        struct result_set *set = add_set(loaded, error);
-        done = set != NULL && result_set_begin(set, arguments->commands.items[i], error);
+        struct result_set *set = add_set(loaded);
+        result_set_begin(set, arguments->commands.items[i]);
         struct compare_side *side = &loaded->sides[loaded->side_count++];
         side->set = set;
         (void)snprintf(side->label, sizeof side->label, "%s", arguments->commands.items[i]);
@@ -387,10 +381,7 @@ static bool load_all(const struct compare_arguments *arguments, struct loaded *l
                      struct error *error)
 {
     loaded->sides =
-        calloc(arguments->sets.count + arguments->commands.count + 1, sizeof *loaded->sides);
-    if (loaded->sides == NULL) {
-        return error_set(error, "out of memory");
-    }
+        memory_new(arguments->sets.count + arguments->commands.count + 1, sizeof *loaded->sides);
     if (arguments->commands.count > 0) {
         return run_commands(arguments, loaded, error);
     }
@@ -413,12 +404,8 @@ static bool parse_structures(const struct word_list *lists, struct compare_struc
             char text[512];
             size_t length = strcspn(from, ",");
             (void)snprintf(text, sizeof text, "%.*s", (int)length, from);
-            struct compare_structure *more = realloc(*structures, (*count + 1) * sizeof *more);
-            if (more == NULL) {
-                return error_set(error, "out of memory");
-            }
-            *structures = more;
-            if (!compare_structure_parse(&more[(*count)++], text, error)) {
+            *structures = memory_resize(*structures, *count + 1, sizeof **structures);
+            if (!compare_structure_parse(&(*structures)[(*count)++], text, error)) {
                 return false;
             }
             if (from[length] == '\0') {
@@ -477,7 +464,7 @@ static bool print(const struct compare_arguments *arguments, const struct compar
     switch (arguments->format) {
     case FORMAT_JSON:
         return compare_print_json(request, comparisons, stdout) ||
-               error_set(error, "out of memory");
+               error_set(error, "a name is not UTF-8, which JSON requires");
     case FORMAT_MARKDOWN:
         compare_print_markdown(request, comparisons, stdout);
         return true;

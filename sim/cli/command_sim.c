@@ -456,10 +456,10 @@ static int replay_in_shares(struct sim_arguments *arguments, struct simulate_req
                                    .post = ranks->post,
                                    .in_turn = ranks->in_turn};
     struct error *error = &arguments->error;
-    struct crew *crew = crew_open(&plan, error);
+    struct crew *crew = crew_open(&plan);
     bool serves = ranks->post != NULL && ranks->post->rank > 0;
     int status = EXIT_OK;
-    if (crew == NULL || (serves && !crew_serve(crew, error))) {
+    if (serves && !crew_serve(crew, error)) {
         command_complain(error);
         status = EXIT_FAULT;
     } else if (!serves) {

@@ -1,5 +1,6 @@
 #include "crew.h"
 
+#include "memory.h"
 #include "tape.h"
 
 #include <inttypes.h>
@@ -65,10 +66,7 @@ static void close_share(struct crew *crew, struct worker *worker)
 
 static bool open_tapes(const struct crew *crew, struct worker *worker, struct error *error)
 {
-    worker->tapes = calloc(crew->subject_count, sizeof *worker->tapes);
-    if (worker->tapes == NULL) {
-        return error_set(error, "out of memory");
-    }
+    worker->tapes = memory_new(crew->subject_count, sizeof *worker->tapes);
     for (size_t i = 0; i < crew->subject_count && worker->share.facts.reactions > 0; i++) {
         worker->tapes[i] = tape_create(error);
         if (worker->tapes[i] == NULL) {
@@ -309,13 +307,9 @@ static bool pass_all(void *ctx, size_t subject, enum replay_pass pass, struct re
 
 /* --- from beginning to end ------------------------------------------------------------------- */
 
-struct crew *crew_open(const struct crew_plan *plan, struct error *error)
+struct crew *crew_open(const struct crew_plan *plan)
 {
-    struct crew *crew = calloc(1, sizeof *crew);
-    if (crew == NULL) {
-        (void)error_set(error, "out of memory");
-        return NULL;
-    }
+    struct crew *crew = memory_new(1, sizeof *crew);
     crew->plan = plan;
     crew->worker_count = plan->post != NULL ? 1 : plan->in_turn;
     crew->subject_count = plan->request->contenders->count + 1;
@@ -326,14 +320,8 @@ struct crew *crew_open(const struct crew_plan *plan, struct error *error)
                                 .open = open_trace,
                                 .pass = pass_all,
                                 .ctx = crew};
-    crew->workers = calloc(crew->worker_count, sizeof *crew->workers);
-    crew->answer = malloc(sizeof *crew->answer);
-    if (crew->workers == NULL || crew->answer == NULL) {
-        (void)error_set(error, "out of memory");
-        crew->failed = true;
-        crew_close(crew);
-        return NULL;
-    }
+    crew->workers = memory_new(crew->worker_count, sizeof *crew->workers);
+    crew->answer = memory_bytes(sizeof *crew->answer);
     for (uint32_t i = 0; i < crew->worker_count; i++) {
         crew->workers[i].rank = plan->post != NULL ? plan->post->rank : i;
     }
@@ -355,7 +343,7 @@ void crew_close(struct crew *crew)
     if (crew->plan->post != NULL && crew->plan->post->rank == 0 && !crew->failed) {
         (void)tell_others(crew, &end, &unheard);
     }
-    for (uint32_t i = 0; crew->workers != NULL && i < crew->worker_count; i++) {
+    for (uint32_t i = 0; i < crew->worker_count; i++) {
         close_share(crew, &crew->workers[i]);
     }
     free(crew->workers);

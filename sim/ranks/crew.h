@@ -38,8 +38,8 @@ struct crew_plan {
 
 struct crew;
 
-/* NULL with `error` set if memory is short. `plan`, and what it points to, must outlive it. */
-struct crew *crew_open(const struct crew_plan *plan, struct error *error);
+/* `plan`, and what it points to, must outlive it. */
+struct crew *crew_open(const struct crew_plan *plan);
 
 /* Of rank 0: what `simulate` wants of the ranks, as long as the crew lives. */
 const struct simulate_ranks *crew_ranks(const struct crew *crew);

@@ -1,5 +1,6 @@
 #include "share.h"
 
+#include "memory.h"
 #include "temporary_file.h"
 #include "trace.h"
 #include "trace_share.h"
@@ -21,7 +22,7 @@ static uint64_t *put_aside(const struct share *share, const char *name, const ui
 {
     char path[sizeof share->own_path];
     (void)snprintf(path, sizeof path, "%s/%s", share->folder, name);
-    FILE *stream = fopen(path, "wb+");
+    FILE *stream = memory_unless_short(fopen(path, "wb+"));
     void *mapped = MAP_FAILED;
     if (stream != NULL && fwrite(data, 1, bytes, stream) == bytes && fflush(stream) == 0) {
         mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fileno(stream), 0);
@@ -159,15 +160,10 @@ bool share_generate(struct share *share, const struct share_traffic *traffic, ui
                                   .seed = traffic->seed,
                                   .whole_parts = slices,
                                   .least_warmup_ticks = least_warmup_ticks};
-    struct gen_part *parts = calloc(request.part_count, sizeof *parts);
-    uint32_t *numbers = calloc(request.part_count, sizeof *numbers);
-    bool done = parts != NULL && numbers != NULL;
-    if (done) {
-        numbers[0] = rank;
-        done = generate_slices(share, traffic, &request, parts, numbers, ranks, error);
-    } else {
-        (void)error_set(error, "out of memory for %zu slices", request.part_count);
-    }
+    struct gen_part *parts = memory_new(request.part_count, sizeof *parts);
+    uint32_t *numbers = memory_new(request.part_count, sizeof *numbers);
+    numbers[0] = rank;
+    bool done = generate_slices(share, traffic, &request, parts, numbers, ranks, error);
     free(parts);
     free(numbers);
     return done;

@@ -1,6 +1,7 @@
 #include "arrivals.h"
 
 #include "due.h"
+#include "memory.h"
 
 #include <stdlib.h>
 
@@ -16,11 +17,9 @@ struct arrivals {
 
 struct arrivals *arrivals_open(const struct replay_drive *drive, uint64_t end_tick)
 {
-    struct arrivals *arrivals = malloc(sizeof *arrivals);
-    if (arrivals != NULL) {
-        arrivals->drive = drive;
-        arrivals->end_tick = end_tick;
-    }
+    struct arrivals *arrivals = memory_bytes(sizeof *arrivals);
+    arrivals->drive = drive;
+    arrivals->end_tick = end_tick;
     return arrivals;
 }
 

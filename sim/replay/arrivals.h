@@ -11,7 +11,7 @@
 
 struct arrivals;
 
-/* NULL if out of memory. `drive` must outlive it. */
+/* `drive` must outlive it. */
 struct arrivals *arrivals_open(const struct replay_drive *drive, uint64_t end_tick);
 
 /* The operations of a block that come, when they come, valid until the next call; *events is set to

@@ -1,6 +1,7 @@
 #include "closed_loop.h"
 
 #include "due.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,13 +69,6 @@ struct closed_loop {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static void fail_for_memory(struct closed_loop *loop)
-{
-    loop->failed = true;
-    (void)error_set(&loop->error, "%s: out of memory for what its firings cause",
-                    loop->plan.trace_path);
-}
-
 static uint32_t take_node(struct closed_loop *loop)
 {
     uint32_t at = loop->free_node;
@@ -82,17 +76,7 @@ static uint32_t take_node(struct closed_loop *loop)
         loop->free_node = loop->nodes[at].next;
         return at;
     }
-    if (loop->node_count == loop->node_capacity) {
-        uint32_t capacity = loop->node_capacity > 0 ? 2 * loop->node_capacity : 1024;
-        struct node *grown =
-            capacity > loop->node_capacity ? realloc(loop->nodes, capacity * sizeof *grown) : NULL;
-        if (grown == NULL) {
-            fail_for_memory(loop);
-            return NO_NODE;
-        }
-        loop->nodes = grown;
-        loop->node_capacity = capacity;
-    }
+    MEMORY_REACH(loop->nodes, loop->node_capacity, loop->node_count);
     return loop->node_count++;
 }
 
@@ -104,16 +88,7 @@ static void give_node(struct closed_loop *loop, uint32_t at)
 
 static void hold_back(struct closed_loop *loop, uint32_t at)
 {
-    if (loop->held_count == loop->held_capacity) {
-        size_t capacity = loop->held_capacity > 0 ? 2 * loop->held_capacity : 256;
-        struct held *grown = realloc(loop->held, capacity * sizeof *grown);
-        if (grown == NULL) {
-            fail_for_memory(loop);
-            return;
-        }
-        loop->held = grown;
-        loop->held_capacity = capacity;
-    }
+    MEMORY_REACH(loop->held, loop->held_capacity, loop->held_count);
     loop->held[loop->held_count++] = (struct held){.event = loop->nodes[at].event, .node = at};
 }
 
@@ -329,9 +304,6 @@ static void put_aside(struct closed_loop *loop, uint64_t tick, uint64_t event,
     }
     touch(target, tick, cause->id);
     uint32_t at = take_node(loop);
-    if (at == NO_NODE) {
-        return;
-    }
     loop->nodes[at] = (struct node){.event = event,
                                     .arming = arming,
                                     .tick = tick,
@@ -385,11 +357,7 @@ void closed_loop_advancing(struct closed_loop *loop, uint64_t now)
 
 struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan, struct error *error)
 {
-    struct closed_loop *loop = calloc(1, sizeof *loop);
-    if (loop == NULL) {
-        (void)error_set(error, "%s: out of memory", plan->trace_path);
-        return NULL;
-    }
+    struct closed_loop *loop = memory_new(1, sizeof *loop);
     loop->plan = *plan;
     loop->free_node = NO_NODE;
     loop->reader = trace_reader_open(plan->trace_path, error);
@@ -398,13 +366,7 @@ struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan, struct
         return NULL;
     }
     uint32_t ids = trace_reader_header(loop->reader)->ids;
-    loop->timers = malloc((ids > 0 ? ids : 1) * sizeof *loop->timers);
-    if (loop->timers == NULL) {
-        (void)error_set(error, "%s: out of memory for what the firings of %" PRIu32 " timers cause",
-                        plan->trace_path, ids);
-        closed_loop_close(loop);
-        return NULL;
-    }
+    loop->timers = memory_new(ids > 0 ? ids : 1, sizeof *loop->timers);
     for (uint32_t id = 0; id < ids; id++) {
         loop->timers[id] = (struct timer){.stream_tick = UINT64_MAX,
                                           .touched_tick = UINT64_MAX,

@@ -1,6 +1,7 @@
 #include "oracle.h"
 
 #include "due.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,13 +47,8 @@ struct oracle {
 struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *verdict)
 {
     uint32_t ids = plan->ids;
-    struct oracle *oracle = calloc(1, sizeof *oracle);
-    struct timer *timers = calloc(ids > 0 ? ids : 1, sizeof *timers);
-    if (oracle == NULL || timers == NULL) {
-        free(oracle);
-        free(timers);
-        return NULL;
-    }
+    struct oracle *oracle = memory_new(1, sizeof *oracle);
+    struct timer *timers = memory_new(ids > 0 ? ids : 1, sizeof *timers);
     *oracle = (struct oracle){.algo = plan->algo,
                               .options = plan->options,
                               .drive = plan->drive,
@@ -320,13 +316,10 @@ static int compare_windows(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count)
+void oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count)
 {
     *count = 0;
-    *windows = malloc((oracle->pending > 0 ? oracle->pending : 1) * sizeof **windows);
-    if (*windows == NULL) {
-        return false;
-    }
+    *windows = memory_new(oracle->pending > 0 ? oracle->pending : 1, sizeof **windows);
     for (uint32_t id = 0; id < oracle->ids; id++) {
         const struct timer *timer = &oracle->timers[id];
         if (timer->state == PENDING) {
@@ -338,7 +331,6 @@ bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows
         }
     }
     qsort(*windows, *count, sizeof **windows, compare_windows);
-    return true;
 }
 
 void oracle_finish(struct oracle *oracle, uint64_t now)

@@ -84,8 +84,8 @@ struct oracle_plan {
     uint64_t end_tick;
 };
 
-/* NULL if out of memory. `verdict` is where it writes, zeroed by it. It, and what `plan` points to,
- * must outlive the oracle. */
+/* `verdict` is where it writes, zeroed by it. It, and what `plan` points to, must outlive the
+ * oracle. */
 struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *verdict);
 
 /* Frees it; harmless on NULL. */
@@ -120,7 +120,7 @@ struct due_window {
     uint64_t first;
     uint64_t last;
 };
-bool oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count);
+void oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count);
 
 /* At the very end, at tick `now`: whatever is pending is lost. */
 void oracle_finish(struct oracle *oracle, uint64_t now);

@@ -1,5 +1,6 @@
 /* A pass from the trace's first block to its end: the structure, the window, the clock. */
 #include "clock.h"
+#include "memory.h"
 #include "replay_pass.h"
 
 #include <inttypes.h>
@@ -168,18 +169,21 @@ static bool begin_section(struct replay *replay)
         return true;
     }
     replay->section = tape_player_next(replay->player, replay->error);
-    if (replay->section != NULL) {
-        replay->inside = replay->section->inside;
-        replay->inside_filed = 0;
-        replay->firing = 0;
-        if (replay->in_window) {
-            replay->result->window_events += replay->section->inside_count;
-        }
+    replay->broken = replay->section == NULL;
+    if (replay->broken) {
+        return false;
+    }
+    replay->inside = replay->section->inside;
+    replay->inside_filed = 0;
+    replay->firing = 0;
+    if (replay->in_window) {
+        replay->result->window_events += replay->section->inside_count;
     }
     const struct pass *pass = requested_pass(replay);
-    replay->broken =
-        replay->section == NULL || (pass->section != NULL && !pass->section(replay, replay->error));
-    return !replay->broken;
+    if (pass->section != NULL) {
+        pass->section(replay);
+    }
+    return true;
 }
 
 static bool end_section(struct replay *replay)
@@ -397,10 +401,8 @@ static bool take_drive(struct replay *replay)
     }
     if (drive->pause_count > 0) {
         replay->arrivals = arrivals_open(drive, replay->header->end_tick);
-        replay->broken = replay->arrivals == NULL;
     }
-    return !replay->broken ||
-           error_set(replay->error, "%s: out of memory", replay->request->trace_path);
+    return true;
 }
 
 /* Makes what closes the loop: what finds out what a firing causes, or what plays it. Of a trace
@@ -431,11 +433,9 @@ static bool close_loop(struct replay *replay)
         return error_set(replay->error, "%s: what its firings cause has not been found out",
                          request->trace_path);
     }
-    replay->player = tape_player_open(request->tape, replay->error);
-    replay->lived = malloc(sizeof *replay->lived);
-    return replay->player != NULL &&
-           (replay->lived != NULL ||
-            error_set(replay->error, "%s: out of memory", request->trace_path));
+    replay->player = tape_player_open(request->tape);
+    replay->lived = memory_bytes(sizeof *replay->lived);
+    return true;
 }
 
 static void release_loop(struct replay *replay)
@@ -457,9 +457,10 @@ static bool run_pass(struct replay *replay)
     if (!take_drive(replay)) {
         return !replay->broken;
     }
-    if (!close_loop(replay) || !pass->open(replay, replay->error)) {
+    if (!close_loop(replay)) {
         return false;
     }
+    pass->open(replay);
     if (!replay_create(replay)) {
         return true;
     }
@@ -481,7 +482,10 @@ static bool run_pass(struct replay *replay)
         (void)snprintf(result->reason, sizeof result->reason,
                        "fired other timers than in the checked run, or in another order");
     }
-    return pass->finish == NULL || pass->finish(replay, replay->error);
+    if (pass->finish != NULL) {
+        pass->finish(replay);
+    }
+    return true;
 }
 
 bool replay_run(const struct replay_request *request, struct replay_result *result,

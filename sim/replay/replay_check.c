@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool open_check(struct replay *replay, struct error *error)
+static void open_check(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
     uint32_t ids = replay->header->ids;
@@ -21,11 +21,6 @@ static bool open_check(struct replay *replay, struct error *error)
                                      .drive = &request->drive,
                                      .end_tick = replay->header->end_tick};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);
-    return replay->oracle != NULL ||
-           error_set(error,
-                     "%s: out of memory for the oracle, which keeps room for all its %" PRIu32
-                     " ids; if few of them are named, " TRACE_IDS_REMEDY,
-                     request->trace_path, ids);
 }
 
 static void close_check(struct replay *replay)
@@ -71,9 +66,7 @@ void replay_look_what_is_durable(struct replay *replay, uint64_t tick)
         return;
     }
     replay->algo->durability(replay->self, &durability);
-    if (!acknowledged_look(&replay->acknowledged, tick, &durability)) {
-        replay_refuse(replay, replay->next_event, 0, TL_ERR_NOMEM);
-    }
+    acknowledged_look(&replay->acknowledged, tick, &durability);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -224,13 +217,11 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
 /* Drives what is pending to its end, outside the window: at each tick at which one of the timers
  * may still fire, but for those that `next` leaves out. What lies between is empty, and can be
  * years. */
-static bool drain(struct replay *replay, struct error *error)
+static void drain(struct replay *replay)
 {
     struct due_window *windows = NULL;
     uint64_t count = 0;
-    if (!oracle_due_windows(replay->oracle, &windows, &count)) {
-        return error_set(error, "%s: out of memory to drain", replay->request->trace_path);
-    }
+    oracle_due_windows(replay->oracle, &windows, &count);
     const struct replay_drive *drive = &replay->request->drive;
     uint64_t end_tick = replay->header->end_tick;
     bool has_next = (replay->algo->capabilities & TL_CAP_NEXT) != 0;
@@ -251,19 +242,16 @@ static bool drain(struct replay *replay, struct error *error)
         }
     }
     free(windows);
-    return true;
 }
 
 /* Drains, and asks for the memory after it and for the structure's own view of itself. */
-static bool judge_end(struct replay *replay, struct error *error)
+static void judge_end(struct replay *replay)
 {
     struct replay_result *result = replay->result;
     char why[200];
     uint64_t counted = replay->algo->count(replay->self);
     uint64_t pending = oracle_pending(replay->oracle);
-    if (!drain(replay, error)) {
-        return false;
-    }
+    drain(replay);
     oracle_finish(replay->oracle, replay->now);
     const struct verdict *verdict = &result->verdict;
     if (verdict->fault_count > 0) {
@@ -282,18 +270,18 @@ static bool judge_end(struct replay *replay, struct error *error)
         result->status = REPLAY_FAULT;
         (void)snprintf(result->reason, sizeof result->reason, "its own check: %s", why);
     }
-    return true;
 }
 
-static bool finish_check(struct replay *replay, struct error *error)
+static void finish_check(struct replay *replay)
 {
     bool judged = (replay->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
     acknowledged_finish(&replay->acknowledged, replay->header->end_tick);
     replay->result->acknowledged_max_ticks = replay->acknowledged.max_ticks;
-    bool done = !judged || judge_end(replay, error);
+    if (judged) {
+        judge_end(replay);
+    }
     replay->result->bytes_peak = replay->memory.peak_bytes;
     replay->result->bytes_drained = replay->memory.bytes;
-    return done;
 }
 
 const struct pass check_pass = {

@@ -3,6 +3,7 @@
  * filed when a stretch is done, outside of what is timed.
  */
 #include "due.h"
+#include "memory.h"
 #include "replay_steps.h"
 
 #include <inttypes.h>
@@ -26,12 +27,12 @@ static size_t advances_bytes(const struct replay *replay)
 #define OP_CYCLES_BYTES (TRACE_BLOCK_RECORDS * sizeof(uint32_t))
 
 /* Zeroed at once, on huge pages where there are any: the latency pass is not to wait, within what
- * it times, for pages of its own. NULL: there is no memory. */
+ * it times, for pages of its own. */
 static void *new_zeroed(size_t bytes)
 {
     const struct tl_allocator *heap = tl_system_allocator();
-    void *fresh = heap->resize(heap->ctx, NULL, 0, bytes, alignof(max_align_t));
-    return fresh != NULL ? memset(fresh, 0, bytes) : NULL;
+    void *fresh = memory_made(heap->resize(heap->ctx, NULL, 0, bytes, alignof(max_align_t)));
+    return memset(fresh, 0, bytes);
 }
 
 static void free_zeroed(void *old, size_t bytes)
@@ -42,7 +43,7 @@ static void free_zeroed(void *old, size_t bytes)
     }
 }
 
-static bool open_latency(struct replay *replay, struct error *error)
+static void open_latency(struct replay *replay)
 {
     replay->ns_per_cycle = clock_ns_per_cycle();
     replay->schedule.tick_ns = (double)replay->header->tick_ns;
@@ -50,12 +51,8 @@ static bool open_latency(struct replay *replay, struct error *error)
     replay->op_cycles = new_zeroed(OP_CYCLES_BYTES);
     replay->advances = new_zeroed(advances_bytes(replay));
     replay->due = new_zeroed(due_bytes(replay));
-    if (replay->op_cycles == NULL || replay->advances == NULL || replay->due == NULL) {
-        return error_set(error, "%s: out of memory for the latencies of %" PRIu32 " timers",
-                         replay->request->trace_path, replay->header->ids);
-    }
     /* Outside the window, this pass is as the other. */
-    return throughput_pass.open(replay, error);
+    throughput_pass.open(replay);
 }
 
 static void close_latency(struct replay *replay)
@@ -68,18 +65,15 @@ static void close_latency(struct replay *replay)
 }
 
 /* Room for the times of a section's reactions. */
-static bool begin_section(struct replay *replay, struct error *error)
+static void begin_section(struct replay *replay)
 {
     size_t count = replay->section->inside_count;
     if (count <= replay->inside_capacity) {
-        return true;
+        return;
     }
     free_zeroed(replay->inside_cycles, replay->inside_capacity * sizeof *replay->inside_cycles);
     replay->inside_capacity = count + count / 2;
     replay->inside_cycles = new_zeroed(replay->inside_capacity * sizeof *replay->inside_cycles);
-    return replay->inside_cycles != NULL ||
-           error_set(error, "%s: out of memory for the latencies of %zu reactions",
-                     replay->request->trace_path, count);
 }
 
 /* --- filing ---------------------------------------------------------------------------------- */

@@ -104,8 +104,8 @@ struct replay {
 
 /* What the kinds of pass do differently. */
 struct pass {
-    /* Makes what the pass needs beside the structure. False, with `error` set, if it cannot. */
-    bool (*open)(struct replay *replay, struct error *error);
+    /* Makes what the pass needs beside the structure. */
+    void (*open)(struct replay *replay);
     /* Applies groups [from, to) of the running block; in the window, between two readings of the
      * clock. False if the structure refused an operation. */
     bool (*apply)(struct replay *replay, size_t from, size_t to);
@@ -115,13 +115,11 @@ struct pass {
     /* After groups [from, to) were applied, inside the window or outside, with no clock running;
      * with none, at the end of a section of the tape. NULL: there is nothing to be done. */
     void (*file)(struct replay *replay, size_t from, size_t to);
-    /* A section of the tape begins; NULL as above. False, with `error` set, if the replay's own
-     * memory does not suffice. */
-    bool (*section)(struct replay *replay, struct error *error);
-    /* After the last operation of a trace that was taken whole; NULL as above. False, with `error`
-     * set, if the replay's own memory does not suffice. */
-    bool (*finish)(struct replay *replay, struct error *error);
-    /* Frees what open made, whether it could make all of it or not. */
+    /* A section of the tape begins; NULL as above. */
+    void (*section)(struct replay *replay);
+    /* After the last operation of a trace that was taken whole; NULL as above. */
+    void (*finish)(struct replay *replay);
+    /* Frees what open made, if it was called. */
     void (*close)(struct replay *replay);
 };
 
@@ -131,7 +129,7 @@ extern const struct pass latency_pass;
 extern const struct pass recovery_pass;
 
 /* Brings back what the structure's folder holds, and times it. */
-bool recovery_finish(struct replay *replay, struct error *error);
+void recovery_finish(struct replay *replay);
 
 /* Makes the structure, for all the trace's timers, with the replay's clock. False: it cannot be
  * had, and the result says why. */

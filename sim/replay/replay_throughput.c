@@ -2,6 +2,8 @@
  * recovery pass, which does the same and goes on from there. */
 #include "replay_steps.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 
 static void fired_untimed(void *ctx, uint32_t id, uint64_t now)
@@ -9,12 +11,10 @@ static void fired_untimed(void *ctx, uint32_t id, uint64_t now)
     play_fired(ctx, id, now, play_inside);
 }
 
-static bool open_throughput(struct replay *replay, struct error *error)
+static void open_throughput(struct replay *replay)
 {
-    replay->steps = malloc(sizeof *replay->steps);
+    replay->steps = memory_bytes(sizeof *replay->steps);
     replay->fire = replay->player != NULL ? fired_untimed : tally_fired;
-    return replay->steps != NULL ||
-           error_set(error, "%s: out of memory", replay->request->trace_path);
 }
 
 static inline __attribute__((always_inline)) uint64_t advance_untimed(struct replay *replay,

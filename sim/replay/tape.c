@@ -1,5 +1,6 @@
 #include "tape.h"
 
+#include "memory.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -29,11 +30,7 @@ static void allow_files(void)
 struct tape *tape_create(struct error *error)
 {
     char path[4096];
-    struct tape *tape = malloc(sizeof *tape);
-    if (tape == NULL) {
-        (void)error_set(error, WRITTEN, strerror(ENOMEM));
-        return NULL;
-    }
+    struct tape *tape = memory_bytes(sizeof *tape);
     allow_files();
     if (!temporary_file_make(path, sizeof path, "tape", false, &tape->file, error)) {
         free(tape);
@@ -64,40 +61,17 @@ struct room {
     size_t outside_capacity;
 };
 
-/* Room for so many, one of them for the end. False: no memory. */
-static bool make_inside_room(struct room *room, size_t count)
+/* Room for so many, one of them for the end. */
+static void make_inside_room(struct room *room, size_t count)
 {
-    if (count < room->inside_capacity) {
-        return true;
-    }
-    size_t capacity = count + count / 2 + 1024;
-    struct tape_inside *inside = realloc(room->section.inside, capacity * sizeof *inside);
-    if (inside == NULL) {
-        return false;
-    }
-    room->section.inside = inside;
-    struct tape_place *places = realloc(room->section.places, capacity * sizeof *places);
-    if (places == NULL) {
-        return false;
-    }
-    room->section.places = places;
-    room->inside_capacity = capacity;
-    return true;
+    size_t capacity = room->inside_capacity;
+    MEMORY_REACH(room->section.inside, room->inside_capacity, count);
+    MEMORY_REACH(room->section.places, capacity, count);
 }
 
-static bool make_outside_room(struct room *room, size_t count)
+static void make_outside_room(struct room *room, size_t count)
 {
-    if (count < room->outside_capacity) {
-        return true;
-    }
-    size_t capacity = count + count / 2 + 1024;
-    struct tape_outside *outside = realloc(room->section.outside, capacity * sizeof *outside);
-    if (outside == NULL) {
-        return false;
-    }
-    room->section.outside = outside;
-    room->outside_capacity = capacity;
-    return true;
+    MEMORY_REACH(room->section.outside, room->outside_capacity, count);
 }
 
 static void free_room(struct room *room)
@@ -113,24 +87,18 @@ struct tape_recorder {
     FILE *stream;
     struct room room;
     uint64_t firings; /* in the section */
-    bool no_memory;
 };
 
 struct tape_recorder *tape_recorder_open(const struct tape *tape, struct error *error)
 {
-    struct tape_recorder *recorder = calloc(1, sizeof *recorder);
-    int copy = recorder != NULL ? dup(tape->file) : -1;
-    if (copy >= 0) {
-        recorder->stream = fdopen(copy, "wb");
-    }
-    if (recorder == NULL || recorder->stream == NULL) {
-        (void)error_set(error, WRITTEN, strerror(recorder != NULL ? errno : ENOMEM));
-        if (copy >= 0) {
-            (void)close(copy);
-        }
+    struct tape_recorder *recorder = memory_new(1, sizeof *recorder);
+    int copy = dup(tape->file);
+    if (copy < 0) {
+        (void)error_set(error, WRITTEN, strerror(errno));
         free(recorder);
         return NULL;
     }
+    recorder->stream = memory_made(fdopen(copy, "wb"));
     return recorder;
 }
 
@@ -142,10 +110,7 @@ void tape_record_firing(struct tape_recorder *recorder)
 static void record_outside(struct tape_recorder *recorder, const struct tape_outside *outside)
 {
     struct tape_section *section = &recorder->room.section;
-    if (!make_outside_room(&recorder->room, section->outside_count)) {
-        recorder->no_memory = true;
-        return;
-    }
+    make_outside_room(&recorder->room, section->outside_count);
     section->outside[section->outside_count++] = *outside;
 }
 
@@ -159,10 +124,11 @@ void tape_record(struct tape_recorder *recorder, const struct loop_operation *op
                                                         .deadline = operation->deadline,
                                                         .id = operation->id,
                                                         .op = operation->op});
-    } else if (recorder->firings > TAPE_NO_FIRING ||
-               !make_inside_room(&recorder->room, section->inside_count)) {
-        recorder->no_memory = true;
     } else {
+        if (recorder->firings > TAPE_NO_FIRING) {
+            memory_end();
+        }
+        make_inside_room(&recorder->room, section->inside_count);
         section->places[section->inside_count] =
             (struct tape_place){.tick = tick, .event = operation->event};
         section->inside[section->inside_count++] =
@@ -192,9 +158,6 @@ bool tape_record_section(struct tape_recorder *recorder, struct error *error)
     const struct section_head head = {.inside_count = section->inside_count,
                                       .outside_count = section->outside_count};
     FILE *stream = recorder->stream;
-    if (recorder->no_memory) {
-        return error_set(error, WRITTEN, strerror(ENOMEM));
-    }
     if (!put(stream, &head, sizeof head, 1) ||
         !put(stream, section->inside, sizeof *section->inside, section->inside_count) ||
         !put(stream, section->places, sizeof *section->places, section->inside_count) ||
@@ -225,13 +188,9 @@ struct tape_player {
     struct room room;
 };
 
-struct tape_player *tape_player_open(const struct tape *tape, struct error *error)
+struct tape_player *tape_player_open(const struct tape *tape)
 {
-    struct tape_player *player = calloc(1, sizeof *player);
-    if (player == NULL) {
-        (void)error_set(error, READ, strerror(ENOMEM));
-        return NULL;
-    }
+    struct tape_player *player = memory_new(1, sizeof *player);
     player->file = tape->file;
     return player;
 }
@@ -262,11 +221,8 @@ const struct tape_section *tape_player_next(struct tape_player *player, struct e
     if (!get(player, &head, sizeof head, error)) {
         return NULL;
     }
-    if (!make_inside_room(&player->room, head.inside_count) ||
-        !make_outside_room(&player->room, head.outside_count)) {
-        (void)error_set(error, READ, strerror(ENOMEM));
-        return NULL;
-    }
+    make_inside_room(&player->room, head.inside_count);
+    make_outside_room(&player->room, head.outside_count);
     section->inside_count = head.inside_count;
     section->outside_count = head.outside_count;
     if (!get(player, section->inside, section->inside_count * sizeof *section->inside, error) ||

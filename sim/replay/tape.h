@@ -61,7 +61,7 @@ void tape_close(struct tape *tape);
 
 struct tape_recorder;
 
-/* Writes to an empty tape. NULL with `error` set if out of memory. */
+/* Writes to an empty tape. NULL with `error` set if the file cannot be opened again. */
 struct tape_recorder *tape_recorder_open(const struct tape *tape, struct error *error);
 
 /* A timer has fired; call it before its reactions. */
@@ -93,8 +93,8 @@ struct tape_section {
 
 struct tape_player;
 
-/* Plays it from its beginning. NULL with `error` set if out of memory. */
-struct tape_player *tape_player_open(const struct tape *tape, struct error *error);
+/* Plays it from its beginning. */
+struct tape_player *tape_player_open(const struct tape *tape);
 
 /* The next section, valid until the next call. NULL with `error` set if there is none. */
 const struct tape_section *tape_player_next(struct tape_player *player, struct error *error);

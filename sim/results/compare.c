@@ -1,6 +1,8 @@
 /* What stands against what. */
 #include "compare_work.h"
 
+#include "memory.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +59,7 @@ struct things {
 };
 
 /* Everything measured on a side, once, in the order of its sessions. */
-static bool list_things(const struct compare_side *side, struct things *things, struct error *error)
+static void list_things(const struct compare_side *side, struct things *things)
 {
     const struct result_set *set = side->set;
     for (size_t s = 0; s < set->count; s++) {
@@ -75,29 +77,20 @@ static bool list_things(const struct compare_side *side, struct things *things, 
             if (known) {
                 continue;
             }
-            struct thing *items = realloc(things->items, (things->count + 1) * sizeof *items);
-            if (items == NULL) {
-                return error_set(error, "out of memory");
-            }
-            things->items = items;
-            items[things->count++] = thing;
+            things->items = memory_resize(things->items, things->count + 1, sizeof thing);
+            things->items[things->count++] = thing;
         }
     }
-    return true;
 }
 
-static bool add_missing(struct compare_work *work, const struct thing *present,
+static void add_missing(struct compare_work *work, const struct thing *present,
                         const struct compare_side *base, const struct compare_side *other,
                         const char *where)
 {
     struct comparison *item = comparison_add(work, present, present);
-    if (item == NULL) {
-        return false;
-    }
     item->base_side = base;
     item->other_side = other;
     comparison_set_status(item, COMPARE_MISSING, "not in %s", where);
-    return true;
 }
 
 /* The thing of `things` that stands against this one of the other side; NULL if there is none. */
@@ -116,40 +109,42 @@ static const struct thing *counterpart(const struct things *things, const struct
     return NULL;
 }
 
-static bool compare_sides(struct compare_work *work, const struct compare_side *base,
+static void compare_sides(struct compare_work *work, const struct compare_side *base,
                           const struct compare_side *other)
 {
     struct things base_things = {0};
     struct things other_things = {0};
     bool any = base->one || other->one; /* structures of different names are meant */
-    bool done = list_things(base, &base_things, work->error) &&
-                list_things(other, &other_things, work->error);
-    for (size_t i = 0; i < base_things.count && done; i++) {
+    list_things(base, &base_things);
+    list_things(other, &other_things);
+    for (size_t i = 0; i < base_things.count; i++) {
         const struct thing *thing = &base_things.items[i];
         if (is_wanted(work, thing)) {
             const struct thing *against = counterpart(&other_things, thing, any, work);
-            done = against != NULL ? compare_things(work, thing, against)
-                                   : add_missing(work, thing, base, other, other->label);
+            if (against != NULL) {
+                compare_things(work, thing, against);
+            } else {
+                add_missing(work, thing, base, other, other->label);
+            }
         }
     }
-    for (size_t i = 0; i < other_things.count && done; i++) {
+    for (size_t i = 0; i < other_things.count; i++) {
         const struct thing *thing = &other_things.items[i];
         if (is_wanted(work, thing) && counterpart(&base_things, thing, any, work) == NULL) {
-            done = add_missing(work, thing, base, other, base->label);
+            add_missing(work, thing, base, other, base->label);
         }
     }
     free(base_things.items);
     free(other_things.items);
-    return done;
 }
 
 /* The structures of one set, each against the base, on each workload. */
-static bool compare_structures(struct compare_work *work, const struct compare_side *side)
+static void compare_structures(struct compare_work *work, const struct compare_side *side)
 {
     struct things things = {0};
-    bool done = list_things(side, &things, work->error);
+    list_things(side, &things);
     const struct compare_structure *base = work->request->base;
-    for (size_t i = 0; i < things.count && done; i++) {
+    for (size_t i = 0; i < things.count; i++) {
         const struct thing *thing = &things.items[i];
         if (!is_wanted(work, thing) || thing->algo[0] == '\0' ||
             (base != NULL && is_structure(base, thing))) {
@@ -168,11 +163,13 @@ static bool compare_structures(struct compare_work *work, const struct compare_s
         if (against == thing) {
             continue;
         }
-        done = against != NULL ? compare_things(work, against, thing)
-                               : add_missing(work, thing, side, side, base->algo);
+        if (against != NULL) {
+            compare_things(work, against, thing);
+        } else {
+            add_missing(work, thing, side, side, base->algo);
+        }
     }
     free(things.items);
-    return done;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -199,20 +196,21 @@ bool compare_results(const struct compare_request *request, struct comparisons *
 {
     *comparisons = (struct comparisons){0};
     struct compare_work work = {.request = request, .out = comparisons, .error = error};
-    bool done = true;
-    for (size_t i = 0; i < request->side_count && done; i++) {
+    for (size_t i = 0; i < request->side_count; i++) {
         const struct compare_side *side = &request->sides[i];
-        done = compare_warn_of_circumstances(&work, request->by_algo ? side : &request->sides[0],
-                                             side);
-        if (done && request->by_algo) {
-            done = compare_structures(&work, side);
-        } else if (done && i > 0) {
-            done = compare_sides(&work, &request->sides[0], side);
+        compare_warn_of_circumstances(&work, request->by_algo ? side : &request->sides[0], side);
+        if (request->by_algo) {
+            compare_structures(&work, side);
+        } else if (i > 0) {
+            compare_sides(&work, &request->sides[0], side);
         }
     }
-    done = done && check_comparable(request, comparisons, error);
-    return done && compare_give_verdicts(&work) && compare_warn_of_methods(&work) &&
-           compare_warn_of_lateness(&work);
+    if (!check_comparable(request, comparisons, error)) {
+        return false;
+    }
+    compare_give_verdicts(&work);
+    compare_warn_of_methods(&work);
+    return compare_warn_of_lateness(&work);
 }
 
 void comparisons_free(struct comparisons *comparisons)

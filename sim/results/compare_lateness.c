@@ -137,7 +137,7 @@ void comparison_bear_lateness(const struct compare_work *work, struct comparison
 }
 
 /* Warns of a winner that is borne to be late, and is spared something by it. */
-static bool warn_of_winner(struct compare_work *work, const struct comparison *item)
+static void warn_of_winner(struct compare_work *work, const struct comparison *item)
 {
     struct thing things[2];
     char undone[FIRING_BYTES] = "";
@@ -147,20 +147,20 @@ static bool warn_of_winner(struct compare_work *work, const struct comparison *i
         struct firing_frame frame = frame_of(winner);
         (void)firing_undone_words(&firing, &frame, undone);
     }
-    return undone[0] == '\0' ||
-           compare_warn(work, "%s: %s%s%s takes less; of what exact structures fire: %s",
-                        item->workload, winner->algo, winner->options[0] != '\0' ? ":" : "",
-                        winner->options, undone);
+    if (undone[0] != '\0') {
+        compare_warn(work, "%s: %s%s%s takes less; of what exact structures fire: %s",
+                     item->workload, winner->algo, winner->options[0] != '\0' ? ":" : "",
+                     winner->options, undone);
+    }
 }
 
 bool compare_warn_of_lateness(struct compare_work *work)
 {
-    bool done = true;
-    for (size_t i = 0; i < work->out->count && done; i++) {
+    for (size_t i = 0; i < work->out->count; i++) {
         struct thing things[2];
         bool concerned = find_things(&work->out->items[i], &things[0], &things[1]);
-        done = warn_of_winner(work, &work->out->items[i]);
-        for (int t = 0; t < 2 && done && concerned; t++) {
+        warn_of_winner(work, &work->out->items[i]);
+        for (int t = 0; t < 2 && concerned; t++) {
             struct firing firing = firing_of(&things[t]);
             uint64_t ticks = 0;
             if (!tolerance_in_ticks(&work->request->max_lateness, tick_ns_of(&things[t]), &ticks)) {
@@ -170,14 +170,16 @@ bool compare_warn_of_lateness(struct compare_work *work)
                                  things[t].side->label, things[t].workload);
             }
             bool open = json_is_true(json_object_get(trace_of(&things[t]), "open_loop"));
-            done = (!firing_is_measured_only(&firing) ||
-                    compare_warn(work,
-                                 "%s does not say how late its structures promise to be at most: "
-                                 "how late they were stands for it",
-                                 things[t].side->label)) &&
-                   (!open || firing_is_exact(&firing) ||
-                    compare_warn(work, "%s: " TRACE_OPEN_LOOP_NOTE, things[t].workload));
+            if (firing_is_measured_only(&firing)) {
+                compare_warn(work,
+                             "%s does not say how late its structures promise to be at most: how "
+                             "late they were stands for it",
+                             things[t].side->label);
+            }
+            if (open && !firing_is_exact(&firing)) {
+                compare_warn(work, "%s: " TRACE_OPEN_LOOP_NOTE, things[t].workload);
+            }
         }
     }
-    return done;
+    return true;
 }

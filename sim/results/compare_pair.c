@@ -2,6 +2,7 @@
  * and what they show. */
 #include "compare_work.h"
 
+#include "memory.h"
 #include "statistics.h"
 
 #include <math.h>
@@ -29,13 +30,8 @@ struct comparison *comparison_add(struct compare_work *work, const struct thing 
                                   const struct thing *other)
 {
     struct comparisons *out = work->out;
-    struct comparison *items = realloc(out->items, (out->count + 1) * sizeof *items);
-    if (items == NULL) {
-        (void)error_set(work->error, "out of memory");
-        return NULL;
-    }
-    out->items = items;
-    struct comparison *item = &items[out->count++];
+    out->items = memory_resize(out->items, out->count + 1, sizeof *out->items);
+    struct comparison *item = &out->items[out->count++];
     *item = (struct comparison){.base_side = base->side,
                                 .other_side = other->side,
                                 .workload = other->workload,
@@ -77,20 +73,16 @@ static void series_free(struct series *series)
     free(series->run_counts);
 }
 
-static bool series_read(struct series *series, const struct thing *thing, const char *metric,
-                        struct error *error)
+static void series_read(struct series *series, const struct thing *thing, const char *metric)
 {
     const struct result_set *set = thing->side->set;
-    *series = (struct series){.run_counts = calloc(set->count + 1, sizeof(size_t))};
+    *series = (struct series){.run_counts = memory_new(set->count + 1, sizeof(size_t))};
     size_t room = 0;
     for (size_t s = 0; s < set->count; s++) {
         const struct result_entry *entry = thing_entry(thing, s);
         room += entry != NULL ? result_entry_runs(&set->sessions[s], entry, metric) : 0;
     }
-    series->values = calloc(room + 1, sizeof *series->values);
-    if (series->values == NULL || series->run_counts == NULL) {
-        return error_set(error, "out of memory");
-    }
+    series->values = memory_new(room + 1, sizeof *series->values);
     for (size_t s = 0; s < set->count; s++) {
         const struct result_entry *entry = thing_entry(thing, s);
         size_t runs = entry != NULL ? result_entry_runs(&set->sessions[s], entry, metric) : 0;
@@ -101,7 +93,6 @@ static bool series_read(struct series *series, const struct thing *thing, const 
             series->run_counts[series->sessions++] = runs;
         }
     }
-    return true;
 }
 
 /* Each session becomes one value: its median. */
@@ -172,7 +163,7 @@ static enum compare_method choose_method(const struct thing *base, const struct 
 
 /* --- judging --------------------------------------------------------------------------------- */
 
-static bool judge_series(struct compare_work *work, struct comparison *item, struct series *base,
+static void judge_series(struct compare_work *work, struct comparison *item, struct series *base,
                          struct series *other)
 {
     bool sessions = base->sessions >= JUDGE_RUNS_MIN && other->sessions >= JUDGE_RUNS_MIN;
@@ -189,12 +180,11 @@ static bool judge_series(struct compare_work *work, struct comparison *item, str
     item->other_values = other->runs;
     struct judge_settings settings = {.confidence = work->request->confidence,
                                       .min_effect = min_effect};
-    bool done =
-        paired ? judge_paired(base->values, other->values, base->runs, &settings, &item->judgement)
-               : judge_unpaired(base->values, base->runs, other->values, other->runs, &settings,
-                                &item->judgement);
-    if (!done) {
-        return error_set(work->error, "out of memory");
+    if (paired) {
+        judge_paired(base->values, other->values, base->runs, &settings, &item->judgement);
+    } else {
+        judge_unpaired(base->values, base->runs, other->values, other->runs, &settings,
+                       &item->judgement);
     }
     switch (item->judgement.obstacle) {
     case JUDGE_CLEAR:
@@ -212,35 +202,29 @@ static bool judge_series(struct compare_work *work, struct comparison *item, str
         comparison_set_status(item, COMPARE_REFUSED, "a run has a value that is not positive");
         break;
     }
-    return true;
 }
 
-static bool judge_metric(struct compare_work *work, const struct thing *base,
+static void judge_metric(struct compare_work *work, const struct thing *base,
                          const struct thing *other, const char *metric, struct comparison *item)
 {
-    struct series base_runs = {0};
-    struct series other_runs = {0};
-    bool done = series_read(&base_runs, base, metric, work->error) &&
-                series_read(&other_runs, other, metric, work->error);
-    if (done) {
-        item->metric = metric;
-        item->base_runs = base_runs.runs;
-        item->other_runs = other_runs.runs;
-        item->base_median = stats_median(base_runs.values, base_runs.runs);
-        item->other_median = stats_median(other_runs.values, other_runs.runs);
-        if (base_runs.runs == 0 || other_runs.runs == 0) {
-            comparison_set_status(item, COMPARE_REFUSED, "%s has no single runs of %s",
-                                  base_runs.runs == 0 ? base->side->label : other->side->label,
-                                  metric);
-        } else {
-            item->method =
-                choose_method(base, &base_runs, other, &other_runs, work->request->in_turn);
-            done = judge_series(work, item, &base_runs, &other_runs);
-        }
+    struct series base_runs;
+    struct series other_runs;
+    series_read(&base_runs, base, metric);
+    series_read(&other_runs, other, metric);
+    item->metric = metric;
+    item->base_runs = base_runs.runs;
+    item->other_runs = other_runs.runs;
+    item->base_median = stats_median(base_runs.values, base_runs.runs);
+    item->other_median = stats_median(other_runs.values, other_runs.runs);
+    if (base_runs.runs == 0 || other_runs.runs == 0) {
+        comparison_set_status(item, COMPARE_REFUSED, "%s has no single runs of %s",
+                              base_runs.runs == 0 ? base->side->label : other->side->label, metric);
+    } else {
+        item->method = choose_method(base, &base_runs, other, &other_runs, work->request->in_turn);
+        judge_series(work, item, &base_runs, &other_runs);
     }
     series_free(&base_runs);
     series_free(&other_runs);
-    return done;
 }
 
 /* --- one thing against another --------------------------------------------------------------- */
@@ -351,7 +335,7 @@ static const json_t *counts_of(const struct thing *thing)
     return thing->kind == RESULT_SIM ? entry->row : json_array_get(entry->row, 0);
 }
 
-static bool compare_counts(struct compare_work *work, const struct thing *base,
+static void compare_counts(struct compare_work *work, const struct thing *base,
                            const struct thing *other)
 {
     struct comparisons *out = work->out;
@@ -368,13 +352,9 @@ static bool compare_counts(struct compare_work *work, const struct thing *base,
             out->equal_counts++;
             continue;
         }
-        struct compare_difference *differences =
-            realloc(out->differences, (out->difference_count + 1) * sizeof *differences);
-        if (differences == NULL) {
-            return error_set(work->error, "out of memory");
-        }
-        out->differences = differences;
-        differences[out->difference_count++] =
+        out->differences =
+            memory_resize(out->differences, out->difference_count + 1, sizeof *out->differences);
+        out->differences[out->difference_count++] =
             (struct compare_difference){.other_side = other->side,
                                         .workload = other->workload,
                                         .algo = other->algo,
@@ -385,20 +365,16 @@ static bool compare_counts(struct compare_work *work, const struct thing *base,
                                         .base = json_number_value(value),
                                         .other = json_number_value(other_value)};
     }
-    return true;
 }
 
 /* --- the pair --------------------------------------------------------------------------------- */
 
-bool compare_things(struct compare_work *work, const struct thing *base, const struct thing *other)
+void compare_things(struct compare_work *work, const struct thing *base, const struct thing *other)
 {
     const struct compare_request *request = work->request;
     struct comparison *whole = comparison_add(work, base, other);
-    if (whole == NULL) {
-        return false;
-    }
     if (is_obstructed(whole, base, other)) {
-        return true;
+        return;
     }
     work->out->count--; /* there is one for each metric instead */
     size_t count = request->metric_count > 0 ? request->metric_count : 1;
@@ -408,14 +384,10 @@ bool compare_things(struct compare_work *work, const struct thing *base, const s
         if (request->metric_count > 0 && !has_runs(base, metric) && !has_runs(other, metric)) {
             continue;
         }
-        struct comparison *item = comparison_add(work, base, other);
-        if (item == NULL) {
-            return false;
-        }
-        if (!judge_metric(work, base, other, metric, item)) {
-            return false;
-        }
+        judge_metric(work, base, other, metric, comparison_add(work, base, other));
     }
     bool alike = strcmp(base->algo, other->algo) == 0 && strcmp(base->options, other->options) == 0;
-    return (!alike && !request->all_counts) || compare_counts(work, base, other);
+    if (alike || request->all_counts) {
+        compare_counts(work, base, other);
+    }
 }

@@ -18,7 +18,7 @@ void compare_print_markdown(const struct compare_request *request,
                             const struct comparisons *comparisons, FILE *stream);
 
 /* An object {schema, base, confidence, correction, warnings, comparisons, counts, summary}; a
- * number that there is none for is null. False if out of memory. */
+ * number that there is none for is null. False if a name is not UTF-8, which JSON requires. */
 bool compare_print_json(const struct compare_request *request,
                         const struct comparisons *comparisons, FILE *stream);
 

@@ -1,6 +1,7 @@
 /* All comparisons together: which differences are none that chance explains, being so many. */
 #include "compare_work.h"
 
+#include "memory.h"
 #include "statistics.h"
 
 #include <stdio.h>
@@ -60,32 +61,29 @@ static void give_verdict(struct comparison *item, const struct compare_request *
     }
 }
 
-bool compare_give_verdicts(struct compare_work *work)
+void compare_give_verdicts(struct compare_work *work)
 {
     struct comparisons *out = work->out;
-    double *p = calloc(out->count + 1, sizeof *p);
-    double *adjusted = calloc(out->count + 1, sizeof *adjusted);
-    bool done = p != NULL && adjusted != NULL;
-    for (size_t i = 0; i < out->count && done; i++) {
+    double *p = memory_new(out->count + 1, sizeof *p);
+    double *adjusted = memory_new(out->count + 1, sizeof *adjusted);
+    for (size_t i = 0; i < out->count; i++) {
         if (out->items[i].status == COMPARE_JUDGED) {
             p[out->judged++] = out->items[i].judgement.p;
         }
     }
     switch (work->request->correction) {
     case CORRECTION_HOLM:
-        done = done && stats_holm(p, out->judged, adjusted);
+        stats_holm(p, out->judged, adjusted);
         break;
     case CORRECTION_BH:
-        done = done && stats_benjamini_hochberg(p, out->judged, adjusted);
+        stats_benjamini_hochberg(p, out->judged, adjusted);
         break;
     default:
-        if (done) {
-            memcpy(adjusted, p, out->judged * sizeof *p);
-        }
+        memcpy(adjusted, p, out->judged * sizeof *p);
         break;
     }
     size_t at = 0;
-    for (size_t i = 0; i < out->count && done; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         if (out->items[i].status == COMPARE_JUDGED) {
             out->items[i].p_adjusted = adjusted[at++];
             give_verdict(&out->items[i], work->request, out->judged);
@@ -94,5 +92,4 @@ bool compare_give_verdicts(struct compare_work *work)
     }
     free(p);
     free(adjusted);
-    return done || error_set(work->error, "out of memory");
 }

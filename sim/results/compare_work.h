@@ -33,8 +33,7 @@ const struct result_entry *thing_entry(const struct thing *thing, size_t session
 /* That of the first session that has it: its names, checksum and counts stand for all. */
 const struct result_entry *thing_first_entry(const struct thing *thing);
 
-/* A new comparison of two things; NULL, with the error set, if out of memory. Valid until the next
- * call. */
+/* A new comparison of two things. Valid until the next call. */
 struct comparison *comparison_add(struct compare_work *work, const struct thing *base,
                                   const struct thing *other);
 
@@ -42,11 +41,11 @@ struct comparison *comparison_add(struct compare_work *work, const struct thing 
 void comparison_set_status(struct comparison *item, enum compare_status status, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));
 
-/* Compares two things: their times, and counts that differ. False if out of memory. */
-bool compare_things(struct compare_work *work, const struct thing *base, const struct thing *other);
+/* Compares two things: their times, and counts that differ. */
+void compare_things(struct compare_work *work, const struct thing *base, const struct thing *other);
 
-/* Judges all comparisons together. False if out of memory. */
-bool compare_give_verdicts(struct compare_work *work);
+/* Judges all comparisons together. */
+void compare_give_verdicts(struct compare_work *work);
 
 /* Whether a thing fires timers later than is borne, or early, by its promise; false of what is not
  * known to. A tolerance that cannot be told in ticks counts as none. */
@@ -56,19 +55,19 @@ bool thing_is_beyond(const struct compare_work *work, const struct thing *thing)
  * is borne, and the other is not; says how late it is, and what it is spared. */
 void comparison_bear_lateness(const struct compare_work *work, struct comparison *item);
 
-/* Warns of what weakens the rule on lateness. False, with the error set, if out of memory, or if a
- * tolerance cannot be told in ticks. */
+/* Warns of what weakens the rule on lateness. False, with the error set, if a tolerance cannot be
+ * expressed in ticks. */
 bool compare_warn_of_lateness(struct compare_work *work);
 
-/* Adds a warning, unless it is there. False if out of memory. */
-bool compare_warn(struct compare_work *work, const char *format, ...)
+/* Adds a warning, unless it is there. */
+void compare_warn(struct compare_work *work, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Warns of what the sessions of a side have different from the base's. False if out of memory. */
-bool compare_warn_of_circumstances(struct compare_work *work, const struct compare_side *base,
+/* Warns of what the sessions of a side have different from the base's. */
+void compare_warn_of_circumstances(struct compare_work *work, const struct compare_side *base,
                                    const struct compare_side *side);
 
-/* Warns of what weakens all that was compared. False if out of memory. */
-bool compare_warn_of_methods(struct compare_work *work);
+/* Warns of what weakens all that was compared. */
+void compare_warn_of_methods(struct compare_work *work);
 
 #endif

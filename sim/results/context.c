@@ -2,6 +2,7 @@
 
 #include "build_info.h"
 #include "clock.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 static void read_line(const char *path, char *text, size_t text_bytes)
 {
     text[0] = '\0';
-    FILE *file = fopen(path, "r");
+    FILE *file = memory_unless_short(fopen(path, "r"));
     if (file != NULL) {
         if (fgets(text, (int)text_bytes, file) == NULL) {
             text[0] = '\0';
@@ -26,7 +27,7 @@ static void read_line(const char *path, char *text, size_t text_bytes)
 static void read_cpu(char *text, size_t text_bytes)
 {
     (void)snprintf(text, text_bytes, "unknown");
-    FILE *file = fopen("/proc/cpuinfo", "r");
+    FILE *file = memory_unless_short(fopen("/proc/cpuinfo", "r"));
     char line[512];
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {

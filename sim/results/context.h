@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* A new JSON object; NULL if out of memory. Takes some milliseconds for the clock. */
+/* A new JSON object. Takes some milliseconds for the clock. */
 json_t *context_json(int argc, char *const *argv);
 
 /* The words as an array; what is no UTF-8 is "?" there. */

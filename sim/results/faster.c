@@ -2,6 +2,7 @@
 
 #include "compare.h"
 #include "judge.h"
+#include "memory.h"
 #include "result_set.h"
 #include "statistics.h"
 #include "tolerance.h"
@@ -60,13 +61,12 @@ bool measured_differ(struct measured a, struct measured b)
            fabs(a.value - b.value) > 3 * spreads;
 }
 
-/* What the single runs of a row took; *count is 0 if that is not known, or out of memory. To be
- * freed. */
+/* What the single runs of a row took; *count is 0 if that is not known. To be freed. */
 static double *run_times(const json_t *row, const char *metric, size_t *count)
 {
     const json_t *samples = json_object_get(json_object_get(row, "samples"), metric);
-    double *times = calloc(json_array_size(samples) + 1, sizeof *times);
-    *count = times != NULL ? json_array_size(samples) : 0;
+    double *times = memory_new(json_array_size(samples) + 1, sizeof *times);
+    *count = json_array_size(samples);
     for (size_t i = 0; i < *count; i++) {
         times[i] = json_number_value(json_array_get(samples, i));
     }
@@ -75,7 +75,7 @@ static double *run_times(const json_t *row, const char *metric, size_t *count)
 
 /* Judges two rows of one trace in one folder by their single runs of a figure, as `timerlab
  * compare` does. They were made in rounds, in which every structure took its turn: what the machine
- * did meanwhile it did to both. False if there are none, or out of memory. */
+ * did meanwhile it did to both. False if there are none. */
 static bool judge_rows(const json_t *base, const json_t *other, const char *metric,
                        struct judgement *judgement)
 {
@@ -87,12 +87,11 @@ static bool judge_rows(const json_t *base, const json_t *other, const char *metr
     double *other_times = run_times(other, metric, &other_count);
     bool judged = base_count > 0 && other_count > 0;
     if (judged && base_count == other_count && stats_least_paired_p(base_count) <= 1 - CONFIDENCE) {
-        judged = judge_paired(base_times, other_times, base_count, &settings, judgement);
+        judge_paired(base_times, other_times, base_count, &settings, judgement);
     } else if (judged) {
         /* Too few pairs prove nothing, where as many single runs can show a large difference. */
         settings.min_effect = COMPARE_MIN_EFFECT_APART;
-        judged =
-            judge_unpaired(base_times, base_count, other_times, other_count, &settings, judgement);
+        judge_unpaired(base_times, base_count, other_times, other_count, &settings, judgement);
     }
     free(base_times);
     free(other_times);

@@ -1,5 +1,6 @@
 #include "judge.h"
 
+#include "memory.h"
 #include "statistics.h"
 
 #include <math.h>
@@ -17,11 +18,11 @@
 #define QUIET_ROUNDS_FROM 12u
 #define QUIET_REACH       2.2
 
-/* The logarithms; NULL if out of memory. `positive` is cleared if one has none. */
+/* The logarithms. `positive` is cleared if one has none. */
 static double *logarithms(const double *values, size_t count, bool *positive)
 {
-    double *logs = malloc((count + 1) * sizeof *logs);
-    for (size_t i = 0; i < count && logs != NULL; i++) {
+    double *logs = memory_new(count + 1, sizeof *logs);
+    for (size_t i = 0; i < count; i++) {
         *positive = *positive && values[i] > 0 && isfinite(values[i]);
         logs[i] = *positive ? log(values[i]) : 0;
     }
@@ -64,35 +65,30 @@ static bool begin(struct judgement *judgement, size_t base_count, size_t other_c
 
 /* Leaves the ratios of the rounds in which the machine was not disturbed; returns how many. How
  * long a round took counts both sides alike, so that it cannot favour one. Disturbances only ever
- * make rounds longer: how far quiet ones lie apart is seen from the shorter ones. False if out of
- * memory. */
-static bool keep_quiet_rounds(double *ratios, const double *base_logs, size_t *count)
+ * make rounds longer: how far quiet ones lie apart is seen from the shorter ones. */
+static void keep_quiet_rounds(double *ratios, const double *base_logs, size_t *count)
 {
     size_t all = *count;
     if (all < QUIET_ROUNDS_FROM) {
-        return true;
+        return;
     }
-    double *lengths = malloc(all * sizeof *lengths);
-    double *sorted = malloc(all * sizeof *sorted);
-    bool done = lengths != NULL && sorted != NULL;
-    for (size_t i = 0; i < all && done; i++) {
+    double *lengths = memory_new(all, sizeof *lengths);
+    double *sorted = memory_new(all, sizeof *sorted);
+    for (size_t i = 0; i < all; i++) {
         lengths[i] = ratios[i] + 2 * base_logs[i]; /* the logarithm of both, multiplied */
         sorted[i] = lengths[i];
     }
-    if (done) {
-        qsort(sorted, all, sizeof *sorted, stats_ascending);
-        double quarter = sorted[all / 4];
-        double most = fmax(quarter + QUIET_REACH * (quarter - sorted[0]), sorted[all / 2]);
-        *count = 0;
-        for (size_t i = 0; i < all; i++) {
-            if (lengths[i] <= most) {
-                ratios[(*count)++] = ratios[i];
-            }
+    qsort(sorted, all, sizeof *sorted, stats_ascending);
+    double quarter = sorted[all / 4];
+    double most = fmax(quarter + QUIET_REACH * (quarter - sorted[0]), sorted[all / 2]);
+    *count = 0;
+    for (size_t i = 0; i < all; i++) {
+        if (lengths[i] <= most) {
+            ratios[(*count)++] = ratios[i];
         }
     }
     free(lengths);
     free(sorted);
-    return done;
 }
 
 static void set_drift(struct judgement *judgement, double drift,
@@ -103,54 +99,46 @@ static void set_drift(struct judgement *judgement, double drift,
     judgement->min_effect = expm1(*margin);
 }
 
-bool judge_paired(const double *base, const double *other, size_t count,
+void judge_paired(const double *base, const double *other, size_t count,
                   const struct judge_settings *settings, struct judgement *judgement)
 {
     bool positive = true;
     double *base_logs = logarithms(base, count, &positive);
     double *ratios = logarithms(other, count, &positive);
-    bool done = base_logs != NULL && ratios != NULL;
-    if (begin(judgement, count, count, positive) && done) {
+    if (begin(judgement, count, count, positive)) {
         struct stats_shift shift;
         double margin;
         size_t quiet = count;
         for (size_t i = 0; i < count; i++) {
             ratios[i] -= base_logs[i];
         }
-        done = keep_quiet_rounds(ratios, base_logs, &quiet);
+        keep_quiet_rounds(ratios, base_logs, &quiet);
         judgement->disturbed = count - quiet;
         set_drift(judgement, drift_of(ratios, quiet, SERIAL_P_PAIRED), settings, &margin);
-        done = done && stats_paired_shift(ratios, quiet, settings->confidence, margin, &shift);
-        if (done) {
-            set_shift(judgement, &shift);
-        }
+        stats_paired_shift(ratios, quiet, settings->confidence, margin, &shift);
+        set_shift(judgement, &shift);
     }
     free(base_logs);
     free(ratios);
-    return done;
 }
 
-bool judge_unpaired(const double *base, size_t base_count, const double *other, size_t other_count,
+void judge_unpaired(const double *base, size_t base_count, const double *other, size_t other_count,
                     const struct judge_settings *settings, struct judgement *judgement)
 {
     bool positive = true;
     double *base_logs = logarithms(base, base_count, &positive);
     double *other_logs = logarithms(other, other_count, &positive);
-    bool done = base_logs != NULL && other_logs != NULL;
-    if (begin(judgement, base_count, other_count, positive) && done) {
+    if (begin(judgement, base_count, other_count, positive)) {
         struct stats_shift shift;
         double margin;
         set_drift(judgement,
                   fmax(drift_of(base_logs, base_count, SERIAL_P_UNPAIRED),
                        drift_of(other_logs, other_count, SERIAL_P_UNPAIRED)),
                   settings, &margin);
-        done = stats_unpaired_shift(base_logs, base_count, other_logs, other_count,
-                                    settings->confidence, margin, &shift);
-        if (done) {
-            set_shift(judgement, &shift);
-        }
+        stats_unpaired_shift(base_logs, base_count, other_logs, other_count, settings->confidence,
+                             margin, &shift);
+        set_shift(judgement, &shift);
     }
     free(base_logs);
     free(other_logs);
-    return done;
 }

@@ -50,12 +50,12 @@ struct judgement {
     double min_effect; /* what the difference had to be larger than: the setting and the drift */
 };
 
-/* Run k of `base` belongs to run k of `other`. False if out of memory. */
-bool judge_paired(const double *base, const double *other, size_t count,
+/* Run k of `base` belongs to run k of `other`. */
+void judge_paired(const double *base, const double *other, size_t count,
                   const struct judge_settings *settings, struct judgement *judgement);
 
-/* Runs of each side in the order in which they were made. False if out of memory. */
-bool judge_unpaired(const double *base, size_t base_count, const double *other, size_t other_count,
+/* Runs of each side in the order in which they were made. */
+void judge_unpaired(const double *base, size_t base_count, const double *other, size_t other_count,
                     const struct judge_settings *settings, struct judgement *judgement);
 
 #endif

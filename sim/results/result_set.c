@@ -1,5 +1,6 @@
 #include "result_set.h"
 
+#include "memory.h"
 #include "results.h"
 
 #include <dirent.h>
@@ -20,25 +21,13 @@ static const char *text_of(const json_t *object, const char *key)
     return text != NULL ? text : "";
 }
 
-static struct result_entry *add_entry(struct result_session *session, struct error *error)
+static struct result_entry *add_entry(struct result_session *session)
 {
-    struct result_entry *entries =
-        realloc(session->entries, (session->count + 1) * sizeof *entries);
-    if (entries == NULL) {
-        (void)error_set(error, "out of memory");
-        return NULL;
-    }
-    session->entries = entries;
-    struct result_entry *entry = &entries[session->count++];
+    session->entries =
+        memory_resize(session->entries, session->count + 1, sizeof *session->entries);
+    struct result_entry *entry = &session->entries[session->count++];
     *entry = (struct result_entry){.checksum = "", .status = "ok", .reason = ""};
     return entry;
-}
-
-static bool is_complete(const struct result_entry *entry, struct error *error)
-{
-    return (entry->workload != NULL && entry->algo != NULL && entry->options != NULL &&
-            entry->row != NULL) ||
-           error_set(error, "out of memory");
 }
 
 /* --- timerlab sim ---------------------------------------------------------------------------- */
@@ -60,21 +49,15 @@ static bool read_sim(struct result_session *session, struct error *error)
             return error_set(error, "%s: row %zu has no trace or no algo: not results of timerlab",
                              session->path, index + 1);
         }
-        struct result_entry *entry = add_entry(session, error);
-        if (entry == NULL) {
-            return false;
-        }
-        entry->workload = strdup(text_of(row, "trace"));
-        entry->algo = strdup(text_of(row, "algo"));
-        entry->options = strdup(text_of(row, "options"));
+        struct result_entry *entry = add_entry(session);
+        entry->workload = memory_copy(text_of(row, "trace"));
+        entry->algo = memory_copy(text_of(row, "algo"));
+        entry->options = memory_copy(text_of(row, "options"));
         entry->checksum = text_of(row, "trace_checksum");
         entry->status = text_of(row, "status");
         entry->left_out = strcmp(entry->status, "unsupported") == 0;
         entry->reason = text_of(row, "reason");
         entry->row = json_incref(row);
-        if (!is_complete(entry, error)) {
-            return false;
-        }
     }
     return true;
 }
@@ -88,24 +71,20 @@ static void split_name(struct result_entry *entry, const char *name)
     const char *from = slash != NULL ? slash + 1 : NULL;
     size_t length = from != NULL ? strcspn(from, "/") : 0;
     if (length == 0) {
-        entry->workload = strdup(name);
-        entry->algo = strdup("");
-        entry->options = strdup("");
+        entry->workload = memory_copy(name);
+        entry->algo = memory_copy("");
+        entry->options = memory_copy("");
         return;
     }
     size_t algo_length = strcspn(from, ":/");
     size_t options_from = algo_length < length ? algo_length + 1 : length;
-    entry->algo = strndup(from, algo_length);
-    entry->options = strndup(from + options_from, length - options_from);
-    entry->workload = malloc(strlen(name) + 1);
-    if (entry->workload != NULL) {
-        (void)sprintf(entry->workload, "%.*s%s", (int)(slash - name), name, from + length);
-    }
+    entry->algo = memory_copy_part(from, algo_length);
+    entry->options = memory_copy_part(from + options_from, length - options_from);
+    entry->workload = memory_format("%.*s%s", (int)(slash - name), name, from + length);
 }
 
 /* The entry that repetitions of this name belong to; made if there is none. */
-static struct result_entry *bench_entry(struct result_session *session, const char *name, bool ours,
-                                        struct error *error)
+static struct result_entry *bench_entry(struct result_session *session, const char *name, bool ours)
 {
     for (size_t i = session->count; i-- > 0;) {
         const json_t *first = json_array_get(session->entries[i].row, 0);
@@ -114,19 +93,16 @@ static struct result_entry *bench_entry(struct result_session *session, const ch
             return &session->entries[i];
         }
     }
-    struct result_entry *entry = add_entry(session, error);
-    if (entry == NULL) {
-        return NULL;
-    }
+    struct result_entry *entry = add_entry(session);
     if (ours) {
         split_name(entry, name);
     } else {
-        entry->workload = strdup(name);
-        entry->algo = strdup("");
-        entry->options = strdup("");
+        entry->workload = memory_copy(name);
+        entry->algo = memory_copy("");
+        entry->options = memory_copy("");
     }
     entry->row = json_array();
-    return is_complete(entry, error) ? entry : NULL;
+    return entry;
 }
 
 const char *result_left_out(const char *message)
@@ -168,10 +144,7 @@ static bool read_bench(struct result_session *session, struct error *error)
             return error_set(error, "%s: benchmark %zu has no name: not of Google Benchmark",
                              session->path, index + 1);
         }
-        struct result_entry *entry = bench_entry(session, name, ours, error);
-        if (entry == NULL) {
-            return false;
-        }
+        struct result_entry *entry = bench_entry(session, name, ours);
         if (json_is_true(json_object_get(run, "error_occurred"))) {
             take_error(entry, text_of(run, "error_message"));
         }
@@ -216,37 +189,34 @@ static bool add_session(struct result_set *set, const char *source, json_t *root
         return error_set(error, "%s: line %d: not JSON, or cut off: %s", source, problem->line,
                          problem->text);
     }
-    struct result_session *sessions = realloc(set->sessions, (set->count + 1) * sizeof *sessions);
+    struct result_session *sessions =
+        memory_resize(set->sessions, set->count + 1, sizeof *sessions);
     if (sessions == NULL) {
         json_decref(root);
         return error_set(error, "out of memory");
     }
     set->sessions = sessions;
     struct result_session *session = &sessions[set->count++];
-    *session = (struct result_session){.path = strdup(source), .root = root};
-    if (session->path == NULL) {
-        return error_set(error, "out of memory");
-    }
+    *session = (struct result_session){.path = memory_copy(source), .root = root};
     return read_session(session, error);
 }
 
-bool result_set_begin(struct result_set *set, const char *name, struct error *error)
+void result_set_begin(struct result_set *set, const char *name)
 {
-    *set = (struct result_set){.name = strdup(name)};
-    return set->name != NULL || error_set(error, "out of memory");
+    *set = (struct result_set){.name = memory_copy(name)};
 }
 
 /* Google Benchmark writes NaN and Infinity where a counter has no value (the coefficient of
  * variation of zeros), which JSON does not know: a copy with null in their places, strings left
- * alone. NULL: out of memory. */
+ * alone. */
 static char *with_nulls(const char *text, size_t bytes, size_t *length)
 {
     static const char *const words[] = {"-NaN", "NaN", "-Infinity", "Infinity"};
     /* The shortest of them grows by one. */
-    char *copy = malloc(bytes + bytes / 3 + 1);
+    char *copy = memory_bytes(bytes + bytes / 3 + 1);
     size_t end = 0;
     bool quoted = false;
-    for (size_t i = 0; copy != NULL && i < bytes;) {
+    for (size_t i = 0; i < bytes;) {
         size_t skipped = 0;
         for (size_t k = 0; !quoted && k < sizeof words / sizeof words[0] && skipped == 0; k++) {
             size_t size = strlen(words[k]);
@@ -274,9 +244,6 @@ bool result_set_add(struct result_set *set, const char *source, const char *text
 {
     size_t length = 0;
     char *copy = with_nulls(text, bytes, &length);
-    if (copy == NULL) {
-        return error_set(error, "out of memory");
-    }
     json_error_t problem;
     json_t *root = json_loadb(copy, length, JSON_REJECT_DUPLICATES, &problem);
     free(copy);
@@ -285,13 +252,13 @@ bool result_set_add(struct result_set *set, const char *source, const char *text
 
 static bool add_file(struct result_set *set, const char *path, struct error *error)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = memory_unless_short(fopen(path, "rb"));
     if (file == NULL) {
         return error_set(error, "%s: %s", path, strerror(errno));
     }
     char *text = NULL;
     size_t room = 0;
-    ssize_t got = getdelim(&text, &room, '\0', file);
+    ssize_t got = memory_read_until(&text, &room, '\0', file);
     int unread = ferror(file) ? errno : 0;
     (void)fclose(file);
     bool added = unread != 0 ? error_set(error, "%s: %s", path, strerror(unread))
@@ -311,6 +278,9 @@ static bool add_all_files(struct result_set *set, const char *folder, struct err
 {
     struct dirent **files = NULL;
     int count = scandir(folder, &files, is_json, alphasort);
+    if (count < 0 && errno == ENOMEM) {
+        memory_end();
+    }
     if (count < 0) {
         return error_set(error, "%s: %s", folder, strerror(errno));
     }
@@ -332,9 +302,7 @@ bool result_set_load(struct result_set *set, const char *path, struct error *err
 {
     static const char *const names[] = {"results.json", "bench.json"};
     struct stat info;
-    if (!result_set_begin(set, path, error)) {
-        return false;
-    }
+    result_set_begin(set, path);
     if (stat(path, &info) != 0) {
         return error_set(error, "%s: %s", path, strerror(errno));
     }

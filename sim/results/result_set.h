@@ -53,8 +53,8 @@ extern const char *const result_sim_times[RESULT_SIM_TIMES];
  * free the set in any case. */
 bool result_set_load(struct result_set *set, const char *path, struct error *error);
 
-/* An empty set, to be filled by result_set_add. False if out of memory. */
-bool result_set_begin(struct result_set *set, const char *name, struct error *error);
+/* An empty set, to be filled by result_set_add. */
+void result_set_begin(struct result_set *set, const char *name);
 
 /* Adds a session from its JSON; `source` is named in errors. */
 bool result_set_add(struct result_set *set, const char *source, const char *text, size_t bytes,

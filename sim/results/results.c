@@ -1,5 +1,6 @@
 #include "results.h"
 
+#include "memory.h"
 #include "terminal.h"
 #include "text_table.h"
 #include "tolerance.h"
@@ -25,12 +26,8 @@ const struct column_info result_columns[COLUMNS] = {
 
 struct row *results_add(struct results *results)
 {
-    struct row *rows = realloc(results->rows, (results->count + 1) * sizeof *rows);
-    if (rows == NULL) {
-        return NULL;
-    }
-    results->rows = rows;
-    struct row *row = &rows[results->count++];
+    results->rows = memory_resize(results->rows, results->count + 1, sizeof *results->rows);
+    struct row *row = &results->rows[results->count++];
     memset(row, 0, sizeof *row);
     return row;
 }
@@ -56,8 +53,8 @@ void row_set_text(struct row *row, enum column column, const char *text)
     if (cell->kind == CELL_TEXT) {
         free(cell->value.text);
     }
-    cell->value.text = strdup(text);
-    cell->kind = cell->value.text != NULL ? CELL_TEXT : CELL_NONE;
+    cell->value.text = memory_copy(text);
+    cell->kind = CELL_TEXT;
 }
 
 void row_set_signed(struct row *row, enum column column, int64_t value)
@@ -75,25 +72,20 @@ void row_set_real(struct row *row, enum column column, double value)
     row->cells[column] = (struct cell){.kind = CELL_REAL, .value.real = value};
 }
 
-bool samples_set(struct samples *samples, const double *values, size_t count)
+void samples_set(struct samples *samples, const double *values, size_t count)
 {
     free(samples->values);
     *samples = (struct samples){0};
-    if (count == 0) {
-        return true;
+    if (count > 0) {
+        samples->values = memory_new(count, sizeof *values);
+        memcpy(samples->values, values, count * sizeof *values);
+        samples->count = count;
     }
-    samples->values = malloc(count * sizeof *values);
-    if (samples->values == NULL) {
-        return false;
-    }
-    memcpy(samples->values, values, count * sizeof *values);
-    samples->count = count;
-    return true;
 }
 
-bool row_set_samples(struct row *row, enum column column, const double *values, size_t count)
+void row_set_samples(struct row *row, enum column column, const double *values, size_t count)
 {
-    return samples_set(&row->samples[column], values, count);
+    samples_set(&row->samples[column], values, count);
 }
 
 const char *row_text(const struct row *row, enum column column)

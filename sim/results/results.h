@@ -159,7 +159,7 @@ struct results {
     size_t count;
 };
 
-/* Appends an empty row; NULL if out of memory. Valid until the next call. */
+/* Appends an empty row. Valid until the next call. */
 struct row *results_add(struct results *results);
 void results_free(struct results *results);
 
@@ -168,9 +168,9 @@ void row_set_integer(struct row *row, enum column column, uint64_t value);
 void row_set_signed(struct row *row, enum column column, int64_t value);
 void row_set_real(struct row *row, enum column column, double value);
 
-/* Copies what the single runs gave, in the order of the rounds. False if out of memory. */
-bool samples_set(struct samples *samples, const double *values, size_t count);
-bool row_set_samples(struct row *row, enum column column, const double *values, size_t count);
+/* Copies what the single runs gave, in the order of the rounds. */
+void samples_set(struct samples *samples, const double *values, size_t count);
+void row_set_samples(struct row *row, enum column column, const double *values, size_t count);
 
 /* The text of a cell, "" if it has none. */
 const char *row_text(const struct row *row, enum column column);

@@ -21,9 +21,11 @@ static bool compare_runs(const struct tune_candidate *a, const struct tune_candi
     static const struct judge_settings settings = {.confidence = CONFIDENCE,
                                                    .min_effect = TUNE_PRACTICAL};
     size_t count = a->run_count < b->run_count ? a->run_count : b->run_count;
-    return count > 0 &&
-           judge_paired(a->ns_per_event, b->ns_per_event, count, &settings, judgement) &&
-           judgement->obstacle == JUDGE_CLEAR;
+    if (count == 0) {
+        return false;
+    }
+    judge_paired(a->ns_per_event, b->ns_per_event, count, &settings, judgement);
+    return judgement->obstacle == JUDGE_CLEAR;
 }
 
 /* Whether it is to be looked at beside what is left: what comes late leaves work undone, and is not

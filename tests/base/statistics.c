@@ -46,11 +46,11 @@ static void signed_ranks_of_the_book(void **state)
         differences[i] = before[i] - after[i];
     }
     struct stats_test test;
-    assert_true(stats_signed_rank(differences, 9, &test));
+    stats_signed_rank(differences, 9, &test);
     assert_true(test.statistic == 40);
     NEAR(test.p_high, 0.01953125, 1e-12); /* the book: 0.0195 */
     struct stats_shift shift;
-    assert_true(stats_paired_shift(differences, 9, 0.95, 0, &shift));
+    stats_paired_shift(differences, 9, 0.95, 0, &shift);
     NEAR(shift.estimate, 0.46, 1e-9);
     NEAR(shift.low, 0.010, 1e-9);
     NEAR(shift.high, 0.786, 1e-9);
@@ -61,16 +61,16 @@ static void rank_sums_of_the_book(void **state)
 {
     (void)state;
     struct stats_test test;
-    assert_true(stats_rank_sum(earlier, 5, at_term, 10, &test));
+    stats_rank_sum(earlier, 5, at_term, 10, &test);
     assert_true(test.statistic == 35);
     NEAR(test.p_high, 0.1272, 0.00005);
     struct stats_shift shift;
-    assert_true(stats_unpaired_shift(earlier, 5, at_term, 10, 0.95, 0, &shift));
+    stats_unpaired_shift(earlier, 5, at_term, 10, 0.95, 0, &shift);
     NEAR(shift.estimate, 0.305, 1e-9);
     NEAR(shift.p, 0.2544, 0.0001);
     /* the other way round all turns about */
     struct stats_shift back;
-    assert_true(stats_unpaired_shift(at_term, 10, earlier, 5, 0.95, 0, &back));
+    stats_unpaired_shift(at_term, 10, earlier, 5, 0.95, 0, &back);
     NEAR(back.estimate, -shift.estimate, 1e-12);
     NEAR(back.low, -shift.high, 1e-12);
     NEAR(back.high, -shift.low, 1e-12);
@@ -95,7 +95,7 @@ static void critical_values(void **state)
                 left -= above ? (unsigned)i : 0;
             }
             struct stats_test test;
-            assert_true(stats_signed_rank(values, signed_table[t].count, &test));
+            stats_signed_rank(values, signed_table[t].count, &test);
             assert_true(test.statistic == sum);
             assert_int_equal(2 * test.p_low <= 0.05, sum == signed_table[t].sum);
         }
@@ -124,7 +124,7 @@ static void critical_values(void **state)
                 second[i] += 0.001 * (double)i; /* no ties */
             }
             struct stats_test test;
-            assert_true(stats_rank_sum(first, n, second, sum_table[t].second, &test));
+            stats_rank_sum(first, n, second, sum_table[t].second, &test);
             assert_true(test.statistic == u);
             assert_int_equal(2 * test.p_low <= 0.05, u == sum_table[t].u);
         }
@@ -149,7 +149,7 @@ static void signed_ranks_by_counting(void **state)
         double values[9];
         coarse_values(&random, values, 9);
         struct stats_test test;
-        assert_true(stats_signed_rank(values, 9, &test));
+        stats_signed_rank(values, 9, &test);
         double sizes[9];
         size_t count = 0;
         for (int i = 0; i < 9; i++) {
@@ -199,7 +199,7 @@ static void rank_sums_by_counting(void **state)
         double values[10];
         coarse_values(&random, values, 10);
         struct stats_test test;
-        assert_true(stats_rank_sum(values, 6, values + 6, 4, &test));
+        stats_rank_sum(values, 6, values + 6, 4, &test);
         assert_true(test.statistic == pairs_won(values, 0x3c0, 10));
         unsigned low = 0;
         unsigned high = 0;
@@ -229,13 +229,13 @@ static void approximations_continue_the_exact(void **state)
     }
     struct stats_shift exact;
     struct stats_shift normal;
-    assert_true(stats_paired_shift(values, 200, 0.95, 0, &exact));
-    assert_true(stats_paired_shift(values, 201, 0.95, 0, &normal));
+    stats_paired_shift(values, 200, 0.95, 0, &exact);
+    stats_paired_shift(values, 201, 0.95, 0, &normal);
     NEAR(exact.p, normal.p, 0.03);
     NEAR(exact.low, normal.low, 0.005);
     NEAR(exact.high, normal.high, 0.005);
-    assert_true(stats_unpaired_shift(values, 30, values + 30, 30, 0.95, 0, &exact));
-    assert_true(stats_unpaired_shift(values, 30, values + 30, 31, 0.95, 0, &normal));
+    stats_unpaired_shift(values, 30, values + 30, 30, 0.95, 0, &exact);
+    stats_unpaired_shift(values, 30, values + 30, 31, 0.95, 0, &normal);
     NEAR(exact.p, normal.p, 0.03);
     NEAR(exact.low, normal.low, 0.05);
     NEAR(exact.high, normal.high, 0.05);
@@ -251,7 +251,7 @@ static void approximations_of_ties(void **state)
     for (int i = 0; i < 400; i++) {
         coins[i] = i < 220 ? 1 : -1;
     }
-    assert_true(stats_signed_rank(coins, 400, &test));
+    stats_signed_rank(coins, 400, &test);
     NEAR(test.p_low, erfc(-(20 + 1 / 401.0) / 10 / sqrt(2)) / 2, 1e-9);
     NEAR(test.p_high, erfc((20 - 1 / 401.0) / 10 / sqrt(2)) / 2, 1e-9);
     double urn[100];
@@ -259,7 +259,7 @@ static void approximations_of_ties(void **state)
         urn[i] = i < 20 || i >= 70 ? 1 : 0;
     }
     double deviation = sqrt(50 * 0.25 * 50 / 99);
-    assert_true(stats_rank_sum(urn, 50, urn + 50, 50, &test));
+    stats_rank_sum(urn, 50, urn + 50, 50, &test);
     NEAR(test.p_low, erfc(-(5 + 0.01) / deviation / sqrt(2)) / 2, 1e-9);
     NEAR(test.p_high, erfc((5 - 0.01) / deviation / sqrt(2)) / 2, 1e-9);
 }
@@ -279,20 +279,19 @@ static void intervals_and_tests_agree(void **state)
         }
         struct stats_shift shift;
         struct stats_shift moved;
-        assert_true(stats_unpaired_shift(first, 12, second, 9, 0.95, 0, &shift));
+        stats_unpaired_shift(first, 12, second, 9, 0.95, 0, &shift);
         assert_int_equal(shift.p <= 0.05, shift.low > 0 || shift.high < 0);
         for (double share = 0.99; share < 1.02; share += 0.02) {
             if (shift.low > 0) {
-                assert_true(
-                    stats_unpaired_shift(first, 12, second, 9, 0.95, shift.low * share, &moved));
+                stats_unpaired_shift(first, 12, second, 9, 0.95, shift.low * share, &moved);
                 assert_int_equal(moved.p <= 0.05, share < 1);
             }
         }
-        assert_true(stats_paired_shift(first, 12, 0.95, 0, &shift));
+        stats_paired_shift(first, 12, 0.95, 0, &shift);
         if (shift.low > 0) {
-            assert_true(stats_paired_shift(first, 12, 0.95, shift.low * 0.999, &moved));
+            stats_paired_shift(first, 12, 0.95, shift.low * 0.999, &moved);
             assert_true(moved.p <= 0.05);
-            assert_true(stats_paired_shift(first, 12, 0.95, shift.low * 1.001, &moved));
+            stats_paired_shift(first, 12, 0.95, shift.low * 1.001, &moved);
             assert_true(moved.p > 0.05);
         }
     }
@@ -313,11 +312,11 @@ static void a_margin_is_the_same_both_ways(void **state)
     for (double margin = 0; margin < 0.5; margin += 0.1) {
         struct stats_shift shift;
         struct stats_shift back;
-        assert_true(stats_paired_shift(up, 12, 0.95, margin, &shift));
-        assert_true(stats_paired_shift(down, 12, 0.95, margin, &back));
+        stats_paired_shift(up, 12, 0.95, margin, &shift);
+        stats_paired_shift(down, 12, 0.95, margin, &back);
         NEAR(back.p, shift.p, 1e-12);
-        assert_true(stats_unpaired_shift(down, 12, up, 9, 0.95, margin, &shift));
-        assert_true(stats_unpaired_shift(up, 9, down, 12, 0.95, margin, &back));
+        stats_unpaired_shift(down, 12, up, 9, 0.95, margin, &shift);
+        stats_unpaired_shift(up, 9, down, 12, 0.95, margin, &back);
         NEAR(back.p, shift.p, 1e-12);
     }
 }
@@ -327,19 +326,18 @@ static void few_values_have_no_interval(void **state)
     (void)state;
     static const double values[] = {1, 2, 3, 4, 5, 6};
     struct stats_shift shift;
-    assert_true(stats_paired_shift(values, 5, 0.95, 0, &shift));
+    stats_paired_shift(values, 5, 0.95, 0, &shift);
     assert_true(isinf(shift.low) && isinf(shift.high) && shift.estimate == 3);
-    assert_true(stats_paired_shift(values, 6, 0.95, 0, &shift));
+    stats_paired_shift(values, 6, 0.95, 0, &shift);
     assert_true(shift.low == 1 && shift.high == 6);
     NEAR(shift.p, stats_least_paired_p(6), 1e-12);
-    assert_true(stats_paired_shift(values, 6, 1 - stats_least_paired_p(6), 0, &shift));
+    stats_paired_shift(values, 6, 1 - stats_least_paired_p(6), 0, &shift);
     assert_true(shift.low == 1 && shift.high == 6);
     NEAR(stats_least_paired_p(5), 0.0625, 1e-12);
     NEAR(stats_least_unpaired_p(5, 5), 2.0 / 252, 1e-12);
     assert_true(stats_least_paired_p(0) == 1 && stats_least_unpaired_p(0, 3) == 1);
-    assert_false(stats_paired_shift(values, 0, 0.95, 0, &shift));
     static const double zeros[6] = {0};
-    assert_true(stats_paired_shift(zeros, 6, 0.95, 0, &shift));
+    stats_paired_shift(zeros, 6, 0.95, 0, &shift);
     assert_true(shift.p == 1 && shift.estimate == 0);
 }
 
@@ -413,8 +411,8 @@ static void many_comparisons(void **state)
                                0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
     double holm[15];
     double bh[15];
-    assert_true(stats_holm(p, 15, holm));
-    assert_true(stats_benjamini_hochberg(p, 15, bh));
+    stats_holm(p, 15, holm);
+    stats_benjamini_hochberg(p, 15, bh);
     int holm_rejects = 0;
     int bh_rejects = 0;
     for (int i = 0; i < 15; i++) {
@@ -427,11 +425,12 @@ static void many_comparisons(void **state)
     NEAR(holm[1], 0.0015, 1e-12);
     NEAR(holm[2], 0.0056, 1e-12);
     NEAR(bh[5], 0.0095 * 15 / 4, 1e-12);
-    assert_true(stats_holm(p, 0, holm) && stats_benjamini_hochberg(p, 0, bh));
+    stats_holm(p, 0, holm);
+    stats_benjamini_hochberg(p, 0, bh);
     /* Who has the smaller value keeps the smaller adjusted one. */
-    assert_true(stats_holm((const double[]){0.025, 0.02}, 2, holm));
+    stats_holm((const double[]){0.025, 0.02}, 2, holm);
     NEAR(holm[0], 0.04, 1e-12);
-    assert_true(stats_benjamini_hochberg((const double[]){0.045, 0.04}, 2, bh));
+    stats_benjamini_hochberg((const double[]){0.045, 0.04}, 2, bh);
     NEAR(bh[1], 0.045, 1e-12);
 }
 

@@ -204,8 +204,7 @@ static void equal_sides_are_not_told_apart(void **state)
                 struct sides sides;
                 struct judgement judgement;
                 run_interleaved(m, &machine, runs[r], 1, &sides);
-                assert_true(
-                    judge_paired(sides.base, sides.other, runs[r], &paired_settings, &judgement));
+                judge_paired(sides.base, sides.other, runs[r], &paired_settings, &judgement);
                 count_verdict(&judgement, 0, &tally);
             }
             hold_alarms("interleaved", machines[m].name, runs[r], tally);
@@ -228,8 +227,8 @@ static void equal_sides_measured_apart_are_not_told_apart(void **state)
                 struct sides sides;
                 struct judgement judgement;
                 run_apart(m, &machine, runs[r], &sides);
-                assert_true(judge_unpaired(sides.base, runs[r], sides.other, runs[r],
-                                           &apart_settings, &judgement));
+                judge_unpaired(sides.base, runs[r], sides.other, runs[r], &apart_settings,
+                               &judgement);
                 count_verdict(&judgement, 0, &tally);
             }
             hold_alarms("apart", machines[m].name, runs[r], tally);
@@ -249,10 +248,10 @@ static void recorded_rounds_of_equal_sides_are_not_told_apart(void **state)
             struct sides sides;
             struct judgement judgement;
             run_recorded(rounds_processor, &machine, runs, 1, &sides);
-            assert_true(judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement));
+            judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement);
             count_verdict(&judgement, 0, &processor);
             run_recorded(rounds_wall, &machine, runs, 1, &sides);
-            assert_true(judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement));
+            judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement);
             count_verdict(&judgement, 0, &wall);
         }
         hold_alarms("recorded", "processor", runs, processor);
@@ -272,10 +271,10 @@ static void five_percent_is_found(void **state)
             struct sides sides;
             struct judgement judgement;
             run_recorded(rounds_processor, &machine, runs, 1.05, &sides);
-            assert_true(judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement));
+            judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement);
             count_verdict(&judgement, 0.05, &processor);
             run_recorded(rounds_wall, &machine, runs, 1.05, &sides);
-            assert_true(judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement));
+            judge_paired(sides.base, sides.other, runs, &paired_settings, &judgement);
             count_verdict(&judgement, 0.05, &wall);
         }
         printf("5 %% slower, %zu runs: found in %u of %d by processor time, in %u by the wall\n",
@@ -298,7 +297,7 @@ static void five_percent_is_found_in_a_drift(void **state)
         struct sides sides;
         struct judgement judgement;
         run_interleaved(4, &machine, 20, 1.05, &sides);
-        assert_true(judge_paired(sides.base, sides.other, 20, &paired_settings, &judgement));
+        judge_paired(sides.base, sides.other, 20, &paired_settings, &judgement);
         count_verdict(&judgement, 0.05, &tally);
     }
     printf("5 %% slower in a drift: found in %u of %d\n", tally.slower, COMPARISONS);
@@ -315,18 +314,18 @@ static void what_cannot_be_judged_says_why(void **state)
     static const double zero[] = {1, 0, 1, 1, 1, 1};
     static const double endless[] = {1, INFINITY, 1, 1, 1, 1};
     struct judgement judgement;
-    assert_true(judge_paired(up, other, 4, &paired_settings, &judgement));
+    judge_paired(up, other, 4, &paired_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_FEW_RUNS);
-    assert_true(judge_unpaired(up, 4, other, 10, &apart_settings, &judgement));
+    judge_unpaired(up, 4, other, 10, &apart_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_FEW_RUNS);
-    assert_true(judge_unpaired(other, 10, up, 4, &apart_settings, &judgement));
+    judge_unpaired(other, 10, up, 4, &apart_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_FEW_RUNS);
-    assert_true(judge_paired(up, zero, 6, &paired_settings, &judgement));
+    judge_paired(up, zero, 6, &paired_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_NOT_POSITIVE);
-    assert_true(judge_unpaired(zero, 6, up, 6, &apart_settings, &judgement));
+    judge_unpaired(zero, 6, up, 6, &apart_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_NOT_POSITIVE);
     assert_true(judgement.p == 1);
-    assert_true(judge_paired(up, endless, 6, &paired_settings, &judgement));
+    judge_paired(up, endless, 6, &paired_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_NOT_POSITIVE);
 }
 
@@ -339,21 +338,21 @@ static void changes_are_ratios(void **state)
     for (int i = 0; i < 6; i++) {
         other[i] = base[i] * 1.25;
     }
-    assert_true(judge_paired(base, other, 6, &paired_settings, &judgement));
+    judge_paired(base, other, 6, &paired_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_CLEAR);
     assert_true(fabs(judgement.change - 0.25) < 1e-12);
     assert_true(fabs(judgement.p - 2.0 / 64) < 1e-12);
-    assert_true(judge_paired(other, base, 6, &paired_settings, &judgement));
+    judge_paired(other, base, 6, &paired_settings, &judgement);
     assert_true(fabs(judgement.change + 0.2) < 1e-12);
-    assert_true(judge_unpaired(base, 6, other, 6, &apart_settings, &judgement));
+    judge_unpaired(base, 6, other, 6, &apart_settings, &judgement);
     assert_true(fabs(judgement.p - 2.0 / 924) < 1e-12); /* 12 choose 6 */
     /* five pairs can show no less than 2/32: no verdict at 95 %, and no interval */
-    assert_true(judge_paired(base, other, 5, &paired_settings, &judgement));
+    judge_paired(base, other, 5, &paired_settings, &judgement);
     assert_true(fabs(judgement.p - 2.0 / 32) < 1e-12);
     assert_true(judgement.low == -1 && isinf(judgement.high));
     /* 25 % is no more than a least effect of 30 % */
     struct judge_settings demanding = {.confidence = 0.95, .min_effect = 0.3};
-    assert_true(judge_paired(base, other, 6, &demanding, &judgement));
+    judge_paired(base, other, 6, &demanding, &judgement);
     assert_true(judgement.p == 1);
 }
 
@@ -365,25 +364,25 @@ static void a_drift_must_be_exceeded(void **state)
     static const double hopping[] = {2.1, 2.2, 2.0, 2.15, 2.05, 2.12, 2.02, 2.18, 2.08, 2.11};
     double far[10];
     struct judgement judgement;
-    assert_true(judge_unpaired(rising, 10, hopping, 10, &apart_settings, &judgement));
+    judge_unpaired(rising, 10, hopping, 10, &apart_settings, &judgement);
     assert_int_equal(judgement.obstacle, JUDGE_CLEAR);
     assert_true(fabs(judgement.drift - 0.9) < 1e-12);
     assert_true(fabs(judgement.min_effect - (1.05 * 1.9 - 1)) < 1e-12);
     assert_true(judgement.p > P_MAX);
-    assert_true(judge_unpaired(hopping, 10, rising, 10, &apart_settings, &judgement));
+    judge_unpaired(hopping, 10, rising, 10, &apart_settings, &judgement);
     assert_true(judgement.drift > 0.89 && judgement.p > P_MAX);
     for (int i = 0; i < 10; i++) {
         far[i] = 2 * hopping[i];
     }
-    assert_true(judge_unpaired(rising, 10, far, 10, &apart_settings, &judgement));
+    judge_unpaired(rising, 10, far, 10, &apart_settings, &judgement);
     assert_true(judgement.p <= P_MAX);
     /* of pairs it is the ratios that count: here they only ever rise */
     for (int i = 0; i < 10; i++) {
         far[i] = hopping[i] * rising[i];
     }
-    assert_true(judge_paired(hopping, far, 10, &paired_settings, &judgement));
+    judge_paired(hopping, far, 10, &paired_settings, &judgement);
     assert_true(fabs(judgement.drift - 0.9) < 1e-12 && judgement.p > P_MAX);
-    assert_true(judge_unpaired(hopping, 10, hopping, 10, &apart_settings, &judgement));
+    judge_unpaired(hopping, 10, hopping, 10, &apart_settings, &judgement);
     assert_true(judgement.drift == 0 && fabs(judgement.min_effect - 0.05) < 1e-12);
 }
 
@@ -401,11 +400,11 @@ static void disturbed_rounds_are_left_out(void **state)
     }
     struct judgement judgement;
     struct judgement reverse;
-    assert_true(judge_paired(base, other, 20, &paired_settings, &judgement));
+    judge_paired(base, other, 20, &paired_settings, &judgement);
     assert_int_equal(judgement.disturbed, 5);
     assert_true(judgement.p <= P_MAX && fabs(judgement.change - 0.05) < 0.01);
     /* which side is the base makes no difference */
-    assert_true(judge_paired(other, base, 20, &paired_settings, &reverse));
+    judge_paired(other, base, 20, &paired_settings, &reverse);
     assert_int_equal(reverse.disturbed, 5);
     assert_true(fabs(reverse.p - judgement.p) < 1e-9);
     /* as far above the shortest quarter as 2.2 times from there to the shortest of all is quiet */
@@ -415,10 +414,10 @@ static void disturbed_rounds_are_left_out(void **state)
         base[i] = exp(reach[i] / 2);
         other[i] = base[i] * 1.05;
     }
-    assert_true(judge_paired(base, other, 12, &paired_settings, &judgement));
+    judge_paired(base, other, 12, &paired_settings, &judgement);
     assert_int_equal(judgement.disturbed, 2);
     /* of few rounds none is left out */
-    assert_true(judge_paired(base, other, 11, &paired_settings, &judgement));
+    judge_paired(base, other, 11, &paired_settings, &judgement);
     assert_int_equal(judgement.disturbed, 0);
 }
 

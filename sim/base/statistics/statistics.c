@@ -1,5 +1,7 @@
 #include "statistics.h"
 
+#include "memory.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,32 +23,23 @@ static double median_of_sorted(const double *sorted, size_t count)
     return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* A copy in ascending order; NULL without values, or if out of memory. */
-static double *sorted_copy(const double *values, size_t count)
-{
-    double *sorted = count > 0 ? malloc(count * sizeof *sorted) : NULL;
-    if (sorted != NULL) {
-        memcpy(sorted, values, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, stats_ascending);
-    }
-    return sorted;
-}
-
 double stats_median(const double *values, size_t count)
 {
-    double *sorted = sorted_copy(values, count);
-    double median = sorted != NULL ? median_of_sorted(sorted, count) : NAN;
+    if (count == 0) {
+        return NAN;
+    }
+    double *sorted = memory_new(count, sizeof *sorted);
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, stats_ascending);
+    double median = median_of_sorted(sorted, count);
     free(sorted);
     return median;
 }
 
 double stats_mad(const double *values, size_t count)
 {
-    double *distances = count > 0 ? malloc(count * sizeof *distances) : NULL;
+    double *distances = memory_new(count, sizeof *distances);
     double median = stats_median(values, count);
-    if (distances == NULL) {
-        return NAN;
-    }
     for (size_t i = 0; i < count; i++) {
         distances[i] = fabs(values[i] - median);
     }
@@ -105,17 +98,12 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 /* Twice the rank of each value, from 1, equal values sharing the mean of theirs: doubled, all are
- * whole. `ties` is the sum of t^3 - t over groups of t equal values. NULL if out of memory. */
+ * whole. `ties` is the sum of t^3 - t over groups of t equal values. */
 static uint32_t *doubled_ranks(const double *values, size_t count, double *ties)
 {
-    struct ranked *order = malloc((count + 1) * sizeof *order);
-    uint32_t *ranks = malloc((count + 1) * sizeof *ranks);
+    struct ranked *order = memory_new(count + 1, sizeof *order);
+    uint32_t *ranks = memory_new(count + 1, sizeof *ranks);
     *ties = 0;
-    if (order == NULL || ranks == NULL) {
-        free(order);
-        free(ranks);
-        return NULL;
-    }
     for (size_t i = 0; i < count; i++) {
         order[i] = (struct ranked){values[i], i};
     }
@@ -137,17 +125,14 @@ static uint32_t *doubled_ranks(const double *values, size_t count, double *ties)
 /* --- the signed-rank distribution ------------------------------------------------------------ */
 
 /* The distribution of the sum of ranks, each of which counts or does not, as a coin falls: out[s]
- * is the probability of the sum s. NULL if out of memory. */
+ * is the probability of the sum s. */
 static double *coin_sums(const uint32_t *ranks, size_t count, size_t *sum_max)
 {
     *sum_max = 0;
     for (size_t i = 0; i < count; i++) {
         *sum_max += ranks[i];
     }
-    double *p = calloc(*sum_max + 1, sizeof *p);
-    if (p == NULL) {
-        return NULL;
-    }
+    double *p = memory_new(*sum_max + 1, sizeof *p);
     p[0] = 1;
     size_t reached = 0;
     for (size_t i = 0; i < count; i++) {
@@ -159,12 +144,9 @@ static double *coin_sums(const uint32_t *ranks, size_t count, size_t *sum_max)
     return p;
 }
 
-/* Takes the distribution over, which is NULL if memory ran out: false then. */
-static bool set_exact(struct stats_test *test, double *p, size_t sum_max, size_t sum)
+/* Takes the distribution over. */
+static void set_exact(struct stats_test *test, double *p, size_t sum_max, size_t sum)
 {
-    if (p == NULL) {
-        return false;
-    }
     test->p_low = 0;
     test->p_high = 0;
     for (size_t s = 0; s <= sum_max; s++) {
@@ -174,58 +156,50 @@ static bool set_exact(struct stats_test *test, double *p, size_t sum_max, size_t
     test->p_low = fmin(test->p_low, 1);
     test->p_high = fmin(test->p_high, 1);
     free(p);
-    return true;
 }
 
 /* The test of values without zeros; `sizes` are theirs without signs. */
-static bool signed_rank(const double *values, const double *sizes, size_t count,
+static void signed_rank(const double *values, const double *sizes, size_t count,
                         struct stats_test *test)
 {
     double ties;
     uint32_t *ranks = doubled_ranks(sizes, count, &ties);
-    if (ranks == NULL) {
-        return false;
-    }
     size_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         sum += values[i] > 0 ? ranks[i] : 0;
     }
     test->statistic = (double)sum / 2;
-    bool done = true;
     if (count <= EXACT_PAIRS) {
         size_t sum_max = 0;
         double *p = coin_sums(ranks, count, &sum_max);
-        done = set_exact(test, p, sum_max, sum);
+        set_exact(test, p, sum_max, sum);
     } else {
         double n = (double)count;
         set_normal(test, n * (n + 1) / 4, sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48));
     }
     free(ranks);
-    return done;
 }
 
-bool stats_signed_rank(const double *values, size_t count, struct stats_test *test)
+void stats_signed_rank(const double *values, size_t count, struct stats_test *test)
 {
-    double *kept = calloc(count + 1, sizeof *kept);
-    double *sizes = calloc(count + 1, sizeof *sizes);
-    bool done = kept != NULL && sizes != NULL;
+    double *kept = memory_new(count + 1, sizeof *kept);
+    double *sizes = memory_new(count + 1, sizeof *sizes);
     *test = (struct stats_test){.p_low = 1, .p_high = 1};
     size_t kept_count = 0;
-    for (size_t i = 0; i < count && done; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (values[i] != 0) {
             kept[kept_count] = values[i];
             sizes[kept_count++] = fabs(values[i]);
         }
     }
-    done = done && signed_rank(kept, sizes, kept_count, test);
+    signed_rank(kept, sizes, kept_count, test);
     free(kept);
     free(sizes);
-    return done;
 }
 
 /* --- the rank-sum distribution --------------------------------------------------------------- */
 
-/* The distribution of the sum of `chosen` ranks drawn at random. NULL if out of memory. */
+/* The distribution of the sum of `chosen` ranks drawn at random. */
 static double *draw_sums(const uint32_t *ranks, size_t count, size_t chosen, size_t *sum_max)
 {
     *sum_max = 0;
@@ -234,13 +208,8 @@ static double *draw_sums(const uint32_t *ranks, size_t count, size_t chosen, siz
     }
     /* ways[k * width + s]: how many choices of k of the ranks so far have the sum s */
     size_t width = *sum_max + 1;
-    double *ways = calloc((chosen + 1) * width, sizeof *ways);
-    double *p = calloc(width, sizeof *p);
-    if (ways == NULL || p == NULL) {
-        free(ways);
-        free(p);
-        return NULL;
-    }
+    double *ways = memory_new((chosen + 1) * width, sizeof *ways);
+    double *p = memory_new(width, sizeof *p);
     ways[0] = 1;
     size_t reached = 0;
     for (size_t i = 0; i < count; i++) {
@@ -264,15 +233,12 @@ static double *draw_sums(const uint32_t *ranks, size_t count, size_t chosen, siz
     return p;
 }
 
-bool stats_rank_sum(const double *first, size_t first_count, const double *second,
+void stats_rank_sum(const double *first, size_t first_count, const double *second,
                     size_t second_count, struct stats_test *test)
 {
     size_t count = first_count + second_count;
-    double *values = malloc((count + 1) * sizeof *values);
+    double *values = memory_new(count + 1, sizeof *values);
     *test = (struct stats_test){.p_low = 1, .p_high = 1};
-    if (values == NULL) {
-        return false;
-    }
     if (first_count > 0) {
         memcpy(values, first, first_count * sizeof *values);
     }
@@ -282,9 +248,6 @@ bool stats_rank_sum(const double *first, size_t first_count, const double *secon
     double ties;
     uint32_t *ranks = doubled_ranks(values, count, &ties);
     free(values);
-    if (ranks == NULL) {
-        return false;
-    }
     size_t sum = 0;
     for (size_t i = first_count; i < count; i++) {
         sum += ranks[i];
@@ -293,16 +256,14 @@ bool stats_rank_sum(const double *first, size_t first_count, const double *secon
     double n2 = (double)second_count;
     double n = n1 + n2;
     test->statistic = (double)sum / 2 - n2 * (n2 + 1) / 2;
-    bool done = true;
     if (count <= EXACT_VALUES) {
         size_t sum_max = 0;
         double *p = draw_sums(ranks, count, second_count, &sum_max);
-        done = set_exact(test, p, sum_max, sum);
+        set_exact(test, p, sum_max, sum);
     } else {
         set_normal(test, n1 * n2 / 2, sqrt(n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))));
     }
     free(ranks);
-    return done;
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -344,9 +305,6 @@ double stats_serial(const double *values, size_t count)
 {
     double ties;
     uint32_t *ranks = doubled_ranks(values, count, &ties);
-    if (ranks == NULL) {
-        return 1;
-    }
     double n = (double)count;
     double steps = squared_steps(ranks, count);
     double p = 1;
@@ -372,21 +330,20 @@ double stats_serial(const double *values, size_t count)
 /* How many of the smallest of the `total` candidates for a shift lie outside the interval: the
  * largest k with 2 P(statistic < k) <= 1 - confidence, where p[] is the distribution of twice the
  * statistic plus `offset`; 0 if even the whole range is not wide enough. Takes the distribution
- * over, which is NULL if memory ran out: false then. */
-static bool outside_exact(double *p, size_t sum_max, size_t offset, double confidence,
-                          size_t *outside)
+ * over. */
+static size_t outside_exact(double *p, size_t sum_max, size_t offset, double confidence)
 {
     double below = 0;
-    *outside = 0;
-    for (size_t s = offset; p != NULL && s <= sum_max; s += 2) {
+    size_t outside = 0;
+    for (size_t s = offset; s <= sum_max; s += 2) {
         below += p[s];
         if (2 * below > 1 - confidence) {
             break;
         }
-        ++*outside;
+        outside++;
     }
     free(p);
-    return p != NULL;
+    return outside;
 }
 
 static size_t outside_normal(double mean, double deviation, double confidence)
@@ -407,71 +364,65 @@ static void set_interval(struct stats_shift *shift, const double *sorted, size_t
 /* Twice the ranks 1 .. count. */
 static uint32_t *plain_ranks(size_t count)
 {
-    uint32_t *ranks = malloc((count + 1) * sizeof *ranks);
-    for (size_t i = 0; i < count && ranks != NULL; i++) {
+    uint32_t *ranks = memory_new(count + 1, sizeof *ranks);
+    for (size_t i = 0; i < count; i++) {
         ranks[i] = (uint32_t)(2 * (i + 1));
     }
     return ranks;
 }
 
-static bool paired_outside(size_t count, double confidence, size_t *outside)
+static size_t paired_outside(size_t count, double confidence)
 {
     double n = (double)count;
     if (count > EXACT_PAIRS) {
-        *outside =
-            outside_normal(n * (n + 1) / 4, sqrt(n * (n + 1) * (2 * n + 1) / 24), confidence);
-        return true;
+        return outside_normal(n * (n + 1) / 4, sqrt(n * (n + 1) * (2 * n + 1) / 24), confidence);
     }
     uint32_t *ranks = plain_ranks(count);
     size_t sum_max = 0;
-    double *p = ranks != NULL ? coin_sums(ranks, count, &sum_max) : NULL;
+    double *p = coin_sums(ranks, count, &sum_max);
     free(ranks);
-    return outside_exact(p, sum_max, 0, confidence, outside);
+    return outside_exact(p, sum_max, 0, confidence);
 }
 
-static bool unpaired_outside(size_t first_count, size_t second_count, double confidence,
-                             size_t *outside)
+static size_t unpaired_outside(size_t first_count, size_t second_count, double confidence)
 {
     double n1 = (double)first_count;
     double n2 = (double)second_count;
     size_t count = first_count + second_count;
     if (count > EXACT_VALUES) {
-        *outside = outside_normal(n1 * n2 / 2, sqrt(n1 * n2 * (n1 + n2 + 1) / 12), confidence);
-        return true;
+        return outside_normal(n1 * n2 / 2, sqrt(n1 * n2 * (n1 + n2 + 1) / 12), confidence);
     }
     uint32_t *ranks = plain_ranks(count);
     size_t sum_max = 0;
-    double *p = ranks != NULL ? draw_sums(ranks, count, second_count, &sum_max) : NULL;
+    double *p = draw_sums(ranks, count, second_count, &sum_max);
     free(ranks);
-    return outside_exact(p, sum_max, second_count * (second_count + 1), confidence, outside);
+    return outside_exact(p, sum_max, second_count * (second_count + 1), confidence);
 }
 
-/* values + by; to be freed. NULL if out of memory. */
+/* values + by; to be freed. */
 static double *moved_by(const double *values, size_t count, double by)
 {
-    double *moved = calloc(count + 1, sizeof *moved);
-    for (size_t i = 0; i < count && moved != NULL; i++) {
+    double *moved = memory_new(count + 1, sizeof *moved);
+    for (size_t i = 0; i < count; i++) {
         moved[i] = values[i] + by;
     }
     return moved;
 }
 
-static bool moved_signed_rank(const double *values, size_t count, double by,
+static void moved_signed_rank(const double *values, size_t count, double by,
                               struct stats_test *test)
 {
     double *moved = moved_by(values, count, by);
-    bool done = moved != NULL && stats_signed_rank(moved, count, test);
+    stats_signed_rank(moved, count, test);
     free(moved);
-    return done;
 }
 
-static bool moved_rank_sum(const double *first, size_t first_count, const double *second,
+static void moved_rank_sum(const double *first, size_t first_count, const double *second,
                            size_t second_count, double by, struct stats_test *test)
 {
     double *moved = moved_by(second, second_count, by);
-    bool done = moved != NULL && stats_rank_sum(first, first_count, moved, second_count, test);
+    stats_rank_sum(first, first_count, moved, second_count, test);
     free(moved);
-    return done;
 }
 
 /* Beyond the margin on the upper side (`above`, of values less the margin), or on the lower. */
@@ -480,20 +431,15 @@ static double two_sided(const struct stats_test *above, const struct stats_test 
     return fmin(1, 2 * fmin(above->p_high, below->p_low));
 }
 
-bool stats_paired_shift(const double *differences, size_t count, double confidence, double margin,
+void stats_paired_shift(const double *differences, size_t count, double confidence, double margin,
                         struct stats_shift *shift)
 {
     size_t total = count * (count + 1) / 2;
-    size_t outside = 0;
     struct stats_test above;
     struct stats_test below;
-    double *means = total > 0 ? malloc(total * sizeof *means) : NULL;
-    if (means == NULL || !paired_outside(count, confidence, &outside) ||
-        !moved_signed_rank(differences, count, -margin, &above) ||
-        !moved_signed_rank(differences, count, margin, &below)) {
-        free(means);
-        return false;
-    }
+    double *means = memory_new(total, sizeof *means);
+    moved_signed_rank(differences, count, -margin, &above);
+    moved_signed_rank(differences, count, margin, &below);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t k = i; k < count; k++) {
@@ -501,27 +447,21 @@ bool stats_paired_shift(const double *differences, size_t count, double confiden
         }
     }
     qsort(means, total, sizeof *means, stats_ascending);
-    set_interval(shift, means, total, outside);
+    set_interval(shift, means, total, paired_outside(count, confidence));
     shift->p = two_sided(&above, &below);
     free(means);
-    return true;
 }
 
-bool stats_unpaired_shift(const double *first, size_t first_count, const double *second,
+void stats_unpaired_shift(const double *first, size_t first_count, const double *second,
                           size_t second_count, double confidence, double margin,
                           struct stats_shift *shift)
 {
     size_t total = first_count * second_count;
-    size_t outside = 0;
     struct stats_test above;
     struct stats_test below;
-    double *differences = total > 0 ? malloc(total * sizeof *differences) : NULL;
-    if (differences == NULL || !unpaired_outside(first_count, second_count, confidence, &outside) ||
-        !moved_rank_sum(first, first_count, second, second_count, -margin, &above) ||
-        !moved_rank_sum(first, first_count, second, second_count, margin, &below)) {
-        free(differences);
-        return false;
-    }
+    double *differences = memory_new(total, sizeof *differences);
+    moved_rank_sum(first, first_count, second, second_count, -margin, &above);
+    moved_rank_sum(first, first_count, second, second_count, margin, &below);
     size_t at = 0;
     for (size_t i = 0; i < first_count; i++) {
         for (size_t k = 0; k < second_count; k++) {
@@ -529,10 +469,10 @@ bool stats_unpaired_shift(const double *first, size_t first_count, const double 
         }
     }
     qsort(differences, total, sizeof *differences, stats_ascending);
-    set_interval(shift, differences, total, outside);
+    set_interval(shift, differences, total,
+                 unpaired_outside(first_count, second_count, confidence));
     shift->p = two_sided(&above, &below);
     free(differences);
-    return true;
 }
 
 double stats_least_paired_p(size_t count)
@@ -553,42 +493,32 @@ double stats_least_unpaired_p(size_t first_count, size_t second_count)
 
 static struct ranked *in_order(const double *p, size_t count)
 {
-    struct ranked *order = malloc((count + 1) * sizeof *order);
-    for (size_t i = 0; i < count && order != NULL; i++) {
+    struct ranked *order = memory_new(count + 1, sizeof *order);
+    for (size_t i = 0; i < count; i++) {
         order[i] = (struct ranked){p[i], i};
     }
-    if (order != NULL) {
-        qsort(order, count, sizeof *order, compare_ranked);
-    }
+    qsort(order, count, sizeof *order, compare_ranked);
     return order;
 }
 
-bool stats_holm(const double *p, size_t count, double *adjusted)
+void stats_holm(const double *p, size_t count, double *adjusted)
 {
     struct ranked *order = in_order(p, count);
-    if (order == NULL) {
-        return false;
-    }
     double largest = 0;
     for (size_t i = 0; i < count; i++) {
         largest = fmax(largest, fmin(1, order[i].value * (double)(count - i)));
         adjusted[order[i].place] = largest;
     }
     free(order);
-    return true;
 }
 
-bool stats_benjamini_hochberg(const double *p, size_t count, double *adjusted)
+void stats_benjamini_hochberg(const double *p, size_t count, double *adjusted)
 {
     struct ranked *order = in_order(p, count);
-    if (order == NULL) {
-        return false;
-    }
     double smallest = 1;
     for (size_t i = count; i-- > 0;) {
         smallest = fmin(smallest, order[i].value * (double)count / (double)(i + 1));
         adjusted[order[i].place] = smallest;
     }
     free(order);
-    return true;
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The median; the values are left as they are. NAN without values, or if out of memory. */
+/* The median; the values are left as they are. NAN without values. */
 double stats_median(const double *values, size_t count);
 
 /* The median distance from the median, not scaled to anything; likewise. */
@@ -32,18 +32,18 @@ struct stats_test {
 };
 
 /* Wilcoxon's signed-rank test of `values` being symmetric about 0: the sum of the ranks of those
- * above. Zeros are left out, equal sizes share their rank. False if out of memory. */
-bool stats_signed_rank(const double *values, size_t count, struct stats_test *test);
+ * above. Zeros are left out, equal sizes share their rank. */
+void stats_signed_rank(const double *values, size_t count, struct stats_test *test);
 
 /* Wilcoxon's rank-sum test, also called Mann and Whitney's: in how many pairs of one value from
- * each, the one of `second` is larger (equal ones are half a pair). False if out of memory. */
-bool stats_rank_sum(const double *first, size_t first_count, const double *second,
+ * each, the one of `second` is larger (equal ones are half a pair). */
+void stats_rank_sum(const double *first, size_t first_count, const double *second,
                     size_t second_count, struct stats_test *test);
 
 /* Whether neighbours are closer to one another than in a random order, as in a machine that slows
  * down and recovers: the probability of so small a value of Bartels's rank version of von Neumann's
  * ratio in a random order. Counted out for up to seven values, else the normal approximation. 1 if
- * all values are equal, or if out of memory. */
+ * all values are equal. */
 double stats_serial(const double *values, size_t count);
 
 /* --- how large a difference is --------------------------------------------------------------- */
@@ -57,13 +57,13 @@ struct stats_shift {
     double p; /* at most 1 */
 };
 
-/* From differences of pairs: the median of the means of any two of them. `confidence` lies between
- * 0 and 1, `margin` is not negative. False if out of memory or without values. */
-bool stats_paired_shift(const double *differences, size_t count, double confidence, double margin,
+/* From differences of pairs, at least one: the median of the means of any two of them. `confidence`
+ * lies between 0 and 1, `margin` is not negative. */
+void stats_paired_shift(const double *differences, size_t count, double confidence, double margin,
                         struct stats_shift *shift);
 
 /* From two samples: the median of all differences second - first. */
-bool stats_unpaired_shift(const double *first, size_t first_count, const double *second,
+void stats_unpaired_shift(const double *first, size_t first_count, const double *second,
                           size_t second_count, double confidence, double margin,
                           struct stats_shift *shift);
 
@@ -75,8 +75,8 @@ double stats_least_unpaired_p(size_t first_count, size_t second_count);
 
 /* Probabilities adjusted for being `count` at once. Holm: a chance of at most p for even one false
  * alarm among all. Benjamini and Hochberg: of those called different, a share of at most p is
- * expected to be false. False if out of memory. */
-bool stats_holm(const double *p, size_t count, double *adjusted);
-bool stats_benjamini_hochberg(const double *p, size_t count, double *adjusted);
+ * expected to be false. */
+void stats_holm(const double *p, size_t count, double *adjusted);
+void stats_benjamini_hochberg(const double *p, size_t count, double *adjusted);
 
 #endif

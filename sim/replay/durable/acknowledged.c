@@ -1,10 +1,11 @@
 #include "acknowledged.h"
 
-#include "growing_array.h"
+#include "memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static bool add_tick(struct acknowledged *acknowledged, struct acknowledged_tick tick)
+static void add_tick(struct acknowledged *acknowledged, struct acknowledged_tick tick)
 {
     /* Not for a few: what is moved is then at most as much as has gone. */
     if (acknowledged->begin > acknowledged->room / 2 && acknowledged->end == acknowledged->room) {
@@ -13,14 +14,8 @@ static bool add_tick(struct acknowledged *acknowledged, struct acknowledged_tick
                 acknowledged->end * sizeof *acknowledged->waiting);
         acknowledged->begin = 0;
     }
-    void *grown = array_reach(acknowledged->waiting, &acknowledged->room, acknowledged->end,
-                              sizeof *acknowledged->waiting);
-    if (grown == NULL) {
-        return false;
-    }
-    acknowledged->waiting = grown;
+    MEMORY_REACH(acknowledged->waiting, acknowledged->room, acknowledged->end);
     acknowledged->waiting[acknowledged->end++] = tick;
-    return true;
 }
 
 static void has_waited(struct acknowledged *acknowledged, uint64_t ticks)
@@ -28,14 +23,12 @@ static void has_waited(struct acknowledged *acknowledged, uint64_t ticks)
     acknowledged->max_ticks = ticks > acknowledged->max_ticks ? ticks : acknowledged->max_ticks;
 }
 
-bool acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
+void acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
                        const struct tl_durability *durability)
 {
     if (durability->sequence > acknowledged->seen) {
         const struct acknowledged_tick given = {acknowledged->seen + 1, tick};
-        if (!add_tick(acknowledged, given)) {
-            return false;
-        }
+        add_tick(acknowledged, given);
         acknowledged->seen = durability->sequence;
     }
     while (acknowledged->begin < acknowledged->end) {
@@ -43,17 +36,16 @@ bool acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
         bool is_last = acknowledged->begin + 1 == acknowledged->end;
         uint64_t behind = is_last ? acknowledged->seen + 1 : oldest[1].first;
         if (durability->durable_sequence < oldest->first) {
-            return true;
+            return;
         }
         has_waited(acknowledged, tick - oldest->tick);
         if (durability->durable_sequence + 1 < behind) {
-            return true;
+            return;
         }
         acknowledged->begin++;
     }
     acknowledged->begin = 0;
     acknowledged->end = 0;
-    return true;
 }
 
 void acknowledged_finish(struct acknowledged *acknowledged, uint64_t tick)

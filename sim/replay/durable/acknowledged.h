@@ -29,8 +29,8 @@ struct acknowledged {
     uint64_t max_ticks;
 };
 
-/* What is durable at `tick`. False if out of memory. */
-bool acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
+/* What is durable at `tick`. */
+void acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
                        const struct tl_durability *durability);
 
 /* Nothing follows after `tick`: what waits has waited so long at least. */

@@ -24,21 +24,20 @@ static void report_failure(struct replay *replay, const char *what, enum tl_stat
                    durability.failure != NULL ? durability.failure : tl_status_text(status));
 }
 
-bool recovery_finish(struct replay *replay, struct error *error)
+void recovery_finish(struct replay *replay)
 {
     struct replay_result *result = replay->result;
     uint64_t pending = replay->algo->count(replay->self);
     uint64_t durable_sequence;
-    (void)error;
     enum tl_status status = replay->algo->sync(replay->self, &durable_sequence);
     if (status != TL_OK) {
         report_failure(replay, "sync at the end tick", status);
-        return true;
+        return;
     }
     replay->algo->destroy(replay->self);
     uint64_t begun_ns = clock_now_ns();
     if (!replay_create(replay)) {
-        return true;
+        return;
     }
     status = replay->algo->recover(replay->self, adopted, replay);
     result->recovery_ns = clock_now_ns() - begun_ns;
@@ -53,5 +52,4 @@ bool recovery_finish(struct replay *replay, struct error *error)
                        "%" PRIu64 ", and counts %" PRIu64,
                        pending, replay->adopted, replay->algo->count(replay->self));
     }
-    return true;
 }

@@ -2,6 +2,7 @@
 
 #include "closed_loop.h"
 #include "foreign.h"
+#include "memory.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -61,14 +62,11 @@ static int by_line(const void *a, const void *b)
 }
 
 /* Joins the recording's expiries with the operations that started what expired. */
-static bool join_expiries(struct predictor *predictor)
+static void join_expiries(struct predictor *predictor)
 {
     const struct recording *recording = predictor->recording;
     size_t count = recording->operation_count;
-    struct numbered_line *lines = calloc(count + 1, sizeof *lines);
-    if (lines == NULL) {
-        return false;
-    }
+    struct numbered_line *lines = memory_new(count + 1, sizeof *lines);
     for (size_t i = 0; i < count; i++) {
         lines[i] = (struct numbered_line){.line = recording->operations[i].line, .event = i};
     }
@@ -88,7 +86,6 @@ static bool join_expiries(struct predictor *predictor)
     /* What is behind the trace's end is no tick of this recording. */
     uint64_t end_tick = trace_reader_header(predictor->reader)->end_tick;
     predictor->last_tick = predictor->last_tick < end_tick ? predictor->last_tick : end_tick;
-    return true;
 }
 
 /* Looks up when the trace begins: its ticks may be those of a clock that has run for long. */
@@ -105,11 +102,7 @@ static bool read_first_tick(struct predictor *predictor, struct error *error)
 struct predictor *predictor_create(const char *trace_path, const struct recording *recording,
                                    struct error *error)
 {
-    struct predictor *predictor = calloc(1, sizeof *predictor);
-    if (predictor == NULL) {
-        (void)error_set(error, "out of memory");
-        return NULL;
-    }
+    struct predictor *predictor = memory_new(1, sizeof *predictor);
     predictor->trace_path = trace_path;
     predictor->recording = recording;
     predictor->reader = trace_reader_open(trace_path, error);
@@ -118,9 +111,9 @@ struct predictor *predictor_create(const char *trace_path, const struct recordin
         good = error_set(error, "no timer expires in the recording that was started in it");
     }
     if (good) {
-        predictor->known = calloc((size_t)recording->operation_count + 1, sizeof *predictor->known);
-        good = (predictor->known != NULL && join_expiries(predictor)) ||
-               error_set(error, "out of memory");
+        predictor->known =
+            memory_new((size_t)recording->operation_count + 1, sizeof *predictor->known);
+        join_expiries(predictor);
     }
     if (!good) {
         predictor_destroy(predictor);
@@ -341,8 +334,8 @@ bool predict(struct predictor *predictor, const struct contender *contender,
     struct run run = {
         .predictor = predictor,
         .algo = contender->timed,
-        .systems = calloc((size_t)predictor->recording->systems + 1, sizeof *run.systems),
-        .holdings = calloc((size_t)header->ids + 1, sizeof *run.holdings),
+        .systems = memory_new((size_t)predictor->recording->systems + 1, sizeof *run.systems),
+        .holdings = memory_new((size_t)header->ids + 1, sizeof *run.holdings),
         .ids = header->ids,
         .now = predictor->first_tick > 0 ? predictor->first_tick - 1 : 0,
     };
@@ -356,16 +349,16 @@ bool predict(struct predictor *predictor, const struct contender *contender,
     for (uint32_t i = 0; i < operations; i++) {
         predictor->known[i].fired = NEVER;
     }
-    for (uint32_t id = 0; run.holdings != NULL && id < run.ids; id++) {
+    for (uint32_t id = 0; id < run.ids; id++) {
         run.holdings[id].event = NEVER;
     }
-    bool good = (run.systems != NULL && run.holdings != NULL) || error_set(error, "out of memory");
-    enum tl_status status = good ? create_structures(&run, contender, header) : TL_OK;
+    bool good = true;
+    enum tl_status status = create_structures(&run, contender, header);
     if (status != TL_OK) {
         (void)snprintf(prediction->refusal, sizeof prediction->refusal,
                        "%s for %" PRIu32 " timers: %s", run.algo->name, header->ids,
                        tl_status_text(status));
-    } else if (good) {
+    } else {
         run.loop = closed_loop_open(&plan, error);
         good = run.loop != NULL && replay(&run, error);
         if (good && run.refused != TL_OK) {

@@ -3,6 +3,7 @@
 #include "trace_labels.h"
 
 #include "child.h"
+#include "memory.h"
 #include "tape.h"
 #include "temporary_file.h"
 #include "trace_ids.h"
@@ -213,15 +214,19 @@ static bool check_one(struct job *job, struct subject *subject, const struct tra
     struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
     trace->empty_ticks =
         result->empty_ticks > trace->empty_ticks ? result->empty_ticks : trace->empty_ticks;
-    return !subject->judged || (keep_faults(job, subject, error) &&
-                                (!subject->right || job->request->drive.budget > 0 ||
-                                 keep_fired_set(job, subject, header->max_delay_ticks, error)));
+    if (subject->judged) {
+        keep_faults(job, subject);
+    }
+    if (subject->judged && subject->right && job->request->drive.budget == 0) {
+        keep_fired_set(job, subject, header->max_delay_ticks);
+    }
+    return true;
 }
 
 static bool check_all(struct job *job, const struct trace_header *header, struct error *error)
 {
-    struct replay_result *result = malloc(sizeof *result);
-    bool done = result != NULL || error_set(error, "out of memory");
+    struct replay_result *result = memory_bytes(sizeof *result);
+    bool done = true;
     for (size_t i = 0; i < job->subject_count && done; i++) {
         done = check_one(job, &job->subjects[i], header, result, error);
     }
@@ -297,8 +302,8 @@ size_t simulate_turn(unsigned round, size_t at, size_t count)
 
 static bool time_all(struct job *job, struct error *error)
 {
-    struct replay_result *result = malloc(sizeof *result);
-    bool done = result != NULL || error_set(error, "out of memory");
+    struct replay_result *result = memory_bytes(sizeof *result);
+    bool done = true;
     for (unsigned run = 0; run < job->request->runs && done; run++) {
         for (size_t i = 0; i < job->subject_count && done; i++) {
             struct subject *subject = &job->subjects[simulate_turn(run, i, job->subject_count)];
@@ -326,10 +331,11 @@ static bool recover_one(struct job *job, struct subject *subject, struct replay_
     if (!temporary_folder_make(folder, sizeof folder, "recovery", false, error)) {
         return false;
     }
-    bool done = tl_option_set_text(&options[tl_option_row(algo, "path")], folder) ||
-                error_set(error, "out of memory");
+    if (!tl_option_set_text(&options[tl_option_row(algo, "path")], folder)) {
+        memory_end();
+    }
     subject->options = options;
-    done = done && run_pass(job, subject, PASS_RECOVERY, result, &usable, error);
+    bool done = run_pass(job, subject, PASS_RECOVERY, result, &usable, error);
     subject->options = own;
     temporary_remove(folder);
     if (done && usable) {
@@ -342,8 +348,8 @@ static bool recover_one(struct job *job, struct subject *subject, struct replay_
 
 static bool recover_all(struct job *job, struct error *error)
 {
-    struct replay_result *result = malloc(sizeof *result);
-    bool done = result != NULL || error_set(error, "out of memory");
+    struct replay_result *result = memory_bytes(sizeof *result);
+    bool done = true;
     for (size_t i = 0; i < job->subject_count && done && job->request->runs > 0; i++) {
         struct subject *subject = &job->subjects[i];
         if (replay_is_durable(subject->timed) && subject->right) {
@@ -367,12 +373,11 @@ static bool fill_rows(struct job *job, const struct trace_header *header, bool *
     }
     for (size_t i = 0; i < job->subject_count; i++) {
         struct subject *subject = &job->subjects[i];
-        if (subject->right && subject->latency != NULL && !keep_latency(job, subject, error)) {
-            return false;
+        if (subject->right && subject->latency != NULL) {
+            keep_latency(job, subject);
         }
-        if (subject->by_rank != NULL && subject->check != NULL &&
-            !keep_ranks(job, subject, error)) {
-            return false;
+        if (subject->by_rank != NULL && subject->check != NULL) {
+            keep_ranks(job, subject);
         }
         if (subject->contender == NULL) {
             if (!subject->right) {
@@ -381,12 +386,10 @@ static bool fill_rows(struct job *job, const struct trace_header *header, bool *
             }
             continue;
         }
-        if (!add_result_row(job, subject, header, floor, error)) {
-            return false;
-        }
+        add_result_row(job, subject, header, floor);
         if (subject->right && subject->judged && subject->check->counts &&
-            subject->check->work.count > 0 && !keep_work(job, subject, error)) {
-            return false;
+            subject->check->work.count > 0) {
+            keep_work(job, subject);
         }
         *all_right = *all_right && (subject->right || strcmp(subject->status, "unsupported") == 0);
     }
@@ -401,10 +404,7 @@ static bool open_subjects(struct job *job, bool closed_loop, struct error *error
     const struct simulate_request *request = job->request;
     size_t count = request->contenders->count;
     bool floor_is_a_row = false;
-    job->subjects = calloc(count + 1, sizeof *job->subjects);
-    if (job->subjects == NULL) {
-        return error_set(error, "out of memory");
-    }
+    job->subjects = memory_new(count + 1, sizeof *job->subjects);
     for (size_t i = 0; i <= count; i++) {
         struct subject *subject = &job->subjects[i];
         if (i < count) {
@@ -430,20 +430,14 @@ static bool open_subjects(struct job *job, bool closed_loop, struct error *error
         subject->judged = (subject->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
         floor_is_a_row = floor_is_a_row || !subject->judged;
         job->subject_count = i + 1;
-        subject->ns_per_event = calloc(request->runs + 1, sizeof *subject->ns_per_event);
+        subject->ns_per_event = memory_new(request->runs + 1, sizeof *subject->ns_per_event);
         subject->processor_ns_per_event =
-            calloc(request->runs + 1, sizeof *subject->processor_ns_per_event);
-        bool made = subject->ns_per_event != NULL && subject->processor_ns_per_event != NULL;
+            memory_new(request->runs + 1, sizeof *subject->processor_ns_per_event);
         if (request->ranks != NULL) {
-            subject->by_rank = calloc(request->ranks->ranks, sizeof *subject->by_rank);
-            made = made && subject->by_rank != NULL;
+            subject->by_rank = memory_new(request->ranks->ranks, sizeof *subject->by_rank);
         }
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
-            subject->latency_ns[c] = calloc(request->runs + 1, sizeof *subject->latency_ns[c]);
-            made = made && subject->latency_ns[c] != NULL;
-        }
-        if (!made) {
-            return error_set(error, "out of memory");
+            subject->latency_ns[c] = memory_new(request->runs + 1, sizeof *subject->latency_ns[c]);
         }
     }
     return true;
@@ -525,8 +519,8 @@ static bool simulate_generated(struct job *job, bool *all_right, struct error *e
         return false;
     }
     job->events = header.events + 1;
-    return keep_generated(job, &header, checksum, error) &&
-           simulate_described(job, &header, all_right, error);
+    keep_generated(job, &header, checksum);
+    return simulate_described(job, &header, all_right, error);
 }
 
 /* All that there is to do. What of the traces cannot be read is told when its turn comes. */

@@ -54,15 +54,13 @@ struct job {
 /* The percentiles of one latency, behind them the maximum. */
 void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_PERCENTILES]);
 
-/* Adds a structure's row to the results; `floor` is what the harness itself took, or NULL. False,
- * with `error` set, if out of memory. */
-bool add_result_row(struct job *job, const struct subject *subject,
-                    const struct trace_header *header, const struct subject *floor,
-                    struct error *error);
+/* Adds a structure's row to the results; `floor` is what the harness itself took, or NULL. */
+void add_result_row(struct job *job, const struct subject *subject,
+                    const struct trace_header *header, const struct subject *floor);
 
 /* --- what is kept beside them: simulation.c --------------------------------------------------- */
 
-/* Each adds a row of its kind to the simulation. False, with `error` set, if out of memory. */
+/* Each adds a row of its kind to the simulation. */
 
 /* Make room for `count` results, all zero. Child processes do not inherit it: it is about a hundred
  * kilobytes a structure, and if each fork copied its page tables, the time of a simulation would
@@ -70,27 +68,24 @@ bool add_result_row(struct job *job, const struct subject *subject,
 void keep_found(struct job *job, size_t count);
 
 /* The first faults that the oracle found. */
-bool keep_faults(struct job *job, const struct subject *subject, struct error *error);
+void keep_faults(struct job *job, const struct subject *subject);
 
 /* The set of timers fired, of a structure that was right. */
-bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks,
-                    struct error *error);
+void keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks);
 
 /* The latencies of all runs. */
-bool keep_latency(struct job *job, const struct subject *subject, struct error *error);
+void keep_latency(struct job *job, const struct subject *subject);
 
 /* What each rank found. */
-bool keep_ranks(struct job *job, const struct subject *subject, struct error *error);
+void keep_ranks(struct job *job, const struct subject *subject);
 
 /* A trace that is no file, and was described. Its name becomes the job's. */
-bool keep_generated(struct job *job, const struct trace_header *header, uint64_t checksum,
-                    struct error *error);
+void keep_generated(struct job *job, const struct trace_header *header, uint64_t checksum);
 
 /* The work over the window's ticks. */
-bool keep_work(struct job *job, const struct subject *subject, struct error *error);
+void keep_work(struct job *job, const struct subject *subject);
 
-/* The trace that is read, whose name and checksum become the job's. False also if it cannot be
- * read. */
+/* The trace that is read, whose name and checksum become the job's. False if it cannot be read. */
 bool keep_trace(struct job *job, struct trace_reader *reader, struct error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* A structure's figures as a row of the results. */
 #include "simulate_job.h"
 
+#include "memory.h"
 #include "statistics.h"
 
 #include <inttypes.h>
@@ -16,9 +17,8 @@ void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_P
     percentiles[LATENCY_PERCENTILES - 1] = ns->max;
 }
 
-static bool fill_latency(struct row *row, const struct subject *subject)
+static void fill_latency(struct row *row, const struct subject *subject)
 {
-    bool kept = true;
     for (int op = 0; op < LATENCY_OPS; op++) {
         const struct histogram *ns = &subject->latency->latency_ns[op];
         if (ns->total == 0) {
@@ -30,31 +30,28 @@ static bool fill_latency(struct row *row, const struct subject *subject)
             int place = op * LATENCY_PERCENTILES + p;
             enum column column = (enum column)(COL_START_P50 + place);
             row_set_integer(row, column, percentiles[p]);
-            kept = kept &&
-                   row_set_samples(row, column, subject->latency_ns[place], subject->latency_count);
+            row_set_samples(row, column, subject->latency_ns[place], subject->latency_count);
         }
     }
     const double *stall_ns = subject->latency_ns[COL_ADVANCE_MAX - COL_START_P50];
     row_set_integer(row, COL_STALL, (uint64_t)stats_median(stall_ns, subject->latency_count));
-    return kept && row_set_samples(row, COL_STALL, stall_ns, subject->latency_count);
+    row_set_samples(row, COL_STALL, stall_ns, subject->latency_count);
 }
 
 /* The speed and its spread, and what the floor took in the same rounds. */
-static bool fill_speed(struct row *row, const struct subject *subject, const struct subject *floor)
+static void fill_speed(struct row *row, const struct subject *subject, const struct subject *floor)
 {
     double ns = stats_median(subject->ns_per_event, subject->ns_count);
     row_set_real(row, COL_NS_PER_EVENT, ns);
     row_set_real(row, COL_NS_PER_EVENT_MAD, stats_mad(subject->ns_per_event, subject->ns_count));
     row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
     row_set_integer(row, COL_RUNS, subject->ns_count);
-    bool kept = row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count) &&
-                samples_set(&row->processor_ns_per_event, subject->processor_ns_per_event,
-                            subject->ns_count);
+    row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count);
+    samples_set(&row->processor_ns_per_event, subject->processor_ns_per_event, subject->ns_count);
     if (floor != NULL) {
         row_set_real(row, COL_FLOOR_NS, stats_median(floor->ns_per_event, floor->ns_count));
-        kept = kept && row_set_samples(row, COL_FLOOR_NS, floor->ns_per_event, floor->ns_count);
+        row_set_samples(row, COL_FLOOR_NS, floor->ns_per_event, floor->ns_count);
     }
-    return kept;
 }
 
 static void fill_verdict(struct row *row, const struct replay_result *check)
@@ -135,14 +132,10 @@ static void fill_durable(struct row *row, const struct subject *subject)
     }
 }
 
-bool add_result_row(struct job *job, const struct subject *subject,
-                    const struct trace_header *header, const struct subject *floor,
-                    struct error *error)
+void add_result_row(struct job *job, const struct subject *subject,
+                    const struct trace_header *header, const struct subject *floor)
 {
     struct row *row = results_add(&job->simulation->results);
-    if (row == NULL) {
-        return error_set(error, "out of memory");
-    }
     (void)snprintf(row->trace_checksum, sizeof row->trace_checksum, "%s", job->trace_checksum);
     row_set_text(row, COL_TRACE, job->trace_name);
     row_set_text(row, COL_ALGO, subject->timed->name);
@@ -165,13 +158,11 @@ bool add_result_row(struct job *job, const struct subject *subject,
     if (ended && replay_is_durable(subject->timed)) {
         fill_durable(row, subject);
     }
-    bool kept = true;
     if (subject->right && subject->ns_count > 0) {
-        kept = fill_speed(row, subject, floor);
+        fill_speed(row, subject, floor);
         row_set_text(row, COL_TIMES, ranks != NULL && ranks->in_turn ? "projected" : "measured");
     }
     if (subject->right && subject->latency != NULL) {
-        kept = kept && fill_latency(row, subject);
+        fill_latency(row, subject);
     }
-    return kept || error_set(error, "out of memory");
 }

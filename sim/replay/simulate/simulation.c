@@ -1,4 +1,5 @@
 /* What a simulation keeps beside its rows. */
+#include "memory.h"
 #include "simulate_job.h"
 #include "trace_labels.h"
 
@@ -9,17 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <xxhash.h>
-
-/* `rows` with room for one more; NULL, with `error` set and `rows` as they were, if there is no
- * memory. */
-static void *one_more(void *rows, size_t count, size_t row_bytes, struct error *error)
-{
-    void *grown = realloc(rows, (count + 1) * row_bytes);
-    if (grown == NULL) {
-        (void)error_set(error, "out of memory");
-    }
-    return grown;
-}
 
 void keep_found(struct job *job, size_t count)
 {
@@ -35,68 +25,47 @@ void keep_found(struct job *job, size_t count)
     trace->found_bytes = bytes;
 }
 
-bool keep_faults(struct job *job, const struct subject *subject, struct error *error)
+void keep_faults(struct job *job, const struct subject *subject)
 {
     const struct verdict *verdict = &subject->check->verdict;
     struct simulation *simulation = job->simulation;
     for (size_t i = 0; i < verdict->fault_count && i < ORACLE_FAULTS_KEPT; i++) {
-        struct fault_row *rows =
-            one_more(simulation->faults, simulation->fault_count, sizeof *rows, error);
-        if (rows == NULL) {
-            return false;
-        }
-        simulation->faults = rows;
-        rows[simulation->fault_count++] = (struct fault_row){
+        simulation->faults = memory_resize(simulation->faults, simulation->fault_count + 1,
+                                           sizeof *simulation->faults);
+        simulation->faults[simulation->fault_count++] = (struct fault_row){
             .trace = job->trace_name, .contender = subject->contender, .fault = verdict->first[i]};
     }
-    return true;
 }
 
-bool keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks,
-                    struct error *error)
+void keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks)
 {
     struct simulation *simulation = job->simulation;
-    struct fired_set *sets =
-        one_more(simulation->fired_sets, simulation->fired_set_count, sizeof *sets, error);
-    if (sets == NULL) {
-        return false;
-    }
-    simulation->fired_sets = sets;
-    sets[simulation->fired_set_count++] = (struct fired_set){
+    simulation->fired_sets = memory_resize(simulation->fired_sets, simulation->fired_set_count + 1,
+                                           sizeof *simulation->fired_sets);
+    simulation->fired_sets[simulation->fired_set_count++] = (struct fired_set){
         .trace = job->trace_name,
         .contender = subject->contender,
         .exact = tl_algo_is_exact(subject->timed, subject->options, max_delay_ticks),
         .digest = subject->check->named_digest,
         .operations = subject->check->operations_digest};
-    return true;
 }
 
-bool keep_latency(struct job *job, const struct subject *subject, struct error *error)
+void keep_latency(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
-    struct latency_row *rows =
-        one_more(simulation->latencies, simulation->latency_count, sizeof *rows, error);
-    if (rows == NULL) {
-        return false;
-    }
-    simulation->latencies = rows;
-    rows[simulation->latency_count++] = (struct latency_row){
+    simulation->latencies = memory_resize(simulation->latencies, simulation->latency_count + 1,
+                                          sizeof *simulation->latencies);
+    simulation->latencies[simulation->latency_count++] = (struct latency_row){
         .trace = job->trace_name, .contender = subject->contender, .all = subject->latency};
-    return true;
 }
 
-bool keep_work(struct job *job, const struct subject *subject, struct error *error)
+void keep_work(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
-    struct work_row *rows =
-        one_more(simulation->works, simulation->work_count, sizeof *rows, error);
-    if (rows == NULL) {
-        return false;
-    }
-    simulation->works = rows;
-    rows[simulation->work_count++] = (struct work_row){
+    simulation->works =
+        memory_resize(simulation->works, simulation->work_count + 1, sizeof *simulation->works);
+    simulation->works[simulation->work_count++] = (struct work_row){
         .trace = job->trace_name, .contender = subject->contender, .series = &subject->check->work};
-    return true;
 }
 
 /* What the trace asks for, as a number: the same however it was compressed and wherever it is from,
@@ -107,10 +76,7 @@ static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM
     const struct trace_header *header = trace_reader_header(reader);
     const uint64_t frame[] = {header->tick_ns, header->warmup_end_tick, header->end_tick,
                               header->ids};
-    XXH3_state_t *state = XXH3_createState();
-    if (state == NULL) {
-        return error_set(error, "out of memory");
-    }
+    XXH3_state_t *state = memory_made(XXH3_createState());
     (void)XXH3_64bits_reset(state);
     (void)XXH3_64bits_update(state, frame, sizeof frame);
     struct trace_block block;
@@ -137,67 +103,51 @@ static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM
 }
 
 /* Adds a trace; its name and place for a checksum become the job's. */
-static bool add_trace(struct job *job, const struct trace_header *header, struct error *error)
+static void add_trace(struct job *job, const struct trace_header *header)
 {
     struct simulation *simulation = job->simulation;
-    struct trace_row *rows =
-        one_more(simulation->traces, simulation->trace_count, sizeof *rows, error);
-    if (rows == NULL) {
-        return false;
-    }
-    simulation->traces = rows;
-    struct trace_row *row = &rows[simulation->trace_count++];
+    simulation->traces =
+        memory_resize(simulation->traces, simulation->trace_count + 1, sizeof *simulation->traces);
+    struct trace_row *row = &simulation->traces[simulation->trace_count++];
     *row = (struct trace_row){.name = trace_label(job->request->traces, job->request->trace_count,
                                                   simulation->trace_count - 1),
-                              .path = strdup(job->trace_path),
+                              .path = memory_copy(job->trace_path),
                               .tick_ns = header->tick_ns,
                               .events = header->events,
                               .ids = header->ids,
                               .reactions = header->reactions,
                               .causes_known = header->causes_known};
-    if (row->name == NULL || row->path == NULL) {
-        return error_set(error, "out of memory");
-    }
     job->trace_name = row->name;
     job->trace_checksum = row->checksum;
-    return true;
 }
 
 bool keep_trace(struct job *job, struct trace_reader *reader, struct error *error)
 {
     struct simulation *simulation = job->simulation;
-    return add_trace(job, trace_reader_header(reader), error) &&
-           checksum_trace(reader, simulation->traces[simulation->trace_count - 1].checksum, error);
+    add_trace(job, trace_reader_header(reader));
+    return checksum_trace(reader, simulation->traces[simulation->trace_count - 1].checksum, error);
 }
 
-bool keep_generated(struct job *job, const struct trace_header *header, uint64_t checksum,
-                    struct error *error)
+void keep_generated(struct job *job, const struct trace_header *header, uint64_t checksum)
 {
     struct simulation *simulation = job->simulation;
-    if (!add_trace(job, header, error)) {
-        return false;
-    }
+    add_trace(job, header);
     (void)snprintf(simulation->traces[simulation->trace_count - 1].checksum,
                    TRACE_CHECKSUM_CHARS + 1, "%016" PRIx64, checksum);
-    return true;
 }
 
-bool keep_ranks(struct job *job, const struct subject *subject, struct error *error)
+void keep_ranks(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
     for (uint32_t rank = 0; rank < job->request->ranks->ranks; rank++) {
-        struct rank_row *rows =
-            one_more(simulation->ranks, simulation->rank_count, sizeof *rows, error);
-        if (rows == NULL) {
-            return false;
-        }
-        simulation->ranks = rows;
-        rows[simulation->rank_count++] = (struct rank_row){.trace = job->trace_name,
-                                                           .contender = subject->contender,
-                                                           .rank = rank,
-                                                           .figures = subject->by_rank[rank]};
+        simulation->ranks =
+            memory_resize(simulation->ranks, simulation->rank_count + 1, sizeof *simulation->ranks);
+        simulation->ranks[simulation->rank_count++] =
+            (struct rank_row){.trace = job->trace_name,
+                              .contender = subject->contender,
+                              .rank = rank,
+                              .figures = subject->by_rank[rank]};
     }
-    return true;
 }
 
 void simulation_describe_traces(const struct simulation *simulation, json_t *context)

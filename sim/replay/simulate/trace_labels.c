@@ -1,5 +1,6 @@
 #include "trace_labels.h"
 
+#include "memory.h"
 #include "standard_files.h"
 #include "standard_streams.h"
 
@@ -47,9 +48,9 @@ static size_t plain_bytes(const char *at)
  * table, or is no text, stands as %XX. */
 static char *as_label(const char *text)
 {
-    char *label = malloc(3 * strlen(text) + 1);
+    char *label = memory_bytes(3 * strlen(text) + 1);
     char *to = label;
-    for (const char *at = text; label != NULL && *at != '\0';) {
+    for (const char *at = text; *at != '\0';) {
         size_t bytes = plain_bytes(at);
         if (bytes == 0 || (at == text && *at == '-')) {
             to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*at++);
@@ -62,9 +63,7 @@ static char *as_label(const char *text)
             at += bytes;
         }
     }
-    if (label != NULL) {
-        *to = '\0';
-    }
+    *to = '\0';
     return label;
 }
 
@@ -72,7 +71,7 @@ char *trace_label(const char *const *paths, size_t count, size_t index)
 {
     size_t folders = 0;
     if (is_standard_stream(paths[index])) {
-        return strdup("standard-input");
+        return memory_copy("standard-input");
     }
     for (size_t i = 0; i < count; i++) {
         while (i != index && tail(paths[index], folders) != paths[index] &&

@@ -17,7 +17,7 @@ bool trace_labels_check(const char *const *paths, size_t count, struct error *er
 /* The name of the path's file, before it as many of its folders, FOLDER:FILE, as tell it from the
  * others: UTF-8 that is nothing but text wherever it is shown, with %XX for each byte of it that
  * would be more, such as a control character, a backslash or a dash at its beginning. "-" is
- * "standard-input". To be freed; NULL if out of memory. */
+ * "standard-input". To be freed. */
 char *trace_label(const char *const *paths, size_t count, size_t index);
 
 #endif
