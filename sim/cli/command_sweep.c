@@ -338,7 +338,7 @@ static int run(void *at, int argc, char **argv)
     if (good && arguments->format == FORMAT_CSV) {
         sweep_write_csv(result.rows, &arguments->knobs, stdout);
     } else if (good && arguments->format == FORMAT_JSON) {
-        results_write_rows(result.rows, result.context, stdout);
+        results_write_rows(result.rows, result.context, true, stdout);
     } else if (good) {
         sweep_write_table(result.rows, &arguments->knobs, stdout);
     }

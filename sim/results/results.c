@@ -19,7 +19,7 @@ const char *const result_files[] = {
 };
 
 const struct column_info result_columns[COLUMNS] = {
-#define COLUMN_ROW(code, name, digits, help) {name, digits, help},
+#define COLUMN_ROW(code, name, digits, span, help) {name, digits, SPAN_##span, help},
     COLUMN_MAP(COLUMN_ROW)
 #undef COLUMN_ROW
 };
@@ -112,10 +112,23 @@ static const char *cell_format(const struct row *row, enum column column, const 
     }
 }
 
+static const char *const span_words[] = {[SPAN_NONE] = "-",
+                                         [SPAN_TRACE] = "trace",
+                                         [SPAN_WINDOW] = "window",
+                                         [SPAN_AFTER] = "after",
+                                         [SPAN_WHOLE] = "whole"};
+
 void results_write_columns(FILE *stream)
 {
+    (void)fputs(
+        "The second word is the span: the part of the trace that a column covers. `trace` is up to "
+        "the\nend tick, `window` the timed part of that, `after` what follows the end tick, "
+        "`whole` all.\nDivide only columns of the same span.\n\n",
+        stream);
     for (int c = 0; c < COLUMNS; c++) {
-        (void)fprintf(stream, "%-25s %s\n", result_columns[c].name, result_columns[c].help);
+        const struct column_info *column = &result_columns[c];
+        (void)fprintf(stream, "%-25s %-6s %s\n", column->name, span_words[column->span],
+                      column->help);
     }
 }
 
@@ -216,10 +229,23 @@ json_t *results_json_rows(const struct results *results)
     return rows;
 }
 
-void results_write_rows(json_t *rows, const json_t *context, FILE *stream)
+/* The columns that are of a part of the trace, and of which. */
+static json_t *spans_json(void)
 {
-    json_t *whole =
-        json_pack("{s:i, s:O, s:O}", "schema", RESULTS_SCHEMA, "context", context, "rows", rows);
+    json_t *spans = json_object();
+    for (int c = 0; c < COLUMNS; c++) {
+        if (result_columns[c].span != SPAN_NONE) {
+            (void)json_object_set_new(spans, result_columns[c].name,
+                                      json_string(span_words[result_columns[c].span]));
+        }
+    }
+    return spans;
+}
+
+void results_write_rows(json_t *rows, const json_t *context, bool spans, FILE *stream)
+{
+    json_t *whole = json_pack("{s:i, s:O, s:o*, s:O}", "schema", RESULTS_SCHEMA, "context", context,
+                              "spans", spans ? spans_json() : NULL, "rows", rows);
     (void)json_dumpf(whole, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     (void)fputc('\n', stream);
     json_decref(whole);
@@ -228,7 +254,7 @@ void results_write_rows(json_t *rows, const json_t *context, FILE *stream)
 void results_write_json(const struct results *results, const json_t *context, FILE *stream)
 {
     json_t *rows = results_json_rows(results);
-    results_write_rows(rows, context, stream);
+    results_write_rows(rows, context, true, stream);
     json_decref(rows);
 }
 

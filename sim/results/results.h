@@ -29,94 +29,118 @@ extern const char *const result_files[];
 /* The same of `timerlab live`, with the sums in live.json. */
 extern const char *const live_files[];
 
-/* X(code, name, digits behind the point, what it is) */
+/* X(code, name, digits behind the point, span, what it is) */
 #define COLUMN_MAP(X)                                                                              \
-    X(COL_TRACE, "trace", 0, "file name of the trace")                                             \
-    X(COL_ALGO, "algo", 0, "structure")                                                            \
-    X(COL_OPTIONS, "options", 0, "its options, where they differ from the defaults")               \
-    X(COL_STATUS, "status", 0, "ok, fault, crashed, timeout or unsupported")                       \
-    X(COL_EVENTS, "events", 0, "operations carried out")                                           \
-    X(COL_STARTS, "starts", 0, "starts of timers that were not pending")                           \
-    X(COL_RESTARTS, "restarts", 0, "starts of timers that were")                                   \
-    X(COL_STOPS, "stops", 0, "stops")                                                              \
-    X(COL_REACTIONS, "reactions", 0, "of all these, what a firing caused")                         \
-    X(COL_NOT_REACHED, "not_reached", 0, "the trace's reactions that no firing came to cause")     \
-    X(COL_FIRED, "fired", 0, "timers fired up to the trace's end tick")                            \
-    X(COL_DRAINED, "drained", 0, "timers fired after it")                                          \
-    X(COL_AVERTED, "averted", 0, "external stops and restarts after the due tick, no firing")      \
-    X(COL_EARLY, "early", 0, "fired earlier than declared")                                        \
-    X(COL_LATE_BEYOND, "late_beyond", 0, "fired later than declared")                              \
-    X(COL_LOST, "lost", 0, "never fired")                                                          \
-    X(COL_DUPLICATE, "duplicate", 0, "fired though not pending")                                   \
-    X(COL_MISORDERED, "misordered", 0, "fired out of promised order")                              \
-    X(COL_LATENESS_MIN, "lateness_min", 0, "ticks; negative: early")                               \
-    X(COL_LATENESS_P50, "lateness_p50", 0, "ticks")                                                \
-    X(COL_LATENESS_P99, "lateness_p99", 0, "ticks")                                                \
-    X(COL_LATENESS_MAX, "lateness_max", 0, "ticks")                                                \
-    X(COL_DECLARED_EARLY, "declared_early", 0, "ticks; its promise, at worst, for these delays")   \
-    X(COL_DECLARED_LATE, "declared_late", 0, "ticks; its promise, at worst, for these delays")     \
-    X(COL_NS_PER_EVENT, "ns_per_event", 2, "time in the window per operation, median of the runs") \
-    X(COL_NS_PER_EVENT_MAD, "ns_per_event_mad", 2, "median absolute deviation over the runs")      \
-    X(COL_EVENTS_PER_S, "events_per_s", 0, "operations per second")                                \
-    X(COL_FLOOR_NS, "floor_ns_per_event", 2, "the same of null: the harness itself")               \
-    X(COL_RUNS, "runs", 0, "throughput runs")                                                      \
-    X(COL_RANKS, "ranks", 0, "processes that had a share of the timers each; 1: there was one")    \
-    X(COL_TIMES, "times", 0, "measured, or projected: of shares measured in turn, not together")   \
-    X(COL_START_P50, "start_p50_ns", 0, "time of a single start, percentile 50")                   \
-    X(COL_START_P90, "start_p90_ns", 0, "time of a single start, percentile 90")                   \
-    X(COL_START_P99, "start_p99_ns", 0, "time of a single start, percentile 99")                   \
-    X(COL_START_P999, "start_p999_ns", 0, "time of a single start, percentile 99.9")               \
-    X(COL_START_P9999, "start_p9999_ns", 0, "time of a single start, percentile 99.99")            \
-    X(COL_START_MAX, "start_max_ns", 0, "longest single start")                                    \
-    X(COL_RESTART_P50, "restart_p50_ns", 0, "time of a single restart, percentile 50")             \
-    X(COL_RESTART_P90, "restart_p90_ns", 0, "time of a single restart, percentile 90")             \
-    X(COL_RESTART_P99, "restart_p99_ns", 0, "time of a single restart, percentile 99")             \
-    X(COL_RESTART_P999, "restart_p999_ns", 0, "time of a single restart, percentile 99.9")         \
-    X(COL_RESTART_P9999, "restart_p9999_ns", 0, "time of a single restart, percentile 99.99")      \
-    X(COL_RESTART_MAX, "restart_max_ns", 0, "longest single restart")                              \
-    X(COL_STOP_P50, "stop_p50_ns", 0, "time of a single stop, percentile 50")                      \
-    X(COL_STOP_P90, "stop_p90_ns", 0, "time of a single stop, percentile 90")                      \
-    X(COL_STOP_P99, "stop_p99_ns", 0, "time of a single stop, percentile 99")                      \
-    X(COL_STOP_P999, "stop_p999_ns", 0, "time of a single stop, percentile 99.9")                  \
-    X(COL_STOP_P9999, "stop_p9999_ns", 0, "time of a single stop, percentile 99.99")               \
-    X(COL_STOP_MAX, "stop_max_ns", 0, "longest single stop")                                       \
-    X(COL_ADVANCE_P50, "advance_p50_ns", 0, "time of a single advance, percentile 50")             \
-    X(COL_ADVANCE_P90, "advance_p90_ns", 0, "time of a single advance, percentile 90")             \
-    X(COL_ADVANCE_P99, "advance_p99_ns", 0, "time of a single advance, percentile 99")             \
-    X(COL_ADVANCE_P999, "advance_p999_ns", 0, "time of a single advance, percentile 99.9")         \
-    X(COL_ADVANCE_P9999, "advance_p9999_ns", 0, "time of a single advance, percentile 99.99")      \
-    X(COL_ADVANCE_MAX, "advance_max_ns", 0, "longest single advance of all runs")                  \
-    X(COL_STALL, "stall_ns", 0, "the longest single advance, median of the runs")                  \
-    X(COL_WAKEUPS, "wakeups", 0, "advances that the timers themselves asked for")                  \
-    X(COL_IDLE_WAKEUPS, "idle_wakeups", 0, "those that fired nothing")                             \
-    X(COL_WAKEUPS_PER_FIRED, "wakeups_per_fired", 3, "wakeups per timer fired")                    \
-    X(COL_BYTES_FIXED, "bytes_fixed", 0, "an instance for no timers")                              \
-    X(COL_BYTES_PER_TIMER, "bytes_per_timer", 1, "peak less fixed, per timer of the trace")        \
-    X(COL_BYTES_PEAK, "bytes_peak", 0, "the most at any time")                                     \
-    X(COL_BYTES_DRAINED, "bytes_drained", 0, "after the last timer has gone")                      \
-    X(COL_N_COMPARES, "n_compares", 0, "compares in the window")                                   \
-    X(COL_N_MOVES, "n_moves", 0, "moves in the window")                                            \
-    X(COL_N_SLOTS, "n_slots", 0, "slots visited in the window")                                    \
-    X(COL_N_CASCADES, "n_cascades", 0, "timers cascaded in the window")                            \
-    X(COL_N_ALLOCS, "n_allocs", 0, "allocations in the window")                                    \
-    X(COL_BYTES_DURABLE, "bytes_durable", 0, "of its files at the window's end, if it is durable") \
-    X(COL_SYNCS_PER_FIRED, "syncs_per_fired", 3,                                                   \
+    X(COL_TRACE, "trace", 0, NONE, "file name of the trace")                                       \
+    X(COL_ALGO, "algo", 0, NONE, "structure")                                                      \
+    X(COL_OPTIONS, "options", 0, NONE, "its options, where they differ from the defaults")         \
+    X(COL_STATUS, "status", 0, NONE, "ok, fault, crashed, timeout or unsupported")                 \
+    X(COL_EVENTS, "events", 0, TRACE, "operations carried out")                                    \
+    X(COL_STARTS, "starts", 0, TRACE, "starts of timers that were not pending")                    \
+    X(COL_RESTARTS, "restarts", 0, TRACE, "starts of timers that were")                            \
+    X(COL_STOPS, "stops", 0, TRACE, "stops")                                                       \
+    X(COL_REACTIONS, "reactions", 0, TRACE, "of all these, what a firing caused")                  \
+    X(COL_NOT_REACHED, "not_reached", 0, TRACE,                                                    \
+      "the trace's reactions that no firing came to cause")                                        \
+    X(COL_FIRED, "fired", 0, TRACE, "timers fired up to the trace's end tick")                     \
+    X(COL_DRAINED, "drained", 0, AFTER, "timers fired after it")                                   \
+    X(COL_AVERTED, "averted", 0, TRACE,                                                            \
+      "external stops and restarts after the due tick, no firing")                                 \
+    X(COL_EARLY, "early", 0, WHOLE, "fired earlier than declared")                                 \
+    X(COL_LATE_BEYOND, "late_beyond", 0, WHOLE, "fired later than declared")                       \
+    X(COL_LOST, "lost", 0, WHOLE, "never fired")                                                   \
+    X(COL_DUPLICATE, "duplicate", 0, WHOLE, "fired though not pending")                            \
+    X(COL_MISORDERED, "misordered", 0, WHOLE, "fired out of promised order")                       \
+    X(COL_LATENESS_MIN, "lateness_min", 0, WHOLE, "ticks; negative: early")                        \
+    X(COL_LATENESS_P50, "lateness_p50", 0, WHOLE, "ticks")                                         \
+    X(COL_LATENESS_P99, "lateness_p99", 0, WHOLE, "ticks")                                         \
+    X(COL_LATENESS_MAX, "lateness_max", 0, WHOLE, "ticks")                                         \
+    X(COL_DECLARED_EARLY, "declared_early", 0, NONE,                                               \
+      "ticks; its promise, at worst, for these delays")                                            \
+    X(COL_DECLARED_LATE, "declared_late", 0, NONE,                                                 \
+      "ticks; its promise, at worst, for these delays")                                            \
+    X(COL_NS_PER_EVENT, "ns_per_event", 2, WINDOW,                                                 \
+      "time in the window per operation, median of the runs")                                      \
+    X(COL_NS_PER_EVENT_MAD, "ns_per_event_mad", 2, WINDOW,                                         \
+      "median absolute deviation over the runs")                                                   \
+    X(COL_EVENTS_PER_S, "events_per_s", 0, WINDOW, "operations per second")                        \
+    X(COL_FLOOR_NS, "floor_ns_per_event", 2, WINDOW, "the same of null: the harness itself")       \
+    X(COL_RUNS, "runs", 0, NONE, "throughput runs")                                                \
+    X(COL_RANKS, "ranks", 0, NONE,                                                                 \
+      "processes that had a share of the timers each; 1: there was one")                           \
+    X(COL_TIMES, "times", 0, NONE,                                                                 \
+      "measured, or projected: of shares measured in turn, not together")                          \
+    X(COL_START_P50, "start_p50_ns", 0, WINDOW, "time of a single start, percentile 50")           \
+    X(COL_START_P90, "start_p90_ns", 0, WINDOW, "time of a single start, percentile 90")           \
+    X(COL_START_P99, "start_p99_ns", 0, WINDOW, "time of a single start, percentile 99")           \
+    X(COL_START_P999, "start_p999_ns", 0, WINDOW, "time of a single start, percentile 99.9")       \
+    X(COL_START_P9999, "start_p9999_ns", 0, WINDOW, "time of a single start, percentile 99.99")    \
+    X(COL_START_MAX, "start_max_ns", 0, WINDOW, "longest single start")                            \
+    X(COL_RESTART_P50, "restart_p50_ns", 0, WINDOW, "time of a single restart, percentile 50")     \
+    X(COL_RESTART_P90, "restart_p90_ns", 0, WINDOW, "time of a single restart, percentile 90")     \
+    X(COL_RESTART_P99, "restart_p99_ns", 0, WINDOW, "time of a single restart, percentile 99")     \
+    X(COL_RESTART_P999, "restart_p999_ns", 0, WINDOW, "time of a single restart, percentile 99.9") \
+    X(COL_RESTART_P9999, "restart_p9999_ns", 0, WINDOW,                                            \
+      "time of a single restart, percentile 99.99")                                                \
+    X(COL_RESTART_MAX, "restart_max_ns", 0, WINDOW, "longest single restart")                      \
+    X(COL_STOP_P50, "stop_p50_ns", 0, WINDOW, "time of a single stop, percentile 50")              \
+    X(COL_STOP_P90, "stop_p90_ns", 0, WINDOW, "time of a single stop, percentile 90")              \
+    X(COL_STOP_P99, "stop_p99_ns", 0, WINDOW, "time of a single stop, percentile 99")              \
+    X(COL_STOP_P999, "stop_p999_ns", 0, WINDOW, "time of a single stop, percentile 99.9")          \
+    X(COL_STOP_P9999, "stop_p9999_ns", 0, WINDOW, "time of a single stop, percentile 99.99")       \
+    X(COL_STOP_MAX, "stop_max_ns", 0, WINDOW, "longest single stop")                               \
+    X(COL_ADVANCE_P50, "advance_p50_ns", 0, WINDOW, "time of a single advance, percentile 50")     \
+    X(COL_ADVANCE_P90, "advance_p90_ns", 0, WINDOW, "time of a single advance, percentile 90")     \
+    X(COL_ADVANCE_P99, "advance_p99_ns", 0, WINDOW, "time of a single advance, percentile 99")     \
+    X(COL_ADVANCE_P999, "advance_p999_ns", 0, WINDOW, "time of a single advance, percentile 99.9") \
+    X(COL_ADVANCE_P9999, "advance_p9999_ns", 0, WINDOW,                                            \
+      "time of a single advance, percentile 99.99")                                                \
+    X(COL_ADVANCE_MAX, "advance_max_ns", 0, WINDOW, "longest single advance of all runs")          \
+    X(COL_STALL, "stall_ns", 0, WINDOW, "the longest single advance, median of the runs")          \
+    X(COL_WINDOW_EVENTS, "window_events", 0, WINDOW, "operations carried out in the window")       \
+    X(COL_WINDOW_FIRED, "window_fired", 0, WINDOW, "timers fired in the window")                   \
+    X(COL_WAKEUPS, "wakeups", 0, WINDOW, "advances that the timers themselves asked for")          \
+    X(COL_IDLE_WAKEUPS, "idle_wakeups", 0, WINDOW, "those that fired nothing")                     \
+    X(COL_WAKEUPS_PER_FIRED, "wakeups_per_fired", 3, WINDOW, "wakeups per timer fired")            \
+    X(COL_BYTES_FIXED, "bytes_fixed", 0, NONE, "an instance for no timers")                        \
+    X(COL_BYTES_PER_TIMER, "bytes_per_timer", 1, WHOLE, "peak less fixed, per timer of the trace") \
+    X(COL_BYTES_PEAK, "bytes_peak", 0, WHOLE, "the most at any time")                              \
+    X(COL_BYTES_DRAINED, "bytes_drained", 0, AFTER, "after the last timer has gone")               \
+    X(COL_N_COMPARES, "n_compares", 0, WINDOW, "compares in the window")                           \
+    X(COL_N_MOVES, "n_moves", 0, WINDOW, "moves in the window")                                    \
+    X(COL_N_SLOTS, "n_slots", 0, WINDOW, "slots visited in the window")                            \
+    X(COL_N_CASCADES, "n_cascades", 0, WINDOW, "timers cascaded in the window")                    \
+    X(COL_N_ALLOCS, "n_allocs", 0, WINDOW, "allocations in the window")                            \
+    X(COL_BYTES_DURABLE, "bytes_durable", 0, WINDOW,                                               \
+      "of its files at the window's end, if it is durable")                                        \
+    X(COL_SYNCS_PER_FIRED, "syncs_per_fired", 3, WINDOW,                                           \
       "waits for the disk per timer fired, in the window")                                         \
-    X(COL_ACKNOWLEDGED_MAX, "acknowledged_lateness_max", 0,                                        \
+    X(COL_ACKNOWLEDGED_MAX, "acknowledged_lateness_max", 0, WHOLE,                                 \
       "ticks from an operation until it is durable")                                               \
-    X(COL_RECOVERY, "recovery_s_per_million", 3, "to bring back what was pending at the end tick") \
-    X(COL_REASON, "reason", 0, "why the status is not ok")
+    X(COL_RECOVERY, "recovery_s_per_million", 3, AFTER,                                            \
+      "to bring back what was pending at the end tick")                                            \
+    X(COL_REASON, "reason", 0, NONE, "why the status is not ok")
 
 enum column {
-#define COLUMN_ENUM(code, name, digits, help) code,
+#define COLUMN_ENUM(code, name, digits, span, help) code,
     COLUMN_MAP(COLUMN_ENUM)
 #undef COLUMN_ENUM
         COLUMNS
 };
 
+/* Of which part of the trace a column is; only columns of one part make a ratio. */
+enum column_span {
+    SPAN_NONE,
+    SPAN_TRACE,  /* up to end_tick, the warm-up included */
+    SPAN_WINDOW, /* the timed part: from warmup_end_tick to end_tick */
+    SPAN_AFTER,  /* after end_tick */
+    SPAN_WHOLE,  /* all three */
+};
+
 struct column_info {
     const char *name;
     int digits; /* behind the point */
+    enum column_span span;
     const char *help;
 };
 extern const struct column_info result_columns[COLUMNS];
@@ -182,14 +206,15 @@ void results_write_csv(const struct results *results, FILE *stream);
  * `samples`. The caller owns it. */
 json_t *results_json_rows(const struct results *results);
 
-/* {schema, context, rows}, of such an array or of results; takes no reference to either. */
-void results_write_rows(json_t *rows, const json_t *context, FILE *stream);
+/* {schema, context, rows}, of such an array or of results; takes no reference to either. With
+ * `spans`, if the rows have the columns above, also the span of each of them. */
+void results_write_rows(json_t *rows, const json_t *context, bool spans, FILE *stream);
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
 
 /* null for what no number of JSON is. */
 json_t *json_real_or_null(double value);
 
-/* One line a column: its name, and what it holds. */
+/* One line a column: its name, its span, and its meaning. */
 void results_write_columns(FILE *stream);
 
 /* For people: the columns that matter most, aligned, one table for each trace and theme; with the

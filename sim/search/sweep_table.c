@@ -176,7 +176,7 @@ static void write_csv(const void *at, FILE *stream)
 static void write_json(const void *at, FILE *stream)
 {
     const struct table *table = at;
-    results_write_rows(table->rows, table->context, stream);
+    results_write_rows(table->rows, table->context, true, stream);
 }
 
 bool sweep_row_is_right(const json_t *row)

@@ -171,6 +171,11 @@ static void counts_follow_from_the_trace(void **state)
         /* sleep: at 5, 6, 12, 23, 30; poll: every tick of 2 .. 40 but the warm-up's two */
         assert_int_equal(integer(&trial, 0, COL_WAKEUPS), drive == DRIVE_SLEEP ? 5 : 39);
         assert_int_equal(integer(&trial, 0, COL_IDLE_WAKEUPS), drive == DRIVE_SLEEP ? 0 : 34);
+        /* All but the warm-up's, at its two ticks. */
+        assert_int_equal(integer(&trial, 0, COL_WINDOW_EVENTS), OPERATIONS - 3);
+        assert_int_equal(integer(&trial, 0, COL_WINDOW_FIRED), 6);
+        const struct cell *ratio = &trial.simulation.results.rows[0].cells[COL_WAKEUPS_PER_FIRED];
+        assert_float_equal(ratio->value.real, (double)integer(&trial, 0, COL_WAKEUPS) / 6, 1e-9);
         assert_int_equal(trial.simulation.fired_set_count, 1);
         assert_true(trial.simulation.fired_sets[0].exact);
         /* An instance for no timers is no timer's. */
@@ -182,6 +187,49 @@ static void counts_follow_from_the_trace(void **state)
         assert_float_equal(each->value.real, (double)(peak - fixed) / 10, 1e-9);
         end_trial(&trial);
     }
+}
+
+/* The JSON names the span of each column that has one, and both sides of a ratio have the same. */
+static void ratios_are_of_one_span(void **state)
+{
+    (void)state;
+    static const enum column ratios[][3] = {
+        {COL_WAKEUPS_PER_FIRED, COL_WAKEUPS, COL_WINDOW_FIRED},
+        {COL_EVENTS_PER_S, COL_NS_PER_EVENT, COL_WINDOW_EVENTS},
+        {COL_IDLE_WAKEUPS, COL_WAKEUPS, COL_SYNCS_PER_FIRED},
+        {COL_N_COMPARES, COL_N_ALLOCS, COL_WINDOW_EVENTS},
+        {COL_AVERTED, COL_FIRED, COL_EVENTS},
+        {COL_BYTES_PER_TIMER, COL_BYTES_PEAK, COL_LOST},
+    };
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+        for (size_t k = 1; k < 3; k++) {
+            assert_int_equal(result_columns[ratios[i][0]].span, result_columns[ratios[i][k]].span);
+        }
+    }
+    assert_int_not_equal(result_columns[COL_FIRED].span, result_columns[COL_WAKEUPS].span);
+    const struct results none = {0};
+    json_t *context = json_object();
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    results_write_json(&none, context, stream);
+    (void)fclose(stream);
+    json_t *whole = json_loadb(text, length, 0, NULL);
+    const json_t *spans = json_object_get(whole, "spans");
+    static const char *const words[] = {"trace", "window", "after", "whole"};
+    for (int c = 0; c < COLUMNS; c++) {
+        const char *word = json_string_value(json_object_get(spans, result_columns[c].name));
+        enum column_span span = result_columns[c].span;
+        if (span == SPAN_NONE) {
+            assert_null(word);
+        } else {
+            assert_string_equal(word, words[span - SPAN_TRACE]);
+        }
+    }
+    json_decref(whole);
+    json_decref(context);
+    free(text);
 }
 
 /* What the JSON says of single runs: as many as there were rounds, and the row's figure is their
@@ -866,6 +914,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_follow_from_the_trace),
+        cmocka_unit_test(ratios_are_of_one_span),
         cmocka_unit_test(runs_are_kept_one_by_one),
         cmocka_unit_test(a_checksum_is_of_the_content),
         cmocka_unit_test(every_structure_replays_with_the_same_firings),

@@ -202,7 +202,7 @@ static void write_csv_file(const void *ctx, FILE *stream)
 static void write_json(const void *ctx, FILE *stream)
 {
     const struct cluster_work *work = ctx;
-    results_write_rows(work->rows, work->context, stream);
+    results_write_rows(work->rows, work->context, false, stream);
 }
 
 static bool keep(struct cluster_work *work, const char *name, const char *const *kinds,

@@ -95,6 +95,8 @@ static void fill_work(struct row *row, const struct subject *subject)
     const struct replay_result *check = subject->check;
     row->window_events = check->window_events;
     row->window_fired = check->window_fired;
+    row_set_integer(row, COL_WINDOW_EVENTS, check->window_events);
+    row_set_integer(row, COL_WINDOW_FIRED, check->window_fired);
     row_set_integer(row, COL_WAKEUPS, check->wakeups);
     row_set_integer(row, COL_IDLE_WAKEUPS, check->idle_wakeups);
     if (check->window_fired > 0) {
