@@ -101,6 +101,15 @@ void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_n
     }
 }
 
+void import_doubt_seconds(struct import_tally *tally, uint64_t at_once)
+{
+    import_doubt(tally,
+                 "its times are whole seconds, so that all of a second happens in one tick, up to "
+                 "%" PRIu64 " events: the bursts and pauses of the trace are the clock's, not the "
+                 "traffic's; record milliseconds, as nginx's $msec or Apache's %%{msec}t do",
+                 at_once);
+}
+
 void import_tally_free(struct import_tally *tally)
 {
     json_decref(tally->doubts);

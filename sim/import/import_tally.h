@@ -48,6 +48,9 @@ __attribute__((format(printf, 2, 3))) void import_doubt(struct import_tally *tal
 void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_ns,
                       uint64_t span_ns);
 
+/* Doubts a recording whose times are all whole seconds; `at_once`: events in the fullest one. */
+void import_doubt_seconds(struct import_tally *tally, uint64_t at_once);
+
 /* Frees what the tally keeps. */
 void import_tally_free(struct import_tally *tally);
 

@@ -18,6 +18,7 @@ enum { IDLE_QUEUE, REQUEST_QUEUE };
 /* An event while it waits for its turn. */
 struct waiting {
     uint64_t duration_ns; /* of a request */
+    uint64_t timeout_ns;  /* of a request; 0: that of the settings */
     uint32_t timer;       /* NO_TIMER: a request */
 };
 
@@ -37,6 +38,7 @@ struct waiting {
 struct read_event {
     uint64_t time_ns;
     uint64_t duration_ns; /* of a request */
+    uint64_t timeout_ns;  /* likewise */
     uint64_t hash;
     uint32_t length;
     bool request;
@@ -105,7 +107,8 @@ static bool take(void *ctx, uint64_t time_ns, const void *event)
         return false;
     }
     return waiting->timer == NO_TIMER
-               ? timer_model_request(log->model, REQUEST_QUEUE, waiting->duration_ns, log->error)
+               ? timer_model_request(log->model, REQUEST_QUEUE, waiting->duration_ns,
+                                     waiting->timeout_ns, log->error)
                : timer_model_start(log->model, waiting->timer, log->error);
 }
 
@@ -173,7 +176,8 @@ static uint32_t find_timer(struct event_log *log, uint64_t hash, const void *key
 static bool leave_ring(struct event_log *log, struct error *error)
 {
     const struct read_event *event = &log->ring[log->first++ & (RING - 1)];
-    struct waiting waiting = {.duration_ns = event->duration_ns, .timer = NO_TIMER};
+    struct waiting waiting = {
+        .duration_ns = event->duration_ns, .timeout_ns = event->timeout_ns, .timer = NO_TIMER};
     if (!event->request) {
         waiting.timer = find_timer(log, event->hash, event->key, event->length);
     }
@@ -248,12 +252,13 @@ bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct
 }
 
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
-                       struct error *error)
+                       uint64_t timeout_ns, struct error *error)
 {
     log->requests++;
     log->unanswered += duration_ns == TIMER_MODEL_NEVER;
     if (!ring_pays(log)) {
-        struct waiting waiting = {.duration_ns = duration_ns, .timer = NO_TIMER};
+        struct waiting waiting = {
+            .duration_ns = duration_ns, .timeout_ns = timeout_ns, .timer = NO_TIMER};
         return add(log, time_ns, &waiting, error);
     }
     struct read_event *event = enter_ring(log, error);
@@ -262,6 +267,7 @@ bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duratio
     }
     event->time_ns = time_ns;
     event->duration_ns = duration_ns;
+    event->timeout_ns = timeout_ns;
     event->request = true;
     return true;
 }
@@ -342,12 +348,7 @@ static void doubt(struct event_log *log)
     const struct reorder_counts *order = reorder_counts(log->reorder);
     uint64_t span_ns = order->last_ns - order->first_ns;
     if (!log->finer_than_seconds && log->settings.tick_ns < NS_PER_SECOND && span_ns > 0) {
-        import_doubt(&log->tally,
-                     "its times are whole seconds, so that all of a second happens in one tick, "
-                     "up to %" PRIu64 " events: the bursts and pauses of the trace are the "
-                     "clock's, not the traffic's; record milliseconds, as nginx's $msec or "
-                     "Apache's %%{msec}t do",
-                     log->most_at_once);
+        import_doubt_seconds(&log->tally, log->most_at_once);
     }
     if (span_ns < log->settings.tick_ns && order->events > 1) {
         import_doubt(&log->tally,
@@ -407,7 +408,7 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
     if (log->activities > 0) {
         (void)json_object_set_new(origin, "idle_ns", import_json_count(log->settings.idle_ns));
     }
-    if (log->requests > 0) {
+    if (log->requests > 0 && log->settings.request_ns > 0) {
         (void)json_object_set_new(origin, "request_timeout_ns",
                                   import_json_count(log->settings.request_ns));
     }
@@ -418,24 +419,6 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
         print_summary(log, counts, count);
         log->finished = true;
     }
-    return good;
-}
-
-bool event_log_import(const struct import_job *job, const struct event_log_settings *settings,
-                      const char *format, json_t *details, tally_line_fn take_line, void *ctx,
-                      struct event_log **log, struct error *error)
-{
-    struct line_reader *reader = line_reader_open(job->input, error);
-    *log = reader != NULL ? event_log_open(job, line_reader_name(reader), "line", settings, error)
-                          : NULL;
-    bool good = *log != NULL && import_tally_read(&(*log)->tally, reader, take_line, ctx, error);
-    if (good) {
-        good = event_log_finish(*log, format, details, error);
-    } else {
-        json_decref(details);
-    }
-    event_log_close(*log);
-    line_reader_close(reader);
     return good;
 }
 

@@ -59,9 +59,10 @@ bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key
 bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct log_value *parts,
                            size_t count, struct error *error);
 
-/* A request began, and was answered after `duration_ns`; TIMER_MODEL_NEVER: it was not. */
+/* A request began, and was answered after `duration_ns`; TIMER_MODEL_NEVER: it was not. Its timeout
+ * is `timeout_ns`; 0: that of the settings. */
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
-                       struct error *error);
+                       uint64_t timeout_ns, struct error *error);
 
 /* A line that is fine but says nothing of a key. */
 void event_log_without_key(struct event_log *log);
@@ -70,12 +71,6 @@ void event_log_without_key(struct event_log *log);
  * into the origin; dropped here. */
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,
                       struct error *error);
-
-/* All of it for an importer of lines: opens the job's input and a log, which take_line finds at
- * *log, hands it every line, and finishes. `details` are dropped here. */
-bool event_log_import(const struct import_job *job, const struct event_log_settings *settings,
-                      const char *format, json_t *details, tally_line_fn take_line, void *ctx,
-                      struct event_log **log, struct error *error);
 
 /* NULL is legal. What is not finished leaves nothing behind, and shows the malformed lines. */
 void event_log_close(struct event_log *log);

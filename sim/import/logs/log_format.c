@@ -15,32 +15,39 @@ static const struct {
     enum log_field_kind kind;
     bool at_end;
     uint64_t unit_ns;
+    bool has_port;
+    bool last_of_slashes;
 } known[] = {
-    {"%h", LOG_FIELD_CLIENT, false, 0},
-    {"%a", LOG_FIELD_CLIENT, false, 0},
-    {"%{c}a", LOG_FIELD_CLIENT, false, 0},
-    {"%{c}h", LOG_FIELD_CLIENT, false, 0},
-    {"$remote_addr", LOG_FIELD_CLIENT, false, 0},
-    {"$realip_remote_addr", LOG_FIELD_CLIENT, false, 0},
-    {"%t", LOG_FIELD_TIME_CLF, false, 0},
-    {"%{sec}t", LOG_FIELD_TIME_UNIX, false, NS_PER_SECOND},
-    {"%{msec}t", LOG_FIELD_TIME_UNIX, false, 1000000},
-    {"%{usec}t", LOG_FIELD_TIME_UNIX, false, 1000},
-    {"%{begin:sec}t", LOG_FIELD_TIME_UNIX, false, NS_PER_SECOND},
-    {"%{begin:msec}t", LOG_FIELD_TIME_UNIX, false, 1000000},
-    {"%{begin:usec}t", LOG_FIELD_TIME_UNIX, false, 1000},
-    {"%{end:sec}t", LOG_FIELD_TIME_UNIX, true, NS_PER_SECOND},
-    {"%{end:msec}t", LOG_FIELD_TIME_UNIX, true, 1000000},
-    {"%{end:usec}t", LOG_FIELD_TIME_UNIX, true, 1000},
-    {"$time_local", LOG_FIELD_TIME_CLF, true, 0},
-    {"$time_iso8601", LOG_FIELD_TIME_ISO, true, 0},
-    {"$msec", LOG_FIELD_TIME_UNIX, true, NS_PER_SECOND},
-    {"%D", LOG_FIELD_DURATION, false, 1000},
-    {"%T", LOG_FIELD_DURATION, false, NS_PER_SECOND},
-    {"%{s}T", LOG_FIELD_DURATION, false, NS_PER_SECOND},
-    {"%{ms}T", LOG_FIELD_DURATION, false, 1000000},
-    {"%{us}T", LOG_FIELD_DURATION, false, 1000},
-    {"$request_time", LOG_FIELD_DURATION, false, NS_PER_SECOND},
+    {"%h", LOG_FIELD_CLIENT, false, 0, false, false},
+    {"%a", LOG_FIELD_CLIENT, false, 0, false, false},
+    {"%{c}a", LOG_FIELD_CLIENT, false, 0, false, false},
+    {"%{c}h", LOG_FIELD_CLIENT, false, 0, false, false},
+    {"$remote_addr", LOG_FIELD_CLIENT, false, 0, false, false},
+    {"$realip_remote_addr", LOG_FIELD_CLIENT, false, 0, false, false},
+    {"%t", LOG_FIELD_TIME_CLF, false, 0, false, false},
+    {"%{sec}t", LOG_FIELD_TIME_UNIX, false, NS_PER_SECOND, false, false},
+    {"%{msec}t", LOG_FIELD_TIME_UNIX, false, 1000000, false, false},
+    {"%{usec}t", LOG_FIELD_TIME_UNIX, false, 1000, false, false},
+    {"%{begin:sec}t", LOG_FIELD_TIME_UNIX, false, NS_PER_SECOND, false, false},
+    {"%{begin:msec}t", LOG_FIELD_TIME_UNIX, false, 1000000, false, false},
+    {"%{begin:usec}t", LOG_FIELD_TIME_UNIX, false, 1000, false, false},
+    {"%{end:sec}t", LOG_FIELD_TIME_UNIX, true, NS_PER_SECOND, false, false},
+    {"%{end:msec}t", LOG_FIELD_TIME_UNIX, true, 1000000, false, false},
+    {"%{end:usec}t", LOG_FIELD_TIME_UNIX, true, 1000, false, false},
+    {"$time_local", LOG_FIELD_TIME_CLF, true, 0, false, false},
+    {"$time_iso8601", LOG_FIELD_TIME_ISO, true, 0, false, false},
+    {"$msec", LOG_FIELD_TIME_UNIX, true, NS_PER_SECOND, false, false},
+    {"%D", LOG_FIELD_DURATION, false, 1000, false, false},
+    {"%T", LOG_FIELD_DURATION, false, NS_PER_SECOND, false, false},
+    {"%{s}T", LOG_FIELD_DURATION, false, NS_PER_SECOND, false, false},
+    {"%{ms}T", LOG_FIELD_DURATION, false, 1000000, false, false},
+    {"%{us}T", LOG_FIELD_DURATION, false, 1000, false, false},
+    {"$request_time", LOG_FIELD_DURATION, false, NS_PER_SECOND, false, false},
+    {"%{haproxy}a", LOG_FIELD_CLIENT, false, 0, true, false},
+    {"%{haproxy}t", LOG_FIELD_TIME_HAPROXY, false, 0, false, false},
+    {"%{haproxy}T", LOG_FIELD_DURATION, false, 1000000, false, true},
+    {"%{envoy}t", LOG_FIELD_TIME_ISO, false, 0, false, false},
+    {"%{forwarded}h", LOG_FIELD_CLIENT, false, 0, false, false},
 };
 
 /* The text between two fields, while it grows. */
@@ -91,6 +98,23 @@ static bool add_field(struct log_format *format, struct text *text, const char *
             field.kind = known[i].kind;
             field.at_end = known[i].at_end;
             field.unit_ns = known[i].unit_ns;
+            field.has_port = known[i].has_port;
+            field.last_of_slashes = known[i].last_of_slashes;
+        }
+    }
+    /* Apache's %{FORMAT}t, where FORMAT is one of strftime's. */
+    size_t ends = strlen(field.name);
+    if (ends > 4 && field.name[1] == '{' && strchr(field.name + 1, '%') != NULL &&
+        strcmp(field.name + ends - 2, "}t") == 0) {
+        bool end = strncmp(field.name + 2, "end:", 4) == 0;
+        size_t skip = end ? 6 : strncmp(field.name + 2, "begin:", 6) == 0 ? 8 : 2;
+        field.kind = LOG_FIELD_TIME_FORMAT;
+        field.at_end = end;
+        field.format = memory_copy_part(field.name + skip, ends - 2 - skip);
+        if (!log_time_format_check("--log-format", field.format, error)) {
+            free(field.format);
+            free(field.name);
+            return false;
         }
     }
     /* Apache's %t brings its own brackets; as text they find its ends in a user's name with blanks.
@@ -192,16 +216,6 @@ bool log_format_parse(struct log_format *format, const char *text, struct error 
     return true;
 }
 
-size_t log_format_find(const struct log_format *format, const char *name)
-{
-    for (size_t i = 0; i < format->count; i++) {
-        if (strcmp(format->fields[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return format->count;
-}
-
 /* Whether text that begins as `other` does goes on as it; of two characters mostly, which need no
  * call. */
 static bool starts_with(const char *text, const char *other, size_t length)
@@ -234,25 +248,75 @@ static const char *find_after(const struct log_field *field, const char *from, c
     return NULL;
 }
 
+/* The end of a last field that nothing follows in the format: of one that holds no blanks, the next
+ * blank, since the line may go on. */
+static const char *last_end(const struct log_field *field, const char *at, const char *end)
+{
+    bool blanks = field->kind == LOG_FIELD_OTHER || field->kind == LOG_FIELD_TIME_CLF ||
+                  field->kind == LOG_FIELD_TIME_ISO || field->kind == LOG_FIELD_TIME_FORMAT;
+    const char *blank = blanks ? NULL : memchr(at, ' ', (size_t)(end - at));
+    return blank != NULL ? blank : end;
+}
+
+/* Where the format begins in a line. HAProxy's lines have what syslog puts before them. */
+static const char *find_begin(const struct log_format *format, const char *text, const char *end)
+{
+    size_t length = format->before_length;
+    if (format->count > 0 && format->fields[0].has_port && length == 0) {
+        const char *name = memmem(text, (size_t)(end - text), "haproxy[", 8);
+        const char *after = name != NULL ? memmem(name, (size_t)(end - name), "]: ", 3) : NULL;
+        return after != NULL ? after + 3 : text;
+    }
+    return (size_t)(end - text) < length ||
+                   (length > 0 && memcmp(text, format->before, length) != 0)
+               ? NULL
+               : text + length;
+}
+
+/* Where a field ends: at the text after it. Of a date, as often as its own format has that. */
+static const char *field_end(const struct log_field *field, const char *at, const char *end)
+{
+    if (field->after_length == 0) {
+        return last_end(field, at, end);
+    }
+    const char *stop = find_after(field, at, end);
+    const char *own = field->format;
+    while (stop != NULL && own != NULL && (own = strstr(own, field->after)) != NULL) {
+        own += field->after_length;
+        stop = find_after(field, stop + field->after_length, end);
+    }
+    return stop;
+}
+
+/* Whether blanks before a field are padding: behind a blank, and of a number that begins the line.
+ */
+static bool may_be_padded(const struct log_format *format, size_t field)
+{
+    if (field == 0) {
+        return format->before_length == 0 && format->fields[0].unit_ns > 0;
+    }
+    const struct log_field *before = &format->fields[field - 1];
+    return before->after[before->after_length - 1] == ' ';
+}
+
 bool log_format_match(const struct log_format *format, size_t count, const char *text,
                       size_t length, struct log_value *values)
 {
     const char *end = text + length;
-    if (length < format->before_length ||
-        (format->before_length > 0 && memcmp(text, format->before, format->before_length) != 0)) {
-        return false;
-    }
-    const char *at = text + format->before_length;
-    for (size_t i = 0; i < count; i++) {
+    const char *at = find_begin(format, text, end);
+    for (size_t i = 0; at != NULL && i < count; i++) {
         const struct log_field *field = &format->fields[i];
-        const char *stop = field->after_length == 0 ? end : find_after(field, at, end);
+        while (may_be_padded(format, i) && at < end && *at == ' ') {
+            at++;
+        }
+        const char *stop = field_end(field, at, end);
         if (stop == NULL) {
             return false;
         }
         values[i] = (struct log_value){.text = at, .length = (size_t)(stop - at)};
         at = stop + field->after_length;
     }
-    return true;
+    return at != NULL;
 }
 
 void log_format_release(struct log_format *format)
@@ -260,6 +324,7 @@ void log_format_release(struct log_format *format)
     free(format->before);
     for (size_t i = 0; i < format->count; i++) {
         free(format->fields[i].name);
+        free(format->fields[i].format);
         free(format->fields[i].after);
     }
     *format = (struct log_format){0};

@@ -2,6 +2,8 @@
  * log_format.h: a web server's log format, in the words of its own configuration: Apache's
  * LogFormat
  * (`%h %l %u %t "%r" %>s %b`) or nginx's log_format (`$remote_addr - $remote_user [$time_local]`).
+ * Names of timerlab's own, such as %{haproxy}t, are for the formats of other servers.
+ *
  * A format is a list of fields with text between them. Lines are taken apart only as far as the
  * last field that is wanted.
  */
@@ -19,19 +21,24 @@
 
 enum log_field_kind {
     LOG_FIELD_OTHER,
-    LOG_FIELD_CLIENT,    /* the client's address or name */
-    LOG_FIELD_TIME_CLF,  /* 17/May/2015:10:05:03 +0200 */
-    LOG_FIELD_TIME_ISO,  /* 2015-05-17T10:05:03+02:00 */
-    LOG_FIELD_TIME_UNIX, /* since 1970, in `unit_ns` */
-    LOG_FIELD_DURATION,  /* of the request, in `unit_ns` */
+    LOG_FIELD_CLIENT,       /* the client's address or name */
+    LOG_FIELD_TIME_CLF,     /* 17/May/2015:10:05:03 +0200 */
+    LOG_FIELD_TIME_HAPROXY, /* 17/May/2015:10:05:03.125 */
+    LOG_FIELD_TIME_ISO,     /* 2015-05-17T10:05:03+02:00 */
+    LOG_FIELD_TIME_UNIX,    /* since 1970, in `unit_ns` */
+    LOG_FIELD_TIME_FORMAT,  /* as strptime's `format` says */
+    LOG_FIELD_DURATION,     /* of the request, in `unit_ns` */
 };
 
 struct log_field {
     enum log_field_kind kind;
-    bool at_end;      /* a time: that of the request's end, not of its beginning */
-    uint64_t unit_ns; /* of LOG_FIELD_TIME_UNIX and LOG_FIELD_DURATION */
-    char *name;       /* as in the format, without modifiers: %h, %{User-agent}i, $remote_addr */
-    char *after;      /* the text up to the next field */
+    bool at_end;          /* a time: that of the request's end, not of its beginning */
+    uint64_t unit_ns;     /* of LOG_FIELD_TIME_UNIX and LOG_FIELD_DURATION */
+    bool has_port;        /* a client: with its port */
+    bool last_of_slashes; /* a duration: the last number of "10/0/30/69/109" */
+    char *format;         /* of LOG_FIELD_TIME_FORMAT */
+    char *name;  /* as in the format, without modifiers: %h, %{User-agent}i, $remote_addr */
+    char *after; /* the text up to the next field */
     size_t after_length;
 };
 
@@ -46,10 +53,8 @@ struct log_format {
  * way. */
 bool log_format_parse(struct log_format *format, const char *text, struct error *error);
 
-/* The number of the field of that name; the format's count if there is none. */
-size_t log_format_find(const struct log_format *format, const char *name);
-
-/* Takes the first `count` fields off a line. False if it does not have the format's shape. */
+/* Takes the first `count` fields off a line. A blank between fields stands for any number of them.
+ * False if it does not have the format's shape. */
 bool log_format_match(const struct log_format *format, size_t count, const char *text,
                       size_t length, struct log_value *values);
 

@@ -2,7 +2,9 @@
 
 #include "timer_model.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define NS_PER_SECOND INT64_C(1000000000)
 #define YEAR_MAX      2200u /* 2^63 ns last until 2262 */
@@ -113,22 +115,6 @@ static bool take_midnight(struct log_time_cache *cache, const char *date, const 
     return true;
 }
 
-bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t length,
-                        uint64_t *time_ns)
-{
-    int64_t seconds;
-    if (length != 26 || text[20] != ' ' || !take_clock(text + 12, &seconds)) {
-        return false;
-    }
-    bool same = cache->filled && memcmp(text, cache->date, sizeof cache->date) == 0 &&
-                memcmp(text + 21, cache->zone, sizeof cache->zone) == 0;
-    if (!same && !take_midnight(cache, text, text + 21)) {
-        return false;
-    }
-    *time_ns = cache->midnight_ns + (uint64_t)(seconds * NS_PER_SECOND);
-    return true;
-}
-
 /* Adds the digits from place `i` on, as tenths of a unit and so on; returns the place behind. */
 static size_t take_fraction(const char *text, size_t length, size_t i, uint64_t unit_ns,
                             uint64_t *time_ns)
@@ -138,6 +124,41 @@ static size_t take_fraction(const char *text, size_t length, size_t i, uint64_t 
         *time_ns += (uint64_t)(text[i] - '0') * unit_ns;
     }
     return i;
+}
+
+/* A date and a clock of 20 bytes, in a zone of five. */
+static bool parse_clf(struct log_time_cache *cache, const char *text, const char *zone,
+                      uint64_t *time_ns)
+{
+    int64_t seconds;
+    if (!take_clock(text + 12, &seconds)) {
+        return false;
+    }
+    bool same = cache->filled && memcmp(text, cache->date, sizeof cache->date) == 0 &&
+                memcmp(zone, cache->zone, sizeof cache->zone) == 0;
+    if (!same && !take_midnight(cache, text, zone)) {
+        return false;
+    }
+    *time_ns = cache->midnight_ns + (uint64_t)(seconds * NS_PER_SECOND);
+    return true;
+}
+
+bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t length,
+                        uint64_t *time_ns)
+{
+    return length == 26 && text[20] == ' ' && parse_clf(cache, text, text + 21, time_ns);
+}
+
+bool log_time_parse_haproxy(struct log_time_cache *cache, const char *text, size_t length,
+                            uint64_t *time_ns)
+{
+    uint64_t fraction_ns = 0;
+    if (length != 24 || text[20] != '.' || !parse_clf(cache, text, "+0000", time_ns) ||
+        take_fraction(text, length, 21, (uint64_t)NS_PER_SECOND, &fraction_ns) != length) {
+        return false;
+    }
+    *time_ns += fraction_ns;
+    return true;
 }
 
 bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns)
@@ -190,6 +211,149 @@ bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
     }
     *time_ns = (uint64_t)(seconds * NS_PER_SECOND) + fraction_ns;
     return true;
+}
+
+/* --- forms of time ---------------------------------------------------------------------------- */
+
+/* A day in a leap year, so that a date without a year may be 29 February. */
+#define YEAR_UNKNOWN 72
+
+/* The format up to the seconds, and from there on, since what follows them may be a fraction. */
+struct split_format {
+    char head[128];
+    const char *tail;
+};
+
+static bool split_format(const char *format, struct split_format *split)
+{
+    size_t length = strlen(format);
+    size_t head = length;
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (format[i] == '%') {
+            i++;
+            head = strchr("STcrX", format[i]) != NULL ? i + 1 : head;
+        }
+    }
+    if (head >= sizeof split->head) {
+        return false;
+    }
+    memcpy(split->head, format, head);
+    split->head[head] = '\0';
+    split->tail = format + head;
+    return true;
+}
+
+static bool parse_format(const char *format, const char *text, size_t length, uint64_t *time_ns)
+{
+    struct split_format split;
+    char copy[128];
+    if (length >= sizeof copy || !split_format(format, &split)) {
+        return false;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    struct tm tm = {.tm_mday = 1, .tm_year = YEAR_UNKNOWN};
+    const char *at = strptime(copy, split.head, &tm);
+    uint64_t fraction_ns = 0;
+    if (at != NULL && (*at == '.' || *at == ',')) {
+        size_t from = (size_t)(at - copy) + 1;
+        at = copy + take_fraction(copy, length, from, (uint64_t)NS_PER_SECOND, &fraction_ns);
+    }
+    at = at != NULL ? strptime(at, split.tail, &tm) : NULL;
+    if (at == NULL || *at != '\0') {
+        return false;
+    }
+    int64_t ahead = tm.tm_gmtoff;
+    int64_t seconds = (int64_t)timegm(&tm) - ahead;
+    if (seconds < 0 || seconds > INT64_C(7258118400)) {
+        return false;
+    }
+    *time_ns = (uint64_t)(seconds * NS_PER_SECOND) + fraction_ns;
+    return true;
+}
+
+bool log_time_format_check(const char *option, const char *format, struct error *error)
+{
+    /* A format that reads what it writes is one that strptime knows, too. */
+    static const time_t then = 1431857103;
+    struct tm tm;
+    char text[128];
+    uint64_t time_ns;
+    (void)gmtime_r(&then, &tm);
+    if (strstr(format, "%s") == NULL && strftime(text, sizeof text, format, &tm) > 0 &&
+        parse_format(format, text, strlen(text), &time_ns)) {
+        return true;
+    }
+    return error_set(
+        error, "%s %s: not a format of strptime(3), such as '%%d/%%b/%%Y:%%H:%%M:%%S'%s", option,
+        format, strstr(format, "%s") != NULL ? "; seconds since 1970 are --time-unit s" : "");
+}
+
+/* Why a number is no time: most often it is one in another unit. */
+static const char *wrong_number(struct log_value value, uint64_t unit_ns)
+{
+    size_t digits = 0;
+    while (digits < value.length && is_digit(value.text[digits])) {
+        digits++;
+    }
+    if (unit_ns == (uint64_t)NS_PER_SECOND && digits >= 12 && digits <= 19) {
+        return digits < 15   ? "no time in seconds: it looks like milliseconds, --time-unit ms"
+               : digits < 18 ? "no time in seconds: it looks like microseconds, --time-unit us"
+                             : "no time in seconds: it looks like nanoseconds, --time-unit ns";
+    }
+    return "no time where it should be";
+}
+
+const char *log_time_parse(struct log_time_form *form, struct log_value value, uint64_t *time_ns)
+{
+    if (form->kind == LOG_TIME_ANY) {
+        static const enum log_time_kind kinds[] = {LOG_TIME_ISO, LOG_TIME_CLF};
+        form->kind = LOG_TIME_NUMBER;
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+            struct log_time_form tried = {.kind = kinds[i]};
+            if (log_time_parse(&tried, value, time_ns) == NULL) {
+                form->kind = kinds[i];
+            }
+        }
+    }
+    switch (form->kind) {
+    case LOG_TIME_ISO:
+        return log_time_parse_iso(value.text, value.length, time_ns)
+                   ? NULL
+                   : "no date where the time should be";
+    case LOG_TIME_CLF:
+        return log_time_parse_clf(&form->cache, value.text, value.length, time_ns)
+                   ? NULL
+                   : "no time where the format has it";
+    case LOG_TIME_HAPROXY:
+        return log_time_parse_haproxy(&form->cache, value.text, value.length, time_ns)
+                   ? NULL
+                   : "no time where the format has it";
+    case LOG_TIME_FORMAT:
+        return parse_format(form->format, value.text, value.length, time_ns)
+                   ? NULL
+                   : "the time is not of its format";
+    case LOG_TIME_NUMBER:
+    case LOG_TIME_ANY:
+    default:
+        return log_time_parse_number(value.text, value.length, form->unit_ns, time_ns)
+                   ? NULL
+                   : wrong_number(value, form->unit_ns);
+    }
+}
+
+void log_time_print(uint64_t time_ns, char *text, size_t room)
+{
+    time_t seconds = (time_t)(time_ns / (uint64_t)NS_PER_SECOND);
+    unsigned us = (unsigned)(time_ns % (uint64_t)NS_PER_SECOND / 1000);
+    struct tm tm;
+    char date[32];
+    if (seconds < 31 * 86400 || gmtime_r(&seconds, &tm) == NULL ||
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &tm) == 0) {
+        (void)snprintf(text, room, "%.6f s", (double)time_ns / 1e9);
+    } else {
+        (void)snprintf(text, room, "%s.%06u UTC", date, us);
+    }
 }
 
 size_t log_values_join(const struct log_value *parts, size_t count, char *key, size_t room)

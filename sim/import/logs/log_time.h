@@ -2,6 +2,8 @@
 #ifndef SIM_LOG_TIME_H
 #define SIM_LOG_TIME_H
 
+#include "error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +30,10 @@ struct log_time_cache {
 bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t length,
                         uint64_t *time_ns);
 
+/* "17/May/2015:10:05:03.125", as HAProxy writes it; taken for UTC. */
+bool log_time_parse_haproxy(struct log_time_cache *cache, const char *text, size_t length,
+                            uint64_t *time_ns);
+
 /* "2015-05-17T10:05:03.25+02:00" (ISO 8601): a blank for the T, no fraction, Z, +0200, or no zone,
  * which is UTC, are understood as well. */
 bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns);
@@ -36,5 +42,33 @@ bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns);
  * fraction says below 1 ns is dropped. All `length` bytes must belong to it; false if they do not,
  * or if it is beyond TIMER_MODEL_TIME_MAX_NS. */
 bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns);
+
+/* How a log writes its times. */
+enum log_time_kind {
+    LOG_TIME_NUMBER, /* since 1970, in `unit_ns` */
+    LOG_TIME_ISO,
+    LOG_TIME_CLF,
+    LOG_TIME_HAPROXY,
+    LOG_TIME_FORMAT, /* as strptime's `format` says */
+    LOG_TIME_ANY,    /* a number or one of the dates: the first one decides */
+};
+
+struct log_time_form {
+    enum log_time_kind kind;
+    uint64_t unit_ns;
+    const char *format;
+    struct log_time_cache cache;
+};
+
+/* A format that strptime understands and that says which second. False with `error` set: it is not.
+ */
+bool log_time_format_check(const char *option, const char *format, struct error *error);
+
+/* A time of that form. If not, returns why, or NULL. */
+const char *log_time_parse(struct log_time_form *form, struct log_value value, uint64_t *time_ns);
+
+/* A time as a person reads it, in UTC: "2015-05-17 10:05:03.000000 UTC"; for times within a month
+ * of 1970, which are no dates, seconds. */
+void log_time_print(uint64_t time_ns, char *text, size_t room);
 
 #endif

@@ -12,6 +12,7 @@ struct timer {
     uint32_t previous; /* in its queue; NONE at the ends */
     uint32_t next;
     uint32_t queue;
+    bool alone; /* it has a timeout of its own, and is not linked */
 };
 
 struct queue {
@@ -25,11 +26,13 @@ struct queue {
     struct timer_queue_counts counts;
 };
 
-/* The end of a request that is in time. */
+/* The end of a request: an answer that is in time, or the expiry of a timer that is in no queue,
+ * because it has a timeout of its own. */
 struct answer {
     uint64_t time_ns;
     uint64_t number; /* decides between equal times */
     uint32_t timer;
+    bool expires;
 };
 
 struct timer_model {
@@ -111,7 +114,10 @@ static void link_last(struct timer_model *model, struct queue *queue, uint32_t i
 
 static void disarm(struct timer_model *model, struct queue *queue, uint32_t id)
 {
-    unlink_timer(model, queue, &model->timers[id]);
+    if (!model->timers[id].alone) {
+        unlink_timer(model, queue, &model->timers[id]);
+    }
+    model->timers[id].due_tick = 0;
     queue->counts.armed--;
 }
 
@@ -235,6 +241,10 @@ static bool end_first_request(struct timer_model *model, struct error *error)
     struct answer answer = remove_first_answer(model);
     struct queue *queue = &model->queues[model->timers[answer.timer].queue];
     disarm(model, queue, answer.timer);
+    if (answer.expires) {
+        queue->counts.expired++;
+        return true;
+    }
     queue->counts.stops++;
     /* No structure holds it now, however late it fires. */
     model->timers[answer.timer].next = queue->free;
@@ -242,8 +252,25 @@ static bool end_first_request(struct timer_model *model, struct error *error)
     return write_stop(model, answer.time_ns, answer.timer, error);
 }
 
+/* Starts a timer that is in no queue. */
+static bool start_alone(struct timer_model *model, struct queue *queue, uint32_t timer,
+                        uint64_t timeout_ns, struct error *error)
+{
+    uint64_t due_ns = model->now_ns + timeout_ns;
+    uint64_t due_tick = due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
+    queue->counts.arms++;
+    if (++queue->counts.armed > queue->counts.max_armed) {
+        queue->counts.max_armed = queue->counts.armed;
+    }
+    model->timers[timer].due_tick = due_tick;
+    model->timers[timer].alone = true;
+    model->starts++;
+    return trace_writer_add(model->writer, model->now_tick - model->base_tick, timer, TRACE_START,
+                            due_tick - model->now_tick, error);
+}
+
 bool timer_model_request(struct timer_model *model, unsigned queue_number, uint64_t duration_ns,
-                         struct error *error)
+                         uint64_t timeout_ns, struct error *error)
 {
     struct queue *queue = &model->queues[queue_number];
     uint32_t timer = queue->free;
@@ -252,18 +279,25 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     } else {
         timer = timer_model_new_timer(model, queue_number);
     }
-    if (!timer_model_start(model, timer, error)) {
+    model->timers[timer].alone = false;
+    if (timeout_ns > 0 ? !start_alone(model, queue, timer, timeout_ns, error)
+                       : !timer_model_start(model, timer, error)) {
         return false;
     }
-    if (duration_ns > TIMER_MODEL_TIMEOUT_MAX_NS * 2) {
-        return true;
+    uint64_t due_tick = model->timers[timer].due_tick;
+    bool answered = duration_ns <= TIMER_MODEL_TIMEOUT_MAX_NS * 2;
+    uint64_t end_ns = model->now_ns + (answered ? duration_ns : 0);
+    struct answer answer = {.time_ns = end_ns, .number = model->requests, .timer = timer};
+    if (!answered || end_ns / model->tick_ns >= due_tick) {
+        /* It will have expired by then; the queue knows when, of one that is in it. */
+        if (timeout_ns == 0) {
+            return true;
+        }
+        answer.time_ns = due_tick * model->tick_ns;
+        answer.expires = true;
     }
-    uint64_t end_ns = model->now_ns + duration_ns;
-    /* Otherwise it will have expired. */
-    if (end_ns / model->tick_ns < model->timers[timer].due_tick) {
-        add_answer(model,
-                   (struct answer){.time_ns = end_ns, .number = model->requests++, .timer = timer});
-    }
+    model->requests++;
+    add_answer(model, answer);
     return true;
 }
 
@@ -306,6 +340,7 @@ bool timer_model_finish(struct timer_model *model, struct error *error)
         struct timer_queue_counts *counts = &model->queues[i].counts;
         counts->expired_in_all = counts->expired + counts->armed;
         counts->armed = at_last_event[i].armed;
+        counts->expired = at_last_event[i].expired;
     }
     return true;
 }

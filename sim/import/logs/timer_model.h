@@ -74,10 +74,11 @@ bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *e
 bool timer_model_is_armed(const struct timer_model *model, uint32_t timer);
 
 /* Starts a timer for a request, which is stopped when the answer comes after `duration_ns`
- * (TIMER_MODEL_NEVER: none comes), unless it is due by then. The timers of requests that were
- * answered serve new ones; those that expired do not. The queue must have no other timers. */
+ * (TIMER_MODEL_NEVER: none comes), unless it is due by then. Its timeout is `timeout_ns`, or the
+ * queue's if that is 0. The timers of requests that were answered serve new ones; those that
+ * expired do not. The queue must have no other timers. */
 bool timer_model_request(struct timer_model *model, unsigned queue, uint64_t duration_ns,
-                         struct error *error);
+                         uint64_t timeout_ns, struct error *error);
 
 /* After the last event: ends the requests whose answers are still to come. */
 bool timer_model_finish(struct timer_model *model, struct error *error);

@@ -40,6 +40,9 @@ struct timer_rows {
     struct timer_calls *calls;
     struct error *error; /* of the call under way: the reorder's callback cannot pass it on */
     bool begun;
+    bool finer_than_seconds; /* a time is not of a whole second */
+    uint64_t at_once;        /* rows at the latest time, and the most at any */
+    uint64_t most_at_once;
     uint64_t taken_ns;
     uint64_t gap_ns; /* the longest time without a row, and where it begins */
     uint64_t gap_from_ns;
@@ -70,6 +73,10 @@ bool timer_row_op_read(const char *word, size_t length, enum timer_row_op *op)
         {"clear", TIMER_ROW_STOP},        {"disarm", TIMER_ROW_STOP},
         {"fire", TIMER_ROW_FIRE},         {"fired", TIMER_ROW_FIRE},
         {"expire", TIMER_ROW_FIRE},       {"expired", TIMER_ROW_FIRE},
+        {"replace", TIMER_ROW_START},     {"cas", TIMER_ROW_START},
+        {"get", TIMER_ROW_OTHER},         {"gets", TIMER_ROW_OTHER},
+        {"incr", TIMER_ROW_OTHER},        {"decr", TIMER_ROW_OTHER},
+        {"append", TIMER_ROW_OTHER},      {"prepend", TIMER_ROW_OTHER},
         {"timeout", TIMER_ROW_FIRE},      {"repeat", TIMER_ROW_REPEAT},
         {"interval", TIMER_ROW_REPEAT},   {"setinterval", TIMER_ROW_REPEAT},
         {"settimeout", TIMER_ROW_START},  {"clearinterval", TIMER_ROW_STOP},
@@ -153,8 +160,15 @@ static bool take(void *ctx, uint64_t time_ns, const void *event)
         rows->gap_ns = time_ns - rows->taken_ns;
         rows->gap_from_ns = rows->taken_ns;
     }
+    rows->at_once = rows->begun && time_ns == rows->taken_ns ? rows->at_once + 1 : 1;
+    rows->most_at_once = rows->at_once > rows->most_at_once ? rows->at_once : rows->most_at_once;
+    rows->finer_than_seconds = rows->finer_than_seconds || time_ns % UINT64_C(1000000000) != 0;
     rows->begun = true;
     rows->taken_ns = time_ns;
+    if (row->op == TIMER_ROW_OTHER) {
+        (void)timer_calls_pass(rows->calls, row->timer, time_ns);
+        return true;
+    }
     return row->op == TIMER_ROW_FIRE ? take_fire(rows, row, time_ns)
                                      : take_call(rows, row, time_ns);
 }
@@ -222,6 +236,7 @@ static size_t list_counts(const struct timer_rows *rows, struct import_count *co
         {"restarts", calls->rearm},
         {"stops", rows->rows[TIMER_ROW_STOP]},
         {"stops_of_idle", calls->stop_not_armed},
+        {"other_operations", rows->rows[TIMER_ROW_OTHER]},
         {"fired", rows->rows[TIMER_ROW_FIRE]},
         {"fired_when_due", rows->fired_when_due},
         {"fired_late", rows->fired_late},
@@ -275,6 +290,10 @@ static void doubt(struct timer_rows *rows)
                      "the program was busy or its clock is coarse; in the trace they are due at "
                      "their deadlines",
                      rows->fired_late, told, (double)rows->late_most_ns / 1e9);
+    }
+    if (!rows->finer_than_seconds && rows->settings.tick_ns < UINT64_C(1000000000) &&
+        order->last_ns > order->first_ns) {
+        import_doubt_seconds(&rows->tally, rows->most_at_once);
     }
     if (rows->repeats_silent > 0) {
         import_doubt(&rows->tally,

@@ -24,6 +24,7 @@ enum timer_row_op {
     TIMER_ROW_STOP,
     TIMER_ROW_FIRE,
     TIMER_ROW_REPEAT, /* a start of a timer that starts itself again whenever it fires */
+    TIMER_ROW_OTHER,  /* nothing that a timer notices: a cache's get */
     TIMER_ROW_OPS
 };
 

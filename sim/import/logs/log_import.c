@@ -1,0 +1,501 @@
+#include "log_import.h"
+
+#include "import_settings.h"
+#include "timer_model.h"
+#include "timer_rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NS_PER_SECOND  UINT64_C(1000000000)
+#define KEY_JOINED_MAX 4096u /* of an operation's key: what is longer counts as its beginning */
+
+/* So many events are enough to judge by; what is more than a share is nearly all of them. */
+#define EVENTS_JUDGED  10u
+#define NEARLY_ALL     0.9
+
+/* What the lines were like. */
+struct log_checks {
+    uint64_t events;
+    uint64_t dropped; /* lines that were understood, but became nothing */
+    uint64_t with_blanks;
+    uint64_t times_ends; /* --time-is was not given, and the column's name has "end" in it */
+    /* The majority's candidate, by Boyer and Moore, and how far it is ahead. */
+    char candidate[64];
+    size_t candidate_length;
+    uint64_t ahead;
+    char blank_key[64]; /* the first */
+};
+
+struct log_import {
+    struct log_plan *plan;
+    const struct import_job *job;
+    const struct event_log_settings *settings;
+    struct event_log *log; /* of the two one */
+    struct timer_rows *rows;
+    struct log_checks checks;
+    bool begun;
+};
+
+/* A line, as the plan understands it. */
+struct log_record {
+    uint64_t time_ns;
+    uint64_t duration_ns; /* TIMER_MODEL_NEVER: not answered */
+    uint64_t timeout_ns;  /* of the line's own; TIMER_MODEL_NEVER: none */
+    uint64_t delay_ns;
+    struct log_value key[LOG_KEYS_MAX];
+    enum timer_row_op op;
+    bool has_key;
+};
+
+/* --- plans ------------------------------------------------------------------------------------ */
+
+bool log_plan_want(struct log_plan *plan, struct log_fields *fields, const char *option,
+                   const char *names, size_t most, struct error *error)
+{
+    const char *from = names;
+    while (from != NULL) {
+        if (fields->count == most || plan->source.wanted_count == LOG_WANTED_MAX) {
+            return error_set(error, "%s %s: more than %zu field%s", option, names, most,
+                             most == 1 ? "" : "s");
+        }
+        const char *comma = most > 1 ? strchr(from, ',') : NULL;
+        size_t length = comma != NULL ? (size_t)(comma - from) : strlen(from);
+        fields->at[fields->count++] = log_source_want(&plan->source, from, length);
+        from = comma != NULL ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+bool log_plan_time_is(struct log_plan *plan, const struct import_job *job, struct error *error)
+{
+    const char *text = import_setting(job, "time-is");
+    if (text == NULL) {
+        return true;
+    }
+    plan->time_is_told = true;
+    plan->time_is_end = strcmp(text, "end") == 0;
+    return plan->time_is_end || strcmp(text, "start") == 0 ||
+           error_set(error, "--time-is %s: not start or end", text);
+}
+
+static struct import_tally *tally_of(const struct log_import *import)
+{
+    return import->rows != NULL ? timer_rows_tally(import->rows) : event_log_tally(import->log);
+}
+
+/* --- a line's fields -------------------------------------------------------------------------- */
+
+static const char *take_time(struct log_plan *plan, const struct log_value *values,
+                             struct log_record *record)
+{
+    struct log_value value = values[plan->time.at[0]];
+    char joined[128];
+    if (plan->time.count == 2) {
+        struct log_value clock = values[plan->time.at[1]];
+        if (value.length + clock.length + 1 > sizeof joined || value.length == 0) {
+            return "no date and time in the columns of the time";
+        }
+        memcpy(joined, value.text, value.length);
+        joined[value.length] = ' ';
+        memcpy(joined + value.length + 1, clock.text, clock.length);
+        value = (struct log_value){joined, value.length + 1 + clock.length};
+    }
+    return log_time_parse(&plan->time_form, value, &record->time_ns);
+}
+
+/* The last of several numbers with slashes between, of which a '+' says that it still grows. */
+static struct log_value last_of_slashes(struct log_value value)
+{
+    for (size_t i = value.length; i-- > 0;) {
+        if (value.text[i] == '/' || value.text[i] == '+') {
+            return (struct log_value){value.text + i + 1, value.length - i - 1};
+        }
+    }
+    return value;
+}
+
+/* Each without a value, or below 0, makes the whole unknown. */
+static const char *take_duration(const struct log_plan *plan, const struct log_value *values,
+                                 struct log_record *record)
+{
+    record->duration_ns = plan->durations.count > 0 && plan->unanswered ? TIMER_MODEL_NEVER : 0;
+    uint64_t sum_ns = 0;
+    uint64_t unit_ns = plan->unit_by_server && plan->source.microsoft ? NS_PER_SECOND / 1000
+                                                                      : plan->duration_unit_ns;
+    for (size_t i = 0; i < plan->durations.count; i++) {
+        struct log_value value = values[plan->durations.at[i]];
+        value = plan->last_of_slashes ? last_of_slashes(value) : value;
+        uint64_t part_ns;
+        if (value.text == NULL || (value.length > 1 && value.text[0] == '-')) {
+            return NULL;
+        }
+        if (!log_time_parse_number(value.text, value.length, unit_ns, &part_ns) ||
+            part_ns > TIMER_MODEL_TIME_MAX_NS / LOG_DURATIONS_MAX) {
+            return "no duration in the column of the duration";
+        }
+        sum_ns += part_ns;
+    }
+    record->duration_ns = plan->durations.count > 0 ? sum_ns : record->duration_ns;
+    return NULL;
+}
+
+/* A timeout of 0, or none, is none. */
+static const char *take_timeout(const struct log_plan *plan, const struct log_value *values,
+                                struct log_record *record)
+{
+    record->timeout_ns = TIMER_MODEL_NEVER;
+    if (plan->timeout.count == 0) {
+        return NULL;
+    }
+    struct log_value value = values[plan->timeout.at[0]];
+    uint64_t timeout_ns = 0;
+    if (value.text != NULL && !(value.length > 1 && value.text[0] == '-') &&
+        (!log_time_parse_number(value.text, value.length, plan->timeout_unit_ns, &timeout_ns) ||
+         timeout_ns > TIMER_MODEL_TIMEOUT_MAX_NS)) {
+        return "no timeout in the column of the timeout";
+    }
+    record->timeout_ns = timeout_ns > 0 ? timeout_ns : TIMER_MODEL_NEVER;
+    return NULL;
+}
+
+static const char *take_operation(const struct log_plan *plan, const struct log_value *values,
+                                  struct log_record *record)
+{
+    if (plan->op.count == 0) {
+        record->op = TIMER_ROW_START;
+        record->delay_ns = record->timeout_ns;
+        return NULL;
+    }
+    struct log_value word = values[plan->op.at[0]];
+    if (word.text == NULL || !timer_row_op_read(word.text, word.length, &record->op)) {
+        return "no operation in its column: start, stop, fire or repeat, or another word for one";
+    }
+    if (record->op != TIMER_ROW_START && record->op != TIMER_ROW_REPEAT) {
+        return NULL;
+    }
+    if (plan->timeout.count > 0) {
+        record->delay_ns = record->timeout_ns;
+        return NULL;
+    }
+    struct log_value delay = values[plan->delay.at[0]];
+    return delay.text != NULL && log_time_parse_number(delay.text, delay.length,
+                                                       plan->delay_unit_ns, &record->delay_ns)
+               ? NULL
+               : "no delay in the column of the delay";
+}
+
+/* "192.0.2.1:8080", "[2001:db8::1]:8080" and, if there always is a port, "2001:db8::1:8080":
+ * without the port. */
+static struct log_value without_port(struct log_value value)
+{
+    if (value.length > 1 && value.text[0] == '[') {
+        const char *end = memchr(value.text, ']', value.length);
+        return end != NULL ? (struct log_value){value.text + 1, (size_t)(end - value.text) - 1}
+                           : value;
+    }
+    for (size_t i = value.length; i-- > 0;) {
+        if (value.text[i] == ':') {
+            return (struct log_value){value.text, i};
+        }
+        if (value.text[i] < '0' || value.text[i] > '9') {
+            break;
+        }
+    }
+    return value;
+}
+
+static const char *take_key(const struct log_plan *plan, const struct log_value *values,
+                            struct log_record *record)
+{
+    record->has_key = plan->keys.count > 0;
+    for (size_t i = 0; i < plan->keys.count; i++) {
+        struct log_value value = values[plan->keys.at[i]];
+        if (value.text == NULL) {
+            record->has_key = false;
+        } else if (value.length == 0) {
+            return "no client";
+        }
+        record->key[i] = plan->key_has_port && value.text != NULL ? without_port(value) : value;
+    }
+    return NULL;
+}
+
+/* NULL, or why the line is none. */
+static const char *take_fields(struct log_plan *plan, const struct log_value *values,
+                               struct log_record *record)
+{
+    *record = (struct log_record){0};
+    const char *why = take_time(plan, values, record);
+    why = why != NULL ? why : take_key(plan, values, record);
+    why = why != NULL ? why : take_duration(plan, values, record);
+    why = why != NULL ? why : take_timeout(plan, values, record);
+    return why != NULL ? why : take_operation(plan, values, record);
+}
+
+/* --- the first record, and what looks wrong --------------------------------------------------- */
+
+static void print_value(FILE *out, struct log_value value)
+{
+    for (size_t i = 0; i < value.length && i < 60; i++) {
+        (void)fputc(value.text[i] >= ' ' && value.text[i] <= '~' ? value.text[i] : '?', out);
+    }
+}
+
+static void print_operation(const struct log_import *import, const struct log_record *record)
+{
+    static const char *const words[] = {
+        [TIMER_ROW_START] = "starts",
+        [TIMER_ROW_STOP] = "stops",
+        [TIMER_ROW_FIRE] = "fires",
+        [TIMER_ROW_REPEAT] = "starts, repeating,",
+        [TIMER_ROW_OTHER] = "does nothing to",
+    };
+    FILE *out = import->job->report;
+    bool start = record->op == TIMER_ROW_START || record->op == TIMER_ROW_REPEAT;
+    if (start && record->delay_ns == TIMER_MODEL_NEVER) {
+        (void)fputs(import->plan->op.count > 0 ? "no timeout: stops its timer"
+                                               : "no timeout: dropped",
+                    out);
+        return;
+    }
+    (void)fprintf(out, "%s its timer", words[record->op]);
+    if (start) {
+        (void)fprintf(out, ", due after %.9g s", (double)record->delay_ns / 1e9);
+    }
+}
+
+static void print_request(const struct log_import *import, const struct log_record *record)
+{
+    FILE *out = import->job->report;
+    uint64_t timeout_ns = import->settings->request_ns;
+    timeout_ns = import->plan->timeout.count > 0 ? record->timeout_ns : timeout_ns;
+    if (timeout_ns == TIMER_MODEL_NEVER) {
+        (void)fputs("a request without a timeout", out);
+        return;
+    }
+    (void)fprintf(out, "a request, begun %s, with a timeout of %.9g s, ",
+                  import->plan->time_is_end ? "before then" : "then", (double)timeout_ns / 1e9);
+    if (record->duration_ns == TIMER_MODEL_NEVER) {
+        (void)fputs("never answered", out);
+    } else {
+        (void)fprintf(out, "over after %.9g s", (double)record->duration_ns / 1e9);
+    }
+}
+
+/* As it was understood, so that a wrong format is seen at once. */
+static void print_first(const struct log_import *import, const struct line *line,
+                        const struct log_record *record)
+{
+    FILE *out = import->job->report;
+    char time[64];
+    log_time_print(record->time_ns, time, sizeof time);
+    (void)fprintf(out, "%s: first record, line %" PRIu64 ": ", tally_of(import)->name,
+                  line->number);
+    for (size_t i = 0; i < import->plan->keys.count; i++) {
+        (void)fputs(i == 0 ? import->rows != NULL ? "timer '" : "key '" : ", '", out);
+        print_value(out, record->key[i]);
+        (void)fputc('\'', out);
+    }
+    (void)fprintf(out, "%sat %s: ", import->plan->keys.count > 0 ? " " : "", time);
+    if (import->rows != NULL) {
+        print_operation(import, record);
+    }
+    if (import->plan->requests) {
+        print_request(import, record);
+    }
+    if (import->rows == NULL && import->plan->keys.count > 0) {
+        (void)fprintf(out, "%srestarts the key's idle timer of %.9g s",
+                      import->plan->requests ? "; " : "", (double)import->settings->idle_ns / 1e9);
+    }
+    (void)fputc('\n', out);
+}
+
+static void check_key(struct log_checks *checks, const struct log_record *record, size_t count)
+{
+    const struct log_value key = record->key[0];
+    bool same = key.length == checks->candidate_length && key.length < sizeof checks->candidate &&
+                memcmp(key.text, checks->candidate, key.length) == 0;
+    checks->events++;
+    if (checks->ahead == 0 && count == 1 && key.length < sizeof checks->candidate) {
+        memcpy(checks->candidate, key.text, key.length);
+        checks->candidate_length = key.length;
+        same = true;
+    }
+    checks->ahead = same ? checks->ahead + 1 : checks->ahead > 0 ? checks->ahead - 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (record->key[i].length > 0 &&
+            memchr(record->key[i].text, ' ', record->key[i].length) != NULL) {
+            if (checks->with_blanks++ == 0) {
+                size_t most = sizeof checks->blank_key - 1;
+                size_t length = record->key[i].length < most ? record->key[i].length : most;
+                memcpy(checks->blank_key, record->key[i].text, length);
+                checks->blank_key[length] = '\0';
+            }
+            return;
+        }
+    }
+}
+
+static bool names_an_end(const struct log_plan *plan)
+{
+    const struct log_value name = plan->source.wanted[plan->time.at[0]].name;
+    return memmem(name.text, name.length, "end", 3) != NULL ||
+           memmem(name.text, name.length, "End", 3) != NULL;
+}
+
+static void doubt(const struct log_import *import)
+{
+    const struct log_checks *checks = &import->checks;
+    struct import_tally *tally = tally_of(import);
+    uint64_t rows = tally->lines - tally->blank;
+    if (checks->events >= EVENTS_JUDGED &&
+        (double)checks->ahead > (2 * NEARLY_ALL - 1) * (double)checks->events) {
+        import_doubt(tally,
+                     "nearly all of its %" PRIu64 " events have the key '%.*s': is that the "
+                     "client, or a server's name? Choose another with --key",
+                     checks->events, (int)checks->candidate_length, checks->candidate);
+    }
+    if (checks->with_blanks > 0) {
+        import_doubt(tally,
+                     "%" PRIu64 " keys contain blanks, such as '%s': does the format fit the "
+                     "lines?",
+                     checks->with_blanks, checks->blank_key);
+    }
+    if (checks->dropped + tally->malformed > rows / 10) {
+        import_doubt(tally,
+                     "%" PRIu64 " of %" PRIu64 " lines are dropped: they have no key, no timeout, "
+                     "or are not understood",
+                     checks->dropped + tally->malformed, rows);
+    }
+    if (import->plan->requests && import->plan->durations.count > 0 &&
+        !import->plan->time_is_told && names_an_end(import->plan)) {
+        import_doubt(tally, "the time's name says that it is a request's end, but it is taken for "
+                            "its beginning: give --time-is end, or --time-is start");
+    }
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* A row that is an operation on a timer. */
+static bool add_operation(struct log_import *import, const struct line *line,
+                          struct log_record *record, struct error *error)
+{
+    char joined[KEY_JOINED_MAX];
+    bool start = record->op == TIMER_ROW_START || record->op == TIMER_ROW_REPEAT;
+    bool none = start && record->delay_ns == TIMER_MODEL_NEVER;
+    enum timer_row_op op = !none ? record->op : TIMER_ROW_STOP;
+    if (none && import->plan->op.count == 0) {
+        import->checks.dropped++;
+        op = TIMER_ROW_OTHER; /* time passes all the same */
+    }
+    size_t length = log_values_join(record->key, import->plan->keys.count, joined, sizeof joined);
+    return timer_rows_add(import->rows, record->time_ns, joined, length, op, record->delay_ns,
+                          line->number, error);
+}
+
+static bool add_events(struct log_import *import, const struct log_record *record,
+                       struct error *error)
+{
+    const struct log_plan *plan = import->plan;
+    uint64_t begin_ns = record->time_ns;
+    if (plan->time_is_end && record->duration_ns != TIMER_MODEL_NEVER) {
+        begin_ns -= record->duration_ns < begin_ns ? record->duration_ns : begin_ns;
+    }
+    bool own = plan->timeout.count > 0;
+    if (plan->requests && own && record->timeout_ns == TIMER_MODEL_NEVER) {
+        import->checks.dropped++;
+    } else if (plan->requests && !event_log_request(import->log, begin_ns, record->duration_ns,
+                                                    own ? record->timeout_ns : 0, error)) {
+        return false;
+    }
+    if (plan->keys.count == 0) {
+        return true;
+    }
+    if (!record->has_key) {
+        event_log_without_key(import->log);
+        import->checks.dropped++;
+        return true;
+    }
+    return event_log_activity_of(import->log, record->time_ns, record->key, plan->keys.count,
+                                 error);
+}
+
+static bool take_line(void *ctx, const struct line *line, struct error *error)
+{
+    struct log_import *import = ctx;
+    struct log_plan *plan = import->plan;
+    struct import_tally *tally = tally_of(import);
+    struct log_value values[LOG_WANTED_MAX];
+    struct log_record record;
+    const char *why = NULL;
+    if (plan->begin != NULL && line->length > 0) {
+        bool (*begin)(void *, struct log_plan *, const struct line *, struct error *) = plan->begin;
+        plan->begin = NULL;
+        if (!begin(plan->ctx, plan, line, error)) {
+            return false;
+        }
+    }
+    switch (log_source_take(&plan->source, tally->name, line, values, &why, error)) {
+    case LOG_LINE_ERROR:
+        return false;
+    case LOG_LINE_BLANK:
+        tally->blank++;
+        return true;
+    case LOG_LINE_ROW:
+        why = take_fields(plan, values, &record);
+        break;
+    case LOG_LINE_MALFORMED:
+    default:
+        break;
+    }
+    if (why == NULL && import->rows != NULL && !record.has_key) {
+        why = "no timer in the columns of the key";
+    }
+    if (why != NULL) {
+        import_tally_malformed(tally, line->number, line->text, line->length, why);
+        return true;
+    }
+    if (!import->begun) {
+        import->begun = true;
+        print_first(import, line, &record);
+    }
+    if (record.has_key) {
+        check_key(&import->checks, &record, plan->keys.count);
+    }
+    return import->rows != NULL ? add_operation(import, line, &record, error)
+                                : add_events(import, &record, error);
+}
+
+bool log_import_run(struct log_plan *plan, const struct import_job *job,
+                    const struct event_log_settings *settings, const char *format, json_t *details,
+                    struct error *error)
+{
+    struct log_import import = {.plan = plan, .job = job, .settings = settings};
+    struct line_reader *reader = line_reader_open(job->input, error);
+    bool operations = plan->op.count > 0 || (plan->timeout.count > 0 && !plan->requests);
+    bool good = reader != NULL;
+    if (good && operations) {
+        import.rows = timer_rows_open(job, line_reader_name(reader), settings, error);
+        good = import.rows != NULL;
+    } else if (good) {
+        import.log = event_log_open(job, line_reader_name(reader), "line", settings, error);
+        good = import.log != NULL;
+    }
+    good = good && import_tally_read(tally_of(&import), reader, take_line, &import, error);
+    if (good) {
+        doubt(&import);
+    }
+    if (good && operations) {
+        good = timer_rows_finish(import.rows, error);
+        json_decref(details);
+    } else if (good) {
+        good = event_log_finish(import.log, format, details, error);
+    } else {
+        json_decref(details);
+    }
+    timer_rows_close(import.rows);
+    event_log_close(import.log);
+    line_reader_close(reader);
+    return good;
+}

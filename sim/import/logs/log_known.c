@@ -1,0 +1,260 @@
+#include "log_known.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_MS     UINT64_C(1000000)
+
+/* In the order in which a first line is tried. */
+static const struct log_known known_formats[] = {
+    {.name = "common", .format = "%h %l %u %t "},
+    {.name = "combined", .format = "%h %l %u %t "},
+    {.name = "vhost", .format = "%{vhost}x %h %l %u %t "},
+    {.name = "squid", .format = "%{end:sec}t %{ms}T %h %{result}x "},
+    {.name = "haproxy",
+     .format = "%{haproxy}a [%{haproxy}t] %{frontend}x %{backend}x %{haproxy}T "},
+    {.name = "envoy",
+     .format = "[%{envoy}t] \"%r\" %{status}x %{flags}x %{received}x %{sent}x %{ms}T "
+               "%{upstream}x \"%{forwarded}h\" "},
+    {.name = "w3c",
+     .time = "date,time",
+     .client = "c-ip",
+     .durations = "time-taken",
+     .unit_ns = NS_PER_SECOND,
+     .at_end = true},
+    {.name = "alb",
+     .time = "2",
+     .client = "4",
+     .durations = "6,7,8",
+     .unit_ns = NS_PER_SECOND,
+     .at_end = true,
+     .has_port = true},
+    {.name = "caddy",
+     .time = "ts",
+     .client = "request.remote_ip",
+     .durations = "duration",
+     .unit_ns = NS_PER_SECOND,
+     .at_end = true},
+    {.name = "caddy-1", /* before Caddy 2.5 */
+     .time = "ts",
+     .client = "request.remote_addr",
+     .durations = "duration",
+     .unit_ns = NS_PER_SECOND,
+     .at_end = true,
+     .has_port = true},
+    {.name = "traefik",
+     .time = "StartUTC",
+     .client = "ClientHost",
+     .durations = "Duration",
+     .unit_ns = 1},
+    {.name = "envoy-json",
+     .time = "start_time",
+     .client = "downstream_remote_address",
+     .durations = "duration",
+     .unit_ns = NS_PER_MS,
+     .has_port = true},
+};
+
+const struct log_known *log_known_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof known_formats / sizeof known_formats[0]; i++) {
+        if (strcmp(known_formats[i].name, name) == 0) {
+            return &known_formats[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- which it is ------------------------------------------------------------------------------ */
+
+static bool has(const char *text, size_t length, const char *part)
+{
+    return memmem(text, length, part, strlen(part)) != NULL;
+}
+
+/* The line's next word; empty at its end. */
+static struct log_value next_word(const char **at, const char *end)
+{
+    while (*at < end && isspace((unsigned char)**at)) {
+        ++*at;
+    }
+    const char *begin = *at;
+    while (*at < end && !isspace((unsigned char)**at)) {
+        ++*at;
+    }
+    return (struct log_value){begin, (size_t)(*at - begin)};
+}
+
+/* An address of IPv4 or IPv6, roughly: so much of it that no user's name is one. */
+static bool is_address(struct log_value word)
+{
+    size_t dots = 0;
+    size_t colons = 0;
+    for (size_t i = 0; i < word.length; i++) {
+        char c = word.text[i];
+        dots += c == '.';
+        colons += c == ':';
+        if (c != '.' && c != ':' && !isxdigit((unsigned char)c)) {
+            return false;
+        }
+    }
+    return (dots == 3 && colons == 0 && word.length >= 7) || colons >= 2;
+}
+
+/* Seconds with a fraction, as Squid begins its lines. */
+static bool is_seconds(struct log_value word)
+{
+    uint64_t time_ns;
+    return word.length > 4 && word.text[word.length - 4] == '.' &&
+           log_time_parse_number(word.text, word.length, NS_PER_SECOND, &time_ns);
+}
+
+static bool is_date(struct log_value word)
+{
+    uint64_t time_ns;
+    return log_time_parse_iso(word.text, word.length, &time_ns);
+}
+
+static const char *guess_json(const char *text, size_t length)
+{
+    return has(text, length, "\"StartUTC\"")      ? "traefik"
+           : has(text, length, "\"start_time\"")  ? "envoy-json"
+           : has(text, length, "\"remote_ip\"")   ? "caddy"
+           : has(text, length, "\"remote_addr\"") ? "caddy-1"
+                                                  : "caddy";
+}
+
+static const char *guess(const char *text, size_t length)
+{
+    const char *at = text;
+    const char *end = text + length;
+    struct log_value first = next_word(&at, end);
+    struct log_value second = next_word(&at, end);
+    struct log_value third = next_word(&at, end);
+    if (first.length > 0 && *first.text == '{') {
+        return guess_json(text, length);
+    }
+    if (has(text, length, "#Software") || has(text, length, "#Version") ||
+        has(text, length, "#Fields") || has(text, length, "#Date")) {
+        return "w3c";
+    }
+    if (first.length > 1 && *first.text == '[' && second.length > 0 && *second.text == '"') {
+        return "envoy";
+    }
+    if (is_date(second) && has(text, length, "://")) {
+        return "alb";
+    }
+    if (is_seconds(first) && is_address(third)) {
+        return "squid";
+    }
+    uint64_t time_ns;
+    struct log_time_cache cache = {0};
+    for (const char *bracket = memchr(text, '[', length); bracket != NULL;
+         bracket = memchr(bracket + 1, '[', (size_t)(end - bracket) - 1)) {
+        if (end - bracket > 25 && log_time_parse_haproxy(&cache, bracket + 1, 24, &time_ns)) {
+            return "haproxy";
+        }
+    }
+    return is_address(second) ? "vhost" : "common";
+}
+
+const struct log_known *log_known_guess(const char *text, size_t length)
+{
+    return log_known_find(guess(text, length));
+}
+
+/* --- plans ------------------------------------------------------------------------------------ */
+
+/* The format's first field of these kinds; its count if there is none. */
+static size_t find_kind(const struct log_format *format, enum log_field_kind least,
+                        enum log_field_kind most)
+{
+    size_t i = 0;
+    while (i < format->count && (format->fields[i].kind < least || format->fields[i].kind > most)) {
+        i++;
+    }
+    return i;
+}
+
+static bool want_field(struct log_plan *plan, struct log_fields *fields, size_t field,
+                       struct error *error)
+{
+    return log_plan_want(plan, fields, "", plan->source.format.fields[field].name, 1, error);
+}
+
+/* The form of the format's time. */
+static void take_time_form(struct log_plan *plan, const struct log_field *field)
+{
+    static const enum log_time_kind kinds[] = {
+        [LOG_FIELD_TIME_CLF] = LOG_TIME_CLF,       [LOG_FIELD_TIME_HAPROXY] = LOG_TIME_HAPROXY,
+        [LOG_FIELD_TIME_ISO] = LOG_TIME_ISO,       [LOG_FIELD_TIME_UNIX] = LOG_TIME_NUMBER,
+        [LOG_FIELD_TIME_FORMAT] = LOG_TIME_FORMAT,
+    };
+    plan->time_form.kind = kinds[field->kind];
+    plan->time_form.unit_ns = field->unit_ns;
+    plan->time_form.format = field->format;
+    if (!plan->time_is_told) {
+        plan->time_is_end = field->at_end;
+        plan->time_is_told = true;
+    }
+}
+
+bool log_format_use(const char *text, struct log_plan *plan, const char *key, struct error *error)
+{
+    struct log_format *format = &plan->source.format;
+    plan->source.kind = LOG_SOURCE_FORMAT;
+    if (!log_format_parse(format, text, error)) {
+        return false;
+    }
+    size_t client = find_kind(format, LOG_FIELD_CLIENT, LOG_FIELD_CLIENT);
+    if (key == NULL && client == format->count) {
+        return error_set(error, "the format has no client's address (%%h or $remote_addr); say "
+                                "with --key which field makes a connection");
+    }
+    bool good = key != NULL ? log_plan_want(plan, &plan->keys, "--key", key, LOG_KEYS_MAX, error)
+                            : want_field(plan, &plan->keys, client, error);
+    if (!good || !log_source_find_fields(&plan->source, "--key", error)) {
+        return false;
+    }
+    size_t time = find_kind(format, LOG_FIELD_TIME_CLF, LOG_FIELD_TIME_FORMAT);
+    if (time == format->count) {
+        return error_set(error, "--log-format: has no time, such as %%t, %%{msec}t, $time_local, "
+                                "$time_iso8601 or $msec");
+    }
+    take_time_form(plan, &format->fields[time]);
+    plan->key_has_port = key == NULL && format->fields[client].has_port;
+    size_t duration = find_kind(format, LOG_FIELD_DURATION, LOG_FIELD_DURATION);
+    good = want_field(plan, &plan->time, time, error);
+    if (good && plan->requests && duration < format->count) {
+        plan->duration_unit_ns = format->fields[duration].unit_ns;
+        plan->last_of_slashes = format->fields[duration].last_of_slashes;
+        good = want_field(plan, &plan->durations, duration, error);
+    }
+    return good && log_source_find_fields(&plan->source, "", error);
+}
+
+bool log_known_use(const struct log_known *known, struct log_plan *plan, const char *key,
+                   struct error *error)
+{
+    if (known->format != NULL) {
+        return log_format_use(known->format, plan, key, error);
+    }
+    plan->source.kind = strchr(known->time, ',') != NULL || isdigit((unsigned char)*known->time)
+                            ? LOG_SOURCE_TABLE
+                            : LOG_SOURCE_JSON;
+    plan->time_form.kind = LOG_TIME_ANY;
+    plan->time_form.unit_ns = NS_PER_SECOND;
+    plan->duration_unit_ns = known->unit_ns;
+    plan->key_has_port = key == NULL && known->has_port;
+    plan->unit_by_server = strcmp(known->name, "w3c") == 0;
+    if (!plan->time_is_told) {
+        plan->time_is_end = known->at_end;
+        plan->time_is_told = true;
+    }
+    return log_plan_want(plan, &plan->time, "", known->time, LOG_TIMES_MAX, error) &&
+           log_plan_want(plan, &plan->keys, "--key", key != NULL ? key : known->client,
+                         LOG_KEYS_MAX, error) &&
+           (!plan->requests ||
+            log_plan_want(plan, &plan->durations, "", known->durations, LOG_DURATIONS_MAX, error));
+}

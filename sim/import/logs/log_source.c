@@ -1,0 +1,502 @@
+#include "log_source.h"
+
+#include "memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const log_source_swf_columns[] = {
+    "job",
+    "submit",
+    "wait",
+    "run",
+    "processors",
+    "cpu",
+    "memory",
+    "requested",
+    "requested_time",
+    "requested_memory",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding",
+    "think",
+    NULL,
+};
+
+static bool value_is(struct log_value value, const char *text)
+{
+    return strlen(text) == value.length && memcmp(value.text, text, value.length) == 0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* --- what is wanted --------------------------------------------------------------------------- */
+
+size_t log_source_want(struct log_source *source, const char *name, size_t length)
+{
+    size_t place = source->wanted_count;
+    source->wanted[place].name = (struct log_value){.text = name, .length = length};
+    source->wanted_count++;
+    return place;
+}
+
+/* Adds a name to "A, B, ", if there is room for it. */
+static void list_name(char *names, size_t room, const char *name, size_t length)
+{
+    size_t used = strlen(names);
+    if (used + 3 < room) {
+        (void)snprintf(names + used, room - used, "%.*s, ", length < 64 ? (int)length : 64, name);
+    }
+}
+
+/* The list without the comma at its end. */
+static const char *list_end(char *names)
+{
+    size_t used = strlen(names);
+    if (used >= 2 && names[used - 1] == ' ') {
+        names[used - 2] = '\0';
+    }
+    return names;
+}
+
+bool log_source_find_fields(struct log_source *source, const char *option, struct error *error)
+{
+    const struct log_format *format = &source->format;
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        struct log_wanted *wanted = &source->wanted[i];
+        size_t field = 0;
+        while (field < format->count && !value_is(wanted->name, format->fields[field].name)) {
+            field++;
+        }
+        if (field == format->count) {
+            char names[600] = "";
+            for (size_t f = 0; f < format->count; f++) {
+                list_name(names, sizeof names, format->fields[f].name,
+                          strlen(format->fields[f].name));
+            }
+            return error_set(error, "%s %.*s: the format has no such field, but %s", option,
+                             (int)wanted->name.length, wanted->name.text, list_end(names));
+        }
+        wanted->index = field;
+        source->needed = field >= source->needed ? field + 1 : source->needed;
+    }
+    return true;
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* A cell in quotes, which are dropped; those inside stay doubled. */
+static bool next_quoted(const struct log_source *source, const char **at, const char *end,
+                        struct log_value *cell)
+{
+    const char *begin = *at;
+    const char *quote = begin + 1;
+    for (;;) {
+        quote = memchr(quote, '"', (size_t)(end - quote));
+        if (quote == NULL) {
+            return false;
+        }
+        if (quote + 1 == end || quote[1] != '"') {
+            break;
+        }
+        quote += 2;
+    }
+    *cell = (struct log_value){.text = begin + 1, .length = (size_t)(quote - begin - 1)};
+    if (quote + 1 == end) {
+        *at = NULL;
+        return true;
+    }
+    *at = quote + 2;
+    return source->separator == '\0' ? is_blank(quote[1]) : quote[1] == source->separator;
+}
+
+/* The next cell of a line. False if the line has no more, or a quote is not closed. */
+static bool next_cell(const struct log_source *source, const char **at, const char *end,
+                      struct log_value *cell)
+{
+    if (*at == NULL) {
+        return false;
+    }
+    bool blanks = source->separator == '\0';
+    while (blanks && *at < end && is_blank(**at)) {
+        ++*at;
+    }
+    const char *begin = *at;
+    if (blanks && begin == end) {
+        return false;
+    }
+    if (!source->zeek && begin < end && *begin == '"') {
+        return next_quoted(source, at, end, cell);
+    }
+    const char *stop = begin;
+    if (blanks) {
+        while (stop < end && !is_blank(*stop)) {
+            stop++;
+        }
+    } else {
+        stop = memchr(begin, source->separator, (size_t)(end - begin));
+        stop = stop != NULL ? stop : end;
+    }
+    *cell = (struct log_value){.text = begin, .length = (size_t)(stop - begin)};
+    *at = stop < end ? stop + 1 : NULL;
+    return true;
+}
+
+/* --- headers ---------------------------------------------------------------------------------- */
+
+/* A column's number, from 1; 0 if the name is none. */
+static size_t number_of(struct log_value name)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < name.length; i++) {
+        if (name.text[i] < '0' || name.text[i] > '9' || number > 9999) {
+            return 0;
+        }
+        number = number * 10 + (size_t)(name.text[i] - '0');
+    }
+    return number;
+}
+
+static void use_column(struct log_source *source, struct log_wanted *wanted, size_t index)
+{
+    wanted->index = index;
+    source->cells = index >= source->cells ? index + 1 : source->cells;
+}
+
+static void make_row(struct log_source *source)
+{
+    if (source->cells > source->row_room) {
+        source->row = memory_resize(source->row, source->cells, sizeof *source->row);
+        source->row_room = source->cells;
+    }
+    source->has_header = true;
+}
+
+/* Finds each wanted field in a header. */
+static bool take_header(struct log_source *source, const char *name, const char *text,
+                        const char *end, struct error *error)
+{
+    source->cells = 0;
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        struct log_wanted *wanted = &source->wanted[i];
+        char names[400] = "";
+        struct log_value cell;
+        const char *at = text;
+        bool found = false;
+        for (size_t index = 0; !found && next_cell(source, &at, end, &cell); index++) {
+            found = cell.length == wanted->name.length &&
+                    memcmp(cell.text, wanted->name.text, cell.length) == 0;
+            if (found) {
+                use_column(source, wanted, index);
+            }
+            list_name(names, sizeof names, cell.text, cell.length);
+        }
+        /* A log with "#Date" may leave it out of its lines. */
+        if (!found && source->w3c && value_is(wanted->name, "date")) {
+            wanted->index = SIZE_MAX;
+            found = true;
+        }
+        if (!found) {
+            return error_set(error,
+                             "%s: has no column '%.*s'; its columns are %s. Columns of a table "
+                             "without a header are named by their numbers, from 1",
+                             name, (int)wanted->name.length, wanted->name.text, list_end(names));
+        }
+    }
+    make_row(source);
+    return true;
+}
+
+/* Columns by their numbers: whether all wanted fields have one. */
+static bool take_numbers(struct log_source *source)
+{
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        if (number_of(source->wanted[i].name) == 0) {
+            return false;
+        }
+    }
+    source->cells = 0;
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        use_column(source, &source->wanted[i], number_of(source->wanted[i].name) - 1);
+    }
+    make_row(source);
+    return true;
+}
+
+/* The order of the columns is the format's; they may be named by number, too. */
+static bool take_swf(struct log_source *source, const char *name, struct error *error)
+{
+    source->swf = true;
+    source->separator = '\0';
+    (void)strcpy(source->unset, "-1");
+    if (take_numbers(source)) {
+        return true;
+    }
+    source->cells = 0;
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        struct log_wanted *wanted = &source->wanted[i];
+        size_t index = 0;
+        while (log_source_swf_columns[index] != NULL &&
+               !value_is(wanted->name, log_source_swf_columns[index])) {
+            index++;
+        }
+        if (log_source_swf_columns[index] == NULL) {
+            char names[400] = "";
+            for (size_t c = 0; log_source_swf_columns[c] != NULL; c++) {
+                list_name(names, sizeof names, log_source_swf_columns[c],
+                          strlen(log_source_swf_columns[c]));
+            }
+            return error_set(error, "%s: has no column '%.*s'; those of its format, SWF, are %s",
+                             name, (int)wanted->name.length, wanted->name.text, list_end(names));
+        }
+        use_column(source, wanted, index);
+    }
+    make_row(source);
+    return true;
+}
+
+static bool begins(const struct line *line, const char *text)
+{
+    size_t length = strlen(text);
+    return line->length >= length && memcmp(line->text, text, length) == 0;
+}
+
+/* Lines that begin with '#': Zeek's and W3C's say how the others are to be read. */
+static bool take_comment(struct log_source *source, const char *name, const struct line *line,
+                         struct error *error)
+{
+    const char *end = line->text + line->length;
+    const char *at = line->text;
+    if (begins(line, "#separator ") && line->length > 11) {
+        char digits[5] = {0};
+        unsigned code;
+        memcpy(digits, line->text + 11, line->length - 11 < 4 ? line->length - 11 : 4);
+        source->zeek = true;
+        source->kind = LOG_SOURCE_TABLE;
+        source->separator = sscanf(digits, "\\x%2x", &code) == 1 ? (char)code : line->text[11];
+        (void)strcpy(source->unset, "-");
+        return true;
+    }
+    if (begins(line, "#Fields:")) {
+        source->kind = LOG_SOURCE_TABLE;
+        source->w3c = true;
+        source->separator = '\0';
+        (void)strcpy(source->unset, "-");
+        return take_header(source, name, line->text + 8, end, error);
+    }
+    if (begins(line, "#Date: ") && line->length >= 17) {
+        memcpy(source->date, line->text + 7, 10);
+    }
+    source->microsoft = source->microsoft || begins(line, "#Software: Microsoft");
+    struct log_value word;
+    if (source->zeek && next_cell(source, &at, end, &word)) {
+        struct log_value value;
+        if (value_is(word, "#fields") && at != NULL) {
+            return take_header(source, name, at, end, error);
+        }
+        if (value_is(word, "#unset_field") && next_cell(source, &at, end, &value) &&
+            value.length < sizeof source->unset) {
+            memcpy(source->unset, value.text, value.length);
+            source->unset[value.length] = '\0';
+        }
+    }
+    return true;
+}
+
+/* The separator of a table that does not say: whichever of these the first line has most of. */
+static char guess_separator(const char *text, const char *end)
+{
+    static const char candidates[] = {'\t', ',', ';', '|'};
+    char best = '\0';
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof candidates; i++) {
+        size_t count = 0;
+        bool quoted = false;
+        for (const char *c = text; c < end; c++) {
+            quoted = quoted != (*c == '"');
+            count += !quoted && *c == candidates[i];
+        }
+        if (count > most) {
+            most = count;
+            best = candidates[i];
+        }
+    }
+    return best;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/* What is at a path below a value: at each dot it may go into an object, by name, or into an array,
+ * by number; but a name may hold dots. */
+static const json_t *at_path(const json_t *value, const char *path, size_t length)
+{
+    const json_t *whole = json_object_getn(value, path, length);
+    if (whole != NULL || value == NULL) {
+        return whole;
+    }
+    if (json_is_array(value)) {
+        const char *dot = memchr(path, '.', length);
+        size_t digits = dot != NULL ? (size_t)(dot - path) : length;
+        size_t number = 0;
+        for (size_t i = 0; i < digits; i++) {
+            if (path[i] < '0' || path[i] > '9' || i > 8) {
+                return NULL;
+            }
+            number = number * 10 + (size_t)(path[i] - '0');
+        }
+        const json_t *element = json_array_get(value, number);
+        return dot == NULL ? element : at_path(element, dot + 1, length - digits - 1);
+    }
+    for (size_t i = length; i-- > 1;) {
+        const json_t *inner = path[i] == '.' ? json_object_getn(value, path, i) : NULL;
+        const json_t *found = inner != NULL ? at_path(inner, path + i + 1, length - i - 1) : NULL;
+        if (found != NULL) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static enum log_line take_json(struct log_source *source, const struct line *line,
+                               struct log_value *values, const char **why)
+{
+    json_decref(source->object);
+    source->object = json_loadb(line->text, line->length, 0, NULL);
+    if (!json_is_object(source->object)) {
+        *why = "not a JSON object";
+        return LOG_LINE_MALFORMED;
+    }
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        const struct log_value name = source->wanted[i].name;
+        const json_t *value = at_path(source->object, name.text, name.length);
+        char *text = source->numbers[i];
+        values[i] = (struct log_value){0};
+        if (json_is_string(value)) {
+            values[i] = (struct log_value){json_string_value(value), json_string_length(value)};
+        } else if (json_is_integer(value)) {
+            (void)snprintf(text, sizeof source->numbers[i], "%" PRId64,
+                           (int64_t)json_integer_value(value));
+            values[i] = (struct log_value){text, strlen(text)};
+        } else if (json_is_real(value) &&
+                   snprintf(text, sizeof source->numbers[i], "%.9f", json_real_value(value)) <
+                       (int)sizeof source->numbers[i]) {
+            values[i] = (struct log_value){text, strlen(text)};
+        }
+        if (values[i].length == 0 || value_is(values[i], "-")) {
+            values[i] = (struct log_value){0};
+        }
+    }
+    return LOG_LINE_ROW;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static enum log_line take_row(struct log_source *source, const char *text, const char *end,
+                              struct log_value *values, const char **why)
+{
+    const char *at = text;
+    for (size_t i = 0; i < source->cells; i++) {
+        if (!next_cell(source, &at, end, &source->row[i])) {
+            *why = "too few columns, or a quote that is not closed";
+            return LOG_LINE_MALFORMED;
+        }
+    }
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        size_t index = source->wanted[i].index;
+        values[i] = index != SIZE_MAX ? source->row[index]
+                                      : (struct log_value){source->date, strlen(source->date)};
+        if (values[i].length == 0 ||
+            (source->unset[0] != '\0' && value_is(values[i], source->unset))) {
+            values[i] = (struct log_value){0};
+        }
+    }
+    return LOG_LINE_ROW;
+}
+
+/* The first line that is no comment. */
+static enum log_line take_first(struct log_source *source, const char *name, uint64_t number,
+                                const char *text, const char *end, struct log_value *values,
+                                const char **why, struct error *error)
+{
+    if (source->kind == LOG_SOURCE_UNKNOWN) {
+        source->kind = LOG_SOURCE_TABLE;
+        source->separator = guess_separator(text, end);
+    }
+    if (source->zeek) {
+        (void)error_set(error,
+                        "%s: line %" PRIu64 ": a row before the #fields that name its columns",
+                        name, number);
+        return LOG_LINE_ERROR;
+    }
+    if (take_numbers(source)) {
+        return take_row(source, text, end, values, why);
+    }
+    return take_header(source, name, text, end, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
+}
+
+static enum log_line take_fields(struct log_source *source, const struct line *line,
+                                 struct log_value *values, const char **why)
+{
+    struct log_value fields[LOG_FIELDS_MAX];
+    if (!log_format_match(&source->format, source->needed, line->text, line->length, fields)) {
+        *why = "not of the log's format";
+        return LOG_LINE_MALFORMED;
+    }
+    for (size_t i = 0; i < source->wanted_count; i++) {
+        values[i] = fields[source->wanted[i].index];
+        if (value_is(values[i], "-")) {
+            values[i] = (struct log_value){0};
+        }
+    }
+    return LOG_LINE_ROW;
+}
+
+enum log_line log_source_take(struct log_source *source, const char *name, const struct line *line,
+                              struct log_value *values, const char **why, struct error *error)
+{
+    const char *text = line->text;
+    const char *end = text + line->length;
+    if (line->length >= 3 && line->number == 1 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* a byte order mark */
+    }
+    if (end > text && end[-1] == '\r') {
+        end--;
+    }
+    if (text == end) {
+        return LOG_LINE_BLANK;
+    }
+    if (source->kind == LOG_SOURCE_FORMAT) {
+        return *text == '#' ? LOG_LINE_BLANK : take_fields(source, line, values, why);
+    }
+    if (*text == '#' && (source->zeek || source->w3c || !source->has_header)) {
+        return take_comment(source, name, line, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
+    }
+    if (*text == ';' && (source->swf || !source->has_header)) {
+        return source->swf || take_swf(source, name, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
+    }
+    if (source->kind == LOG_SOURCE_UNKNOWN && *text == '{') {
+        source->kind = LOG_SOURCE_JSON;
+    }
+    if (source->kind == LOG_SOURCE_JSON) {
+        return take_json(source, line, values, why);
+    }
+    return source->has_header
+               ? take_row(source, text, end, values, why)
+               : take_first(source, name, line->number, text, end, values, why, error);
+}
+
+void log_source_release(struct log_source *source)
+{
+    free(source->row);
+    json_decref(source->object);
+    log_format_release(&source->format);
+    *source = (struct log_source){0};
+}
