@@ -300,6 +300,6 @@ int main(void)
         cmocka_unit_test(options_that_do_not_go_together),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_remove();
+    temporary_files_remove();
     return failed;
 }
