@@ -234,10 +234,7 @@ static bool draw_to(const struct show *show, size_t first, size_t count, const c
     if (!outfile_open(&file, path, error)) {
         return false;
     }
-    if (!show_draw(show, first, count, file.stream, error)) {
-        outfile_abort(&file);
-        return false;
-    }
+    show_draw(show, first, count, file.stream);
     return outfile_commit(&file, error);
 }
 

@@ -1,6 +1,7 @@
 /* One column for each process, the table, the queue and the user's service. */
 #include "chart.h"
 
+#include "memory.h"
 #include "sequence.h"
 
 #include <stdlib.h>
@@ -99,13 +100,9 @@ void chart_write_csv(const struct check_step *run, size_t count, FILE *stream)
     }
 }
 
-bool chart_write(const struct check_step *run, size_t count, const char *title, FILE *stream,
-                 struct error *error)
+void chart_write(const struct check_step *run, size_t count, const char *title, FILE *stream)
 {
-    struct sequence_row *rows = calloc(count + 1, sizeof *rows);
-    if (rows == NULL) {
-        return error_set(error, "out of memory for a picture");
-    }
+    struct sequence_row *rows = memory_new(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++) {
         enum lane from;
         enum lane to;
@@ -127,9 +124,7 @@ bool chart_write(const struct check_step *run, size_t count, const char *title, 
             (void)snprintf(rows[i].left, sizeof rows[i].left, "second %u", run[i].second);
         }
     }
-    bool done =
-        sequence_write(lane_names, LANES, rows, count, title,
-                       "Who did what, from above to below, until a timer is lost.", stream, error);
+    sequence_write(lane_names, LANES, rows, count, title,
+                   "Who did what, from above to below, until a timer is lost.", stream);
     free(rows);
-    return done;
 }

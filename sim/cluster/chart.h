@@ -10,8 +10,7 @@
 void chart_step_text(const struct check_step *step, char *text, size_t bytes);
 
 /* Writes the drawing, as SVG. `title` says of what it is. */
-bool chart_write(const struct check_step *run, size_t count, const char *title, FILE *stream,
-                 struct error *error);
+void chart_write(const struct check_step *run, size_t count, const char *title, FILE *stream);
 
 /* Writes the same as a table: step,second,who,what,timers. */
 void chart_write_csv(const struct check_step *run, size_t count, FILE *stream);

@@ -4,6 +4,8 @@
  */
 #include "check.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +64,6 @@ struct search {
     uint32_t at;       /* whose successors are looked for */
     bool fault;        /* what leads on from here would be a fault */
     size_t successors; /* that are none */
-    bool failed;
 };
 
 static const struct check_case cases[] = {
@@ -120,42 +121,34 @@ static uint64_t hash_of(const struct state *state)
     return hash ^ hash >> 29;
 }
 
-static bool grow(struct search *search)
+static void grow(struct search *search)
 {
     if (search->count < search->room) {
-        return true;
+        return;
     }
     size_t room = search->room == 0 ? 4096 : search->room * 2;
-    struct node *nodes = realloc(search->nodes, room * sizeof *nodes);
-    uint32_t *table = calloc(room * 2, sizeof *table);
-    if (nodes != NULL) {
-        search->nodes = nodes;
+    if (room > UINT32_MAX / 2) {
+        memory_end();
     }
-    if (nodes == NULL || table == NULL || room > UINT32_MAX / 2) {
-        free(table);
-        return false;
-    }
+    search->nodes = memory_resize(search->nodes, room, sizeof *search->nodes);
+    uint32_t *table = memory_new(room * 2, sizeof *table);
     free(search->table);
     search->table = table;
     search->room = room;
     search->slots = room * 2;
     for (size_t i = 0; i < search->count; i++) {
-        size_t slot = hash_of(&nodes[i].state) & (search->slots - 1);
+        size_t slot = hash_of(&search->nodes[i].state) & (search->slots - 1);
         while (table[slot] != 0) {
             slot = (slot + 1) & (search->slots - 1);
         }
         table[slot] = (uint32_t)i + 1;
     }
-    return true;
 }
 
 static void reach(struct search *search, const struct state *state, struct check_step step)
 {
     search->successors += !search->fault;
-    if (search->failed || !grow(search)) {
-        search->failed = true;
-        return;
-    }
+    grow(search);
     size_t slot = hash_of(state) & (search->slots - 1);
     while (search->table[slot] != 0) {
         if (memcmp(&search->nodes[search->table[slot] - 1].state, state, sizeof *state) == 0) {
@@ -614,34 +607,25 @@ static void tell_run(const struct search *search, uint32_t last, struct check_re
     }
 }
 
-static bool keep_end(const struct search *search, struct check_result *result, size_t *room)
+static void keep_end(const struct search *search, struct check_result *result, size_t *room)
 {
-    if (result->end_count == *room) {
-        size_t larger = *room == 0 ? 256 : *room * 2;
-        struct check_end *ends = realloc(result->ends, larger * sizeof *ends);
-        if (ends == NULL) {
-            return false;
-        }
-        result->ends = ends;
-        *room = larger;
-    }
+    MEMORY_REACH(result->ends, *room, result->end_count);
     struct check_end end = end_of(&search->nodes[search->at].state);
     if (check_end_loses(&end) && result->run_count == 0) {
         tell_run(search, search->at, result);
     }
     result->ends[result->end_count++] = end;
-    return true;
 }
 
-bool check_search(const struct cluster_protocol *protocol, const struct check_faults *faults,
-                  struct check_result *result, struct error *error)
+void check_search(const struct cluster_protocol *protocol, const struct check_faults *faults,
+                  struct check_result *result)
 {
     struct search search = {.protocol = protocol, .faults = faults};
     const struct state begin = {0};
     size_t room = 0;
     *result = (struct check_result){0};
     reach(&search, &begin, (struct check_step){0});
-    for (uint32_t at = 0; at < search.count && !search.failed; at++) {
+    for (uint32_t at = 0; at < search.count; at++) {
         const struct state state = search.nodes[at].state;
         search.at = at;
         search.successors = 0;
@@ -656,18 +640,12 @@ bool check_search(const struct cluster_protocol *protocol, const struct check_fa
         recover(&search, &state);
         crash(&search, &state);
         replace_master(&search, &state);
-        if (search.successors == 0 && !search.failed) {
-            search.failed = !keep_end(&search, result, &room);
+        if (search.successors == 0) {
+            keep_end(&search, result, &room);
         }
     }
     result->states = search.count;
     free(search.nodes);
     free(search.table);
-    if (search.failed) {
-        free(result->ends);
-        *result = (struct check_result){0};
-        return error_set(error, "out of memory, after %zu states", search.count);
-    }
     check_result_count(result);
-    return true;
 }

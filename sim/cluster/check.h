@@ -109,9 +109,9 @@ struct check_result {
     size_t run_count;                     /* 0: there is none */
 };
 
-/* Looks at everything, in order of the number of steps. False if out of memory. */
-bool check_search(const struct cluster_protocol *protocol, const struct check_faults *faults,
-                  struct check_result *result, struct error *error);
+/* Looks at everything, in order of the number of steps. */
+void check_search(const struct cluster_protocol *protocol, const struct check_faults *faults,
+                  struct check_result *result);
 
 /* Whether an end has lost a timer. */
 bool check_end_loses(const struct check_end *end);

@@ -204,8 +204,8 @@ void timer_event_cancel(struct cluster *cluster, uint32_t timer);
 /* Room for more timers; false, with the error set: there is none. */
 bool make_room(struct cluster *cluster);
 
-/* Room for one more; false: there is none. */
-bool ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes);
+/* Makes room for one more. */
+void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes);
 void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes);
 
 static inline void ring_drop(struct ring *ring)
@@ -222,9 +222,10 @@ static inline void ring_drop(struct ring *ring)
     }                                                                                              \
     static inline void name##_push(struct cluster *cluster, struct ring *ring, type item)          \
     {                                                                                              \
-        if (ring->count < ring->room || ring_grow(cluster, ring, sizeof item)) {                   \
-            *name##_at(ring, ring->count++) = item;                                                \
+        if (ring->count == ring->room) {                                                           \
+            ring_grow(cluster, ring, sizeof item);                                                 \
         }                                                                                          \
+        *name##_at(ring, ring->count++) = item;                                                    \
     }                                                                                              \
     static inline type name##_pop(struct ring *ring)                                               \
     {                                                                                              \

@@ -1,6 +1,7 @@
 /* Where the timers come from: made up, or a trace's. */
 #include "model.h"
 
+#include "memory.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -207,22 +208,16 @@ bool planner_open(struct cluster *cluster)
     if (cluster->request->trace == NULL) {
         return true;
     }
-    struct planner *planner = calloc(1, sizeof *planner);
+    struct planner *planner = memory_new(1, sizeof *planner);
     cluster->planner = planner;
-    if (planner == NULL) {
-        return error_set(cluster->error, "out of memory");
-    }
     planner->reader = trace_reader_open(cluster->request->trace, cluster->error);
     if (planner->reader == NULL) {
         return false;
     }
     const struct trace_header *header = trace_reader_header(planner->reader);
     planner->tick_us = (double)header->tick_ns / 1e3;
-    planner->places = malloc(((size_t)header->ids + 1) * sizeof *planner->places);
-    planner->serials = calloc((size_t)header->ids + 1, sizeof *planner->serials);
-    if (planner->places == NULL || planner->serials == NULL) {
-        return error_set(cluster->error, "out of memory");
-    }
+    planner->places = memory_new((size_t)header->ids + 1, sizeof *planner->places);
+    planner->serials = memory_new((size_t)header->ids + 1, sizeof *planner->serials);
     memset(planner->places, 0xff, ((size_t)header->ids + 1) * sizeof *planner->places);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "model.h"
 
 #include "foreign.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,14 +20,6 @@ const char *cluster_path_word(enum cluster_path path)
 #undef PATH_WORD
     };
     return words[path];
-}
-
-static void fail(struct cluster *cluster, const char *what)
-{
-    if (!cluster->failed) {
-        cluster->failed = true;
-        (void)error_set(cluster->error, "%s", what);
-    }
 }
 
 /* --- events ------------------------------------------------------------------------------------
@@ -66,16 +59,7 @@ static void keep_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct cluster *cluster = ctx;
     (void)now;
-    if (cluster->fired_count == cluster->fired_room) {
-        size_t room = cluster->fired_room * 2 + 64;
-        uint32_t *fired = realloc(cluster->fired, room * sizeof *fired);
-        if (fired == NULL) {
-            fail(cluster, "out of memory");
-            return;
-        }
-        cluster->fired = fired;
-        cluster->fired_room = room;
-    }
+    MEMORY_REACH(cluster->fired, cluster->fired_room, cluster->fired_count);
     cluster->fired[cluster->fired_count++] = id;
 }
 
@@ -89,21 +73,16 @@ static int compare_ids(const void *a, const void *b)
 /* --- lists -------------------------------------------------------------------------------------
  */
 
-bool ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
+void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
 {
     const struct tl_allocator *allocator = &cluster->memory.allocator;
     size_t room = ring->room == 0 ? 64 : ring->room * 2;
-    char *items = allocator->resize(allocator->ctx, ring->items, ring->room * item_bytes,
-                                    room * item_bytes, sizeof(void *));
-    if (items == NULL) {
-        fail(cluster, "out of memory");
-        return false;
-    }
+    char *items = memory_made(allocator->resize(
+        allocator->ctx, ring->items, ring->room * item_bytes, room * item_bytes, sizeof(void *)));
     /* What went on at the beginning goes on behind the old end. */
     memcpy(items + ring->room * item_bytes, items, ring->first * item_bytes);
     ring->items = items;
     ring->room = room;
-    return true;
 }
 
 void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
@@ -118,7 +97,7 @@ void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
 
 /* Addresses are taken for all at once, and memory as they are used: nothing has to move, and pages
  * come zeroed. */
-static bool records_open(struct cluster *cluster)
+static void records_open(struct cluster *cluster)
 {
     struct tl_records *records = &cluster->records;
     uint64_t timers = cluster->request->timers;
@@ -132,13 +111,11 @@ static bool records_open(struct cluster *cluster)
     void *base = mmap(NULL, cluster->records_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
-        return error_set(cluster->error, "out of memory for %" PRIu32 " timers at a time",
-                         cluster->timers_most);
+        memory_end();
     }
     (void)madvise(base, cluster->records_bytes, MADV_HUGEPAGE);
     records->base = base;
     cluster->timers = (char *)base + cluster->range[RANGES] * records->stride_bytes;
-    return true;
 }
 
 bool make_room(struct cluster *cluster)
@@ -404,9 +381,7 @@ static bool make_events(struct cluster *cluster)
         cluster->range[range + 1] = cluster->range[range] + counts[range];
     }
     tl_counting_allocator(&cluster->memory, tl_system_allocator());
-    if (!records_open(cluster)) {
-        return false;
-    }
+    records_open(cluster);
     const struct tl_config config = {
         .capacity = cluster->range[RANGES],
         .options = cluster->request->options,
@@ -431,16 +406,12 @@ static bool make_cluster(struct cluster *cluster)
     if (!make_events(cluster)) {
         return false;
     }
-    cluster->nodes = calloc(cluster->node_count, sizeof *cluster->nodes);
-    cluster->schedulers = calloc(cluster->scheduler_count, sizeof *cluster->schedulers);
-    cluster->slots = calloc(cluster->slot_count, sizeof *cluster->slots);
-    cluster->idle = calloc(cluster->slot_count, sizeof *cluster->idle);
-    cluster->sync_begin_us = calloc((size_t)p[PAR_SHARDS], sizeof *cluster->sync_begin_us);
-    cluster->sync_end_us = calloc((size_t)p[PAR_SHARDS], sizeof *cluster->sync_end_us);
-    if (cluster->nodes == NULL || cluster->schedulers == NULL || cluster->slots == NULL ||
-        cluster->idle == NULL || cluster->sync_begin_us == NULL || cluster->sync_end_us == NULL) {
-        return error_set(cluster->error, "out of memory");
-    }
+    cluster->nodes = memory_new(cluster->node_count, sizeof *cluster->nodes);
+    cluster->schedulers = memory_new(cluster->scheduler_count, sizeof *cluster->schedulers);
+    cluster->slots = memory_new(cluster->slot_count, sizeof *cluster->slots);
+    cluster->idle = memory_new(cluster->slot_count, sizeof *cluster->idle);
+    cluster->sync_begin_us = memory_new((size_t)p[PAR_SHARDS], sizeof *cluster->sync_begin_us);
+    cluster->sync_end_us = memory_new((size_t)p[PAR_SHARDS], sizeof *cluster->sync_end_us);
     for (uint32_t n = 0; n < cluster->node_count; n++) {
         cluster->nodes[n].up = true;
     }

@@ -1,5 +1,7 @@
 /* One text of many files: includes, conditions, declarations, and what refers to what. */
 #include "amalgam.h"
+
+#include "memory.h"
 #include "sources.h" /* generated from the files in algos/ */
 
 #include <ctype.h>
@@ -121,21 +123,16 @@ static struct macro *macro_find(const struct reading *reading, struct piece name
     return NULL;
 }
 
-static bool macro_add(struct reading *reading, struct piece name, long value)
+static void macro_add(struct reading *reading, struct piece name, long value)
 {
     struct macro *macro = macro_find(reading, name);
     if (macro == NULL) {
-        struct macro *more =
-            realloc(reading->macros, (reading->macro_count + 1) * sizeof *reading->macros);
-        if (more == NULL) {
-            return error_set(reading->error, "out of memory");
-        }
-        reading->macros = more;
-        macro = &more[reading->macro_count++];
+        reading->macros =
+            memory_resize(reading->macros, reading->macro_count + 1, sizeof *reading->macros);
+        macro = &reading->macros[reading->macro_count++];
         (void)snprintf(macro->name, sizeof macro->name, "%.*s", (int)name.length, name.at);
     }
     macro->value = value;
-    return true;
 }
 
 static enum truth name_is_defined(const struct reading *reading, struct piece name)
@@ -201,7 +198,7 @@ static bool read_directive(struct reading *reading, const char *file, struct pie
         struct piece value;
         const char *behind = at;
         bool number = token_next(&behind, end, &value) == TOKEN_NUMBER;
-        return macro_add(reading, name, number ? strtol(value.at, NULL, 0) : 0);
+        macro_add(reading, name, number ? strtol(value.at, NULL, 0) : 0);
     }
     if (piece_is(word, "undef")) {
         (void)token_next(&at, end, &name);
@@ -335,33 +332,22 @@ static bool read_file(struct reading *reading, const char *file)
 
 static struct item *item_add(struct amalgam *amalgam, enum item_kind kind, const char *file)
 {
-    struct item *more = amalgam->items;
     if ((amalgam->count & (amalgam->count - 1)) == 0) {
         size_t room = amalgam->count > 0 ? 2 * amalgam->count : 1;
-        more = realloc(amalgam->items, room * sizeof *more);
-        if (more == NULL) {
-            return NULL;
-        }
-        amalgam->items = more;
+        amalgam->items = memory_resize(amalgam->items, room, sizeof *amalgam->items);
     }
-    struct item *item = &more[amalgam->count++];
+    struct item *item = &amalgam->items[amalgam->count++];
     *item = (struct item){.kind = kind, .file = file};
     return item;
 }
 
-static bool name_add(struct amalgam *amalgam, struct piece name, bool defines)
+static void name_add(struct amalgam *amalgam, struct piece name, bool defines)
 {
-    struct item_name *more = amalgam->names;
     if ((amalgam->name_count & (amalgam->name_count - 1)) == 0) {
         size_t room = amalgam->name_count > 0 ? 2 * amalgam->name_count : 1;
-        more = realloc(amalgam->names, room * sizeof *more);
-        if (more == NULL) {
-            return false;
-        }
-        amalgam->names = more;
+        amalgam->names = memory_resize(amalgam->names, room, sizeof *amalgam->names);
     }
-    more[amalgam->name_count++] = (struct item_name){name, amalgam->count - 1, defines};
-    return true;
+    amalgam->names[amalgam->name_count++] = (struct item_name){name, amalgam->count - 1, defines};
 }
 
 /* A declaration that is being read. Names of members and parameters are passed over, those of
@@ -380,13 +366,12 @@ struct declaration {
     struct piece last;    /* the word before, outside of all parentheses */
     struct piece pointer; /* of a typedef, the name in (*name) */
     struct piece before;  /* the token before */
-    bool memory;
 };
 
 static void declare(struct declaration *declaration, struct piece name, bool defines)
 {
     declaration->named = true;
-    declaration->memory &= name_add(declaration->amalgam, name, defines);
+    name_add(declaration->amalgam, name, defines);
 }
 
 static void take_open(struct declaration *declaration, char sign)
@@ -479,16 +464,11 @@ static bool take_sign(struct declaration *declaration, char sign)
 }
 
 /* Adds what a declaration declares; returns where it ends, behind its semicolon or body. */
-static const char *read_declaration(struct amalgam *amalgam, const char *at, const char *end,
-                                    bool *memory)
+static const char *read_declaration(struct amalgam *amalgam, const char *at, const char *end)
 {
     const char *begin = at;
-    struct declaration declaration = {.amalgam = amalgam,
-                                      .end = end,
-                                      .last = {at, 0},
-                                      .pointer = {at, 0},
-                                      .before = {at, 0},
-                                      .memory = true};
+    struct declaration declaration = {
+        .amalgam = amalgam, .end = end, .last = {at, 0}, .pointer = {at, 0}, .before = {at, 0}};
     struct piece token;
     enum token_kind kind;
     bool over = false;
@@ -503,7 +483,6 @@ static const char *read_declaration(struct amalgam *amalgam, const char *at, con
         }
         declaration.before = token;
     }
-    *memory &= declaration.memory;
     return at;
 }
 
@@ -522,7 +501,7 @@ struct open_conditions {
     size_t depth;
 };
 
-/* Adds the declaration or the directive at `at`; returns where it ends, NULL: out of memory. */
+/* Adds the declaration or the directive at `at`; returns where it ends. */
 static const char *read_item(struct amalgam *amalgam, const char *at, const char *end,
                              const char *file, struct open_conditions *open)
 {
@@ -537,14 +516,10 @@ static const char *read_item(struct amalgam *amalgam, const char *at, const char
                                  : directive ? ITEM_CONDITION
                                              : ITEM_CODE,
                                  file);
-    bool memory = item != NULL;
     size_t index = amalgam->count - 1;
-    if (!memory) {
-        return NULL;
-    }
     if (macro) {
         (void)token_next(&behind, end, &word);
-        memory = name_add(amalgam, word, defines);
+        name_add(amalgam, word, defines);
         behind = directive_end(at);
     } else if (directive) {
         behind = directive_end(at);
@@ -554,10 +529,10 @@ static const char *read_item(struct amalgam *amalgam, const char *at, const char
         item->condition = open->depth > 0 ? open->items[open->depth - 1] : index;
         open->depth -= piece_is(word, "endif") && open->depth > 0;
     } else {
-        behind = line_end(read_declaration(amalgam, at, end, &memory), end);
+        behind = line_end(read_declaration(amalgam, at, end), end);
     }
     amalgam->items[index].text = (struct piece){at, (size_t)(behind - at)};
-    return memory ? behind : NULL;
+    return behind;
 }
 
 /* The name of the embedded file that a mark is about. */
@@ -576,22 +551,17 @@ static const char *file_of_mark(const char *at, const char *end)
     return "";
 }
 
-static bool read_items(struct amalgam *amalgam)
+static void read_items(struct amalgam *amalgam)
 {
     const char *at = amalgam->text;
     const char *end = at + strlen(at);
     const char *file = "";
     struct piece comment = {at, 0};
     struct open_conditions open = {.depth = 0};
-    while (at != NULL && at < end) {
+    while (at < end) {
         if (*at == '\n' || *at == FILE_MARK) {
-            struct item *item = NULL;
             if (comment.length > 0) { /* it stands alone */
-                item = item_add(amalgam, ITEM_COMMENT, file);
-                if (item == NULL) {
-                    return false;
-                }
-                item->text = comment;
+                item_add(amalgam, ITEM_COMMENT, file)->text = comment;
                 comment.length = 0;
             }
             const char *behind = line_end(at, end);
@@ -604,13 +574,10 @@ static bool read_items(struct amalgam *amalgam)
             at = behind;
         } else {
             at = read_item(amalgam, at, end, file, &open);
-            if (at != NULL) {
-                amalgam->items[amalgam->count - 1].comment = comment;
-            }
+            amalgam->items[amalgam->count - 1].comment = comment;
             comment.length = 0;
         }
     }
-    return at != NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -808,21 +775,15 @@ bool amalgam_read(struct amalgam *amalgam, const char *file, const char *const *
 {
     *amalgam = (struct amalgam){0};
     size_t bytes = 0;
-    struct reading reading = {.out = open_memstream(&amalgam->text, &bytes), .error = error};
-    if (reading.out == NULL) {
-        return error_set(error, "out of memory");
+    struct reading reading = {.out = memory_stream(&amalgam->text, &bytes), .error = error};
+    for (size_t i = 0; defined[i] != NULL; i++) {
+        macro_add(&reading, (struct piece){defined[i], strlen(defined[i])}, 1);
     }
-    bool good = true;
-    for (size_t i = 0; good && defined[i] != NULL; i++) {
-        good = macro_add(&reading, (struct piece){defined[i], strlen(defined[i])}, 1);
-    }
-    good = good && read_file(&reading, file);
+    bool good = read_file(&reading, file);
     free(reading.macros);
-    good = (fclose(reading.out) == 0 || error_set(error, "out of memory")) && good;
-    if (good && !read_items(amalgam)) {
-        good = error_set(error, "out of memory");
-    }
+    memory_stream_close(reading.out);
     if (good) {
+        read_items(amalgam);
         qsort(amalgam->names, amalgam->name_count, sizeof *amalgam->names, by_name);
     } else {
         amalgam_free(amalgam);

@@ -2,6 +2,7 @@
 #include "export.h"
 #include "amalgam.h"
 #include "build_info.h"
+#include "memory.h"
 #include "outfile.h"
 #include "templates.h" /* generated from the files *.in beside this one */
 
@@ -13,7 +14,6 @@
 #include <string.h>
 
 #define PREFIX_MAX_CHARS 64
-#define VALUES_MAX       48
 
 /* What a template says in place of @name@, and whether it says what stands behind `@if name`. */
 struct value {
@@ -29,7 +29,7 @@ struct export
     char prefix[PREFIX_MAX_CHARS + 1];
     struct amalgam amalgam;
     struct piece descriptor;
-    struct value values[VALUES_MAX];
+    struct value *values;
     size_t value_count;
     struct error *error;
 };
@@ -112,10 +112,7 @@ static void *trial_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
     size_t *held_bytes = ctx;
     void *block = NULL;
     if (new_bytes > 0) {
-        block = aligned_alloc(align, (new_bytes + align - 1) / align * align);
-        if (block == NULL) {
-            return NULL;
-        }
+        block = memory_made(aligned_alloc(align, (new_bytes + align - 1) / align * align));
         if (ptr != NULL) {
             memcpy(block, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
         }
@@ -125,20 +122,21 @@ static void *trial_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
     return block;
 }
 
-/* The bytes that it takes besides the nodes of so many timers; SIZE_MAX: out of memory. */
+/* The bytes that it takes besides the nodes of so many timers; SIZE_MAX: it refuses them. */
 static size_t bytes_besides_nodes(const struct contender *contender, uint32_t capacity)
 {
     const struct tl_algo *algo = contender->embedded;
     size_t held_bytes = 0;
     size_t bytes = SIZE_MAX;
     const struct tl_allocator allocator = {&held_bytes, trial_resize};
-    struct tl_records records = {calloc(capacity, algo->embedded_bytes), algo->embedded_bytes, 0};
+    struct tl_records records = {memory_new(capacity, algo->embedded_bytes), algo->embedded_bytes,
+                                 0};
     const struct tl_config config = {.capacity = capacity,
                                      .options = contender->options,
                                      .allocator = &allocator,
                                      .records = &records};
     void *self = NULL;
-    if (records.base != NULL && algo->create(&config, &self) == TL_OK) {
+    if (algo->create(&config, &self) == TL_OK) {
         bytes = held_bytes;
         algo->destroy(self);
     }
@@ -155,52 +153,42 @@ struct text_out {
     size_t bytes;
 };
 
-static bool text_open(struct text_out *out)
+static void text_open(struct text_out *out)
 {
     *out = (struct text_out){0};
-    out->stream = open_memstream(&out->text, &out->bytes);
-    return out->stream != NULL;
+    out->stream = memory_stream(&out->text, &out->bytes);
 }
 
-/* Without a line's end at its end; NULL: out of memory. */
+/* Without a line's end at its end. */
 static char *text_take(struct text_out *out)
 {
-    if (out->stream == NULL || fclose(out->stream) != 0) {
-        free(out->text);
-        return NULL;
-    }
+    memory_stream_close(out->stream);
     while (out->bytes > 0 && out->text[out->bytes - 1] == '\n') {
         out->text[--out->bytes] = '\0';
     }
     return out->text;
 }
 
-static bool set_given(struct export *export, const char *name, char *text, bool given)
+static void set_given(struct export *export, const char *name, char *text, bool given)
 {
-    if (text == NULL || export->value_count == VALUES_MAX) {
-        free(text);
-        return error_set(export->error, "out of memory");
-    }
+    export->values = memory_resize(export->values, export->value_count + 1, sizeof *export->values);
     export->values[export->value_count++] =
         (struct value){.name = name, .text = text, .given = given};
-    return true;
 }
 
-static bool set(struct export *export, const char *name, const char *text)
+static void set(struct export *export, const char *name, const char *text)
 {
-    return set_given(export, name, strdup(text), text[0] != '\0');
+    set_given(export, name, memory_copy(text), text[0] != '\0');
 }
 
-static bool set_flag(struct export *export, const char *name, bool given)
+static void set_flag(struct export *export, const char *name, bool given)
 {
-    return set_given(export, name, strdup(""), given);
+    set_given(export, name, memory_copy(""), given);
 }
 
-static bool set_number(struct export *export, const char *name, uint64_t number)
+static void set_number(struct export *export, const char *name, uint64_t number)
 {
-    char text[32];
-    (void)snprintf(text, sizeof text, "%" PRIu64, number);
-    return set(export, name, text);
+    set_given(export, name, memory_format("%" PRIu64, number), true);
 }
 
 static const struct value *value_find(const struct export *export, struct piece name)
@@ -371,9 +359,7 @@ struct wanted {
 static char *kept_text(struct amalgam *amalgam, struct wanted wanted)
 {
     struct text_out out;
-    if (!text_open(&out)) {
-        return NULL;
-    }
+    text_open(&out);
     for (size_t i = 0; i < amalgam->count; i++) {
         const struct item *item = &amalgam->items[i];
         if (!item->kept || item->kind == ITEM_COMMENT ||
@@ -433,7 +419,8 @@ static bool keep_hook(struct export *export, const char *hook, bool optional)
         return error_set(export->error, "%s: %.*s is not found", export->algo->name,
                          (int)name.length, name.at);
     }
-    return set_given(export, hook, strndup(name.at, name.length), true);
+    set_given(export, hook, memory_copy_part(name.at, name.length), true);
+    return true;
 }
 
 /* Whether what is called while timers run asks for the capacity, which of nodes that lie anywhere
@@ -513,7 +500,7 @@ static bool cut(struct export *export)
 }
 
 /* The statuses that the kept code answers, with what they say. */
-static bool set_statuses(struct export *export)
+static void set_statuses(struct export *export)
 {
     static const struct {
         const char *name;
@@ -525,38 +512,38 @@ static bool set_statuses(struct export *export)
 #undef ROW
     };
     struct text_out out;
-    (void)text_open(&out);
-    for (size_t i = 0; out.stream != NULL && i < sizeof rows / sizeof rows[0]; i++) {
+    text_open(&out);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *const words[] = {rows[i].name, NULL};
         if (is_used(&export->amalgam, words)) {
             (void)fprintf(out.stream, "    %s = %d, /* %s */\n", rows[i].name, (int)rows[i].code,
                           rows[i].text);
         }
     }
-    return set_given(export, "statuses", text_take(&out), true);
+    set_given(export, "statuses", text_take(&out), true);
 }
 
-static bool set_includes(struct export *export)
+static void set_includes(struct export *export)
 {
     static const char *const align[] = {"alignof", "alignas", NULL};
     static const char *const memory[] = {"memcpy", "memset", "memmove", "memcmp", NULL};
     struct text_out out;
-    (void)text_open(&out);
-    if (out.stream != NULL && is_used(&export->amalgam, align)) {
+    text_open(&out);
+    if (is_used(&export->amalgam, align)) {
         (void)fputs("#include <stdalign.h>\n", out.stream);
     }
-    if (out.stream != NULL && is_used(&export->amalgam, memory)) {
+    if (is_used(&export->amalgam, memory)) {
         (void)fputs("#include <string.h>\n", out.stream);
     }
-    return set_given(export, "includes", text_take(&out), true);
+    set_given(export, "includes", text_take(&out), true);
 }
 
-static bool set_options(struct export *export)
+static void set_options(struct export *export)
 {
     const struct tl_algo *algo = export->algo;
     struct text_out out;
-    (void)text_open(&out);
-    for (size_t i = 0; out.stream != NULL && i < tl_option_count(algo); i++) {
+    text_open(&out);
+    for (size_t i = 0; i < tl_option_count(algo); i++) {
         int64_t value = export->request->contender->options[i];
         char word[64];
         (void)tl_option_format(&algo->options[i], value, word, sizeof word);
@@ -565,12 +552,12 @@ static bool set_options(struct export *export)
     }
     char all[256];
     (void)tl_options_format(algo, export->request->contender->options, true, all, sizeof all);
-    return set_given(export, "option_values", text_take(&out), true) &&
-           set_given(export, "options", strdup(all[0] != '\0' ? all : "none"),
-                     tl_option_count(algo) > 0);
+    set_given(export, "option_values", text_take(&out), true);
+    set_given(export, "options", memory_copy(all[0] != '\0' ? all : "none"),
+              tl_option_count(algo) > 0);
 }
 
-static bool set_precision(struct export *export)
+static void set_precision(struct export *export)
 {
     const int64_t *options = export->request->contender->options;
     struct tl_precision near = tl_algo_precision(export->algo, options, 1);
@@ -578,60 +565,59 @@ static bool set_precision(struct export *export)
     char text[256];
     if (near.early_ticks == 0 && near.late_ticks == 0 && far.early_ticks == 0 &&
         far.late_ticks == 0) {
-        return set(export, "exactness", "exact: never early, never late");
+        set(export, "exactness", "exact: never early, never late");
+        return;
     }
     (void)snprintf(text, sizeof text,
                    "early by up to %" PRIu64 " ticks, late by up to %" PRIu64
                    "; of a delay of a million, %" PRIu64 " and %" PRIu64,
                    near.early_ticks, near.late_ticks, far.early_ticks, far.late_ticks);
-    return set(export, "exactness", text);
+    set(export, "exactness", text);
 }
 
-static bool set_promises(struct export *export)
+static void set_promises(struct export *export)
 {
     uint32_t capabilities = export->algo->capabilities;
     size_t count = 0;
     const struct tl_capability_row *rows = tl_capabilities(&count);
     struct text_out words;
     struct text_out codes;
-    (void)text_open(&words);
-    (void)text_open(&codes);
+    text_open(&words);
+    text_open(&codes);
     bool any = false;
-    for (size_t i = 0; words.stream != NULL && codes.stream != NULL && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if ((capabilities & rows[i].bit) == 0) {
             continue;
         }
         (void)fprintf(words.stream, "%s%s", any ? ", " : "", rows[i].word);
         any = true;
     }
-    if (codes.stream != NULL) {
-        const char *separator = "";
+    const char *separator = "";
 #define ROW(code, bit, word, text)                                                                 \
     if ((capabilities & (code)) != 0) {                                                            \
         (void)fprintf(codes.stream, "%s%s", separator, #code);                                     \
         separator = " | ";                                                                         \
     }
-        TL_CAPABILITY_MAP(ROW)
+    TL_CAPABILITY_MAP(ROW)
 #undef ROW
-        if (separator[0] == '\0') {
-            (void)fputc('0', codes.stream);
-        }
+    if (separator[0] == '\0') {
+        (void)fputc('0', codes.stream);
     }
-    return set_given(export, "promises", text_take(&words), true) &&
-           set_given(export, "capabilities", text_take(&codes), true);
+    set_given(export, "promises", text_take(&words), true);
+    set_given(export, "capabilities", text_take(&codes), true);
 }
 
 /* The lines of a text, each with " * " before it. */
-static bool set_comment(struct export *export, const char *name, const char *text)
+static void set_comment(struct export *export, const char *name, const char *text)
 {
     struct text_out out;
-    (void)text_open(&out);
-    while (out.stream != NULL && *text != '\0') {
+    text_open(&out);
+    while (*text != '\0') {
         size_t length = strcspn(text, "\n");
         (void)fprintf(out.stream, " *%s%.*s\n", length > 0 ? " " : "", (int)length, text);
         text += length + (text[length] == '\n');
     }
-    return set_given(export, name, text_take(&out), true);
+    set_given(export, name, text_take(&out), true);
 }
 
 static bool set_heap(struct export *export)
@@ -644,33 +630,33 @@ static bool set_heap(struct export *export)
     (void)amalgam_keep(&heap, (struct piece){"system_resize", strlen("system_resize")});
     char *text = kept_text(&heap, (struct wanted){.file = "memory.c"});
     amalgam_free(&heap);
-    return set_given(export, "heap", text, true);
+    set_given(export, "heap", text, true);
+    return true;
 }
 
 /* For the plug-in: what its precision needs. */
-static bool set_precision_code(struct export *export)
+static void set_precision_code(struct export *export)
 {
     struct piece hook = amalgam_member(export->descriptor, "precision");
     if (hook.length == 0) {
-        return true;
+        return;
     }
     for (size_t i = 0; i < export->amalgam.count; i++) {
         export->amalgam.items[i].kept = false;
     }
     (void)amalgam_keep(&export->amalgam, hook);
     amalgam_keep_around(&export->amalgam);
-    return set_flag(export, "precision", true) &&
-           set_given(export, "precision_code", kept_text(&export->amalgam, (struct wanted){0}),
-                     true) &&
-           set_given(export, "precision_hook", strndup(hook.at, hook.length), true);
+    set_flag(export, "precision", true);
+    set_given(export, "precision_code", kept_text(&export->amalgam, (struct wanted){0}), true);
+    set_given(export, "precision_hook", memory_copy_part(hook.at, hook.length), true);
 }
 
 /* The essay on top of the structure's file. */
-static bool set_essay(struct export *export)
+static void set_essay(struct export *export)
 {
     struct text_out out;
-    (void)text_open(&out);
-    for (size_t i = 0; out.stream != NULL && i < export->amalgam.count; i++) {
+    text_open(&out);
+    for (size_t i = 0; i < export->amalgam.count; i++) {
         struct item *item = &export->amalgam.items[i];
         if (item->kind == ITEM_COMMENT) {
             item->kept = true;
@@ -678,7 +664,7 @@ static bool set_essay(struct export *export)
             break;
         }
     }
-    return set_given(export, "essay", text_take(&out), true);
+    set_given(export, "essay", text_take(&out), true);
 }
 
 static bool set_all(struct export *export)
@@ -698,30 +684,39 @@ static bool set_all(struct export *export)
     for (char *c = plugin; *c != '\0'; c++) {
         *c = *c == '_' ? '-' : *c;
     }
-    return set_essay(export) && set_statuses(export) && set_includes(export) &&
-           set_options(export) && set_precision(export) && set_promises(export) &&
-           set_heap(export) && set_comment(export, "licence", embedded_source("LICENSE")) &&
-           set(export, "prefix", export->prefix) && set(export, "name", algo->name) &&
-           set(export, "summary", algo->summary) && set(export, "origin", algo->origin) &&
-           set(export, "version", BUILD_VERSION) && set(export, "command", request->command) &&
-           set(export, "plugin_name", plugin) && set(export, "refusals", refusals) &&
-           set(export, "cost_start", algo->cost.start) &&
-           set(export, "cost_stop", algo->cost.stop) && set(export, "cost_tick", algo->cost.tick) &&
-           set(export, "cost_expire", algo->cost.expire) &&
-           set_flag(export, "intrusive", request->intrusive) &&
-           set_number(export, "node_bytes", node_bytes) &&
-           set_number(export, "node_words", node_bytes / sizeof(uint64_t)) &&
-           set(export, "next_is",
-               (capabilities & TL_CAP_NEXT_EXACT) != 0 ? "the next firing"
-                                                       : "it may fire nothing") &&
-           set(export, "budget",
-               (capabilities & TL_CAP_BUDGET) != 0
-                   ? "No more than `budget` fire; the rest\n * follow in the next calls."
-                   : "`budget` is not heeded.") &&
-           set_given(export, "body",
-                     kept_text(&export->amalgam,
-                               (struct wanted){.contract = true, .records = request->intrusive}),
-                     true);
+    set_essay(export);
+    set_statuses(export);
+    set_includes(export);
+    set_options(export);
+    set_precision(export);
+    set_promises(export);
+    set_comment(export, "licence", embedded_source("LICENSE"));
+    set(export, "prefix", export->prefix);
+    set(export, "name", algo->name);
+    set(export, "summary", algo->summary);
+    set(export, "origin", algo->origin);
+    set(export, "version", BUILD_VERSION);
+    set(export, "command", request->command);
+    set(export, "plugin_name", plugin);
+    set(export, "refusals", refusals);
+    set(export, "cost_start", algo->cost.start);
+    set(export, "cost_stop", algo->cost.stop);
+    set(export, "cost_tick", algo->cost.tick);
+    set(export, "cost_expire", algo->cost.expire);
+    set_flag(export, "intrusive", request->intrusive);
+    set_number(export, "node_bytes", node_bytes);
+    set_number(export, "node_words", node_bytes / sizeof(uint64_t));
+    set(export, "next_is",
+        (capabilities & TL_CAP_NEXT_EXACT) != 0 ? "the next firing" : "it may fire nothing");
+    set(export, "budget",
+        (capabilities & TL_CAP_BUDGET) != 0
+            ? "No more than `budget` fire; the rest\n * follow in the next calls."
+            : "`budget` is not heeded.");
+    set_given(export, "body",
+              kept_text(&export->amalgam,
+                        (struct wanted){.contract = true, .records = request->intrusive}),
+              true);
+    return set_heap(export);
 }
 
 /* --- templates ------------------------------------------------------------------------------- */
@@ -731,9 +726,7 @@ static bool set_all(struct export *export)
 static char *fill(const struct export *export, const char *template)
 {
     struct text_out out;
-    if (!text_open(&out)) {
-        return NULL;
-    }
+    text_open(&out);
     bool shown = true;
     while (*template != '\0') {
         const char *end = strchr(template, '\n') + 1;
@@ -892,13 +885,10 @@ static bool make_texts(struct export *export, char *texts[PART_COUNT])
         return false;
     }
     for (int part = 0; part < PART_COUNT; part++) {
-        if (part == PART_PLUGIN && !set_precision_code(export)) {
-            return false;
+        if (part == PART_PLUGIN) {
+            set_precision_code(export);
         }
         texts[part] = fill(export, parts[part].template);
-        if (texts[part] == NULL) {
-            return error_set(export->error, "out of memory");
-        }
     }
     return true;
 }
@@ -937,6 +927,7 @@ bool export_write(const struct export_request *request, struct error *error)
     for (size_t i = 0; i < export.value_count; i++) {
         free(export.values[i].text);
     }
+    free(export.values);
     amalgam_free(&export.amalgam);
     return good;
 }

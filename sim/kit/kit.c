@@ -5,6 +5,7 @@
 #include "kit_run.h"
 #include "kit_sandbox.h"
 #include "kit_shrink.h"
+#include "memory.h"
 #include "standard_files.h"
 
 #include <inttypes.h>
@@ -52,12 +53,7 @@ static bool can_be_run(const struct kit_target *target, struct kit_verdict *verd
 /* A witness for one target; NULL, and the verdict says why, if nothing is to be run. */
 static struct kit_witness *begin(const struct kit_target *target, struct kit_verdict *verdict)
 {
-    struct kit_witness *witness = can_be_run(target, verdict) ? kit_witness_new() : NULL;
-    if (witness == NULL && verdict->result == KIT_OK) {
-        *verdict = (struct kit_verdict){.result = KIT_FAULT, .fault = FAULT_HARNESS};
-        (void)snprintf(verdict->message, sizeof verdict->message, "out of memory");
-    }
-    return witness;
+    return can_be_run(target, verdict) ? memory_made(kit_witness_new()) : NULL;
 }
 
 /* --- cases ----------------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 #include "kit_guard.h"
 
+#include "memory.h"
+
 #include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
@@ -242,15 +244,13 @@ static struct kit_guard_block *give_between_pages(size_t bytes, size_t align, bo
     size_t unit = align > page ? align : page;
     size_t room = (bytes + page - 1) / page * page;
     size_t whole = page + room + page + (unit > page ? unit : 0);
-    struct kit_guard_block *block = whole > bytes ? malloc(sizeof *block) : NULL;
-    if (block == NULL) {
-        return NULL;
-    }
-    void *raw = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *raw = whole > bytes
+                    ? mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                    : MAP_FAILED;
     if (raw == MAP_FAILED) {
-        free(block);
         return NULL;
     }
+    struct kit_guard_block *block = memory_bytes(sizeof *block);
     unsigned char *end = (unsigned char *)raw + whole - page;
     unsigned char *payload = (unsigned char *)raw + page;
     if (behind) {

@@ -1,6 +1,8 @@
 /* What a structure says of its own inside, held against the model. */
 #include "kit_subject.h"
 
+#include "memory.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,15 +151,7 @@ static void see_part(void *ctx, const struct tl_part *part)
 
 static void keep_link(struct walk *walk, const struct tl_cell *cell)
 {
-    if (walk->cells == walk->room) {
-        walk->room = walk->room * 2 + 64;
-        struct link *links = realloc(walk->links, walk->room * sizeof *links);
-        if (links == NULL) {
-            kit_fail(walk->subject->witness, FAULT_HARNESS, "no memory for a walk of %zu cells",
-                     walk->room);
-        }
-        walk->links = links;
-    }
+    MEMORY_REACH(walk->links, walk->room, walk->cells);
     walk->sorted =
         walk->sorted && (walk->cells == 0 || walk->links[walk->cells - 1].index < cell->index);
     walk->links[walk->cells] = (struct link){cell->index, cell->parent};
@@ -239,11 +233,7 @@ static void see_timer(void *ctx, const struct tl_held *held)
 static struct sight *inspect_walk(struct kit_subject *subject)
 {
     struct walk walk = {.subject = subject,
-                        .sights = calloc((size_t)subject->capacity + 1, sizeof *walk.sights)};
-    if (walk.sights == NULL) {
-        kit_fail(subject->witness, FAULT_HARNESS, "no memory for a walk of %" PRIu32 " timers",
-                 subject->capacity);
-    }
+                        .sights = memory_new((size_t)subject->capacity + 1, sizeof *walk.sights)};
     const struct tl_visitor visitor = {
         .ctx = &walk, .part = see_part, .cell = see_cell, .timer = see_timer};
     kit_enter(subject, KIT_HOOK_WALK, 0, subject->clock);

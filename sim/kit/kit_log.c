@@ -1,5 +1,7 @@
 #include "kit_log.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,10 +72,10 @@ void kit_log_trace(const struct kit_log *log, struct kit_trace *trace)
     *trace = (struct kit_trace){.session_count = log->session_count};
     memcpy(trace->sessions, log->sessions, sizeof trace->sessions);
     size_t most = log->count + 2 * (size_t)KIT_INSTANCES_MAX;
-    trace->ops = !log->cut && log->session_count > 0 ? calloc(most, sizeof *trace->ops) : NULL;
-    if (trace->ops == NULL) {
+    if (log->cut || log->session_count == 0) {
         return;
     }
+    trace->ops = memory_new(most, sizeof *trace->ops);
     memcpy(trace->ops, log->ops, log->count * sizeof *trace->ops);
     trace->count = log->count;
     uint32_t current = log->current;

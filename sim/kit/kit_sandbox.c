@@ -78,6 +78,9 @@ static void judge(const struct kit_witness *witness, const struct child_outcome 
         (void)snprintf(verdict->message, sizeof verdict->message,
                        "ended the process with status %d, %s%s%s", outcome->exit_status, place,
                        printed, outcome->output);
+    } else if (outcome->end == CHILD_FAILED) {
+        verdict->fault = FAULT_HARNESS;
+        (void)snprintf(verdict->message, sizeof verdict->message, "%s", outcome->reason);
     } else if (outcome->output_bytes > 0) {
         verdict->fault = FAULT_OUTPUT;
         (void)snprintf(verdict->message, sizeof verdict->message, "printed %" PRIu64 " bytes: %s",

@@ -1,6 +1,7 @@
 #include "kit_subject.h"
 
 #include "due.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -90,14 +91,10 @@ static void model_grow(struct kit_subject *subject, uint32_t capacity)
     if (capacity <= subject->usable) {
         return;
     }
-    struct kit_timer *timers = realloc(subject->timers, capacity * sizeof *timers);
-    subject->timers = timers != NULL ? timers : subject->timers;
-    if (timers == NULL || !kit_urgency_grow(&subject->urgency, capacity)) {
-        kit_fail(subject->witness, FAULT_HARNESS, "no memory for a model of %" PRIu32 " timers",
-                 capacity);
-    }
+    subject->timers = memory_resize(subject->timers, capacity, sizeof *subject->timers);
+    kit_urgency_grow(&subject->urgency, capacity);
     for (uint32_t id = subject->usable; id < capacity; id++) {
-        timers[id] = (struct kit_timer){.state = KIT_TIMER_NEW};
+        subject->timers[id] = (struct kit_timer){.state = KIT_TIMER_NEW};
     }
     subject->usable = capacity;
 }

@@ -1,5 +1,7 @@
 #include "kit_urgency.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,24 +32,20 @@ static void play(struct kit_urgency *urgency, uint32_t id, uint32_t leaf_holds)
     }
 }
 
-bool kit_urgency_grow(struct kit_urgency *urgency, uint32_t timers)
+void kit_urgency_grow(struct kit_urgency *urgency, uint32_t timers)
 {
     uint32_t leaves = urgency->leaves > 0 ? urgency->leaves : 1;
     while (leaves < timers) {
         leaves *= 2;
     }
     if (leaves == urgency->leaves) {
-        return true;
+        return;
     }
     struct kit_urgency grown = {
-        .urges = calloc(leaves, sizeof *grown.urges),
-        .winners = malloc(2 * (size_t)leaves * sizeof *grown.winners),
+        .urges = memory_new(leaves, sizeof *grown.urges),
+        .winners = memory_new(2 * (size_t)leaves, sizeof *grown.winners),
         .leaves = leaves,
     };
-    if (grown.urges == NULL || grown.winners == NULL) {
-        kit_urgency_release(&grown);
-        return false;
-    }
     for (uint32_t i = 0; i < leaves; i++) {
         bool known = i < urgency->leaves;
         grown.winners[leaves + i] = known ? urgency->winners[urgency->leaves + i] : KIT_NOBODY;
@@ -61,7 +59,6 @@ bool kit_urgency_grow(struct kit_urgency *urgency, uint32_t timers)
     }
     kit_urgency_release(urgency);
     *urgency = grown;
-    return true;
 }
 
 void kit_urgency_set(struct kit_urgency *urgency, uint32_t id, struct kit_urge urge)

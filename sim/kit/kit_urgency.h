@@ -27,7 +27,7 @@ struct kit_urgency {
 };
 
 /* Room for that many timers. False if there is no memory; nothing has changed then. */
-bool kit_urgency_grow(struct kit_urgency *urgency, uint32_t timers);
+void kit_urgency_grow(struct kit_urgency *urgency, uint32_t timers);
 
 /* The timer is in, with that urge. */
 void kit_urgency_set(struct kit_urgency *urgency, uint32_t id, struct kit_urge urge);

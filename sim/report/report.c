@@ -204,9 +204,6 @@ bool report_write(const struct report_data *data, const struct tolerance *max_la
         return false;
     }
     bool done = write_page(&report, error);
-    if (done && report.pool.failed) {
-        done = error_set(error, "out of memory");
-    }
     contest_list_free(&report.contests);
     pool_free(&report.pool);
     return done;

@@ -2,6 +2,7 @@
 #include "report_work.h"
 
 #include "judge.h"
+#include "memory.h"
 #include "report_words.h"
 #include "statistics.h"
 
@@ -83,11 +84,7 @@ static void list_winners(struct report *report, struct page_list *list)
     struct pool *pool = &report->pool;
     const struct report_data *data = report->data;
     size_t all = json_array_size(data->bench);
-    const json_t **rows = calloc(all + 1, sizeof *rows);
-    if (rows == NULL) {
-        pool->failed = true;
-        return;
-    }
+    const json_t **rows = memory_new(all + 1, sizeof *rows);
     for (size_t i = 0; i < all; i++) {
         const json_t *like = json_array_get(data->bench, i);
         double fewest = NAN;
@@ -144,12 +141,8 @@ void section_bench_words(struct report *report)
 static double *bench_sizes(struct report *report, size_t *count)
 {
     const json_t *bench = report->data->bench;
-    double *sizes = calloc(json_array_size(bench) + 1, sizeof *sizes);
+    double *sizes = memory_new(json_array_size(bench) + 1, sizeof *sizes);
     *count = 0;
-    if (sizes == NULL) {
-        report->pool.failed = true;
-        return NULL;
-    }
     size_t i = 0;
     const json_t *row = NULL;
     json_array_foreach(bench, i, row)

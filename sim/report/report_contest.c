@@ -3,6 +3,7 @@
 
 #include "context.h"
 #include "figures.h"
+#include "memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,14 +89,11 @@ static bool contest_bear(struct contest *contest, const struct report_data *data
     return tolerance_in_ticks(max_lateness, contest->frame.tick_ns, &contest->late_ticks);
 }
 
-static bool contest_build(struct contest *contest, const struct report_data *data)
+static void contest_build(struct contest *contest, const struct report_data *data)
 {
     size_t all = json_array_size(data->rows);
-    contest->rows = calloc(all, sizeof *contest->rows);
-    contest->tied = calloc(all, sizeof *contest->tied);
-    if (contest->rows == NULL || contest->tied == NULL) {
-        return false;
-    }
+    contest->rows = memory_new(all, sizeof *contest->rows);
+    contest->tied = memory_new(all, sizeof *contest->tied);
     contest->unpunctual = contest_rows(contest, data, ROWS_UNPUNCTUAL, contest->rows);
     const json_t *unpunctual = contest->rows[0];
     contest->count = contest_rows(contest, data, ROWS_PUNCTUAL, contest->rows);
@@ -112,16 +110,15 @@ static bool contest_build(struct contest *contest, const struct report_data *dat
         row_is_slower(unpunctual, contest->rows[0])) {
         contest->fastest_unpunctual = unpunctual;
     }
-    return true;
 }
 
 bool contest_list_build(struct contest_list *list, const struct report_data *data,
                         const struct tolerance *max_lateness, struct error *error)
 {
-    *list =
-        (struct contest_list){.items = calloc(json_array_size(data->rows) + 1, sizeof *list->items),
-                              .max_lateness = *max_lateness};
-    bool done = list->items != NULL || error_set(error, "out of memory");
+    *list = (struct contest_list){
+        .items = memory_new(json_array_size(data->rows) + 1, sizeof *list->items),
+        .max_lateness = *max_lateness};
+    bool done = true;
     size_t i = 0;
     const json_t *row = NULL;
     json_array_foreach(data->rows, i, row)
@@ -130,12 +127,14 @@ bool contest_list_build(struct contest_list *list, const struct report_data *dat
             struct contest *contest = &list->items[list->count++];
             contest->mark = row_string(row, "set");
             contest->trace = row_string(row, "trace");
-            done = contest_bear(contest, data, max_lateness)
-                       ? contest_build(contest, data) || error_set(error, "out of memory")
-                       : error_set(error,
-                                   "the results do not say how long a tick of %s is; "
-                                   "--max-lateness then has to be in ticks",
-                                   trace_base(contest->trace));
+            done = contest_bear(contest, data, max_lateness) ||
+                   error_set(error,
+                             "the results do not say how long a tick of %s is; --max-lateness "
+                             "then has to be in ticks",
+                             trace_base(contest->trace));
+            if (done) {
+                contest_build(contest, data);
+            }
         }
     }
     if (!done) {

@@ -33,8 +33,8 @@ struct contest_list {
 };
 
 /* All traces of all folders, in the order of their rows. The data must outlive the list. False,
- * with `error` set, if out of memory, or if the lateness is a time and some results do not say how
- * long a tick is; nothing is left to free then. */
+ * with `error` set, if the lateness is a time and some results do not say how long a tick is;
+ * nothing is left to free then. */
 bool contest_list_build(struct contest_list *list, const struct report_data *data,
                         const struct tolerance *max_lateness, struct error *error);
 void contest_list_free(struct contest_list *list);

@@ -3,6 +3,7 @@
 #include "bench_table.h"
 #include "catalog.h"
 #include "csv_table.h"
+#include "memory.h"
 #include "outfolder.h"
 #include "result_set.h"
 #include "results.h"
@@ -110,7 +111,8 @@ static void note_results(struct report_set *set, const char *path)
 static json_t *read_json(const char *path, struct error *error)
 {
     json_error_t why;
-    json_t *whole = json_load_file(path, 0, &why);
+    errno = 0;
+    json_t *whole = memory_unless_short(json_load_file(path, 0, &why));
     if (whole == NULL) {
         (void)error_set(error, "%s, line %d: not JSON as it should be: %s", path, why.line,
                         why.text);
@@ -290,18 +292,14 @@ static bool read_commands(struct report_set *set, struct error *error)
 {
     char path[4096];
     if (!find_file(path, set->folder, "commands.txt")) {
-        set->commands = strdup("");
-        return set->commands != NULL || error_set(error, "out of memory");
+        set->commands = memory_copy("");
+        return true;
     }
-    FILE *file = fopen(path, "r");
-    set->commands = calloc(1, COMMANDS_BYTES_MAX + 1);
-    if (file == NULL || set->commands == NULL) {
-        (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-        if (file != NULL) {
-            (void)fclose(file);
-        }
-        return false;
+    FILE *file = memory_unless_short(fopen(path, "r"));
+    if (file == NULL) {
+        return error_set(error, "%s: cannot be read: %s", path, strerror(errno));
     }
+    set->commands = memory_new(1, COMMANDS_BYTES_MAX + 1);
     size_t length = fread(set->commands, 1, COMMANDS_BYTES_MAX, file);
     while (length > 0 && set->commands[length - 1] == '\n') {
         set->commands[--length] = '\0';
@@ -370,14 +368,14 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
 bool report_data_read(struct report_data *data, const char *const *folders, size_t folder_count,
                       struct error *error)
 {
-    *data = (struct report_data){.sets = calloc(folder_count, sizeof *data->sets),
+    *data = (struct report_data){.sets = memory_new(folder_count, sizeof *data->sets),
                                  .set_count = folder_count,
                                  .rows = json_array(),
                                  .bench = json_array(),
                                  .cluster = json_array(),
                                  .faults = json_array(),
                                  .structures = json_object()};
-    bool done = data->sets != NULL || error_set(error, "out of memory");
+    bool done = true;
     for (size_t i = 0; done && i < folder_count; i++) {
         struct report_set *set = &data->sets[i];
         set->folder = folders[i];

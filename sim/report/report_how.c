@@ -161,9 +161,6 @@ static void write_trace_list(struct report *report)
     for (size_t i = 0; i < report->contests.count; i++) {
         size_t count = 0;
         const json_t **rows = report_rows(report, &report->contests.items[i], &count);
-        if (rows == NULL) {
-            return;
-        }
         table_row(&table, ROW_PLAIN);
         table_text(&table, trace_base(row_string(rows[0], "trace")));
         if (sets) {

@@ -4,6 +4,7 @@
 #include "report_page.h"
 #include "report_text.h"
 
+#include "memory.h"
 #include "report_assets.h"
 
 #include <ctype.h>
@@ -247,10 +248,10 @@ static void html_table(struct page *page, const struct page_table *table)
 /* The whole file; NULL with `error` set. To be freed. */
 static char *read_text(const char *path, struct error *error)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = memory_unless_short(fopen(path, "r"));
     char *text = NULL;
     size_t bytes = 0;
-    if (file == NULL || getdelim(&text, &bytes, '\0', file) < 0) {
+    if (file == NULL || memory_read_until(&text, &bytes, '\0', file) < 0) {
         (void)error_set(error, "%s: cannot be read: %s", path,
                         errno != 0 ? strerror(errno) : "there is nothing in it");
         free(text);

@@ -1,6 +1,7 @@
 /* Tables and lists that grow, and what rows of the results look like in them. */
 #include "report_work.h"
 
+#include "memory.h"
 #include "report_words.h"
 #include "results.h"
 
@@ -28,22 +29,9 @@ void table_column(struct table *table, const char *heading, bool figures, const 
 void table_row(struct table *table, enum page_row_kind kind)
 {
     size_t needed = table->cell_count + TABLE_COLUMNS_MAX;
-    if (needed > table->cell_room) {
-        size_t room = 2 * needed;
-        struct page_cell *cells = realloc(table->cells, room * sizeof *cells);
-        if (cells != NULL) {
-            table->cells = cells;
-        }
-        enum page_row_kind *kinds = realloc(table->kinds, room * sizeof *kinds);
-        if (kinds != NULL) {
-            table->kinds = kinds;
-        }
-        if (cells == NULL || kinds == NULL) {
-            table->report->pool.failed = true;
-            return;
-        }
-        table->cell_room = room;
-    }
+    size_t room = table->cell_room;
+    MEMORY_REACH(table->kinds, room, needed);
+    MEMORY_REACH(table->cells, table->cell_room, needed);
     table->kinds[table->page.row_count++] = kind;
 }
 
@@ -112,7 +100,7 @@ void table_write(struct table *table, const char *id, const char *caption, const
     table->page.kinds = table->kinds;
     if (table->page.row_count == 0) {
         page->form->paragraph(page, nothing);
-    } else if (!table->report->pool.failed) {
+    } else {
         page->form->table(page, &table->page);
     }
     free(table->cells);
@@ -121,16 +109,7 @@ void table_write(struct table *table, const char *id, const char *caption, const
 
 void page_list_add(struct page_list *list, const char *text)
 {
-    if (list->count == list->room) {
-        size_t room = 2 * list->room + 16;
-        const char **items = realloc((void *)list->items, room * sizeof *items);
-        if (items == NULL) {
-            list->report->pool.failed = true;
-            return;
-        }
-        list->items = items;
-        list->room = room;
-    }
+    MEMORY_REACH(list->items, list->room, list->count);
     list->items[list->count++] = text;
 }
 
@@ -159,9 +138,8 @@ const char *row_name(struct report *report, const json_t *row)
 
 const json_t **report_rows(struct report *report, const struct contest *contest, size_t *count)
 {
-    const json_t **rows = calloc(json_array_size(report->data->rows) + 1, sizeof *rows);
-    *count = rows != NULL ? contest_rows(contest, report->data, ROWS_ANY, rows) : 0;
-    report->pool.failed = report->pool.failed || rows == NULL;
+    const json_t **rows = memory_new(json_array_size(report->data->rows) + 1, sizeof *rows);
+    *count = contest_rows(contest, report->data, ROWS_ANY, rows);
     return rows;
 }
 

@@ -1,5 +1,7 @@
 #include "report_text.h"
 
+#include "memory.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +12,10 @@ struct pool_string {
     char *bytes;
 };
 
-/* Takes a string that malloc made; NULL counts as memory that ran out. */
+/* Takes a string over. */
 static const char *pool_keep(struct pool *pool, char *bytes)
 {
-    struct pool_string *string = malloc(sizeof *string);
-    if (bytes == NULL || string == NULL) {
-        free(bytes);
-        free(string);
-        pool->failed = true;
-        return "";
-    }
+    struct pool_string *string = memory_bytes(sizeof *string);
     string->bytes = bytes;
     string->next = pool->strings;
     pool->strings = string;
@@ -28,12 +24,9 @@ static const char *pool_keep(struct pool *pool, char *bytes)
 
 const char *pool_format(struct pool *pool, const char *format, ...)
 {
-    char *bytes = NULL;
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(&bytes, format, arguments) < 0) {
-        bytes = NULL;
-    }
+    char *bytes = memory_format_list(format, arguments);
     va_end(arguments);
     return pool_keep(pool, bytes);
 }
@@ -50,29 +43,14 @@ void pool_free(struct pool *pool)
 
 void text_add(struct text *text, const char *format, ...)
 {
-    char *added = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&added, format, arguments);
+    char *added = memory_format_list(format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        text->pool->failed = true;
-        return;
-    }
-    size_t needed = text->used + (size_t)length + 1;
-    if (needed > text->room) {
-        size_t room = needed > 2 * text->room ? needed : 2 * text->room;
-        char *bytes = realloc(text->bytes, room);
-        if (bytes == NULL) {
-            free(added);
-            text->pool->failed = true;
-            return;
-        }
-        text->bytes = bytes;
-        text->room = room;
-    }
-    memcpy(text->bytes + text->used, added, (size_t)length + 1);
-    text->used += (size_t)length;
+    size_t length = strlen(added);
+    MEMORY_REACH(text->bytes, text->room, text->used + length);
+    memcpy(text->bytes + text->used, added, length + 1);
+    text->used += length;
     free(added);
 }
 

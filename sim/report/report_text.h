@@ -20,10 +20,9 @@
 /* Owns strings. Treat as opaque; zero is an empty pool. */
 struct pool {
     struct pool_string *strings;
-    bool failed; /* memory ran out: some strings are "" */
 };
 
-/* A new string, which lives until pool_free. Never NULL. */
+/* A new string, which lives until pool_free. */
 const char *pool_format(struct pool *pool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void pool_free(struct pool *pool);

@@ -92,8 +92,7 @@ enum page_row_kind row_plain_kind(const struct report *report, const json_t *row
 /* The name of a row's series, in italics if it is a yardstick. */
 const char *row_name(struct report *report, const json_t *row);
 
-/* All rows of a contest's trace and folder, the fastest first; to be freed. NULL if out of memory.
- */
+/* All rows of a contest's trace and folder, the fastest first; to be freed. */
 const json_t **report_rows(struct report *report, const struct contest *contest, size_t *count);
 
 /* The checksum of a contest's trace; "" if it is not known. */

@@ -2,6 +2,7 @@
 #include "sweep_work.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "outfolder.h"
 #include "results.h"
 #include "simulate.h"
@@ -69,9 +70,6 @@ static json_t *failed_row(const struct sweep_request *request, size_t point,
     struct results results = {0};
     trace_name(request, point, name, sizeof name);
     struct row *row = results_add(&results);
-    if (row == NULL) {
-        return NULL;
-    }
     row_set_text(row, COL_TRACE, name);
     row_set_text(row, COL_ALGO, contender->timed->name);
     row_set_text(row, COL_OPTIONS, contender->option_text);
@@ -112,11 +110,6 @@ static json_t *run_point(const struct sweep_work *work, size_t point,
     bool all_right = false;
     bool done = simulate(&simulate_request, &simulation, &all_right, error);
     json_t *rows = done ? results_json_rows(&simulation.results) : NULL;
-    if (done && json_array_size(rows) != missing->count) {
-        (void)error_set(error, "out of memory");
-        json_decref(rows);
-        rows = NULL;
-    }
     simulation_free(&simulation);
     return rows;
 }
@@ -127,15 +120,15 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
                      struct error *error)
 {
     const struct contender_list *all = work->request->contenders;
-    struct contender_list missing = {.items = malloc(all->count * sizeof *missing.items)};
-    json_t **rows = calloc(all->count, sizeof(json_t *));
-    bool good = missing.items != NULL && rows != NULL;
+    struct contender_list missing = {.items = memory_new(all->count, sizeof *missing.items)};
+    json_t **rows = memory_new(all->count, sizeof(json_t *));
+    bool good = true;
     *kept = true;
-    for (size_t i = 0; good && i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++) {
         rows[i] = sweep_read_cell(work, point, &all->items[i]);
         *kept = *kept && rows[i] != NULL;
     }
-    for (size_t i = 0; good && !*kept && i < all->count; i++) {
+    for (size_t i = 0; !*kept && i < all->count; i++) {
         if (rows[i] != NULL && work->request->parts > 0) {
             /* It may be another machine's, from before it went away. */
             json_decref(rows[i]);
@@ -147,23 +140,22 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
     }
     json_t *fresh = NULL;
     struct error why = {""};
-    if (good && !*kept) {
+    if (!*kept) {
         fresh = run_point(work, point, &missing, &why);
     }
     size_t next = 0;
     for (size_t i = 0; good && i < all->count; i++) {
         if (rows[i] == NULL && fresh != NULL) {
             rows[i] = json_incref(json_array_get(fresh, next++));
-            good = sweep_add_knobs(work->request, point, rows[i]) &&
-                   sweep_write_cell(work, point, &all->items[i], rows[i], error);
+            sweep_add_knobs(work->request, point, rows[i]);
+            good = sweep_write_cell(work, point, &all->items[i], rows[i], error);
         } else if (rows[i] == NULL) {
             rows[i] = failed_row(work->request, point, &all->items[i], why.text);
-            good = rows[i] != NULL && sweep_add_knobs(work->request, point, rows[i]);
-            good = good || error_set(error, "out of memory");
+            sweep_add_knobs(work->request, point, rows[i]);
         }
-        good = good && json_array_append(table, rows[i]) == 0;
+        (void)json_array_append(table, rows[i]);
     }
-    for (size_t i = 0; rows != NULL && i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++) {
         json_decref(rows[i]);
     }
     json_decref(fresh);
@@ -205,10 +197,10 @@ static bool write_tables(const struct sweep_work *work, json_t *rows, size_t don
 {
     const struct sweep_request *request = work->request;
     json_t *part = json_object_get(work->context, SWEEP_PART);
-    return (part == NULL ||
-            json_object_set_new(part, "done", json_integer((json_int_t)done)) == 0 ||
-            error_set(error, "out of memory")) &&
-           sweep_write_tables(work->out, request->knobs, rows, work->context, error);
+    if (part != NULL) {
+        (void)json_object_set_new(part, "done", json_integer((json_int_t)done));
+    }
+    return sweep_write_tables(work->out, request->knobs, rows, work->context, error);
 }
 
 static bool run_all(struct sweep_work *work, struct sweep_result *result, struct error *error)
@@ -284,9 +276,7 @@ static bool plan(struct sweep_work *work, struct error *error)
         return false;
     }
     (void)json_object_set_new(work->context, SWEEP_DESCRIPTION, description);
-    if (!sweep_choose_points(work, &share, error)) {
-        return false;
-    }
+    sweep_choose_points(work, &share);
     if (request->parts == 0) {
         return true;
     }
@@ -296,8 +286,8 @@ static bool plan(struct sweep_work *work, struct error *error)
     }
     json_t *part = json_pack("{s:i, s:i, s:o, s:i, s:f}", "part", (int)request->part, "parts",
                              (int)request->parts, "points", points, "done", 0, "cost_share", share);
-    return json_object_set_new(work->context, SWEEP_PART, part) == 0 ||
-           error_set(error, "out of memory");
+    (void)json_object_set_new(work->context, SWEEP_PART, part);
+    return true;
 }
 
 bool sweep_run(const struct sweep_request *request, struct sweep_result *result,

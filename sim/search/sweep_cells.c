@@ -1,8 +1,10 @@
 /* What is kept of a cell that is finished, and what decides whether it still holds. */
 #include "sweep_work.h"
 
+#include "memory.h"
 #include "outfile.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -97,7 +99,8 @@ json_t *sweep_read_cell(const struct sweep_work *work, size_t point,
     char path[PATH_MAX];
     json_t *key = cell_key(work, point, contender);
     cell_path(work, key, path);
-    json_t *cell = json_load_file(path, 0, NULL);
+    errno = 0;
+    json_t *cell = memory_unless_short(json_load_file(path, 0, NULL));
     json_t *row = json_object_get(cell, "row");
     bool wanted = json_is_object(row) && json_equal(json_object_get(cell, "key"), key) &&
                   (!work->request->retry || sweep_row_is_right(row));
@@ -115,9 +118,6 @@ bool sweep_write_cell(const struct sweep_work *work, size_t point,
     json_t *key = cell_key(work, point, contender);
     cell_path(work, key, path);
     json_t *cell = json_pack("{s:o, s:O}", "key", key, "row", row);
-    if (cell == NULL) {
-        return error_set(error, "out of memory");
-    }
     bool good = outfile_open(&file, path, error);
     if (good) {
         (void)json_dumpf(cell, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12));

@@ -2,6 +2,7 @@
 #include "sweep_work.h"
 
 #include "context.h"
+#include "memory.h"
 #include "outfolder.h"
 #include "results.h"
 
@@ -40,15 +41,12 @@ static void tell(const struct join *join, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void tell(const struct join *join, const char *format, ...)
 {
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int bytes = vasprintf(&text, format, arguments);
+    char *text = memory_format_list(format, arguments);
     va_end(arguments);
-    if (bytes >= 0) {
-        join->request->tell(join->request->tell_ctx, text);
-        free(text);
-    }
+    join->request->tell(join->request->tell_ctx, text);
+    free(text);
 }
 
 /* A whole number that is not negative; SIZE_MAX if it is none. */
@@ -71,7 +69,7 @@ static bool read_part(struct part *part, const char *folder, struct error *error
 {
     json_error_t why;
     (void)snprintf(part->file, sizeof part->file, "%s/results.json", folder);
-    FILE *file = fopen(part->file, "rb");
+    FILE *file = memory_unless_short(fopen(part->file, "rb"));
     if (file == NULL) {
         return error_set(
             error,
@@ -194,15 +192,13 @@ static bool read_knobs(struct join *join, struct error *error)
         json_array_foreach(json_object_get(knob, "values"), k, value)
         {
             const char *text = json_string_value(value);
-            /* Two traces may have one name. */
-            struct error twice;
-            if (text == NULL ||
-                !sweep_knob_append(join->knobs, text_of(knob, "name"), text, &twice)) {
+            if (text == NULL) {
                 return error_set(error,
                                  "%s: context." SWEEP_DESCRIPTION " is damaged; run that "
                                  "part again",
                                  join->parts[0].file);
             }
+            sweep_knob_append(join->knobs, text_of(knob, "name"), text);
         }
     }
     join->points = sweep_count_points(join->knobs);
@@ -225,8 +221,8 @@ static bool check_row(const struct join *join, const struct part *part, size_t i
     const char *name = NULL;
     json_t *value = NULL;
     bool same = strcmp(text_of(row, "algo"), text_of(structure, "algo")) == 0 &&
-                strcmp(text_of(row, "options"), text_of(structure, "options")) == 0 &&
-                sweep_add_knobs(&knobs, point, expected);
+                strcmp(text_of(row, "options"), text_of(structure, "options")) == 0;
+    sweep_add_knobs(&knobs, point, expected);
     json_object_foreach(expected, name, value)
     {
         same = same && same_value(value, json_object_get(row, name));
@@ -292,9 +288,9 @@ static size_t trace_at(const struct sweep_knobs *knobs, size_t point)
 static bool join_rows(struct join *join, json_t *rows, struct error *error)
 {
     size_t structures = json_array_size(join->structures);
-    const json_t **first = calloc(join->points, sizeof *first); /* rows, by trace */
-    size_t *used = calloc(join->count, sizeof *used);
-    bool good = (first != NULL && used != NULL) || error_set(error, "out of memory");
+    const json_t **first = memory_new(join->points, sizeof *first); /* rows, by trace */
+    size_t *used = memory_new(join->count, sizeof *used);
+    bool good = true;
     for (size_t point = 0; good && point < join->points; point++) {
         const struct part *part = join->owner[point];
         size_t trace = trace_at(join->knobs, point);
@@ -311,7 +307,7 @@ static bool join_rows(struct join *join, json_t *rows, struct error *error)
                                  "again",
                                  part->file, used[part - join->parts], text_of(row, "trace"));
             }
-            good = good && (json_array_append(rows, row) == 0 || error_set(error, "out of memory"));
+            (void)json_array_append(rows, row);
         }
     }
     free((void *)first);
@@ -326,11 +322,11 @@ static char *list_parts(const struct join *join, const char *field, const json_t
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *stream = open_memstream(&text, &bytes);
+    FILE *stream = memory_stream(&text, &bytes);
     size_t at = 0;
     size_t from = 0;
     size_t all = join->parts[0].parts;
-    for (size_t number = 1; stream != NULL && number <= all + 1; number++) {
+    for (size_t number = 1; number <= all + 1; number++) {
         const struct part *part =
             at < join->count && join->parts[at].number == number ? &join->parts[at++] : NULL;
         bool in = number <= all &&
@@ -345,9 +341,7 @@ static char *list_parts(const struct join *join, const char *field, const json_t
             from = 0;
         }
     }
-    if (stream != NULL) {
-        (void)fclose(stream);
-    }
+    memory_stream_close(stream);
     return text;
 }
 
@@ -366,8 +360,8 @@ static void compare_machines(struct join *join)
             if (key != NULL && json_object_get(seen, key) == NULL) {
                 (void)json_object_set_new(seen, key, json_true());
                 char *numbers = list_parts(join, fields[f], value);
-                (void)json_array_append_new(values, json_pack("{s:O, s:s}", "value", value, "parts",
-                                                              numbers != NULL ? numbers : ""));
+                (void)json_array_append_new(
+                    values, json_pack("{s:O, s:s}", "value", value, "parts", numbers));
                 free(numbers);
             }
             free(key);
@@ -377,29 +371,25 @@ static void compare_machines(struct join *join)
         if (json_array_size(values) > 1) {
             char *both = NULL;
             size_t bytes = 0;
-            FILE *stream = open_memstream(&both, &bytes);
+            FILE *stream = memory_stream(&both, &bytes);
             json_array_foreach(values, i, group)
             {
-                if (stream != NULL) {
-                    (void)fprintf(stream, "%s%s (parts %s)", i > 0 ? ", " : "",
-                                  text_of(group, "value"), text_of(group, "parts"));
-                }
+                (void)fprintf(stream, "%s%s (parts %s)", i > 0 ? ", " : "", text_of(group, "value"),
+                              text_of(group, "parts"));
             }
-            if (stream != NULL) {
-                (void)fclose(stream);
-                tell(join,
-                     "unlike machines: %s: %s; compare times only within a point, or run those "
-                     "parts again",
-                     fields[f], both);
-                (void)json_object_set_new(join->context, fields[f], json_string(both));
-                json_t *unlike = json_object_get(join->context, "unlike");
-                if (unlike == NULL) {
-                    unlike = json_array();
-                    (void)json_object_set_new(join->context, "unlike", unlike);
-                }
-                (void)json_array_append_new(unlike, json_string(fields[f]));
-                free(both);
+            memory_stream_close(stream);
+            tell(join,
+                 "unlike machines: %s: %s; compare times only within a point, or run those parts "
+                 "again",
+                 fields[f], both);
+            (void)json_object_set_new(join->context, fields[f], json_string(both));
+            json_t *unlike = json_object_get(join->context, "unlike");
+            if (unlike == NULL) {
+                unlike = json_array();
+                (void)json_object_set_new(join->context, "unlike", unlike);
             }
+            (void)json_array_append_new(unlike, json_string(fields[f]));
+            free(both);
         }
         json_decref(values);
         json_decref(seen);
@@ -420,7 +410,7 @@ static size_t tell_missing(struct join *join)
     if (count > 0) {
         tell(join, "%zu of %zu cells are missing", count * structures, join->points * structures);
         char *lost = list_parts(join, NULL, NULL);
-        if (lost != NULL && lost[0] != '\0') {
+        if (lost[0] != '\0') {
             tell(join,
                  "not there, of %zu parts: %s; the command of %s does each, with its own "
                  "--part and -o",
@@ -478,11 +468,8 @@ static bool join_all(struct join *join, struct outfolder *out, struct sweep_resu
     if (!read_parts(join, error) || !read_knobs(join, error)) {
         return false;
     }
-    join->owner = calloc(join->points, sizeof *join->owner);
+    join->owner = memory_new(join->points, sizeof *join->owner);
     join->context = join_context(join);
-    if (join->owner == NULL || join->context == NULL) {
-        return error_set(error, "out of memory");
-    }
     for (size_t i = 0; i < join->count; i++) {
         if (!take_part(join, &join->parts[i], error)) {
             return false;
@@ -504,11 +491,9 @@ bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *kn
     *result = (struct sweep_result){.rows = json_array(), .all_right = true};
     struct join join = {.request = request,
                         .knobs = knobs,
-                        .parts = calloc(request->folder_count, sizeof *join.parts)};
+                        .parts = memory_new(request->folder_count, sizeof *join.parts)};
     struct outfolder out = {0};
-    bool good = join.parts != NULL ? outfolder_open(&out, request->dir, error) &&
-                                         join_all(&join, &out, result, error)
-                                   : error_set(error, "out of memory");
+    bool good = outfolder_open(&out, request->dir, error) && join_all(&join, &out, result, error);
     outfolder_close(&out);
     size_t index;
     json_t *row;
@@ -516,7 +501,7 @@ bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *kn
     {
         result->all_right = result->all_right && sweep_row_is_right(row);
     }
-    for (size_t i = 0; join.parts != NULL && i < join.count; i++) {
+    for (size_t i = 0; i < join.count; i++) {
         json_decref(join.parts[i].root);
     }
     json_decref(join.context);

@@ -3,6 +3,7 @@
 #include "sweep_work.h"
 
 #include "declared_cost.h"
+#include "memory.h"
 #include "outfolder.h"
 #include "simulate.h"
 #include "temporary_file.h"
@@ -90,8 +91,7 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
                                     "traces", traces, "knobs", knobs, "structures", structures,
                                     "runs", (int)request->runs, "latency", request->latency, "slow",
                                     request->slow, "timeout_seconds", request->timeout_seconds);
-    if (!good || description == NULL) {
-        (void)(good && error_set(error, "out of memory"));
+    if (!good) {
         json_decref(description);
         return NULL;
     }
@@ -239,26 +239,19 @@ static int by_point(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-bool sweep_choose_points(struct sweep_work *work, double *share, struct error *error)
+void sweep_choose_points(struct sweep_work *work, double *share)
 {
     const struct sweep_request *request = work->request;
     const json_t *description = json_object_get(work->context, SWEEP_DESCRIPTION);
     size_t count = sweep_count_points(request->knobs);
     size_t places;
     (void)sample_at(request->knobs, 0, &places);
-    struct sample *samples = calloc(places, sizeof *samples);
+    struct sample *samples = memory_new(places, sizeof *samples);
     unsigned parts = request->parts > 0 ? request->parts : 1;
-    struct weighed *all = calloc(count, sizeof *all);
-    double *load = calloc(parts, sizeof *load);
-    work->points = calloc(count, sizeof *work->points);
-    work->costs = calloc(count, sizeof *work->costs);
-    if (samples == NULL || all == NULL || load == NULL || work->points == NULL ||
-        work->costs == NULL) {
-        free(samples);
-        free(all);
-        free(load);
-        return error_set(error, "out of memory");
-    }
+    struct weighed *all = memory_new(count, sizeof *all);
+    double *load = memory_new(parts, sizeof *load);
+    work->points = memory_new(count, sizeof *work->points);
+    work->costs = memory_new(count, sizeof *work->costs);
     double total = 0;
     for (size_t i = 0; i < count; i++) {
         work->costs[i] = expected_cost(request, description, i, samples);
@@ -283,5 +276,4 @@ bool sweep_choose_points(struct sweep_work *work, double *share, struct error *e
     free(samples);
     free(all);
     free(load);
-    return true;
 }

@@ -2,6 +2,7 @@
  * values make. */
 #include "sweep_work.h"
 
+#include "memory.h"
 #include "number.h"
 
 #include <inttypes.h>
@@ -20,34 +21,16 @@ static struct sweep_knob *knob_of(const struct sweep_knobs *knobs, const char *n
     return NULL;
 }
 
-bool sweep_knob_append(struct sweep_knobs *knobs, const char *name, const char *value,
-                       struct error *error)
+void sweep_knob_append(struct sweep_knobs *knobs, const char *name, const char *value)
 {
     struct sweep_knob *knob = knob_of(knobs, name);
     if (knob == NULL) {
-        struct sweep_knob *items = realloc(knobs->items, (knobs->count + 1) * sizeof *items);
-        char *copy = strdup(name);
-        if (items != NULL) {
-            knobs->items = items;
-        }
-        if (items == NULL || copy == NULL) {
-            free(copy);
-            return error_set(error, "out of memory");
-        }
-        knob = &items[knobs->count++];
-        *knob = (struct sweep_knob){.name = copy};
+        knobs->items = memory_resize(knobs->items, knobs->count + 1, sizeof *knobs->items);
+        knob = &knobs->items[knobs->count++];
+        *knob = (struct sweep_knob){.name = memory_copy(name)};
     }
-    char **values = realloc(knob->values, (knob->value_count + 1) * sizeof *values);
-    if (values == NULL) {
-        return error_set(error, "out of memory");
-    }
-    knob->values = values;
-    values[knob->value_count] = strdup(value);
-    if (values[knob->value_count] == NULL) {
-        return error_set(error, "out of memory");
-    }
-    knob->value_count++;
-    return true;
+    knob->values = memory_resize(knob->values, knob->value_count + 1, sizeof *knob->values);
+    knob->values[knob->value_count++] = memory_copy(value);
 }
 
 bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *value,
@@ -62,7 +45,8 @@ bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *
             return error_set(error, "%s=%s is named twice", name, value);
         }
     }
-    return sweep_knob_append(knobs, name, value, error);
+    sweep_knob_append(knobs, name, value);
+    return true;
 }
 
 bool sweep_knob_add(struct sweep_knobs *knobs, const char *name, const char *values,
@@ -71,10 +55,7 @@ bool sweep_knob_add(struct sweep_knobs *knobs, const char *name, const char *val
     if (knob_of(knobs, name) != NULL) {
         return error_set(error, "the knob %s is given twice", name);
     }
-    char *copy = strdup(values);
-    if (copy == NULL) {
-        return error_set(error, "out of memory");
-    }
+    char *copy = memory_copy(values);
     bool good = true;
     char *rest = copy;
     for (char *value = strsep(&rest, ","); good && value != NULL; value = strsep(&rest, ",")) {
@@ -120,11 +101,8 @@ static bool select_alternatives(const struct catalog *catalog, const char *text,
     for (const char *value = begin; good && value <= begin + length;) {
         size_t bytes = strcspn(value, "/");
         bytes = bytes < (size_t)(begin + length - value) ? bytes : (size_t)(begin + length - value);
-        char *one = NULL;
-        if (asprintf(&one, "%.*s%.*s%s", (int)(begin - text), text, (int)bytes, value,
-                     begin + length) < 0) {
-            return error_set(error, "out of memory");
-        }
+        char *one = memory_format("%.*s%.*s%s", (int)(begin - text), text, (int)bytes, value,
+                                  begin + length);
         good = select_alternatives(catalog, one, list, error);
         free(one);
         value += bytes + 1;
@@ -144,10 +122,7 @@ bool sweep_select(const struct catalog *catalog, const char *text, struct conten
         if (*c != '\0' && (*c != ',' || depth > 0)) {
             continue;
         }
-        char *one = strndup(begin, (size_t)(c - begin));
-        if (one == NULL) {
-            return error_set(error, "out of memory");
-        }
+        char *one = memory_copy_part(begin, (size_t)(c - begin));
         good = select_alternatives(catalog, one, list, error);
         free(one);
         begin = c + 1;

@@ -23,8 +23,7 @@ struct sweep_work {
 /* --- points ---------------------------------------------------------------------------------- */
 
 /* As sweep_knob_extend, whatever the value: two traces may have one name. */
-bool sweep_knob_append(struct sweep_knobs *knobs, const char *name, const char *value,
-                       struct error *error);
+void sweep_knob_append(struct sweep_knobs *knobs, const char *name, const char *value);
 
 /* SIZE_MAX, or another number above SWEEP_POINTS_MAX, if there are too many. */
 size_t sweep_count_points(const struct sweep_knobs *knobs);
@@ -66,7 +65,7 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
 
 /* Sets work->points to those of the request's part, work->costs, and *share to the part's of the
  * expected cost. Each point goes to the part that has the least so far, what costs most first. */
-bool sweep_choose_points(struct sweep_work *work, double *share, struct error *error);
+void sweep_choose_points(struct sweep_work *work, double *share);
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
@@ -88,8 +87,8 @@ bool sweep_write_cell(const struct sweep_work *work, size_t point,
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* Adds the knobs' values to a row: numbers as numbers. False if out of memory. */
-bool sweep_add_knobs(const struct sweep_request *request, size_t point, json_t *row);
+/* Adds the knobs' values to a row: numbers as numbers. */
+void sweep_add_knobs(const struct sweep_request *request, size_t point, json_t *row);
 
 /* Write results.csv and results.json. */
 bool sweep_write_tables(struct outfolder *out, const struct sweep_knobs *knobs, json_t *rows,

@@ -2,6 +2,7 @@
 #include "tune_work.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "temporary_file.h"
 #include "trace.h"
 #include "trace_ids.h"
@@ -143,9 +144,9 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     char path[PATH_MAX] = "";
     take_all(&tuner);
     result->search_events = tuner.events;
-    tuner.best = calloc(request->structures->count + 1, sizeof *tuner.best);
-    bool good = tuner.best != NULL || error_set(error, "out of memory");
-    if (good && tuner.events >= 2 * SEARCH_EVENTS) {
+    tuner.best = memory_new(request->structures->count + 1, sizeof *tuner.best);
+    bool good = true;
+    if (tuner.events >= 2 * SEARCH_EVENTS) {
         tuner_tell(&tuner, "cutting out what is searched with");
         good = cut(&tuner, path, error);
     }

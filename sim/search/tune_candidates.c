@@ -2,6 +2,7 @@
 #include "tune_work.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "simulate.h"
 #include "statistics.h"
 
@@ -23,16 +24,12 @@ bool tune_candidate_fits(const struct tune_candidate *candidate)
     return candidate->counted && candidate->why_not[0] == '\0';
 }
 
-bool tuner_add(struct tuner *tuner, size_t structure, const int64_t *options, struct error *error)
+void tuner_add(struct tuner *tuner, size_t structure, const int64_t *options)
 {
     struct tune_result *result = tuner->result;
-    struct tune_candidate *longer =
-        realloc(result->candidates, (result->candidate_count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        return error_set(error, "out of memory");
-    }
-    result->candidates = longer;
-    struct tune_candidate *candidate = &longer[result->candidate_count++];
+    result->candidates =
+        memory_resize(result->candidates, result->candidate_count + 1, sizeof *result->candidates);
+    struct tune_candidate *candidate = &result->candidates[result->candidate_count++];
     *candidate = (struct tune_candidate){.contender = tuner->request->structures->items[structure],
                                          .structure = structure,
                                          .cost = NAN,
@@ -43,7 +40,6 @@ bool tuner_add(struct tuner *tuner, size_t structure, const int64_t *options, st
     (void)tl_options_format(contender->timed, contender->options, false, contender->option_text,
                             sizeof contender->option_text);
     tuner_read_promise(tuner, contender, &candidate->early_promise, &candidate->late_promise);
-    return true;
 }
 
 void tuner_read_promise(const struct tuner *tuner, const struct contender *contender,
@@ -137,8 +133,8 @@ static double least_of(const double *values, size_t count)
 }
 
 /* Takes over what a simulation found. */
-static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate,
-                     const struct row *row, enum tune_stage stage, struct error *error)
+static void take_row(const struct tuner *tuner, struct tune_candidate *candidate,
+                     const struct row *row, enum tune_stage stage)
 {
     candidate->stage = stage;
     candidate->counted = strcmp(row_text(row, COL_STATUS), "ok") == 0;
@@ -146,7 +142,7 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
         candidate->too_slow = strcmp(row_text(row, COL_STATUS), "timeout") == 0;
         (void)snprintf(candidate->why_not, sizeof candidate->why_not, "%s: %.150s",
                        row_text(row, COL_STATUS), row_text(row, COL_REASON));
-        return true;
+        return;
     }
     candidate->firing = firing_of_row(row);
     candidate->done =
@@ -168,10 +164,7 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
     }
     const struct samples *runs = &row->processor_ns_per_event;
     if (runs->count > 0) {
-        double *copy = malloc(runs->count * sizeof *copy);
-        if (copy == NULL) {
-            return error_set(error, "out of memory");
-        }
+        double *copy = memory_new(runs->count, sizeof *copy);
         double made_up = (double)row->window_events / (double)tuner->events / candidate->done;
         for (size_t i = 0; i < runs->count; i++) {
             copy[i] = made_up * runs->values[i];
@@ -183,18 +176,14 @@ static bool take_row(const struct tuner *tuner, struct tune_candidate *candidate
             stage == TUNE_FINAL ? stats_median(copy, runs->count) : least_of(copy, runs->count);
     }
     judge(tuner, candidate);
-    return true;
 }
 
 bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tune_stage stage,
                unsigned runs, bool latency, struct error *error)
 {
     const struct tune_request *request = tuner->request;
-    struct contender_list list = {.items = malloc((count + 1) * sizeof *list.items),
+    struct contender_list list = {.items = memory_new(count + 1, sizeof *list.items),
                                   .count = count};
-    if (list.items == NULL) {
-        return error_set(error, "out of memory");
-    }
     for (size_t i = 0; i < count; i++) {
         list.items[i] = tuner->result->candidates[indices[i]].contender;
     }
@@ -218,8 +207,7 @@ bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tu
     double passes = (double)(count + 1) * (1 + runs * (latency ? 2.0 : 1.0));
     tuner->pass_seconds = (double)(clock_now_ns() - begun_ns) / 1e9 / passes;
     for (size_t i = 0; good && i < count; i++) {
-        good = take_row(tuner, &tuner->result->candidates[indices[i]], &simulation.results.rows[i],
-                        stage, error);
+        take_row(tuner, &tuner->result->candidates[indices[i]], &simulation.results.rows[i], stage);
     }
     simulation_free(&simulation);
     free(list.items);

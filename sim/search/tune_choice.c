@@ -1,6 +1,8 @@
 /* The choice among the first few: by runs side by side, or by counts alone. */
 #include "tune_work.h"
 
+#include "memory.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -92,16 +94,13 @@ static const struct tune_candidate *cheapest(const struct tuner *tuner,
 }
 
 /* The final runs have been made: the fastest, or among what is as fast the cheapest. */
-static bool choose(struct tuner *tuner, const size_t *finals, size_t count)
+static void choose(struct tuner *tuner, const size_t *finals, size_t count)
 {
     struct tune_result *result = tuner->result;
     const struct tune_candidate *fastest = &result->candidates[finals[0]];
-    const struct tune_candidate **tied = malloc((count + 1) * sizeof *tied);
+    const struct tune_candidate **tied = memory_new(count + 1, sizeof *tied);
     const char *what = "";
     size_t tied_count = 0;
-    if (tied == NULL) {
-        return false;
-    }
     tied[tied_count++] = fastest;
     for (size_t i = 1; i < count && tune_candidate_fits(&result->candidates[finals[i]]); i++) {
         const struct tune_candidate *other = &result->candidates[finals[i]];
@@ -127,7 +126,6 @@ static bool choose(struct tuner *tuner, const size_t *finals, size_t count)
     if (result->second != NULL) {
         result->judged = compare_runs(result->best, result->second, &result->difference);
     }
-    return true;
 }
 
 /* Of what keeps to all limits but that on lateness, the one that works least; SIZE_MAX: none. */
@@ -167,10 +165,7 @@ static void judge_later(struct tuner *tuner, size_t index)
 bool tuner_compete(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
-    size_t *finals = malloc((structures + 2) * sizeof *finals);
-    if (finals == NULL) {
-        return error_set(error, "out of memory");
-    }
+    size_t *finals = memory_new(structures + 2, sizeof *finals);
     bool good = true;
     size_t later = find_later(tuner);
     /* Limits on what only these runs show can leave the first few out: then the next few. */
@@ -203,7 +198,7 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
         good = good && tuner_run(tuner, finals, running, TUNE_FINAL, (unsigned)runs, false, error);
         tuner_sort_by_time(tuner, finals, count);
         if (good && tune_candidate_fits(&tuner->result->candidates[finals[0]])) {
-            good = choose(tuner, finals, count) || error_set(error, "out of memory");
+            choose(tuner, finals, count);
         }
     }
     judge_later(tuner, later);
@@ -261,12 +256,12 @@ static void choose_by_counts(struct tuner *tuner, const size_t *finals, size_t c
 bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
 {
     struct tune_result *result = tuner->result;
-    bool *taken = calloc(tuner->request->structures->count + 1, sizeof *taken);
+    bool *taken = memory_new(tuner->request->structures->count + 1, sizeof *taken);
     size_t finals[FINAL_STRUCTURES + 1];
     size_t count = 0;
     size_t later = find_later(tuner);
-    bool good = taken != NULL || error_set(error, "out of memory");
-    while (good && count < FINAL_STRUCTURES) {
+    bool good = true;
+    while (count < FINAL_STRUCTURES) {
         size_t structure = least_of_all(tuner, taken);
         if (structure == SIZE_MAX) {
             break;

@@ -1,6 +1,8 @@
 /* The search: options are varied by what is counted, then by the clock. */
 #include "tune_work.h"
 
+#include "memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +180,7 @@ static bool count_variants(struct tuner *tuner, size_t structure,
         size_t some = 0;
         for (; good && some < at_a_time && done < count; done++) {
             indices[some++] = result->candidate_count;
-            good = tuner_add(tuner, structure, variants[done], error);
+            tuner_add(tuner, structure, variants[done]);
         }
         good = good && tuner_run(tuner, indices, some, TUNE_COUNTED, 0, false, error);
         for (size_t i = 0; good && i < some; i++) {
@@ -197,8 +199,8 @@ static bool count_variants(struct tuner *tuner, size_t structure,
 static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct error *error)
 {
     double least = least_cost(tuner);
-    int64_t(*variants)[TL_OPTIONS_MAX] = malloc(PROPOSALS_MAX * sizeof *variants);
-    bool good = variants != NULL || error_set(error, "out of memory");
+    int64_t(*variants)[TL_OPTIONS_MAX] = memory_new(PROPOSALS_MAX, sizeof *variants);
+    bool good = true;
     for (size_t s = 0; good && s < tuner->request->structures->count; s++) {
         if (!active[s] || !is_promising(tuner, s, round, least) || is_over(tuner, COUNT_SHARE)) {
             continue;
@@ -218,15 +220,14 @@ static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct
 bool tuner_count_all(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
-    bool *active = malloc(structures + 1);
-    bool good = active != NULL || error_set(error, "out of memory");
+    bool *active = memory_new(structures + 1, sizeof *active);
     tuner_tell(tuner, "counting what each structure does");
-    for (size_t s = 0; good && s < structures; s++) {
+    for (size_t s = 0; s < structures; s++) {
         active[s] = tl_option_count(tuner->request->structures->items[s].timed) > 0;
         tuner->best[s] = tuner->result->candidate_count;
-        good = tuner_add(tuner, s, tuner->request->structures->items[s].options, error);
+        tuner_add(tuner, s, tuner->request->structures->items[s].options);
     }
-    good = good && tuner_run(tuner, tuner->best, structures, TUNE_COUNTED, 0, false, error);
+    bool good = tuner_run(tuner, tuner->best, structures, TUNE_COUNTED, 0, false, error);
     if (good && tuner->request->vary) {
         tuner_tell(tuner, "varying options, by what is counted");
     }
@@ -356,10 +357,7 @@ bool tuner_time_best(struct tuner *tuner, struct error *error)
     const struct tune_result *result = tuner->result;
     size_t structures = tuner->request->structures->count;
     double least = least_cost(tuner);
-    size_t *indices = malloc((2 * structures + 1) * sizeof *indices);
-    if (indices == NULL) {
-        return error_set(error, "out of memory");
-    }
+    size_t *indices = memory_new(2 * structures + 1, sizeof *indices);
     size_t count = 0;
     for (size_t s = 0; s < structures; s++) {
         const struct tune_candidate *best = &result->candidates[tuner->best[s]];
@@ -382,14 +380,11 @@ bool tuner_time_best(struct tuner *tuner, struct error *error)
 bool tuner_refine(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
-    size_t *fastest = malloc((structures + 1) * sizeof *fastest);
-    size_t *indices = malloc((PROPOSALS_MAX + 1) * sizeof *indices);
-    int64_t(*variants)[TL_OPTIONS_MAX] = malloc(PROPOSALS_MAX * sizeof *variants);
-    bool good = fastest != NULL && indices != NULL && variants != NULL;
-    if (!good) {
-        (void)error_set(error, "out of memory");
-    }
-    size_t count = good ? tuner_fastest_of_each(tuner, fastest) : 0;
+    size_t *fastest = memory_new(structures + 1, sizeof *fastest);
+    size_t *indices = memory_new(PROPOSALS_MAX + 1, sizeof *indices);
+    int64_t(*variants)[TL_OPTIONS_MAX] = memory_new(PROPOSALS_MAX, sizeof *variants);
+    bool good = true;
+    size_t count = tuner_fastest_of_each(tuner, fastest);
     for (size_t f = 0; good && f < count && f < REFINE_STRUCTURES; f++) {
         const struct tune_candidate from = tuner->result->candidates[fastest[f]];
         double first = tuner->result->candidates[fastest[0]].ns;
@@ -403,12 +398,12 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
             continue;
         }
         indices[0] = fastest[f];
-        for (size_t i = 0; good && i < found; i++) {
+        for (size_t i = 0; i < found; i++) {
             indices[i + 1] = tuner->result->candidate_count;
-            good = tuner_add(tuner, from.structure, variants[i], error);
+            tuner_add(tuner, from.structure, variants[i]);
         }
-        good = good && tuner_run(tuner, indices, found + 1, TUNE_TIMED, TIMED_RUNS,
-                                 tuner->request->limits.stall_ns != UINT64_MAX, error);
+        good = tuner_run(tuner, indices, found + 1, TUNE_TIMED, TIMED_RUNS,
+                         tuner->request->limits.stall_ns != UINT64_MAX, error);
     }
     free(fastest);
     free(indices);

@@ -3,6 +3,7 @@
 
 #include "export.h"
 #include "figures.h"
+#include "memory.h"
 #include "terminal.h"
 #include "text_table.h"
 #include "trace_labels.h"
@@ -355,10 +356,7 @@ static void write_table(FILE *stream, const struct tune_request *request,
                         const struct tune_result *result)
 {
     size_t count = request->structures->count;
-    const struct tune_candidate **rows = calloc(count + 1, sizeof *rows);
-    if (rows == NULL) {
-        return;
-    }
+    const struct tune_candidate **rows = memory_new(count + 1, sizeof *rows);
     static const char *const headings[] = {"structure", "stage",     "ns",    "work", "stall_ns",
                                            "B/timer",   "wakeups/s", "bytes", ""};
     struct text_table table = {.columns = sizeof headings / sizeof headings[0]};

@@ -1,5 +1,7 @@
 #include "show.h"
 
+#include "memory.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +11,13 @@
 
 /* --- arrays that grow ------------------------------------------------------------------------ */
 
-/* Makes room for one more; NULL if out of memory. */
+/* Makes room for one more. */
 static void *grow(void *items, size_t count, size_t item_bytes)
 {
     if (count != 0 && (count & (count - 1)) != 0) {
         return items; /* room grows at powers of two */
     }
-    return realloc(items, (count == 0 ? 1 : 2 * count) * item_bytes);
+    return memory_resize(items, count == 0 ? 1 : 2 * count, item_bytes);
 }
 
 /* --- looking inside -------------------------------------------------------------------------- */
@@ -38,18 +40,9 @@ static void see_part(void *ctx, const struct tl_part *part)
 {
     struct looker *looker = ctx;
     struct show_step *step = looker->step;
-    struct show_part *parts = grow(step->parts, step->part_count, sizeof *parts);
-    char *name = strdup(part->name);
-    if (parts != NULL) {
-        step->parts = parts;
-    }
-    if (parts == NULL || name == NULL) {
-        free(name);
-        looker->show->failed = true;
-        return;
-    }
-    parts[step->part_count++] =
-        (struct show_part){.name = name, .form = part->form, .cell_ticks = part->cell_ticks};
+    step->parts = grow(step->parts, step->part_count, sizeof *step->parts);
+    step->parts[step->part_count++] = (struct show_part){
+        .name = memory_copy(part->name), .form = part->form, .cell_ticks = part->cell_ticks};
     looker->cell = NULL;
     looker->spare = (struct show_cell){0};
 }
@@ -58,20 +51,15 @@ static void see_part(void *ctx, const struct tl_part *part)
 static struct show_cell *keep_cell(struct looker *looker, const struct show_cell *cell)
 {
     struct show_part *part = last_part(looker);
-    struct show_cell *cells = grow(part->cells, part->cell_count, sizeof *cells);
-    if (cells == NULL) {
-        looker->show->failed = true;
-        return NULL;
-    }
-    part->cells = cells;
-    cells[part->cell_count] = *cell;
-    return &cells[part->cell_count++];
+    part->cells = grow(part->cells, part->cell_count, sizeof *part->cells);
+    part->cells[part->cell_count] = *cell;
+    return &part->cells[part->cell_count++];
 }
 
 static void see_cell(void *ctx, const struct tl_cell *cell)
 {
     struct looker *looker = ctx;
-    if (looker->show->failed || looker->step->part_count == 0) {
+    if (looker->step->part_count == 0) {
         return;
     }
     struct show_part *part = last_part(looker);
@@ -90,9 +78,8 @@ static void see_cell(void *ctx, const struct tl_cell *cell)
     bool fits = part->cell_count < SHOW_CELLS_MAX || (cell->marks & TL_MARK_HAND) != 0;
     if (fits && (!plain || part->cell_total <= SHOW_CELLS_MAX / 2)) {
         looker->cell = keep_cell(looker, &looker->spare);
-        if (looker->cell != NULL && cell->refers != NULL) {
-            looker->cell->refers = strdup(cell->refers);
-            looker->show->failed |= looker->cell->refers == NULL;
+        if (cell->refers != NULL) {
+            looker->cell->refers = memory_copy(cell->refers);
         }
     }
 }
@@ -111,7 +98,7 @@ static void see_timer(void *ctx, const struct tl_held *held)
 {
     struct looker *looker = ctx;
     struct show *show = looker->show;
-    if (show->failed || looker->step->part_count == 0 || held->id >= show->capacity) {
+    if (looker->step->part_count == 0 || held->id >= show->capacity) {
         return;
     }
     bool stale = (held->marks & TL_MARK_STALE) != 0;
@@ -138,13 +125,8 @@ static void see_timer(void *ctx, const struct tl_held *held)
     if (cell->held_count == SHOW_HELD_MAX) {
         return;
     }
-    struct show_held *all = grow(cell->held, cell->held_count, sizeof *all);
-    if (all == NULL) {
-        show->failed = true;
-        return;
-    }
-    cell->held = all;
-    all[cell->held_count++] = (struct show_held){
+    cell->held = grow(cell->held, cell->held_count, sizeof *cell->held);
+    cell->held[cell->held_count++] = (struct show_held){
         .id = held->id,
         .marks = held->marks,
         .at = held->at,
@@ -178,12 +160,7 @@ static void look_from_outside(struct looker *looker)
         count += show->deadlines[id] != TL_NEVER;
     }
     see_part(looker, &(struct tl_part){.name = "pending, by deadline", .form = TL_FORM_LIST});
-    struct pending *pending = malloc((count + 1) * sizeof *pending);
-    if (show->failed || pending == NULL) {
-        free(pending);
-        show->failed = true;
-        return;
-    }
+    struct pending *pending = memory_new(count + 1, sizeof *pending);
     size_t n = 0;
     for (uint32_t id = 0; id < show->capacity; id++) {
         if (show->deadlines[id] != TL_NEVER) {
@@ -240,11 +217,8 @@ bool show_open(struct show *show, const struct contender *contender, const struc
         return error_set(error, "%s keeps no timers: there is nothing to show", algo->name);
     }
     size_t ids = (size_t)setup->capacity + 1;
-    show->deadlines = malloc(ids * sizeof *show->deadlines);
-    show->places = malloc(ids * sizeof *show->places);
-    if (show->deadlines == NULL || show->places == NULL) {
-        return error_set(error, "out of memory for %" PRIu32 " timers", setup->capacity);
-    }
+    show->deadlines = memory_new(ids, sizeof *show->deadlines);
+    show->places = memory_new(ids, sizeof *show->places);
     for (size_t id = 0; id < ids; id++) {
         show->deadlines[id] = TL_NEVER;
         show->places[id] = NO_PLACE;
@@ -272,16 +246,10 @@ enum tl_status show_start(struct show *show, uint32_t id, uint64_t deadline)
         return status;
     }
     show->deadlines[id] = deadline;
-    if (show->quiet) {
-        return status;
+    if (!show->quiet) {
+        show->started = grow(show->started, show->started_count, sizeof *show->started);
+        show->started[show->started_count++] = id;
     }
-    uint32_t *longer = grow(show->started, show->started_count, sizeof *longer);
-    if (longer == NULL) {
-        show->failed = true;
-        return status;
-    }
-    show->started = longer;
-    longer[show->started_count++] = id;
     return status;
 }
 
@@ -295,13 +263,8 @@ enum tl_status show_stop(struct show *show, uint32_t id)
 
 static void keep_fired(struct show *show, uint32_t id, uint64_t deadline)
 {
-    struct show_fired *longer = grow(show->fired, show->fired_count, sizeof *longer);
-    if (longer == NULL) {
-        show->failed = true;
-        return;
-    }
-    show->fired = longer;
-    longer[show->fired_count++] = (struct show_fired){id, deadline};
+    show->fired = grow(show->fired, show->fired_count, sizeof *show->fired);
+    show->fired[show->fired_count++] = (struct show_fired){id, deadline};
 }
 
 struct advance {
@@ -367,22 +330,18 @@ void show_set_quiet(struct show *show, bool quiet)
     take_counters(show, &unseen);
 }
 
-bool show_end_step(struct show *show, const char *caption, const char *outcome, struct error *error)
+void show_end_step(struct show *show, const char *caption, const char *outcome)
 {
     if (show->step_count == SHOW_STEPS_MAX) {
         show->truncated = true;
         forget_step(show);
-        return true;
+        return;
     }
-    struct show_step *steps = grow(show->steps, show->step_count, sizeof *steps);
-    if (steps == NULL) {
-        return error_set(error, "out of memory");
-    }
-    show->steps = steps;
-    struct show_step *step = &steps[show->step_count++];
+    show->steps = grow(show->steps, show->step_count, sizeof *show->steps);
+    struct show_step *step = &show->steps[show->step_count++];
     *step = (struct show_step){
-        .caption = strdup(caption),
-        .outcome = outcome != NULL ? strdup(outcome) : NULL,
+        .caption = memory_copy(caption),
+        .outcome = outcome != NULL ? memory_copy(outcome) : NULL,
         .clock = show->clock,
         .pending = show->algo->count(show->self),
         .next = show->algo->next != NULL ? show->algo->next(show->self) : TL_NEVER,
@@ -394,10 +353,6 @@ bool show_end_step(struct show *show, const char *caption, const char *outcome, 
     take_counters(show, &step->work);
     look_inside(show, step);
     forget_step(show);
-    if (show->failed || step->caption == NULL || (outcome != NULL && step->outcome == NULL)) {
-        return error_set(error, "out of memory");
-    }
-    return true;
 }
 
 const char *show_name(const struct show *show, uint32_t id, char buffer[16])

@@ -92,7 +92,6 @@ struct show {
     size_t started_count;
     struct tl_counters work; /* at the end of the last step */
     bool quiet;              /* nothing is noted */
-    bool failed;             /* out of memory */
 };
 
 /* What a run begins with. */
@@ -115,10 +114,8 @@ enum tl_status show_stop(struct show *show, uint32_t id);
 uint64_t show_advance(struct show *show, uint64_t now, tl_fire_fn also, void *ctx);
 
 /* Ends a step: takes down what was done since the last one, and what the inside looks like now.
- * False with `error` set if out of memory. Beyond SHOW_STEPS_MAX nothing is taken down but
- * `truncated`. */
-bool show_end_step(struct show *show, const char *caption, const char *outcome,
-                   struct error *error);
+ * Beyond SHOW_STEPS_MAX nothing is taken down but `truncated`. */
+void show_end_step(struct show *show, const char *caption, const char *outcome);
 
 /* Whether what follows is noted for a step (as at first), or not: for what happens before the first
  * step that is to be shown. To be called between steps. */

@@ -5,6 +5,7 @@
 #include "show_drawing.h"
 
 #include "drawing.h"
+#include "memory.h"
 #include "show_text.h"
 
 #include <inttypes.h>
@@ -244,12 +245,9 @@ static size_t lay_out(const struct canvas *canvas, const struct show_part *part,
 }
 
 /* A wheel or list: boxes side by side, in as many rows as they need. */
-static bool draw_row(struct canvas *canvas, const struct show_part *part, struct error *error)
+static void draw_row(struct canvas *canvas, const struct show_part *part)
 {
-    struct box *boxes = malloc((2 * part->cell_count + 1) * sizeof *boxes);
-    if (boxes == NULL) {
-        return error_set(error, "out of memory");
-    }
+    struct box *boxes = memory_new(2 * part->cell_count + 1, sizeof *boxes);
     size_t count = lay_out(canvas, part, boxes);
     bool wheel = part->form == TL_FORM_WHEEL;
     for (size_t first = 0; first < count;) {
@@ -280,7 +278,6 @@ static bool draw_row(struct canvas *canvas, const struct show_part *part, struct
         first = last;
     }
     free(boxes);
-    return true;
 }
 
 /* --- trees ----------------------------------------------------------------------------------- */
@@ -388,16 +385,13 @@ static void draw_tree_node(struct canvas *canvas, const struct tree_node *node, 
 }
 
 /* As a tree, or, where that is wider than the page, as rows of entries in the order of the walk. */
-static bool draw_tree(struct canvas *canvas, const struct show_part *part, struct error *error)
+static void draw_tree(struct canvas *canvas, const struct show_part *part)
 {
     size_t count = part->cell_count;
     if (count == 0) {
-        return true;
+        return;
     }
-    struct tree_node *nodes = malloc(count * sizeof *nodes);
-    if (nodes == NULL) {
-        return error_set(error, "out of memory");
-    }
+    struct tree_node *nodes = memory_new(count, sizeof *nodes);
     connect(part, nodes);
     unsigned deepest = place_nodes(canvas, nodes, count);
     double width = 0;
@@ -406,7 +400,8 @@ static bool draw_tree(struct canvas *canvas, const struct show_part *part, struc
     }
     if (width > ROW_WIDTH || part->cell_total > count) {
         free(nodes);
-        return draw_row(canvas, part, error);
+        draw_row(canvas, part);
+        return;
     }
     canvas->y += 6;
     for (size_t i = 0; i < count; i++) {
@@ -423,13 +418,12 @@ static bool draw_tree(struct canvas *canvas, const struct show_part *part, struc
     }
     canvas->y += deepest * LEVEL_HEIGHT * 0.8 + CHIP_HEIGHT + 6;
     free(nodes);
-    return true;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
 /* A part's name and what its cells are, left of it. */
-static bool draw_part(struct canvas *canvas, const struct show_part *part, struct error *error)
+static void draw_part(struct canvas *canvas, const struct show_part *part)
 {
     char text[128] = "";
     double top = canvas->y;
@@ -445,11 +439,13 @@ static bool draw_part(struct canvas *canvas, const struct show_part *part, struc
     if (text[0] != '\0') {
         drawing_text(&canvas->drawing, MARGIN, line + 15, "font-size=\"11\" " DIM, text);
     }
-    bool good =
-        part->form == TL_FORM_TREE ? draw_tree(canvas, part, error) : draw_row(canvas, part, error);
+    if (part->form == TL_FORM_TREE) {
+        draw_tree(canvas, part);
+    } else {
+        draw_row(canvas, part);
+    }
     double least = line + (text[0] != '\0' ? 22 : 8);
     canvas->y = canvas->y > least ? canvas->y : least;
-    return good;
 }
 
 /* The timers that fired, as chips behind the word, in as many rows as they need. */
@@ -497,7 +493,7 @@ static bool is_left_out(const struct canvas *canvas, const struct show_step *ste
     return true;
 }
 
-static bool draw_step(struct canvas *canvas, size_t index, struct error *error)
+static void draw_step(struct canvas *canvas, size_t index)
 {
     const struct show_step *step = &canvas->show->steps[index];
     char caption[192];
@@ -526,16 +522,14 @@ static bool draw_step(struct canvas *canvas, size_t index, struct error *error)
     if (step->fired_count > 0) {
         draw_fired(canvas, step);
     }
-    bool good = true;
-    for (size_t i = 0; good && i < step->part_count; i++) {
+    for (size_t i = 0; i < step->part_count; i++) {
         if (is_left_out(canvas, step, &step->parts[i])) {
             canvas->left_out = true;
         } else {
-            good = draw_part(canvas, &step->parts[i], error);
+            draw_part(canvas, &step->parts[i]);
         }
     }
     canvas->y += 10;
-    return good;
 }
 
 /* What the marks mean, of those that are drawn. */
@@ -590,14 +584,11 @@ static void draw_legend(struct canvas *canvas, size_t first, size_t count)
     }
 }
 
-bool show_draw(const struct show *show, size_t first, size_t count, FILE *stream,
-               struct error *error)
+void show_draw(const struct show *show, size_t first, size_t count, FILE *stream)
 {
     struct canvas canvas = {.show = show, .first = first, .count = count, .y = MARGIN + 14};
     char description[512];
-    if (!drawing_open(&canvas.drawing, error)) {
-        return false;
-    }
+    drawing_open(&canvas.drawing);
     drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"17\" font-weight=\"bold\" " DARK,
                  show->title);
     canvas.y += 18;
@@ -608,19 +599,14 @@ bool show_draw(const struct show *show, size_t first, size_t count, FILE *stream
                      "It does not show its inside: this is what is known from outside.");
     }
     canvas.y += 12;
-    bool good = true;
-    for (size_t i = first; good && i < first + count; i++) {
-        good = draw_step(&canvas, i, error);
+    for (size_t i = first; i < first + count; i++) {
+        draw_step(&canvas, i);
     }
-    if (good) {
-        canvas.y += 12;
-        draw_legend(&canvas, first, count);
-        (void)snprintf(description, sizeof description,
-                       "The inside of %s after each of %zu steps, from '%s' to '%s'.", show->title,
-                       count, show->steps[first].caption, show->steps[first + count - 1].caption);
-        good = drawing_write(&canvas.drawing, PAGE_WIDTH, canvas.y + 6, show->title, description,
-                             stream, error);
-    }
+    canvas.y += 12;
+    draw_legend(&canvas, first, count);
+    (void)snprintf(description, sizeof description,
+                   "The inside of %s after each of %zu steps, from '%s' to '%s'.", show->title,
+                   count, show->steps[first].caption, show->steps[first + count - 1].caption);
+    drawing_write(&canvas.drawing, PAGE_WIDTH, canvas.y + 6, show->title, description, stream);
     drawing_close(&canvas.drawing);
-    return good;
 }

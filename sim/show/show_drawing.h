@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 /* Draws the steps from `first` on, `count` of them, below one another, as one SVG document. */
-bool show_draw(const struct show *show, size_t first, size_t count, FILE *stream,
-               struct error *error);
+void show_draw(const struct show *show, size_t first, size_t count, FILE *stream);
 
 #endif

@@ -1,5 +1,6 @@
 #include "show_script.h"
 
+#include "memory.h"
 #include "number.h"
 
 #include <inttypes.h>
@@ -22,7 +23,7 @@ static const struct {
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])
 
-/* The id of a name, which is given one if it is new. UINT32_MAX if out of memory. */
+/* The id of a name, which is given one if it is new. */
 static uint32_t id_of(struct show_script *script, const char *name)
 {
     for (uint32_t id = 0; id < script->name_count; id++) {
@@ -30,13 +31,9 @@ static uint32_t id_of(struct show_script *script, const char *name)
             return id;
         }
     }
-    char **longer = realloc(script->names, (script->name_count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        return UINT32_MAX;
-    }
-    script->names = longer;
-    longer[script->name_count] = strdup(name);
-    return longer[script->name_count] != NULL ? script->name_count++ : UINT32_MAX;
+    script->names = memory_resize(script->names, script->name_count + 1, sizeof *script->names);
+    script->names[script->name_count] = memory_copy(name);
+    return script->name_count++;
 }
 
 static bool parse_number(const char *text, uint64_t *value)
@@ -48,15 +45,10 @@ static bool parse_number(const char *text, uint64_t *value)
     return good;
 }
 
-static bool add_line(struct show_script *script, const struct show_line *line, struct error *error)
+static void add_line(struct show_script *script, const struct show_line *line)
 {
-    struct show_line *longer = realloc(script->lines, (script->line_count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        return error_set(error, "out of memory");
-    }
-    script->lines = longer;
-    longer[script->line_count++] = *line;
-    return true;
+    script->lines = memory_resize(script->lines, script->line_count + 1, sizeof *script->lines);
+    script->lines[script->line_count++] = *line;
 }
 
 /* One step, of which `text` is what stands between two semicolons; changed by this. */
@@ -93,9 +85,6 @@ static bool parse_step(struct show_script *script, char *text, struct error *err
                              NAME_MAX_BYTES);
         }
         line.id = id_of(script, words[used++]);
-        if (line.id == UINT32_MAX) {
-            return error_set(error, "out of memory");
-        }
     }
     bool counts = line.verb == SHOW_TICK || line.verb == SHOW_WAKE;
     if (verbs[v].has_tick && words[used] == NULL) {
@@ -117,16 +106,14 @@ static bool parse_step(struct show_script *script, char *text, struct error *err
         return error_set(error, "step '%s': '%s' is too much; steps are divided by ; or new lines",
                          whole, words[used]);
     }
-    return add_line(script, &line, error);
+    add_line(script, &line);
+    return true;
 }
 
 bool show_script_parse(struct show_script *script, const char *text, struct error *error)
 {
     *script = (struct show_script){0};
-    char *copy = strdup(text);
-    if (copy == NULL) {
-        return error_set(error, "out of memory");
-    }
+    char *copy = memory_copy(text);
     bool comment = false;
     for (char *c = copy; *c != '\0'; c++) {
         comment = (comment || *c == '#') && *c != '\n';
@@ -174,12 +161,12 @@ static bool tick_of(const struct show_line *line, uint64_t clock, uint64_t *tick
     return *tick <= TL_DEADLINE_MAX;
 }
 
-static bool advance_to(struct show *show, uint64_t now, struct error *error)
+static void advance_to(struct show *show, uint64_t now)
 {
     char caption[64];
     (void)snprintf(caption, sizeof caption, "advance %" PRIu64, now);
     (void)show_advance(show, now, NULL, NULL);
-    return show_end_step(show, caption, NULL, error);
+    show_end_step(show, caption, NULL);
 }
 
 static bool wake(struct show *show, struct error *error)
@@ -190,9 +177,11 @@ static bool wake(struct show *show, struct error *error)
     }
     uint64_t next = show->algo->next(show->self);
     if (next == TL_NEVER) {
-        return show_end_step(show, "wake", "nothing is pending: it would sleep on", error);
+        show_end_step(show, "wake", "nothing is pending: it would sleep on");
+    } else {
+        advance_to(show, next > show->clock ? next : show->clock);
     }
-    return advance_to(show, next > show->clock ? next : show->clock, error);
+    return true;
 }
 
 static bool run_line(const struct show_line *line, struct show *show, struct error *error)
@@ -212,12 +201,14 @@ static bool run_line(const struct show_line *line, struct show *show, struct err
                        show->names[line->id], tick);
         status = show_start(show, line->id, tick);
         outcome = status != TL_OK ? tl_status_text(status) : NULL;
-        return show_end_step(show, caption, outcome, error);
+        show_end_step(show, caption, outcome);
+        break;
     case SHOW_STOP:
         (void)snprintf(caption, sizeof caption, "stop %s", show->names[line->id]);
         status = show_stop(show, line->id);
         outcome = status != TL_OK ? tl_status_text(status) : NULL;
-        return show_end_step(show, caption, outcome, error);
+        show_end_step(show, caption, outcome);
+        break;
     case SHOW_ADVANCE:
         if (!tick_of(line, show->clock, &tick) || tick < show->clock) {
             return error_set(error,
@@ -225,24 +216,26 @@ static bool run_line(const struct show_line *line, struct show *show, struct err
                              ", and time does not go back",
                              tick, show->clock);
         }
-        return advance_to(show, tick, error);
+        advance_to(show, tick);
+        break;
     case SHOW_TICK:
-        for (uint64_t i = 0; good && i < line->ticks && show->clock < TL_DEADLINE_MAX; i++) {
-            good = advance_to(show, show->clock + 1, error);
+        for (uint64_t i = 0; i < line->ticks && show->clock < TL_DEADLINE_MAX; i++) {
+            advance_to(show, show->clock + 1);
         }
-        return good;
+        break;
     case SHOW_WAKE:
         for (uint64_t i = 0; good && i < line->ticks; i++) {
             good = wake(show, error);
         }
-        return good;
+        break;
     }
     return good;
 }
 
 bool show_script_run(const struct show_script *script, struct show *show, struct error *error)
 {
-    bool good = show_end_step(show, "at the beginning", NULL, error);
+    bool good = true;
+    show_end_step(show, "at the beginning", NULL);
     for (size_t i = 0; good && i < script->line_count && !show->truncated; i++) {
         good = run_line(&script->lines[i], show, error);
     }

@@ -18,7 +18,6 @@ struct window_run {
     bool begun;         /* the first step has been taken */
     uint64_t idle_from; /* the first of the ticks at which nothing happened; TL_NEVER: none */
     char inside[INSIDE_BYTES]; /* what the running advance's callbacks did */
-    bool good;                 /* no step has failed; else `error` is set */
     struct error *error;
 };
 
@@ -57,7 +56,7 @@ static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t d
         (void)snprintf(caption, sizeof caption, "stop %" PRIu32, id);
         status = show_stop(show, id);
     }
-    if (!run->begun || !run->good) {
+    if (!run->begun) {
         return;
     }
     if (inside) {
@@ -67,8 +66,7 @@ static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t d
         return;
     }
     run->idle_from = TL_NEVER;
-    run->good =
-        show_end_step(show, caption, status != TL_OK ? tl_status_text(status) : NULL, run->error);
+    show_end_step(show, caption, status != TL_OK ? tl_status_text(status) : NULL);
 }
 
 static void carry(void *ctx, const struct loop_operation *operation, uint64_t now)
@@ -107,9 +105,7 @@ static void advance_once(struct window_run *run, uint64_t now)
             (void)snprintf(caption, sizeof caption, "advance %" PRIu64, now);
         }
         run->idle_from = TL_NEVER;
-        run->good =
-            run->good &&
-            show_end_step(show, caption, run->inside[0] != '\0' ? run->inside : NULL, run->error);
+        show_end_step(show, caption, run->inside[0] != '\0' ? run->inside : NULL);
     }
     if (run->loop != NULL) {
         closed_loop_advanced(run->loop, now);
@@ -121,7 +117,7 @@ static void pass_until(struct window_run *run, uint64_t tick)
 {
     struct show *show = run->show;
     bool jump = !run->begun && run->loop == NULL;
-    while (run->good && show->clock < tick && !show->truncated) {
+    while (show->clock < tick && !show->truncated) {
         uint64_t next = jump ? tick : show->clock + 1;
         if (!jump && show->algo->next != NULL) {
             next = show->algo->next(show->self);
@@ -139,7 +135,7 @@ static void begin(struct window_run *run)
     }
     show_set_quiet(show, false);
     run->begun = true;
-    run->good = run->good && show_end_step(show, "before the window", NULL, run->error);
+    show_end_step(show, "before the window", NULL);
 }
 
 /* Whether operation `i` of a block is to be done at its place. */
@@ -152,7 +148,7 @@ static bool is_wanted(const struct window_run *run, const struct trace_block *bl
 /* The operations of a block, up to the window's end, which has been reached if this is true. */
 static bool apply_block(struct window_run *run, const struct trace_block *block)
 {
-    for (size_t g = 0; run->good && g < block->group_count; g++) {
+    for (size_t g = 0; g < block->group_count; g++) {
         const struct trace_group *group = &block->groups[g];
         if (group->tick > run->window->to_tick || run->show->truncated) {
             return true;
@@ -163,7 +159,7 @@ static bool apply_block(struct window_run *run, const struct trace_block *block)
         if (run->loop != NULL && run->may_be_early) {
             pass_until(run, group->tick); /* for what it fired too early to act upon */
         }
-        for (uint32_t i = group->first; run->good && i < group->first + group->count; i++) {
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
             const struct trace_record *record = &block->records[i];
             if (!is_wanted(run, block, i)) {
                 continue;
@@ -204,25 +200,25 @@ static bool run_window(struct window_run *run, struct trace_reader *reader)
     progress_begin(&progress, "replaying up to the window", "operations",
                    trace_reader_header(reader)->events);
     show_set_quiet(run->show, true);
-    while (run->good && !over && (got = trace_reader_next(reader, &block, run->error)) == 1) {
+    while (!over && (got = trace_reader_next(reader, &block, run->error)) == 1) {
         foreign_alive();
         over = apply_block(run, &block);
         progress_update(&progress, block.first_event + block.record_count);
     }
-    run->good = run->good && got >= 0;
-    if (run->good && !run->begun) {
+    if (got >= 0 && !run->begun) {
         begin(run);
     }
-    pass_until(run, run->window->to_tick);
+    if (got >= 0) {
+        pass_until(run, run->window->to_tick);
+    }
     progress_end(&progress);
-    return run->good && (run->loop == NULL || !closed_loop_failed(run->loop, run->error));
+    return got >= 0 && (run->loop == NULL || !closed_loop_failed(run->loop, run->error));
 }
 
 bool show_trace_run(const char *path, const struct show_window *window, struct show *show,
                     struct error *error)
 {
-    struct window_run run = {
-        .show = show, .window = window, .idle_from = TL_NEVER, .good = true, .error = error};
+    struct window_run run = {.show = show, .window = window, .idle_from = TL_NEVER, .error = error};
     struct trace_reader *reader = trace_reader_open(path, error);
     if (reader == NULL) {
         return false;

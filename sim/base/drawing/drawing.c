@@ -1,15 +1,15 @@
 #include "drawing.h"
 
 #include "markup.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool drawing_open(struct drawing *drawing, struct error *error)
+void drawing_open(struct drawing *drawing)
 {
     *drawing = (struct drawing){0};
-    drawing->stream = open_memstream(&drawing->content, &drawing->bytes);
-    return drawing->stream != NULL || error_set(error, "out of memory");
+    drawing->stream = memory_stream(&drawing->content, &drawing->bytes);
 }
 
 static void write_escaped(FILE *stream, const char *text)
@@ -62,11 +62,11 @@ double drawing_text_width(const char *text, double font_size)
     return (double)characters * font_size * 0.6;
 }
 
-bool drawing_write(struct drawing *drawing, double width, double height, const char *title,
-                   const char *description, FILE *stream, struct error *error)
+void drawing_write(struct drawing *drawing, double width, double height, const char *title,
+                   const char *description, FILE *stream)
 {
     if (fflush(drawing->stream) != 0 || ferror(drawing->stream)) {
-        return error_set(error, "out of memory for a drawing");
+        memory_end();
     }
     (void)fprintf(stream,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
@@ -79,7 +79,6 @@ bool drawing_write(struct drawing *drawing, double width, double height, const c
     (void)fputs("</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", stream);
     (void)fwrite(drawing->content, 1, drawing->bytes, stream);
     (void)fputs("</svg>\n", stream);
-    return true;
 }
 
 void drawing_close(struct drawing *drawing)

@@ -21,8 +21,7 @@ struct drawing {
 
 /* Attributes of SVG, such as `fill="#fff"`, go where a function asks for a style. */
 
-/* False if out of memory. */
-bool drawing_open(struct drawing *drawing, struct error *error);
+void drawing_open(struct drawing *drawing);
 
 /* A box, its corners rounded by `radius`. */
 void drawing_box(struct drawing *drawing, double x, double y, double width, double height,
@@ -44,9 +43,9 @@ void drawing_text(struct drawing *drawing, double x, double y, const char *style
 double drawing_text_width(const char *text, double font_size);
 
 /* Writes the document: what was drawn, in a frame of that size, with a title and a description for
- * those who do not see it. False if something could not be written or kept. */
-bool drawing_write(struct drawing *drawing, double width, double height, const char *title,
-                   const char *description, FILE *stream, struct error *error);
+ * those who do not see it. */
+void drawing_write(struct drawing *drawing, double width, double height, const char *title,
+                   const char *description, FILE *stream);
 
 /* Frees it; harmless on one that is zeroed or closed. */
 void drawing_close(struct drawing *drawing);

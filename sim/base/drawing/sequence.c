@@ -54,14 +54,12 @@ static void draw_row(struct drawing *drawing, const struct sequence_row *row, do
                  row->word);
 }
 
-bool sequence_write(const char *const *columns, size_t column_count,
+void sequence_write(const char *const *columns, size_t column_count,
                     const struct sequence_row *rows, size_t row_count, const char *title,
-                    const char *description, FILE *stream, struct error *error)
+                    const char *description, FILE *stream)
 {
     struct drawing drawing;
-    if (!drawing_open(&drawing, error)) {
-        return false;
-    }
+    drawing_open(&drawing);
     double height = HEAD_HEIGHT + ROW_HEIGHT * (double)row_count + FOOT_HEIGHT;
     double width = 2 * MARGIN + LEFT_WIDTH + LANE_WIDTH * (double)column_count;
     for (size_t column = 0; column < column_count; column++) {
@@ -76,7 +74,6 @@ bool sequence_write(const char *const *columns, size_t column_count,
     for (size_t i = 0; i < row_count; i++) {
         draw_row(&drawing, &rows[i], width, HEAD_HEIGHT + ROW_HEIGHT * ((double)i + 0.5));
     }
-    bool done = drawing_write(&drawing, width, height, title, description, stream, error);
+    drawing_write(&drawing, width, height, title, description, stream);
     drawing_close(&drawing);
-    return done;
 }

@@ -27,8 +27,8 @@ struct sequence_row {
 };
 
 /* Writes the drawing, as SVG. */
-bool sequence_write(const char *const *columns, size_t column_count,
+void sequence_write(const char *const *columns, size_t column_count,
                     const struct sequence_row *rows, size_t row_count, const char *title,
-                    const char *description, FILE *stream, struct error *error);
+                    const char *description, FILE *stream);
 
 #endif

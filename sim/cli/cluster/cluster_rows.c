@@ -3,6 +3,7 @@
 #include "command.h"
 #include "context.h"
 #include "csv_table.h"
+#include "memory.h"
 #include "results.h"
 #include "text_table.h"
 
@@ -27,12 +28,7 @@ void cluster_take_word(void *arguments, const char *name, struct argp_state *sta
             return;
         }
     }
-    void *larger = realloc(own->protocols, (own->count + 1) * sizeof *own->protocols);
-    if (larger == NULL) {
-        argp_failure(state, argp_err_exit_status, 0, "out of memory");
-        return;
-    }
-    own->protocols = larger;
+    own->protocols = memory_resize(own->protocols, own->count + 1, sizeof *own->protocols);
     own->protocols[own->count++] = protocol;
 }
 

@@ -88,15 +88,12 @@ static json_t *row_of(const struct cluster_protocol *protocol, const char *fault
 struct picture {
     const struct check_result *result;
     const char *title;
-    struct error *error;
-    bool *failed;
 };
 
 static void write_picture(const void *ctx, FILE *stream)
 {
     const struct picture *picture = ctx;
-    *picture->failed = !chart_write(picture->result->run, picture->result->run_count,
-                                    picture->title, stream, picture->error);
+    chart_write(picture->result->run, picture->result->run_count, picture->title, stream);
 }
 
 static void write_data(const void *ctx, FILE *stream)
@@ -111,14 +108,13 @@ static bool keep_run(struct outfolder *folder, const struct cluster_protocol *pr
 {
     char title[160];
     char name[160];
-    bool failed = false;
-    struct picture picture = {result, title, error, &failed};
+    struct picture picture = {result, title};
     (void)snprintf(title, sizeof title, "%s loses a timer (%s)", protocol->name, faults);
     (void)snprintf(name, sizeof name, "runs/%s-%s.svg", protocol->name, faults);
     for (char *c = name; *c != '\0'; c++) {
         *c = *c == ' ' || *c == '+' ? '-' : *c;
     }
-    bool done = outfolder_write(folder, name, write_picture, &picture, error) && !failed;
+    bool done = outfolder_write(folder, name, write_picture, &picture, error);
     memcpy(strrchr(name, '.'), ".csv", 4);
     return done && outfolder_write(folder, name, write_data, &picture, error);
 }
@@ -138,12 +134,11 @@ static bool check_case(struct work *work, const struct cluster_protocol *protoco
     struct check_arguments *arguments = work->arguments;
     struct error *error = &arguments->common.error;
     struct check_result result = {0};
-    bool done = check_search(protocol, &wanted->faults, &result, error);
-    if (done) {
-        (void)json_array_append_new(work->found.rows, row_of(protocol, wanted->name, &result));
-    }
-    work->right = work->right && done && result.lost_ends == 0;
-    if (done && result.run_count > 0 && arguments->common.out_dir != NULL) {
+    check_search(protocol, &wanted->faults, &result);
+    (void)json_array_append_new(work->found.rows, row_of(protocol, wanted->name, &result));
+    work->right = work->right && result.lost_ends == 0;
+    bool done = true;
+    if (result.run_count > 0 && arguments->common.out_dir != NULL) {
         done = keep_run(&work->found.folder, protocol, wanted->name, &result, error);
     }
     free(result.ends);

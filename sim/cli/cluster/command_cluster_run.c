@@ -3,6 +3,7 @@
 #include "command.h"
 #include "engine.h"
 #include "measured_file.h"
+#include "memory.h"
 #include "run.h"
 #include "temporary_file.h"
 #include "terminal.h"
@@ -373,10 +374,8 @@ static bool run_protocol(struct run_arguments *arguments, const struct cluster_p
     if (!temporary_folder_make(folder, sizeof folder, "cluster", false, &arguments->common.error)) {
         return false;
     }
-    struct measured_histograms *measured = calloc(RUN_ENGINE, sizeof *measured);
-    bool right = measured != NULL
-                     ? run_cluster(&plan, folder, result, measured, &arguments->common.error)
-                     : error_set(&arguments->common.error, "out of memory");
+    struct measured_histograms *measured = memory_new(RUN_ENGINE, sizeof *measured);
+    bool right = run_cluster(&plan, folder, result, measured, &arguments->common.error);
     if (right && out != NULL) {
         right = keep_story(&plan, folder, protocol->name, result, out, &arguments->common.error) &&
                 (plan.steps_are_time || keep_measured(&plan, protocol->name, result, measured, out,

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "foreign.h"
 #include "measured_file.h"
+#include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "simulate_cluster.h"
@@ -167,7 +168,7 @@ static json_t *row_of(const struct cluster_protocol *protocol, const struct cont
     json_t *row =
         json_pack("{ss ss ss ss}", "protocol", protocol->name, "algo", contender->timed->name,
                   "options", contender->option_text, "status", status);
-    struct histogram *all = calloc(1, sizeof *all);
+    struct histogram *all = memory_new(1, sizeof *all);
     cluster_row_count(row, outcome->books.started, "started");
     cluster_row_count(row, outcome->books.fired, "fired");
     cluster_row_count(row, outcome->books.stopped, "stopped");
@@ -314,7 +315,7 @@ static void show_progress(void *ctx, uint64_t started)
 static bool simulate(struct sim_arguments *arguments, const struct cluster_protocol *protocol,
                      const struct contender *contender, struct cluster_work *work, bool *right)
 {
-    struct cluster_outcome *outcome = calloc(1, sizeof *outcome);
+    struct cluster_outcome *outcome = memory_new(1, sizeof *outcome);
     struct progress progress;
     const struct cluster_request request = {
         .protocol = protocol,
@@ -327,9 +328,6 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
         .trace = arguments->trace,
         .progress = show_progress,
         .progress_ctx = &progress};
-    if (outcome == NULL) {
-        return error_set(&arguments->common.error, "out of memory");
-    }
     progress_begin(&progress, protocol->name, "timers",
                    arguments->trace == NULL ? arguments->timers : 0);
     foreign_enter(60, "%s, while it kept a model's events", contender->timed->name);

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "loaded_library.h"
+#include "memory.h"
 #include "postgres_script.h" /* generated from postgres.sql */
 
 #include <glob.h>
@@ -392,19 +393,15 @@ static void hear_nothing(void *unused, const char *message)
 static enum engine_end postgres_connect(const char *url, const struct engine_plan *plan,
                                         struct engine **result, struct error *error)
 {
-    struct engine *engine = calloc(1, sizeof *engine);
+    struct engine *engine = memory_new(1, sizeof *engine);
     *result = NULL;
-    if (engine == NULL) {
-        (void)error_set(error, "out of memory for a connection to %s", url);
-        return ENGINE_FAILED;
-    }
     if (tl_library_load(&library) == NULL) {
         (void)error_set(error, "libpq is not installed; Debian's package is libpq5");
         free(engine);
         return ENGINE_FAILED;
     }
     engine->plan = *plan;
-    engine->connection = lib.PQconnectdb(url);
+    engine->connection = memory_made(lib.PQconnectdb(url));
     if (lib.PQstatus(engine->connection) != CONNECTION_OK) {
         complain(engine, error);
         postgres_close(engine);

@@ -6,6 +6,7 @@
 #include "engine.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "redis_scripts.h" /* generated from the files in redis/ */
 
 #include <hiredis/hiredis.h>
@@ -457,17 +458,12 @@ static enum engine_end see_to_durability(struct engine *engine, struct error *er
 static enum engine_end redis_connect(const char *url, const struct engine_plan *plan,
                                      struct engine **result, struct error *error)
 {
-    struct engine *engine = calloc(1, sizeof *engine);
+    struct engine *engine = memory_new(1, sizeof *engine);
     *result = NULL;
-    if (engine == NULL) {
-        (void)error_set(error, "out of memory for a connection to %s", url);
-        return ENGINE_FAILED;
-    }
     engine->plan = *plan;
-    engine->redis = open_address(url);
-    if (engine->redis == NULL || engine->redis->err != 0) {
-        (void)error_set(error, "%s does not answer: %s", url,
-                        engine->redis != NULL ? engine->redis->errstr : "out of memory");
+    engine->redis = memory_made(open_address(url));
+    if (engine->redis->err != 0) {
+        (void)error_set(error, "%s does not answer: %s", url, engine->redis->errstr);
         redis_close(engine);
         return ENGINE_GONE;
     }

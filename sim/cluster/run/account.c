@@ -1,6 +1,7 @@
 #include "account.h"
 
 #include "books.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -319,10 +320,7 @@ bool account_run(const struct run_plan *plan, const char *folder, struct account
         qsort(dead, dead_count, sizeof *dead, compare_dead);
     }
     for (int path = 0; right && path < RUN_PATHS; path++) {
-        account.lateness[path] = malloc((account.books.count + 1) * sizeof(uint64_t));
-        if (account.lateness[path] == NULL) {
-            right = error_set(error, "out of memory for the journals of the run");
-        }
+        account.lateness[path] = memory_new(account.books.count + 1, sizeof(uint64_t));
     }
     if (right) {
         go_through_timers(&account);

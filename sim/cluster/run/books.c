@@ -1,5 +1,7 @@
 #include "books.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,17 +40,8 @@ bool books_read(struct books *books, const struct run_plan *plan, const char *fo
             if (!journal_read(folder, (enum run_role)role, member, &records, &count, error)) {
                 return false;
             }
-            if (books->count + count > books->room) {
-                size_t room = (books->count + count) * 2;
-                void *larger = realloc(books->records, room * sizeof *records);
-                if (larger == NULL) {
-                    free(records);
-                    return error_set(error, "out of memory for the journals of the run");
-                }
-                books->records = larger;
-                books->room = room;
-            }
             if (count > 0) {
+                MEMORY_REACH(books->records, books->room, books->count + count);
                 memcpy(books->records + books->count, records, count * sizeof *records);
                 books->count += count;
             }

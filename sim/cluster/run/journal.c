@@ -1,5 +1,7 @@
 #include "journal.h"
 
+#include "memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,17 +60,17 @@ bool journal_read(const char *folder, enum run_role role, unsigned member,
     size_t bytes = (size_t)file.st_size / sizeof **records * sizeof **records;
     size_t have = 0;
     ssize_t got = 1;
-    *records = malloc(bytes > 0 ? bytes : 1);
-    while (*records != NULL && have < bytes && got > 0) {
+    *records = memory_bytes(bytes);
+    while (have < bytes && got > 0) {
         got = read(journal, (char *)*records + have, bytes - have);
         have += got > 0 ? (size_t)got : 0;
     }
     (void)close(journal);
-    if (*records == NULL || have < bytes) {
+    if (have < bytes) {
         free(*records);
         *records = NULL;
         return error_set(error, "%s: cannot be read: %s", path,
-                         got < 0 ? strerror(errno) : "out of memory");
+                         got < 0 ? strerror(errno) : "it has become shorter");
     }
     *count = bytes / sizeof **records;
     return true;

@@ -7,6 +7,7 @@
  */
 #include "part.h"
 
+#include "memory.h"
 #include "random.h"
 
 #include <errno.h>
@@ -130,16 +131,14 @@ static bool hear(struct service *service, size_t at)
 static void welcome(struct service *service)
 {
     int made = accept4(service->polls[0].fd, NULL, NULL, SOCK_CLOEXEC);
-    struct caller *caller = made >= 0 ? calloc(1, sizeof *caller) : NULL;
-    if (caller == NULL || service->count == RUN_MEMBERS_MAX) {
-        free(caller);
+    if (made < 0 || service->count == RUN_MEMBERS_MAX) {
         if (made >= 0) {
             (void)close(made);
         }
         return;
     }
     service->count++;
-    service->callers[service->count] = caller;
+    service->callers[service->count] = memory_new(1, sizeof *service->callers[0]);
     service->polls[service->count] = (struct pollfd){.fd = made, .events = POLLIN};
 }
 

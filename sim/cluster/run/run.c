@@ -7,6 +7,7 @@
 #include "account.h"
 #include "child.h"
 #include "clock.h"
+#include "memory.h"
 #include "part.h"
 #include "progress.h"
 #include "random.h"
@@ -63,7 +64,6 @@ struct conductor {
     unsigned failed_starts;
     struct account_dead *dead;
     size_t dead_count;
-    bool dead_failed;
 };
 
 bool run_plan_protocol(struct run_plan *plan, const struct cluster_protocol *protocol)
@@ -172,6 +172,15 @@ static bool start_engines(struct conductor *conductor)
 static bool (*const duties[RUN_ENGINE])(struct part *part) = {part_plan, part_schedule,
                                                               part_execute, part_receive};
 
+/* Of a part's own process. */
+static struct part_slot *own_slot;
+
+static void end_for_memory(void)
+{
+    (void)snprintf(own_slot->failure, sizeof own_slot->failure, "out of memory");
+    _exit(1);
+}
+
 static void work(struct conductor *conductor, enum run_role role, unsigned which)
 {
     struct part part = {
@@ -184,6 +193,8 @@ static void work(struct conductor *conductor, enum run_role role, unsigned which
         .incarnation = conductor->members[role][which].incarnation,
         .measured = &conductor->measured[role * RUN_MEMBERS_MAX + which],
     };
+    own_slot = part.slot;
+    memory_set_end(end_for_memory);
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -570,12 +581,8 @@ static void stop_engines(struct conductor *conductor)
 static void note_dead(void *ctx, uint64_t id, uint32_t generation)
 {
     struct conductor *conductor = ctx;
-    void *larger = realloc(conductor->dead, (conductor->dead_count + 1) * sizeof *conductor->dead);
-    if (larger == NULL) {
-        conductor->dead_failed = true;
-        return;
-    }
-    conductor->dead = larger;
+    conductor->dead =
+        memory_resize(conductor->dead, conductor->dead_count + 1, sizeof *conductor->dead);
     conductor->dead[conductor->dead_count++] = (struct account_dead){id, generation};
 }
 
@@ -588,8 +595,7 @@ static bool ask_dead(struct conductor *conductor)
             return false;
         }
     }
-    return !conductor->dead_failed ||
-           error_set(conductor->error, "out of memory for the timers that are dead");
+    return true;
 }
 
 static bool measure_floor(struct conductor *conductor)
@@ -613,18 +619,12 @@ static void sum_up_measured(const struct conductor *conductor, struct measured_h
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
                  struct measured_histograms measured[RUN_ENGINE], struct error *error)
 {
-    struct conductor *conductor = calloc(1, sizeof *conductor);
-    struct part_shared *shared = child_memory_new(sizeof *shared);
+    struct conductor *conductor = memory_new(1, sizeof *conductor);
+    struct part_shared *shared = memory_made(child_memory_new(sizeof *shared));
     struct measured_histograms *places =
-        child_memory_new(MEASURED_PLACES * sizeof *conductor->measured);
+        memory_made(child_memory_new(MEASURED_PLACES * sizeof *conductor->measured));
     sigset_t before;
     *result = (struct run_result){0};
-    if (conductor == NULL || shared == NULL || places == NULL) {
-        free(conductor);
-        child_memory_free(shared, sizeof *shared);
-        child_memory_free(places, MEASURED_PLACES * sizeof *places);
-        return error_set(error, "out of memory for a run");
-    }
     conductor->plan = plan;
     conductor->folder = folder;
     conductor->shared = shared;

@@ -1,5 +1,6 @@
 /* What became of one timer: who said what of it to whom, and whom a fault came over. */
 #include "books.h"
+#include "memory.h"
 #include "sequence.h"
 
 #include <inttypes.h>
@@ -161,12 +162,9 @@ static bool read_story(struct story *story, const struct run_plan *plan, const c
             books->records[own++] = books->records[i];
         }
     }
-    struct journal_record *all =
-        realloc(books->records, (2 * own + books->fault_count + 1) * sizeof *all);
-    if (all == NULL) {
-        return error_set(error, "out of memory for the story of a timer");
-    }
-    books->records = all;
+    books->records =
+        memory_resize(books->records, 2 * own + books->fault_count + 1, sizeof *books->records);
+    struct journal_record *all = books->records;
     size_t count = own;
     for (size_t i = 0; i < own; i++) {
         count += deduce(plan, all, own, &all[i], &all[count]);
@@ -265,10 +263,7 @@ bool run_draw(const struct run_plan *plan, const char *folder, uint64_t id, cons
 {
     struct story story = {0};
     bool done = read_story(&story, plan, folder, id, error);
-    struct sequence_row *rows = done ? calloc(story.books.count + 1, sizeof *rows) : NULL;
-    if (done && rows == NULL) {
-        done = error_set(error, "out of memory for the story of a timer");
-    }
+    struct sequence_row *rows = done ? memory_new(story.books.count + 1, sizeof *rows) : NULL;
     /* Who asks, the table, who works on it, and whom they call. */
     for (int role = RUN_PLANNER; done && role <= RUN_EXECUTOR; role++) {
         for (size_t i = 0; i < story.books.count; i++) {
@@ -289,9 +284,10 @@ bool run_draw(const struct run_plan *plan, const char *folder, uint64_t id, cons
     for (size_t i = 0; i < story.column_count; i++) {
         names[i] = story.names[i];
     }
-    done =
-        done && sequence_write(names, story.column_count, rows, story.books.count, title,
-                               "Who said what of one timer, from above to below.", stream, error);
+    if (done) {
+        sequence_write(names, story.column_count, rows, story.books.count, title,
+                       "Who said what of one timer, from above to below.", stream);
+    }
     free(rows);
     books_free(&story.books);
     return done;

@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -445,16 +446,12 @@ static void search_all(struct kit_run *run, struct search *search, unsigned char
 
 void case_small(struct kit_run *run)
 {
-    struct search *search = calloc(1, sizeof *search);
+    struct search *search = memory_new(1, sizeof *search);
     /* Aligned as anything may be asked for. */
-    unsigned char *bytes = aligned_alloc(ARENA_BYTES, (DEPTH_MOST + 2) * ARENA_BYTES);
-    uint64_t *known = calloc(KNOWN, sizeof *known);
-    if (search != NULL && bytes != NULL && known != NULL) {
-        search->known = known;
-        search_all(run, search, bytes);
-    } else {
-        kit_fail(run->witness, FAULT_HARNESS, "no memory for the states of small cases");
-    }
+    unsigned char *bytes = memory_made(aligned_alloc(ARENA_BYTES, (DEPTH_MOST + 2) * ARENA_BYTES));
+    uint64_t *known = memory_new(KNOWN, sizeof *known);
+    search->known = known;
+    search_all(run, search, bytes);
     free(known);
     free(bytes);
     free(search);

@@ -1,6 +1,7 @@
 #include "crash_image.h"
 
 #include "child.h"
+#include "memory.h"
 #include "random.h"
 
 #include <errno.h>
@@ -188,22 +189,16 @@ static bool heads(struct image *image)
     return (random_bits(&image->random) & 1) != 0;
 }
 
-static bool make_longer(struct file *file, size_t length)
+static void make_longer(struct file *file, size_t length)
 {
-    if (length <= file->length) {
-        return true;
+    if (length > file->length) {
+        file->bytes = memory_resize(file->bytes, length, 1);
+        memset(file->bytes + file->length, 0, length - file->length);
+        file->length = length;
     }
-    char *bytes = realloc(file->bytes, length);
-    if (bytes == NULL) {
-        return false;
-    }
-    memset(bytes + file->length, 0, length - file->length);
-    file->bytes = bytes;
-    file->length = length;
-    return true;
 }
 
-static bool apply_write(struct image *image, const struct call *call, bool safe)
+static void apply_write(struct image *image, const struct call *call, bool safe)
 {
     struct file *file = find_file(image, call->file);
     const char *data = image->trace->data + call->data;
@@ -211,28 +206,23 @@ static bool apply_write(struct image *image, const struct call *call, bool safe)
         size_t piece = SECTOR - (call->offset + at) % SECTOR;
         piece = piece < call->bytes - at ? piece : call->bytes - at;
         if (safe || heads(image)) {
-            if (!make_longer(file, call->offset + at + piece)) {
-                return false;
-            }
+            make_longer(file, call->offset + at + piece);
             memcpy(file->bytes + call->offset + at, data + at, piece);
         }
         at += piece;
     }
-    return true;
 }
 
-static bool apply_content(struct image *image, const struct call *call, bool safe)
+static void apply_content(struct image *image, const struct call *call, bool safe)
 {
     if (call->kind == SHIM_WRITE) {
-        return apply_write(image, call, safe);
+        apply_write(image, call, safe);
+        return;
     }
     struct file *file = find_file(image, call->file);
     size_t length = call->kind == SHIM_TRUNCATE ? (size_t)call->offset : 0;
-    if (length >= file->length) {
-        return make_longer(file, length);
-    }
+    make_longer(file, length);
     file->length = length;
-    return true;
 }
 
 static void apply_name(struct image *image, const struct call *call)
@@ -266,8 +256,8 @@ static bool apply_calls(struct image *image, uint64_t end)
             call->kind == SHIM_WRITE || call->kind == SHIM_TRUNCATE || call->kind == SHIM_OPEN;
         bool safe =
             i < find_file(image, call->file)->synced || call->kind == SHIM_OPEN || call->synced;
-        if (content && (safe || image->keeps_half) && !apply_content(image, call, safe)) {
-            return false;
+        if (content && (safe || image->keeps_half)) {
+            apply_content(image, call, safe);
         }
     }
     return !image->full;
@@ -282,7 +272,7 @@ static bool write_image(struct image *image, const char *folder, struct error *e
         const struct file *file = find_file(image, image->names[i].file);
         char path[512];
         (void)snprintf(path, sizeof path, "%s/%s", folder, image->names[i].text);
-        FILE *out = fopen(path, "wb");
+        FILE *out = memory_unless_short(fopen(path, "wb"));
         bool good = out != NULL;
         good = good &&
                (file->length == 0 || fwrite(file->bytes, 1, file->length, out) == file->length);
@@ -297,10 +287,7 @@ static bool write_image(struct image *image, const char *folder, struct error *e
 bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_half, uint64_t seed,
                       const char *folder, struct crash_moment *moment, struct error *error)
 {
-    struct image *image = calloc(1, sizeof *image);
-    if (image == NULL) {
-        return error_set(error, "out of memory");
-    }
+    struct image *image = memory_new(1, sizeof *image);
     image->trace = trace;
     random_seed(&image->random, seed);
     image->keeps_half = keeps_half;

@@ -3,6 +3,7 @@
 #include "child.h"
 #include "crash_image.h"
 #include "crash_shim.h"
+#include "memory.h"
 #include "random.h"
 #include "temporary_file.h"
 
@@ -565,12 +566,7 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
 {
     const struct crash_report *report = &life->journal->report;
     struct crash_trace *trace = crash_trace_new(TRACE_BYTES);
-    struct journal *lived = malloc(sizeof *lived);
-    if (trace == NULL || lived == NULL) {
-        crash_trace_free(trace);
-        free(lived);
-        return error_set(error, "out of memory");
-    }
+    struct journal *lived = memory_bytes(sizeof *lived);
     forget(life, plan->seed);
     life->trace = trace;
     life->steps = LONG_LIFE / 2;
@@ -652,17 +648,15 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
 {
     struct journal *journal = child_memory_new(sizeof *journal);
     struct life life = {.algo = algo, .journal = journal};
-    if (journal == NULL) {
-        return error_set(error, "out of memory");
-    }
     memcpy(life.options, options, sizeof life.options);
     struct tl_precision precision = tl_algo_precision(algo, options, 40);
     life.early_ticks = precision.early_ticks;
     life.late_ticks = precision.late_ticks;
     life.at_most = has_word(algo, options, "delivery", "at-most");
     bool done = temporary_folder_make(life.folder, sizeof life.folder, "crash", true, error);
-    done = done && (tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder) ||
-                    error_set(error, "out of memory"));
+    if (done && !tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder)) {
+        memory_end();
+    }
     done = done && try_kills(&life, plan, error);
     if (done && crash_is_shimmed() && !journal->report.fault) {
         life.may_not_open = has_word(algo, options, "sync", "none");

@@ -1,6 +1,7 @@
 #include "kit_interpreter.h"
 
 #include "due.h"
+#include "memory.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -43,24 +44,10 @@ static void session_fired(struct kit_subject *subject, uint32_t id)
     arms->count = kept;
 }
 
-static noreturn void fail_for_want_of_memory(struct kit_session_run *session)
-{
-    kit_fail(session->subject.witness, FAULT_HARNESS, "no memory for a session of %u timers",
-             (unsigned)session->subject.capacity);
-}
-
 static void add_arm(struct kit_session_run *session, uint32_t id, struct kit_arm arm)
 {
     struct kit_arms *arms = &session->arms[id];
-    if (arms->count == arms->room) {
-        uint32_t room = arms->room > 0 ? 2 * arms->room : 2;
-        struct kit_arm *of = realloc(arms->of, room * sizeof *of);
-        if (of == NULL) {
-            fail_for_want_of_memory(session);
-        }
-        arms->of = of;
-        arms->room = room;
-    }
+    MEMORY_REACH(arms->of, arms->room, arms->count);
     arms->of[arms->count++] = arm;
 }
 
@@ -78,14 +65,10 @@ static void grow_arms(struct kit_session_run *session)
 {
     uint32_t capacity = session->subject.capacity;
     if (capacity > session->arm_count) {
-        struct kit_arms *arms = realloc(session->arms, capacity * sizeof *arms);
-        if (arms != NULL) {
-            memset(arms + session->arm_count, 0, (capacity - session->arm_count) * sizeof *arms);
-            session->arms = arms;
-            session->arm_count = capacity;
-        } else {
-            fail_for_want_of_memory(session);
-        }
+        session->arms = memory_resize(session->arms, capacity, sizeof *session->arms);
+        memset(session->arms + session->arm_count, 0,
+               (capacity - session->arm_count) * sizeof *session->arms);
+        session->arm_count = capacity;
     }
 }
 

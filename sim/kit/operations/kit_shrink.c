@@ -3,6 +3,7 @@
 #include "child.h"
 #include "clock.h"
 #include "kit_interpreter.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -567,11 +568,9 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
     kit_trace_fold(trace);
     size_t ops_bytes = trace->count * sizeof *trace->ops;
     struct shrinker *shrinker = child_memory_new(sizeof *shrinker + ops_bytes);
-    struct kit_op *candidate_ops = malloc(ops_bytes + 1);
-    if (shrinker == NULL || candidate_ops == NULL) {
-        child_memory_free(shrinker, sizeof *shrinker + ops_bytes);
-        free(candidate_ops);
-        return false;
+    struct kit_op *candidate_ops = memory_bytes(ops_bytes + 1);
+    if (shrinker == NULL) {
+        memory_end();
     }
     *shrinker = (struct shrinker){
         .target = target,

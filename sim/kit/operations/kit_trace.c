@@ -1,6 +1,7 @@
 #include "kit_trace.h"
 
 #include "due.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -356,12 +357,7 @@ static bool take_line(struct kit_trace *trace, const struct tl_algo *algo, const
     /* Room doubles at each power of two. */
     if ((trace->count & (trace->count - 1)) == 0) {
         size_t room = trace->count > 0 ? 2 * trace->count : 1;
-        struct kit_op *ops = realloc(trace->ops, room * sizeof *ops);
-        if (ops == NULL) {
-            (void)snprintf(why, why_bytes, "out of memory");
-            return false;
-        }
-        trace->ops = ops;
+        trace->ops = memory_resize(trace->ops, room, sizeof *trace->ops);
     }
     trace->ops[trace->count++] = op;
     return true;
