@@ -6,25 +6,34 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Events are numbered from 1 here: 0 is none. */
-#define NO_EVENT 0u
-#define NO_NODE  UINT32_MAX
+/* Events, and nodes, are numbered from 1 here: 0 is none. */
+#define NO_EVENT   0u
+#define NO_NODE    0u
+#define EVENT_BITS 63
+#define EVENT_MASK ((UINT64_C(1) << EVENT_BITS) - 1)
 
-/* Touched by two causes at one tick. */
-#define MANY     UINT32_MAX
+/* Of the reactions that touch a timer at one tick: there are none yet, or they have two causes. */
+#define NOTHING    UINT64_MAX
+#define MANY       (UINT64_MAX - 1)
 
+/* There are many of these: a replay of 10 million timers has 10 million. Values that last a tick,
+ * or that only some replays need, are stored elsewhere. */
 struct timer {
-    uint64_t stream_start;  /* the stream's last start of it; NO_EVENT too if that was dropped */
-    uint64_t stream_tick;   /* when that was */
-    uint64_t stream_former; /* the last one before that tick, likewise */
-    uint64_t last;          /* the latest operation on it that was carried out */
-    uint64_t due;           /* as it was last started */
-    uint64_t nominal;       /* what a fixed rate counts from: due, but for the delays of the loop */
-    uint64_t touched_tick;  /* when reactions to others last touched it */
-    uint32_t touched_by;    /* then: the cause, or MANY */
-    uint32_t first_node;    /* reactions to its firing, in the order of the stream */
-    uint32_t last_node;
-    bool pending;
+    uint64_t stream : EVENT_BITS; /* the stream's last start of it; NO_EVENT too if that was
+                                     dropped; with is_touched the place of its `touched` */
+    uint64_t is_touched : 1;
+    uint64_t last : EVENT_BITS; /* the latest operation on it that was carried out */
+    uint64_t pending : 1;
+    uint64_t due;        /* as it was last started */
+    uint32_t first_node; /* reactions to its expiry, in the order of the stream */
+} __attribute__((packed, aligned(4)));
+
+/* A timer that the stream starts, or that reactions touch, at the stream's tick. */
+struct touched {
+    uint64_t start;  /* the stream's last start of it, as in `timer` */
+    uint64_t former; /* the last one before this tick, likewise */
+    uint64_t by;     /* the cause of the reactions that touch it, MANY or NOTHING */
+    uint32_t id;
 };
 
 /* A reaction that has been put aside. */
@@ -37,6 +46,7 @@ struct node {
     uint32_t id;
     uint32_t op;
     uint32_t next;
+    uint32_t last; /* of the first node of a timer: the last one */
     struct trace_cause cause;
 };
 
@@ -48,7 +58,10 @@ struct held {
 
 struct closed_loop {
     struct closed_loop_plan plan;
+    uint32_t ids;
     struct timer *timers;
+    uint64_t *nominal; /* of each timer the due tick that a fixed rate counts from, where delays of
+                          the loop have postponed the real one; 0: they have not; NULL: of none */
     struct node *nodes;
     uint32_t node_count;
     uint32_t node_capacity;
@@ -56,6 +69,10 @@ struct closed_loop {
     struct held *held;
     size_t held_count;
     size_t held_capacity;
+    struct touched *touched; /* at stream_tick */
+    size_t touched_count;
+    size_t touched_capacity;
+    uint64_t stream_tick;
     uint64_t reactions;
 
     /* The stream, up to the first operation that has not been put aside. */
@@ -76,8 +93,9 @@ static uint32_t take_node(struct closed_loop *loop)
         loop->free_node = loop->nodes[at].next;
         return at;
     }
-    MEMORY_REACH(loop->nodes, loop->node_capacity, loop->node_count);
-    return loop->node_count++;
+    at = ++loop->node_count;
+    MEMORY_REACH(loop->nodes, loop->node_capacity, at);
+    return at;
 }
 
 static void give_node(struct closed_loop *loop, uint32_t at)
@@ -92,18 +110,31 @@ static void hold_back(struct closed_loop *loop, uint32_t at)
     loop->held[loop->held_count++] = (struct held){.event = loop->nodes[at].event, .node = at};
 }
 
-/* --- dropping -------------------------------------------------------------------------------- */
+/* --- a timer's reactions --------------------------------------------------------------------- */
 
-/* Takes the first reaction that waits for a timer out of its list. */
+static void append(struct closed_loop *loop, struct timer *cause, uint32_t at)
+{
+    uint32_t first = cause->first_node;
+    if (first == NO_NODE) {
+        cause->first_node = at;
+    } else {
+        loop->nodes[loop->nodes[first].last].next = at;
+    }
+    loop->nodes[cause->first_node].last = at;
+}
+
+/* Takes the first one out of the list. */
 static uint32_t unlink_first(struct closed_loop *loop, struct timer *cause)
 {
     uint32_t at = cause->first_node;
     cause->first_node = loop->nodes[at].next;
-    if (cause->first_node == NO_NODE) {
-        cause->last_node = NO_NODE;
+    if (cause->first_node != NO_NODE) {
+        loop->nodes[cause->first_node].last = loop->nodes[at].last;
     }
     return at;
 }
+
+/* --- dropping -------------------------------------------------------------------------------- */
 
 /* Takes the reactions that belong to starts before `arming` from their cause's list to `dropped`:
  * the list is in the order of the stream, and so are their armings. */
@@ -115,6 +146,18 @@ static void collect_before(struct closed_loop *loop, struct timer *cause, uint64
         loop->nodes[at].next = *dropped;
         *dropped = at;
     }
+}
+
+/* What the stream has of a start is gone: a reaction that was dropped. */
+static void forget_start(struct closed_loop *loop, struct timer *timer, uint64_t event)
+{
+    if (!timer->is_touched) {
+        timer->stream = timer->stream == event ? NO_EVENT : timer->stream;
+        return;
+    }
+    struct touched *touched = &loop->touched[timer->stream];
+    touched->start = touched->start == event ? NO_EVENT : touched->start;
+    touched->former = touched->former == event ? NO_EVENT : touched->former;
 }
 
 /* Drops a chain of reactions, and with each start the reactions to the firing that will not be. */
@@ -129,26 +172,29 @@ static void drop_chain(struct closed_loop *loop, uint32_t dropped)
             continue;
         }
         struct timer *timer = &loop->timers[node.id];
-        if (timer->stream_start == node.event) {
-            timer->stream_start = NO_EVENT;
-        } else if (timer->stream_former == node.event) {
-            timer->stream_former = NO_EVENT;
-        }
+        forget_start(loop, timer, node.event);
         /* Those before belong to starts that still may be. */
-        uint32_t *link = &timer->first_node;
+        uint32_t first = timer->first_node;
+        uint32_t last = first != NO_NODE ? loop->nodes[first].last : NO_NODE;
         uint32_t before = NO_NODE;
-        while (*link != NO_NODE && loop->nodes[*link].arming < node.event) {
-            before = *link;
-            link = &loop->nodes[*link].next;
+        uint32_t at_event = first;
+        while (at_event != NO_NODE && loop->nodes[at_event].arming < node.event) {
+            before = at_event;
+            at_event = loop->nodes[at_event].next;
         }
-        while (*link != NO_NODE && loop->nodes[*link].arming == node.event) {
-            uint32_t waiting = *link;
-            *link = loop->nodes[waiting].next;
+        while (at_event != NO_NODE && loop->nodes[at_event].arming == node.event) {
+            uint32_t waiting = at_event;
+            at_event = loop->nodes[waiting].next;
             loop->nodes[waiting].next = dropped;
             dropped = waiting;
         }
-        if (*link == NO_NODE) {
-            timer->last_node = before;
+        if (before != NO_NODE) {
+            loop->nodes[before].next = at_event;
+        } else {
+            timer->first_node = at_event;
+        }
+        if (timer->first_node != NO_NODE) {
+            loop->nodes[timer->first_node].last = at_event != NO_NODE ? last : before;
         }
     }
 }
@@ -161,18 +207,35 @@ static void drop(struct closed_loop *loop, uint32_t at)
 
 /* --- carrying out ---------------------------------------------------------------------------- */
 
+/* Notes a start; `nominal` is its due tick, or, of a fixed rate, its deadline. */
+static void note_due(struct closed_loop *loop, uint32_t id, uint64_t due, uint64_t nominal)
+{
+    loop->timers[id].due = due;
+    if (loop->nominal == NULL && nominal != due) {
+        loop->nominal = memory_new(loop->ids, sizeof *loop->nominal);
+    }
+    if (loop->nominal != NULL) {
+        uint64_t kept = nominal != due ? nominal : 0;
+        /* Reading a page that was never written to takes no memory. */
+        if (loop->nominal[id] != kept) {
+            loop->nominal[id] = kept;
+        }
+    }
+}
+
+static uint64_t nominal_of(const struct closed_loop *loop, uint32_t id)
+{
+    bool postponed = loop->nominal != NULL && loop->nominal[id] != 0;
+    return postponed ? loop->nominal[id] : loop->timers[id].due;
+}
+
 /* Notes an operation that is done to a timer now. */
-static void note_done(struct closed_loop *loop, uint32_t id, uint64_t event, bool start,
-                      uint64_t due, uint64_t nominal)
+static void note_done(struct closed_loop *loop, uint32_t id, uint64_t event, bool start)
 {
     struct timer *timer = &loop->timers[id];
     uint32_t dropped = NO_NODE;
-    timer->last = event;
+    timer->last = event & EVENT_MASK;
     timer->pending = start;
-    if (start) {
-        timer->due = due;
-        timer->nominal = nominal;
-    }
     collect_before(loop, timer, event, &dropped);
     drop_chain(loop, dropped);
 }
@@ -190,19 +253,26 @@ static void carry_out(struct closed_loop *loop, uint32_t at, uint64_t now, bool 
                                        .op = (enum trace_op)node.op,
                                        .cause = node.cause.id,
                                        .inside = inside};
-    bool start = node.op == TRACE_START;
-    uint64_t nominal = 0;
-    if (start) {
+    note_done(loop, node.id, node.event, node.op == TRACE_START);
+    if (node.op == TRACE_START) {
         uint64_t from = node.cause.basis == TRACE_FIXED_DELAY  ? now
                         : node.cause.basis == TRACE_FIXED_RATE ? node.nominal
                                                                : node.tick;
         operation.deadline = due_deadline(from, node.delay_ticks);
-        nominal = node.cause.basis == TRACE_FIXED_RATE ? operation.deadline
-                                                       : due_in_replay(now, operation.deadline);
+        uint64_t due = due_in_replay(now, operation.deadline);
+        note_due(loop, node.id, due,
+                 node.cause.basis == TRACE_FIXED_RATE ? operation.deadline : due);
     }
-    note_done(loop, node.id, node.event, start, due_in_replay(now, operation.deadline), nominal);
     loop->reactions++;
     loop->plan.carry(loop->plan.ctx, &operation, now);
+}
+
+/* Whether a reaction at tick `now` on this timer does not meet another one, or its expiry. */
+static bool is_alone(const struct closed_loop *loop, const struct timer *target, uint64_t now)
+{
+    return loop->plan.exact && target->due != now &&
+           (!target->is_touched || loop->stream_tick != now ||
+            loop->touched[target->stream].by != MANY);
 }
 
 void closed_loop_fired(struct closed_loop *loop, uint32_t id, uint64_t now)
@@ -217,7 +287,7 @@ void closed_loop_fired(struct closed_loop *loop, uint32_t id, uint64_t now)
     uint32_t last = NO_NODE;
     while (cause->first_node != NO_NODE && loop->nodes[cause->first_node].arming == cause->last) {
         last = unlink_first(loop, cause);
-        loop->nodes[last].nominal = cause->nominal;
+        loop->nodes[last].nominal = nominal_of(loop, id);
     }
     if (last == NO_NODE) {
         return;
@@ -225,11 +295,8 @@ void closed_loop_fired(struct closed_loop *loop, uint32_t id, uint64_t now)
     loop->nodes[last].next = NO_NODE;
     for (uint32_t at = first; at != NO_NODE;) {
         const struct node *node = &loop->nodes[at];
-        const struct timer *target = &loop->timers[node->id];
         uint32_t next = node->next;
-        bool alone = loop->plan.exact && target->due != now &&
-                     (target->touched_tick != now || target->touched_by != MANY);
-        if (node->id == id || alone) {
+        if (node->id == id || is_alone(loop, &loop->timers[node->id], now)) {
             carry_out(loop, at, now, true);
         } else {
             hold_back(loop, at);
@@ -264,51 +331,59 @@ bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now
     if (event < loop->timers[record->id].last) {
         return false;
     }
-    uint64_t due = due_in_replay(now, record->deadline);
-    note_done(loop, record->id, event, record->op == TRACE_START, due, due);
+    note_done(loop, record->id, event, record->op == TRACE_START);
+    if (record->op == TRACE_START) {
+        uint64_t due = due_in_replay(now, record->deadline);
+        note_due(loop, record->id, due, due);
+    }
     return true;
 }
 
 /* --- putting aside --------------------------------------------------------------------------- */
 
-static void touch(struct timer *timer, uint64_t tick, uint32_t cause)
+/* The stream goes on to another tick. */
+static void go_to_tick(struct closed_loop *loop, uint64_t tick)
 {
-    if (timer->touched_tick != tick) {
-        timer->touched_tick = tick;
-        timer->touched_by = cause;
-    } else if (timer->touched_by != cause) {
-        timer->touched_by = MANY;
+    for (size_t i = 0; i < loop->touched_count; i++) {
+        struct timer *timer = &loop->timers[loop->touched[i].id];
+        timer->stream = loop->touched[i].start & EVENT_MASK;
+        timer->is_touched = false;
     }
+    loop->touched_count = 0;
+    loop->stream_tick = tick;
 }
 
-/* Notes that the stream starts a timer. */
-static void note_start(struct timer *timer, uint64_t tick, uint64_t event)
+static struct touched *touch(struct closed_loop *loop, uint32_t id)
 {
-    if (timer->stream_tick != tick) {
-        timer->stream_former = timer->stream_start;
-        timer->stream_tick = tick;
+    struct timer *timer = &loop->timers[id];
+    if (!timer->is_touched) {
+        MEMORY_REACH(loop->touched, loop->touched_capacity, loop->touched_count);
+        loop->touched[loop->touched_count] = (struct touched){
+            .start = timer->stream, .former = timer->stream, .by = NOTHING, .id = id};
+        timer->stream = loop->touched_count++ & EVENT_MASK;
+        timer->is_touched = true;
     }
-    timer->stream_start = event;
+    return &loop->touched[timer->stream];
 }
 
 static void put_aside(struct closed_loop *loop, uint64_t tick, uint64_t event,
                       const struct trace_record *record, const struct trace_cause *cause)
 {
     struct timer *causing = &loop->timers[cause->id];
-    struct timer *target = &loop->timers[record->id];
     /* What is started at this tick fires at the next at the earliest. */
-    uint64_t arming = causing->stream_tick == tick ? causing->stream_former : causing->stream_start;
+    uint64_t arming = causing->is_touched ? loop->touched[causing->stream].former : causing->stream;
     bool start = record->op == TRACE_START;
+    struct touched *touched = touch(loop, record->id);
+    touched->by = touched->by == NOTHING || touched->by == cause->id ? cause->id : MANY;
     if (start) {
-        note_start(target, tick, event);
+        touched->start = event;
     }
-    touch(target, tick, cause->id);
     uint32_t at = take_node(loop);
     loop->nodes[at] = (struct node){.event = event,
                                     .arming = arming,
                                     .tick = tick,
                                     .delay_ticks = start ? record->deadline - tick : 0,
-                                    .nominal = causing->nominal,
+                                    .nominal = nominal_of(loop, cause->id),
                                     .id = record->id,
                                     .op = record->op,
                                     .next = NO_NODE,
@@ -317,12 +392,8 @@ static void put_aside(struct closed_loop *loop, uint64_t tick, uint64_t event,
         drop(loop, at);
     } else if (arming == causing->last && !causing->pending) {
         hold_back(loop, at); /* it has fired already */
-    } else if (causing->last_node == NO_NODE) {
-        causing->first_node = at;
-        causing->last_node = at;
     } else {
-        loop->nodes[causing->last_node].next = at;
-        causing->last_node = at;
+        append(loop, causing, at);
     }
 }
 
@@ -338,13 +409,16 @@ void closed_loop_advancing(struct closed_loop *loop, uint64_t now)
 {
     while (!loop->at_end && !loop->failed && loop->block.groups[loop->group].tick <= now) {
         const struct trace_group *group = &loop->block.groups[loop->group];
+        if (group->tick != loop->stream_tick) {
+            go_to_tick(loop, group->tick);
+        }
         for (uint32_t i = group->first; i < group->first + group->count; i++) {
             const struct trace_record *record = &loop->block.records[i];
             uint64_t event = loop->block.first_event + i + 1;
             if (loop->block.causes != NULL && loop->block.causes[i].basis != TRACE_EXTERNAL) {
                 put_aside(loop, group->tick, event, record, &loop->block.causes[i]);
             } else if (record->op == TRACE_START) {
-                note_start(&loop->timers[record->id], group->tick, event);
+                touch(loop, record->id)->start = event;
             }
         }
         if (++loop->group == loop->block.group_count) {
@@ -359,20 +433,13 @@ struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan, struct
 {
     struct closed_loop *loop = memory_new(1, sizeof *loop);
     loop->plan = *plan;
-    loop->free_node = NO_NODE;
     loop->reader = trace_reader_open(plan->trace_path, error);
     if (loop->reader == NULL) {
         closed_loop_close(loop);
         return NULL;
     }
-    uint32_t ids = trace_reader_header(loop->reader)->ids;
-    loop->timers = memory_new(ids > 0 ? ids : 1, sizeof *loop->timers);
-    for (uint32_t id = 0; id < ids; id++) {
-        loop->timers[id] = (struct timer){.stream_tick = UINT64_MAX,
-                                          .touched_tick = UINT64_MAX,
-                                          .first_node = NO_NODE,
-                                          .last_node = NO_NODE};
-    }
+    loop->ids = trace_reader_header(loop->reader)->ids;
+    loop->timers = memory_new(loop->ids, sizeof *loop->timers);
     next_block(loop);
     return loop;
 }
@@ -395,8 +462,10 @@ void closed_loop_close(struct closed_loop *loop)
     if (loop != NULL) {
         trace_reader_close(loop->reader);
         free(loop->timers);
+        free(loop->nominal);
         free(loop->nodes);
         free(loop->held);
+        free(loop->touched);
         free(loop);
     }
 }

@@ -53,8 +53,7 @@ struct closed_loop_plan {
 
 struct closed_loop;
 
-/* Begins at the trace's first operation. NULL with `error` set: the trace cannot be read, or memory
- * is short. */
+/* Begins at the trace's first operation. NULL with `error` set: the trace cannot be read. */
 struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan, struct error *error);
 
 /* Before each advance to tick `now`, which does not go back. */
@@ -75,8 +74,7 @@ bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now
  */
 uint64_t closed_loop_reactions(const struct closed_loop *loop);
 
-/* Whether anything has gone wrong, with the trace or for want of memory; once it has, nothing more
- * is carried out. */
+/* Whether the trace could not be read; once it could not, nothing more is carried out. */
 bool closed_loop_failed(const struct closed_loop *loop, struct error *error);
 
 /* Harmless on NULL. */

@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_EVENT UINT64_MAX
+#define NO_EVENT   UINT64_MAX
+#define EVENT_BITS 61
+#define EVENT_MASK ((UINT64_C(1) << EVENT_BITS) - 1)
 
 enum timer_state { NEVER_STARTED, PENDING, FIRED, STOPPED };
 
+/* There are many of these: a replay of 10 million timers has 10 million. Values that only some
+ * replays need are in arrays of their own. */
 struct timer {
-    uint64_t due;
-    uint64_t filed_due;   /* as the structure sees it, whose clock may stand behind the tick */
-    uint64_t delay_ticks; /* from its clock, too */
-    uint64_t event;       /* of its last start or stop */
-    uint64_t order;       /* of its last start, among all operations that this structure lived */
-    uint64_t fired_at;    /* in state FIRED */
-    enum timer_state state;
+    uint64_t due;                /* in state FIRED the tick at which it fired */
+    uint64_t event : EVENT_BITS; /* of its last start or stop */
+    uint64_t state : 2;          /* enum timer_state */
+    uint64_t overdue : 1;        /* when it was started: its deadline was not ahead of the tick */
 };
 
 struct oracle {
@@ -27,6 +28,11 @@ struct oracle {
     const int64_t *options;
     struct verdict *verdict;
     struct timer *timers;
+    uint64_t *delays;    /* of each timer from the structure's clock; NULL: its precision is 0 */
+    uint64_t *orders;    /* of each timer its last start's place among all operations that this
+                            structure lived; NULL: starts do not decide the order of expiries */
+    uint64_t *filed_due; /* of each timer started overdue, by the structure's clock, which may be
+                            before the tick; NULL: it is not, or no order is promised */
     uint32_t ids;
     const uint64_t *names;
     uint64_t pending;
@@ -46,19 +52,27 @@ struct oracle {
 
 struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *verdict)
 {
-    uint32_t ids = plan->ids;
     struct oracle *oracle = memory_new(1, sizeof *oracle);
-    struct timer *timers = memory_new(ids > 0 ? ids : 1, sizeof *timers);
+    uint32_t capabilities = plan->algo->capabilities;
     *oracle = (struct oracle){.algo = plan->algo,
                               .options = plan->options,
                               .drive = plan->drive,
                               .end_tick = plan->end_tick,
                               .verdict = verdict,
-                              .timers = timers,
-                              .ids = ids,
+                              .timers = memory_new(plan->ids, sizeof *oracle->timers),
+                              .ids = plan->ids,
                               .names = plan->names,
                               .budget = TL_NO_BUDGET,
                               .crowded_at = TL_NEVER};
+    if (plan->algo->precision != NULL) {
+        oracle->delays = memory_new(plan->ids, sizeof *oracle->delays);
+    }
+    if ((capabilities & TL_CAP_FIFO) != 0) {
+        oracle->orders = memory_new(plan->ids, sizeof *oracle->orders);
+    }
+    if ((capabilities & (TL_CAP_ORDERED | TL_CAP_FIFO)) != 0 && !drive_is_plain(plan->drive)) {
+        oracle->filed_due = memory_new(plan->ids, sizeof *oracle->filed_due);
+    }
     memset(verdict, 0, sizeof *verdict);
     return oracle;
 }
@@ -67,6 +81,9 @@ void oracle_destroy(struct oracle *oracle)
 {
     if (oracle != NULL) {
         free(oracle->timers);
+        free(oracle->delays);
+        free(oracle->orders);
+        free(oracle->filed_due);
         free(oracle);
     }
 }
@@ -113,9 +130,10 @@ static uint64_t crowded_since(const struct oracle *oracle)
                                             : oracle->clock;
 }
 
-static struct tl_precision precision_of(const struct oracle *oracle, const struct timer *timer)
+static struct tl_precision precision_of(const struct oracle *oracle, uint32_t id)
 {
-    return tl_algo_precision(oracle->algo, oracle->options, timer->delay_ticks);
+    return tl_algo_precision(oracle->algo, oracle->options,
+                             oracle->delays != NULL ? oracle->delays[id] : 0);
 }
 
 /* The tick by which it has fired, if the loop has time for it. */
@@ -133,7 +151,7 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
     if (timer->due > tick) {
         return;
     }
-    struct tl_precision precision = precision_of(oracle, timer);
+    struct tl_precision precision = precision_of(oracle, id);
     uint64_t last = last_chance(oracle, timer, precision);
     if (tick >= last && last < crowded_since(oracle)) {
         char *text = note_fault(oracle, FAULT_LOST, id, tick, timer->due, timer->event);
@@ -159,9 +177,10 @@ static void widen(struct tl_precision *widest, struct tl_precision precision)
 static void judge_start(struct oracle *oracle, uint64_t tick,
                         const struct oracle_operation *operation)
 {
-    struct timer *timer = &oracle->timers[operation->id];
+    const uint32_t id = operation->id;
+    struct timer *timer = &oracle->timers[id];
     if (timer->state == PENDING) {
-        judge_overdue(oracle, timer, operation->id, tick, operation->reaction);
+        judge_overdue(oracle, timer, id, tick, operation->reaction);
         oracle->verdict->restarts++;
     } else {
         oracle->verdict->starts++;
@@ -169,11 +188,18 @@ static void judge_start(struct oracle *oracle, uint64_t tick,
     }
     timer->state = PENDING;
     timer->due = due_in_replay(tick, operation->deadline);
-    timer->filed_due = due_tick(oracle->clock, operation->deadline);
-    timer->delay_ticks = due_delay(oracle->clock, operation->deadline);
-    timer->event = operation->event;
-    timer->order = oracle->verdict->events;
-    widen(&oracle->verdict->declared, precision_of(oracle, timer));
+    timer->overdue = operation->deadline <= tick;
+    timer->event = operation->event & EVENT_MASK;
+    if (oracle->orders != NULL) {
+        oracle->orders[id] = oracle->verdict->events;
+    }
+    if (oracle->filed_due != NULL && timer->overdue) {
+        oracle->filed_due[id] = due_tick(oracle->clock, operation->deadline);
+    }
+    if (oracle->delays != NULL) {
+        oracle->delays[id] = due_delay(oracle->clock, operation->deadline);
+        widen(&oracle->verdict->declared, precision_of(oracle, id));
+    }
 }
 
 static void judge_stop(struct oracle *oracle, uint64_t tick,
@@ -191,7 +217,7 @@ static void judge_stop(struct oracle *oracle, uint64_t tick,
         }
         oracle->pending--;
         timer->state = STOPPED;
-        timer->event = event;
+        timer->event = event & EVENT_MASK;
     } else if (answer != TL_IDLE) {
         char *text = note_fault(oracle, FAULT_STATUS, id, tick, 0, event);
         EXPLAIN(text, "stop of a timer that is not pending answered: %s", tl_status_text(answer));
@@ -228,7 +254,7 @@ static void judge_unexpected(struct oracle *oracle, const struct timer *timer, u
                             timer->state == NEVER_STARTED ? NO_EVENT : timer->event);
     switch (timer->state) {
     case FIRED:
-        EXPLAIN(text, "fired twice: it had fired at tick %" PRIu64, timer->fired_at);
+        EXPLAIN(text, "fired twice: it had fired at tick %" PRIu64, timer->due);
         break;
     case STOPPED:
         EXPLAIN(text, "fired after a stop");
@@ -241,15 +267,16 @@ static void judge_unexpected(struct oracle *oracle, const struct timer *timer, u
 
 static void judge_order(struct oracle *oracle, const struct timer *timer, uint32_t id, uint64_t now)
 {
-    uint64_t due = timer->filed_due;
+    uint64_t due = timer->overdue && oracle->filed_due != NULL ? oracle->filed_due[id]
+                                                               : timer->due - timer->overdue;
     bool ordered = (oracle->algo->capabilities & TL_CAP_ORDERED) != 0;
-    bool fifo = (oracle->algo->capabilities & TL_CAP_FIFO) != 0;
+    uint64_t order = oracle->orders != NULL ? oracle->orders[id] : 0;
     if (oracle->any_in_advance) {
         if (ordered && due < oracle->last_due) {
             char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
             EXPLAIN(text, "fired after timer %" PRIu64 ", which was due at %" PRIu64,
                     name_of(oracle, oracle->last_id), oracle->last_due);
-        } else if (fifo && due == oracle->last_due && timer->order < oracle->last_order) {
+        } else if (due == oracle->last_due && order < oracle->last_order) {
             char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
             EXPLAIN(text,
                     "fired after timer %" PRIu64
@@ -261,7 +288,7 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     oracle->any_in_advance = true;
     oracle->last_due = due;
     oracle->last_event = timer->event;
-    oracle->last_order = timer->order;
+    oracle->last_order = order;
     oracle->last_id = id;
 }
 
@@ -275,7 +302,8 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     }
     struct timer *timer = &oracle->timers[id];
     if (oracle->fired++ >= oracle->budget) {
-        char *text = note_fault(oracle, FAULT_BUDGET, id, now, timer->due, timer->event);
+        char *text = note_fault(oracle, FAULT_BUDGET, id, now,
+                                timer->state == PENDING ? timer->due : 0, timer->event);
         EXPLAIN(text, "fired as number %" PRIu64 " of an advance with a budget of %" PRIu64,
                 oracle->fired, oracle->budget);
     }
@@ -283,7 +311,7 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
         judge_unexpected(oracle, timer, id, now);
         return;
     }
-    struct tl_precision precision = precision_of(oracle, timer);
+    struct tl_precision precision = precision_of(oracle, id);
     if (now < timer->due) {
         uint64_t early = timer->due - now;
         histogram_add(&verdict->early_ticks, early);
@@ -306,7 +334,7 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     *(oracle->draining ? &verdict->drained : &verdict->fired) += 1;
     oracle->pending--;
     timer->state = FIRED;
-    timer->fired_at = now;
+    timer->due = now;
 }
 
 static int compare_windows(const void *a, const void *b)
@@ -316,21 +344,48 @@ static int compare_windows(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-void oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count)
+/* Puts them in order, those that begin at one tick as one; returns how many are left. */
+static size_t merge_windows(struct due_window *windows, size_t count)
 {
-    *count = 0;
-    *windows = memory_new(oracle->pending > 0 ? oracle->pending : 1, sizeof **windows);
-    for (uint32_t id = 0; id < oracle->ids; id++) {
-        const struct timer *timer = &oracle->timers[id];
-        if (timer->state == PENDING) {
-            struct tl_precision precision = precision_of(oracle, timer);
-            uint64_t early = precision.early_ticks;
-            (*windows)[(*count)++] =
-                (struct due_window){.first = timer->due - (early < timer->due ? early : timer->due),
-                                    .last = due_last(timer->due, precision.late_ticks)};
+    size_t kept = 0;
+    qsort(windows, count, sizeof *windows, compare_windows);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || windows[kept - 1].first != windows[i].first) {
+            windows[kept++] = windows[i];
+        } else if (windows[kept - 1].last < windows[i].last) {
+            windows[kept - 1].last = windows[i].last;
         }
     }
-    qsort(*windows, *count, sizeof **windows, compare_windows);
+    return kept;
+}
+
+size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due_window *windows,
+                          size_t room)
+{
+    size_t count = 0;
+    uint64_t to = UINT64_MAX; /* after which none is wanted */
+    for (uint32_t id = 0; id < oracle->ids; id++) {
+        const struct timer *timer = &oracle->timers[id];
+        if (timer->state != PENDING) {
+            continue;
+        }
+        struct tl_precision precision = precision_of(oracle, id);
+        uint64_t early = precision.early_ticks;
+        uint64_t first = timer->due - (early < timer->due ? early : timer->due);
+        if (count == room) {
+            count = merge_windows(windows, count);
+            if (count > room / 2) {
+                count = room / 2;
+                to = windows[count - 1].first;
+            }
+        }
+        if (first < from || first > to) {
+            continue;
+        }
+        windows[count++] =
+            (struct due_window){.first = first, .last = due_last(timer->due, precision.late_ticks)};
+    }
+    return merge_windows(windows, count);
 }
 
 void oracle_finish(struct oracle *oracle, uint64_t now)

@@ -114,13 +114,17 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now);
 /* How many timers it holds to be pending. */
 uint64_t oracle_pending(const struct oracle *oracle);
 
-/* For each pending timer the first tick at which it may fire, in order of these, and the last, into
- * an array that the caller frees. False if out of memory. */
+/* The ticks at which a pending timer may fire. */
 struct due_window {
     uint64_t first;
     uint64_t last;
 };
-void oracle_due_windows(const struct oracle *oracle, struct due_window **windows, uint64_t *count);
+
+/* Fill `windows`, which have room for at least 2, with those that begin at `from` or later: the
+ * earliest ones, in order, one for all timers whose window begins at the same tick. Returns how
+ * many; 0: there are none. */
+size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due_window *windows,
+                          size_t room);
 
 /* At the very end, at tick `now`: whatever is pending is lost. */
 void oracle_finish(struct oracle *oracle, uint64_t now);

@@ -3,8 +3,8 @@
  * end, what is pending is driven to its end and judged as well.
  */
 #include "due.h"
+#include "memory.h"
 #include "replay_drive.h"
-#include "trace_ids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -214,32 +214,52 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Drives what is pending to its end, outside the window: at each tick at which one of the timers
- * may still fire, but for those that `next` leaves out. What lies between is empty, and can be
- * years. */
-static void drain(struct replay *replay)
+/* Drives through the ticks at which one of the timers may still fire, but for those that `next`
+ * leaves out. */
+static void drain_window(struct replay *replay, const struct due_window *window)
 {
-    struct due_window *windows = NULL;
-    uint64_t count = 0;
-    oracle_due_windows(replay->oracle, &windows, &count);
     const struct replay_drive *drive = &replay->request->drive;
     uint64_t end_tick = replay->header->end_tick;
     bool has_next = (replay->algo->capabilities & TL_CAP_NEXT) != 0;
+    uint64_t chance = drive_chance(drive, end_tick, window->last);
+    uint64_t tick = due_in_replay(replay->now, window->first);
+    while ((tick = drive_chance(drive, end_tick, tick)) <= chance) {
+        uint64_t wake = has_next ? replay->algo->next(replay->self) : tick;
+        if (wake <= tick) {
+            (void)drive_to(replay, tick, advance_checked);
+            wake = tick + 1;
+        }
+        tick = wake;
+    }
+}
+
+/* Of few timers the windows at once; of many, of which all would take as much memory as the oracle,
+ * some at a time. */
+static size_t windows_at_once(uint64_t pending)
+{
+    enum { FEW = 1 << 17, SHARE = 16 };
+    return pending / SHARE > FEW ? (size_t)(pending / SHARE) : FEW;
+}
+
+/* Drives what is pending to its end, outside the window. What lies between is empty, and can be
+ * years. */
+static void drain(struct replay *replay)
+{
+    const struct oracle *oracle = replay->oracle;
+    size_t room = windows_at_once(oracle_pending(oracle));
+    struct due_window *windows = memory_new(room, sizeof *windows);
+    size_t count = oracle_due_windows(oracle, 0, windows, room);
     replay->draining = true;
     if (replay->used_up) {
-        (void)drive_to(replay, drive_awake(drive, end_tick, replay->now + 1), advance_checked);
+        (void)drive_to(
+            replay, drive_awake(&replay->request->drive, replay->header->end_tick, replay->now + 1),
+            advance_checked);
     }
-    for (uint64_t i = 0; i < count && oracle_pending(replay->oracle) > 0; i++) {
-        uint64_t chance = drive_chance(drive, end_tick, windows[i].last);
-        uint64_t tick = due_in_replay(replay->now, windows[i].first);
-        while ((tick = drive_chance(drive, end_tick, tick)) <= chance) {
-            uint64_t wake = has_next ? replay->algo->next(replay->self) : tick;
-            if (wake <= tick) {
-                (void)drive_to(replay, tick, advance_checked);
-                wake = tick + 1;
-            }
-            tick = wake;
+    while (count > 0) {
+        for (size_t i = 0; i < count && oracle_pending(oracle) > 0; i++) {
+            drain_window(replay, &windows[i]);
         }
+        count = oracle_due_windows(oracle, windows[count - 1].first + 1, windows, room);
     }
     free(windows);
 }
@@ -251,6 +271,9 @@ static void judge_end(struct replay *replay)
     char why[200];
     uint64_t counted = replay->algo->count(replay->self);
     uint64_t pending = oracle_pending(replay->oracle);
+    /* No expiry causes anything from here on, and the memory is of use. */
+    closed_loop_close(replay->loop);
+    replay->loop = NULL;
     drain(replay);
     oracle_finish(replay->oracle, replay->now);
     const struct verdict *verdict = &result->verdict;

@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include "child.h"
+#include "due.h"
 #include "schedule.h"
 #include "simulate.h"
 #include "statistics.h"
@@ -517,6 +518,46 @@ static struct tl_precision rough(const int64_t *options, uint64_t delay_ticks)
                                  .late_ticks = delay_ticks < 20 ? delay_ticks / 2 : UINT64_MAX};
 }
 
+/* Thousands of timers, with less room than they have windows, and many in each. */
+static void windows_come_some_at_a_time(void **state)
+{
+    (void)state;
+    enum { TIMERS = 5000, TICKS = 300, ROOM = 16 };
+    static const struct replay_drive drive;
+    struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
+    algo.precision = rough;
+    const struct oracle_plan plan = {
+        .algo = &algo, .ids = TIMERS, .drive = &drive, .end_tick = 10 * TICKS};
+    struct oracle *oracle = oracle_create(&plan, &verdict);
+    uint64_t last[2 * TICKS] = {0}; /* of each first tick */
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        uint64_t delay = 1 + (id * UINT64_C(7919) + id / 7) % TICKS;
+        uint64_t tick = id % 3;
+        oracle_advancing(oracle, tick, TL_NO_BUDGET, false);
+        tell_start(oracle, tick, id, tick + delay);
+        struct tl_precision precision = rough(NULL, delay);
+        uint64_t first = tick + delay - precision.early_ticks;
+        uint64_t latest = due_last(tick + delay, precision.late_ticks);
+        last[first] = latest > last[first] ? latest : last[first];
+    }
+    struct due_window windows[ROOM];
+    uint64_t from = 0;
+    for (size_t count; (count = oracle_due_windows(oracle, from, windows, ROOM)) > 0;) {
+        for (size_t i = 0; i < count; i++) {
+            while (last[from] == 0) {
+                from++;
+            }
+            assert_int_equal(windows[i].first, from);
+            assert_true(windows[i].last == last[from]);
+            from++;
+        }
+    }
+    while (from < 2 * TICKS) {
+        assert_int_equal(last[from++], 0);
+    }
+    oracle_destroy(oracle);
+}
+
 /* Each has its own; the order that is promised is that of one advance. */
 static void declared_precision_is_each_timers_own(void **state)
 {
@@ -531,13 +572,18 @@ static void declared_precision_is_each_timers_own(void **state)
     assert_int_equal(verdict.declared.early_ticks, 2);
     assert_int_equal(verdict.declared.late_ticks, 6);
     tell_start(oracle, 0, 3, 20);
-    struct due_window *windows;
-    uint64_t count;
-    oracle_due_windows(oracle, &windows, &count);
+    struct due_window windows[4];
     static const struct due_window expected[] = {{1, 1}, {9, 15}, {10, 18}, {17, UINT64_MAX}};
-    assert_int_equal(count, 4);
+    assert_int_equal(oracle_due_windows(oracle, 0, windows, 4), 4);
     assert_memory_equal(windows, expected, sizeof expected);
-    free(windows);
+    /* With less room, some at a time. */
+    size_t seen = 0;
+    for (size_t count; (count = oracle_due_windows(
+                            oracle, seen > 0 ? expected[seen - 1].first + 1 : 0, windows, 2)) > 0;
+         seen += count) {
+        assert_memory_equal(windows, &expected[seen], count * sizeof *windows);
+    }
+    assert_int_equal(seen, 4);
     static const struct {
         uint32_t id;
         uint64_t tick;
@@ -923,6 +969,7 @@ int main(void)
         cmocka_unit_test(broken_order_is_named),
         cmocka_unit_test(what_is_overdue_at_its_start_comes_first),
         cmocka_unit_test(a_budget_is_no_excuse_to_sleep),
+        cmocka_unit_test(windows_come_some_at_a_time),
         cmocka_unit_test(declared_precision_is_each_timers_own),
         cmocka_unit_test(mishaps_are_rows_and_others_stand),
         cmocka_unit_test(bad_plugins_are_refused),
