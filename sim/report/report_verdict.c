@@ -334,8 +334,8 @@ static void add_disturbance(struct text *text, const struct contest_list *list)
     for (size_t i = 0; i < list->count; i++) {
         for (size_t k = 0; k < list->items[i].count; k++) {
             const json_t *samples = json_object_get(list->items[i].rows[k], "samples");
-            const json_t *wall = json_object_get(samples, "ns_per_event");
-            const json_t *own = json_object_get(samples, "processor_ns_per_event");
+            const json_t *wall = json_object_get(samples, "wall_ns_per_event");
+            const json_t *own = json_object_get(samples, "ns_per_event");
             for (size_t run = 0; run < json_array_size(wall) && run < json_array_size(own); run++) {
                 double ns = json_number_value(json_array_get(wall, run));
                 passed += 1;

@@ -244,8 +244,10 @@ static bool has_runs(const struct thing *thing, const char *metric)
 static const char *default_metric(const struct thing *base, const struct thing *other)
 {
     static const char *const bench[] = {"ns_per_op", "real_time"};
-    const char *const *metrics = base->kind == RESULT_SIM ? result_sim_times : bench;
-    return has_runs(base, metrics[0]) && has_runs(other, metrics[0]) ? metrics[0] : metrics[1];
+    if (base->kind == RESULT_SIM) {
+        return "ns_per_event";
+    }
+    return has_runs(base, bench[0]) && has_runs(other, bench[0]) ? bench[0] : bench[1];
 }
 
 /* The first entry of any session that is not ok: one that was left out, or one that failed. NULL if

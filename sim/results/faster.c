@@ -101,11 +101,9 @@ static bool judge_rows(const json_t *base, const json_t *other, const char *metr
 bool row_is_slower(const json_t *base, const json_t *other)
 {
     struct judgement judgement;
-    for (size_t i = 0; i < RESULT_SIM_TIMES; i++) {
-        if (judge_rows(base, other, result_sim_times[i], &judgement)) {
-            return judgement.obstacle == JUDGE_CLEAR && judgement.p <= 1 - CONFIDENCE &&
-                   judgement.change > 0;
-        }
+    if (judge_rows(base, other, "ns_per_event", &judgement)) {
+        return judgement.obstacle == JUDGE_CLEAR && judgement.p <= 1 - CONFIDENCE &&
+               judgement.change > 0;
     }
     return measured_differ(measured_of(base, "ns_per_event"), measured_of(other, "ns_per_event")) &&
            row_number(other, "ns_per_event") > row_number(base, "ns_per_event");

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *const result_sim_times[RESULT_SIM_TIMES] = {"processor_ns_per_event", "ns_per_event"};
-
 /* The member as text, "" if it is none. */
 static const char *text_of(const json_t *object, const char *key)
 {

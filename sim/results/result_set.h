@@ -43,11 +43,6 @@ struct result_set {
     size_t count;
 };
 
-/* The figures of a simulation that say how long an event took, first the one with the least of what
- * else the machine did. */
-#define RESULT_SIM_TIMES 2u
-extern const char *const result_sim_times[RESULT_SIM_TIMES];
-
 /* Reads a set. `path` is a file, or a folder: of that results.json and bench.json, or, where it has
  * neither, all *.json by their names, each a session. False, with `error` naming file and reason;
  * free the set in any case. */

@@ -41,7 +41,6 @@ void results_free(struct results *results)
             }
             free(results->rows[i].samples[c].values);
         }
-        free(results->rows[i].processor_ns_per_event.values);
     }
     free(results->rows);
     *results = (struct results){0};
@@ -186,8 +185,6 @@ static json_t *row_samples(const struct row *row)
     for (int c = 0; c < COLUMNS; c++) {
         add_samples(all, result_columns[c].name, &row->samples[c], result_columns[c].digits);
     }
-    add_samples(all, "processor_ns_per_event", &row->processor_ns_per_event,
-                result_columns[COL_NS_PER_EVENT].digits);
     return all;
 }
 

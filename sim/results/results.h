@@ -60,9 +60,10 @@ extern const char *const live_files[];
     X(COL_DECLARED_LATE, "declared_late", 0, NONE,                                                 \
       "ticks; its promise, at worst, for these delays")                                            \
     X(COL_NS_PER_EVENT, "ns_per_event", 2, WINDOW,                                                 \
-      "time in the window per operation, median of the runs")                                      \
+      "processor time per operation, median of the runs; of a durable structure wall time")        \
     X(COL_NS_PER_EVENT_MAD, "ns_per_event_mad", 2, WINDOW,                                         \
       "median absolute deviation over the runs")                                                   \
+    X(COL_WALL_NS, "wall_ns_per_event", 2, WINDOW, "the same by the wall clock")                   \
     X(COL_EVENTS_PER_S, "events_per_s", 0, WINDOW, "operations per second")                        \
     X(COL_FLOOR_NS, "floor_ns_per_event", 2, WINDOW, "the same of null: the harness itself")       \
     X(COL_RUNS, "runs", 0, NONE, "throughput runs")                                                \
@@ -170,9 +171,6 @@ struct samples {
 struct row {
     struct cell cells[COLUMNS];
     struct samples samples[COLUMNS];
-    /* Beside ns_per_event, whose clock runs on while the processor is taken away: the same in time
-     * that the processor spent on it. */
-    struct samples processor_ns_per_event;
     uint64_t window_events; /* operations carried out in the window, and timers fired */
     uint64_t window_fired;
     char trace_checksum[TRACE_CHECKSUM_CHARS + 1]; /* of the trace's content; "" if unknown */

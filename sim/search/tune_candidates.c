@@ -162,7 +162,7 @@ static void take_row(const struct tuner *tuner, struct tune_candidate *candidate
     if (row->cells[COL_STALL].kind == CELL_INTEGER) {
         candidate->stall_ns = (double)integer_of(row, COL_STALL);
     }
-    const struct samples *runs = &row->processor_ns_per_event;
+    const struct samples *runs = &row->samples[COL_NS_PER_EVENT];
     if (runs->count > 0) {
         double *copy = memory_new(runs->count, sizeof *copy);
         double made_up = (double)row->window_events / (double)tuner->events / candidate->done;

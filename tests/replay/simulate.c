@@ -257,7 +257,7 @@ static void runs_are_kept_one_by_one(void **state)
     assert_string_equal(json_string_value(json_object_get(trace, "path")), trace_path);
 
     static const char *const columns[] = {"ns_per_event",           "floor_ns_per_event",
-                                          "processor_ns_per_event", "stall_ns",
+                                          "wall_ns_per_event", "stall_ns",
                                           "start_p50_ns",           "advance_max_ns"};
     size_t index;
     json_t *row;

@@ -67,9 +67,8 @@ run 0 --counts before.json:heap before.json:wheel
 says out 'n_moves'
 run 0 before.json before.json
 says out '0 faster, 0 slower'
-run 0 --metric ns_per_event before.json after.json
-says out ' ns_per_event '
-silent out 'processor_ns_per_event'
+run 0 --metric wall_ns_per_event before.json after.json
+says out ' wall_ns_per_event '
 # a rate that falls is slower, and times come in one unit
 jq '.benchmarks[] |= (.time_unit = "ns" | .real_time *= 1000)' bench-after.json >bench-ns.json
 jq '.benchmarks[] |= (.time_unit = "ms" | .real_time /= 1000)' bench-before.json >bench-ms.json
@@ -78,14 +77,6 @@ says out '0 faster, 2 slower'
 says out 'real_time             30.07       35.96  +19.8 %'
 run 1 --threshold 18% --metric items_per_second bench-ms.json bench-ns.json -a heap --trace 'start/*'
 says err 'heap, items_per_second: +19.8 % time'
-# results from before there was a processor's time
-jq '.rows[].samples |= del(.processor_ns_per_event)' before.json >old.json
-for sides in 'old.json after.json' 'after.json old.json'; do
-    # shellcheck disable=SC2086 # two words
-    run 0 $sides
-    silent out 'processor_ns_per_event'
-    says out '1 faster, 1 slower'
-done
 jq 'del(.rows[].trace_checksum)' before.json >unsummed.json
 run 0 unsummed.json after.json
 says err 'no checksum'
@@ -114,14 +105,14 @@ run 0 --correction none --confidence 95 --by algo before.json
 says out 'not adjusted'
 run 0 --correction bh --by algo before.json
 says out 'Benjamini and Hochberg'
-run 0 --correction none --min-effect 1000% --confidence 99 --by algo --metric processor_ns_per_event \
-    --metric ns_per_event before.json
+run 0 --correction none --min-effect 1000% --confidence 99 --by algo --metric ns_per_event \
+    --metric wall_ns_per_event before.json
 says out '6 cannot tell'
 silent out 'cannot show any difference'
 # eight pairs can do for six comparisons at 95 %, and not at 99 %
-run 0 --by algo --metric processor_ns_per_event --metric ns_per_event before.json
+run 0 --by algo --metric ns_per_event --metric wall_ns_per_event before.json
 says out '6 faster'
-run 0 --by algo --metric processor_ns_per_event --metric ns_per_event --confidence 99 before.json
+run 0 --by algo --metric ns_per_event --metric wall_ns_per_event --confidence 99 before.json
 says out 'among 6 comparisons 8 pairs cannot show any difference; it takes 11'
 # of many pairs those are left out in which the machine was disturbed, and the table says how many are left
 jq '(.rows[] | select(.trace == "day.trace").samples[]) |= (. + . | .[3] *= 3 | .[9] *= 3)' before.json >disturbed.json
@@ -157,7 +148,7 @@ jq '.context.traces = [{name: "day.trace", tick_ns: 4000000}]
 run 0 --by algo --base heap late.json --trace 'day.*'
 says out '-74.9 %'
 says out '8 pairs  not punctual'
-says out 'day.trace, wheel, processor_ns_per_event: not punctual: wheel takes less, and fires 350 of the 400 timers that exact structures fire (10 % averted), up to 5 ticks (20.0 ms) late, by its promise at most 8 ticks (32.0 ms) late; --max-lateness 8 allows it'
+says out 'day.trace, wheel, ns_per_event: not punctual: wheel takes less, and fires 350 of the 400 timers that exact structures fire (10 % averted), up to 5 ticks (20.0 ms) late, by its promise at most 8 ticks (32.0 ms) late; --max-lateness 8 allows it'
 says out '1 faster, 0 slower, 0 cannot tell, 1 not punctual.'
 # what fires on a trace of the same name that is another one is no measure
 mkdir namesakes
@@ -188,7 +179,7 @@ silent err 'open loop'
 jq '.rows |= map(select(.algo == "heap"))' late.json >heap-only.json
 run 0 late.json:wheel late.json:heap
 says out '0 faster, 0 slower, 0 cannot tell, 1 not punctual'
-says out 'heap, processor_ns_per_event: not punctual: wheel takes less'
+says out 'heap, ns_per_event: not punctual: wheel takes less'
 run 0 --by algo late.json --trace 'day.*' -a wheel,heap
 says out 'wheel vs heap '
 jq '.rows |= (map(select(.algo == "wheel")) + map(select(.algo != "wheel")))' late.json >wheel-first.json
@@ -198,12 +189,12 @@ run 0 --by algo wheel-first.json --trace 'day.*' -a wheel,heap --max-lateness 8
 says out 'heap vs wheel '
 # a structure that is named on one side stands against whatever the other has of that trace
 run 0 late.json:wheel heap-only.json
-says out 'heap, processor_ns_per_event: not punctual: wheel takes less'
+says out 'heap, ns_per_event: not punctual: wheel takes less'
 # nor who is early, however late one may be
 jq '(.rows[] | select(.averted == 40))
     |= (.declared_late = 0 | .declared_early = 2 | .lateness_max = 0 | .lateness_min = -2 | .averted = 0)' late.json >early.json
 run 0 --by algo --base heap early.json --trace 'day.*' --max-lateness 1s
-says out 'day.trace, wheel, processor_ns_per_event: not punctual: wheel takes less'
+says out 'day.trace, wheel, ns_per_event: not punctual: wheel takes less'
 says out ' 1 not punctual.'
 silent out 'allows it'
 # of two that are late alike the faster one is the faster
@@ -275,7 +266,7 @@ session() {
     mkdir -p "$1"
     jq --arg date "$3" --argjson factor "$4" --argjson k "$2" '.context.date = $date
         | .rows |= [.[] | select(.trace == "day.trace" and .algo == "wheel" and .options == "")
-            | .samples.processor_ns_per_event = [20 * $factor * (1 + $k % 3 / 100)]]' \
+            | .samples.ns_per_event = [20 * $factor * (1 + $k % 3 / 100)]]' \
         before.json >"$1/session-$2.json"
 }
 for k in 1 2 3 4 5 6; do
@@ -334,7 +325,7 @@ says err 'kept: cannot be made'
 # --- the exit status for CI
 
 run 1 --threshold 5% before.json after.json
-says err 'regression: day.trace, wheel, processor_ns_per_event: +28.7 % time'
+says err 'regression: day.trace, wheel, ns_per_event: +28.7 % time'
 says err 'regression: night.trace: after.json: heap: crashed: signal 11'
 run 0 --threshold 50% before.json after.json --trace 'day.*'
 run 0 --threshold 5% after.json before.json -a wheel:slots=64 --min-effect 30%
@@ -355,7 +346,7 @@ done
 run 0 real-1 real-2
 says out 'counts are equal, 0 differ'
 says out '5, 5 apart'
-says out 'processor_ns_per_event'
+says out 'ns_per_event'
 run 0 --by algo --metric stall_ns --metric start_p50_ns real-1
 says out 'round-wheel vs binary-heap  start_p50_ns'
 says out '5 pairs'

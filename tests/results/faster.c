@@ -35,7 +35,7 @@ static json_t *made_row(const struct made *made)
                             0.1, "runs", (int)made->runs, "declared_early", 0, "declared_late",
                             (int)made->late_ticks, "fired", made->late_ticks > 0 ? 75 : 100,
                             "averted", made->late_ticks > 0 ? 25 : 0, "reactions", 0, "samples",
-                            "processor_ns_per_event", runs);
+                            "ns_per_event", runs);
     assert_non_null(row);
     return row;
 }

@@ -276,9 +276,12 @@ static bool time_one(struct job *job, struct subject *subject, struct replay_res
         compare_work(subject, result);
         if (result->window_events > 0) {
             double events = (double)result->window_events;
-            subject->ns_per_event[subject->ns_count] = (double)result->window_ns / events;
-            subject->processor_ns_per_event[subject->ns_count++] =
-                (double)result->window_processor_ns / events;
+            double wall_ns = (double)result->window_ns / events;
+            double processor_ns = (double)result->window_processor_ns / events;
+            /* A durable structure also waits for its disk. */
+            subject->ns_per_event[subject->ns_count] =
+                replay_is_durable(subject->timed) ? wall_ns : processor_ns;
+            subject->wall_ns_per_event[subject->ns_count++] = wall_ns;
         }
     }
     if (!job->request->latency || !subject->right) {
@@ -431,8 +434,8 @@ static bool open_subjects(struct job *job, bool closed_loop, struct error *error
         floor_is_a_row = floor_is_a_row || !subject->judged;
         job->subject_count = i + 1;
         subject->ns_per_event = memory_new(request->runs + 1, sizeof *subject->ns_per_event);
-        subject->processor_ns_per_event =
-            memory_new(request->runs + 1, sizeof *subject->processor_ns_per_event);
+        subject->wall_ns_per_event =
+            memory_new(request->runs + 1, sizeof *subject->wall_ns_per_event);
         if (request->ranks != NULL) {
             subject->by_rank = memory_new(request->ranks->ranks, sizeof *subject->by_rank);
         }
@@ -449,7 +452,7 @@ static void close_subjects(struct job *job)
         tape_close(job->subjects[i].tape);
         free(job->subjects[i].ns_per_event);
         free(job->subjects[i].by_rank);
-        free(job->subjects[i].processor_ns_per_event);
+        free(job->subjects[i].wall_ns_per_event);
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
             free(job->subjects[i].latency_ns[c]);
         }

@@ -26,7 +26,7 @@ struct subject {
     struct replay_result *check;   /* NULL until that pass is done */
     struct replay_result *latency; /* all runs merged, or NULL */
     double *ns_per_event;          /* of each run */
-    double *processor_ns_per_event;
+    double *wall_ns_per_event;
     unsigned ns_count;
     uint64_t recovery_ns; /* of this many timers; 0: it was not timed, or none was pending */
     uint64_t recovered;

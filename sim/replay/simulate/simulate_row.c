@@ -47,7 +47,8 @@ static void fill_speed(struct row *row, const struct subject *subject, const str
     row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
     row_set_integer(row, COL_RUNS, subject->ns_count);
     row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count);
-    samples_set(&row->processor_ns_per_event, subject->processor_ns_per_event, subject->ns_count);
+    row_set_real(row, COL_WALL_NS, stats_median(subject->wall_ns_per_event, subject->ns_count));
+    row_set_samples(row, COL_WALL_NS, subject->wall_ns_per_event, subject->ns_count);
     if (floor != NULL) {
         row_set_real(row, COL_FLOOR_NS, stats_median(floor->ns_per_event, floor->ns_count));
         row_set_samples(row, COL_FLOOR_NS, floor->ns_per_event, floor->ns_count);
