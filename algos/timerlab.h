@@ -297,8 +297,9 @@ typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
  * then nobody may rely on it. In what an acknowledged operation survives, the end of the process
  * (kill -9) or the loss of power too, is for the structure's options to say.
  *
- * A timer's *generation* is the sequence number of its start. (id, generation) names what fired: a
- * structure that repeats a firing after a crash repeats it under the same name.
+ * A timer's *generation* is the sequence number of its start. (id, generation) names one start for
+ * ever: a structure that repeats an expiry after a crash repeats it under the same name, and gives
+ * no name twice. After `recover` numbers go on above all that were ever given, durable or not.
  *
  * Start and stop may fail with TL_ERR_STORE, start also with TL_ERR_DISK_FULL: nothing changed. A
  * stop is not refused because the disk is full.

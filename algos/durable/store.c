@@ -15,9 +15,10 @@
 /* Zeros are written in pieces of this. */
 #define ZEROS_BYTES (UINT64_C(64) << 10)
 
-void store_init(struct store *store, const char *path, bool waits)
+void store_init(struct store *store, const char *path, bool waits, const char *owner)
 {
     *store = (struct store){.path = path, .folder = -1, .waits = waits};
+    (void)snprintf(store->owner, sizeof store->owner, "%s", owner);
 }
 
 const char *store_temporary_place(void)
@@ -84,29 +85,123 @@ static enum tl_status make_folder(struct store *store)
     return status;
 }
 
+/* The process that holds the lock of a file, by the kernel's list of locks; 0: unknown. */
+static long holder_of(int fd)
+{
+    struct stat file;
+    char line[256];
+    long holder = 0;
+    FILE *locks = fopen("/proc/locks", "re");
+    if (locks == NULL || fstat(fd, &file) != 0) {
+        file.st_ino = 0;
+    }
+    while (locks != NULL && holder == 0 && fgets(line, sizeof line, locks) != NULL) {
+        /* "1: FLOCK  ADVISORY  WRITE 1234 fd:01:56789 0 EOF" */
+        long pid = 0;
+        unsigned long inode = 0;
+        if (sscanf(line, "%*d: FLOCK %*s %*s %ld %*x:%*x:%lu", &pid, &inode) == 2 &&
+            inode == file.st_ino) {
+            holder = pid;
+        }
+    }
+    if (locks != NULL) {
+        (void)fclose(locks);
+    }
+    return holder;
+}
+
+static enum tl_status fail_locked(struct store *store, int folder)
+{
+    long holder = holder_of(folder);
+    char path[64];
+    char name[64] = "";
+    (void)snprintf(path, sizeof path, "/proc/%ld/comm", holder);
+    FILE *comm = holder > 0 ? fopen(path, "re") : NULL;
+    if (comm != NULL) {
+        if (fgets(name, sizeof name, comm) != NULL) {
+            name[strcspn(name, "\n")] = '\0';
+        }
+        (void)fclose(comm);
+    }
+    return holder > 0 ? store_fail(store, "%s: process %ld (%s) uses this folder", path_of(store),
+                                   holder, name)
+                      : store_fail(store, "%s: another process uses this folder", path_of(store));
+}
+
+static enum tl_status check_owner(struct store *store)
+{
+    char found[STORE_OWNER_BYTES + 1] = "";
+    int fd = openat(store->folder, STORE_OWNER, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT ? TL_OK : store_fail_errno(store, "cannot be opened", STORE_OWNER);
+    }
+    size_t got = 0;
+    enum tl_status status = store_read(store, fd, STORE_OWNER, found, STORE_OWNER_BYTES, 0, &got);
+    (void)close(fd);
+    if (status != TL_OK) {
+        return status;
+    }
+    found[strcspn(found, "\n")] = '\0';
+    store->is_owned = strcmp(found, store->owner) == 0;
+    return store->is_owned ? TL_OK
+                           : store_fail(store, "%s: belongs to %s, and is opened as %s",
+                                        path_of(store), found, store->owner);
+}
+
 enum tl_status store_open(struct store *store)
 {
     if (store->folder >= 0) {
         return TL_OK;
     }
-    enum tl_status made = store->path != NULL ? make_folder(store) : TL_OK;
-    if (made != TL_OK) {
-        return made;
-    }
-    int folder = open(path_of(store), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        return store_fail_errno(store, "the folder cannot be opened", "");
-    }
-    if (store->path != NULL && flock(folder, LOCK_EX | LOCK_NB) != 0) {
-        enum tl_status status =
-            errno == EWOULDBLOCK
-                ? store_fail(store, "%s: another structure uses this folder", path_of(store))
-                : store_fail_errno(store, "the folder cannot be locked", "");
-        (void)close(folder);
+    enum tl_status status = store->path != NULL ? make_folder(store) : TL_OK;
+    if (status != TL_OK) {
         return status;
     }
-    store->folder = folder;
-    return TL_OK;
+    store->folder = open(path_of(store), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->folder < 0) {
+        return store_fail_errno(store, "the folder cannot be opened", "");
+    }
+    if (store->path == NULL) {
+        return TL_OK;
+    }
+    if (flock(store->folder, LOCK_EX | LOCK_NB) != 0) {
+        status = errno == EWOULDBLOCK ? fail_locked(store, store->folder)
+                                      : store_fail_errno(store, "the folder cannot be locked", "");
+    } else {
+        status = check_owner(store);
+    }
+    if (status != TL_OK) {
+        store_close(store);
+    }
+    return status;
+}
+
+enum tl_status store_set_owner(struct store *store)
+{
+    char text[STORE_OWNER_BYTES + 2];
+    static const char unfinished[] = STORE_OWNER STORE_UNFINISHED;
+    if (store->path == NULL || store->is_owned) {
+        return TL_OK;
+    }
+    int fd = -1;
+    enum tl_status status = store_file(store, unfinished, true, &fd);
+    if (status != TL_OK) {
+        return status;
+    }
+    int length = snprintf(text, sizeof text, "%s\n", store->owner);
+    status = store_write(store, fd, unfinished, text, (size_t)length, 0);
+    if (status == TL_OK) {
+        status = store_sync_new(store, fd, unfinished);
+    }
+    (void)close(fd);
+    if (status == TL_OK) {
+        status = store_rename(store, unfinished, STORE_OWNER);
+    }
+    if (status == TL_OK) {
+        status = store_sync_folder(store);
+    }
+    store->is_owned = status == TL_OK;
+    return status;
 }
 
 void store_close(struct store *store)

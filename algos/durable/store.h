@@ -17,16 +17,23 @@
 
 /* Names of files: one of these words, a dash, a number in sixteen hexadecimal digits; and behind
  * that, as long as the file is being made, a suffix. */
-#define STORE_LOG        "log"
-#define STORE_SNAPSHOT   "snapshot"
-#define STORE_UNFINISHED ".tmp"
-#define STORE_NAME_BYTES 48
+#define STORE_LOG         "log"
+#define STORE_SNAPSHOT    "snapshot"
+#define STORE_UNFINISHED  ".tmp"
+#define STORE_NAME_BYTES  48
+
+/* A file that says which structure the folder belongs to. It is written after that structure's
+ * first files are on the disk, so that these are missing only if somebody removed them. */
+#define STORE_OWNER       "timerlab"
+#define STORE_OWNER_BYTES 160
 
 struct store {
     const char *path; /* NULL: files without names, under $TMPDIR, that end with the process */
     int folder;       /* open, and locked against other structures; -1: not yet */
     bool waits;       /* for the disk; false: what is to be synced is left to the kernel */
     bool final;       /* an fsync failed: nothing is written any more */
+    bool is_owned;    /* the folder has the file STORE_OWNER */
+    char owner[STORE_OWNER_BYTES]; /* what is to be in it */
     uint64_t bytes_written;
     uint64_t syncs;
     char failure[512]; /* what went wrong last; "": nothing has */
@@ -39,12 +46,17 @@ const char *store_temporary_place(void);
  */
 bool store_sync_parent(const char *path);
 
-/* Not opened; `path` outlives the store. */
-void store_init(struct store *store, const char *path, bool waits);
+/* Not opened; `path` outlives the store. `owner` is one line that names the structure and those of
+ * its options without which its files cannot be read. */
+void store_init(struct store *store, const char *path, bool waits, const char *owner);
 
 /* Makes the folder, so that a loss of power leaves it, and locks it, if that is still to be done.
- * The temporary one is there already, and for all. */
+ * Refuses one that another process uses, naming it, and one that belongs to another structure,
+ * naming both. The temporary one is there already, and for all. */
 enum tl_status store_open(struct store *store);
+
+/* Writes the file STORE_OWNER, unless it is there. */
+enum tl_status store_set_owner(struct store *store);
 
 /* Closes the folder. */
 void store_close(struct store *store);

@@ -42,9 +42,10 @@ struct segment_head {
     uint64_t magic;
     uint64_t number;
     uint64_t first;
+    uint64_t words; /* of the segment, so that a file that was cut is noticed */
 };
 
-_Static_assert(sizeof(struct segment_head) == 32 && HEAD == 512, "as docs/durable-log.md says");
+_Static_assert(sizeof(struct segment_head) == 40 && HEAD == 512, "as docs/durable-log.md says");
 
 /* The head of a frame: in its lower half the checksum of place, head and words; in the upper one
  * how many words follow, what it knows of the disk, and as much as there is room for of the next
@@ -56,6 +57,8 @@ _Static_assert(sizeof(struct segment_head) == 32 && HEAD == 512, "as docs/durabl
 #define KNOWN_BITS   3u
 #define NUMBER_SHIFT (KNOWN_SHIFT + KNOWN_BITS)
 #define NUMBERS      (UINT64_C(1) << (64 - NUMBER_SHIFT))
+
+_Static_assert(LOG_LEAP == 0 || LOG_LEAP == NUMBERS + 1, "as timer_log.h says");
 
 _Static_assert(LOG_LINE == 1u << COUNT_BITS, "a frame fits in its line");
 
@@ -171,8 +174,11 @@ static uint64_t segment_bytes(const struct timer_log *log, uint64_t live)
 
 static enum tl_status write_head(struct timer_log *log, const struct log_segment *segment)
 {
-    struct segment_head head = {
-        .format = FORMAT, .magic = HEAD_MAGIC, .number = segment->number, .first = segment->first};
+    struct segment_head head = {.format = FORMAT,
+                                .magic = HEAD_MAGIC,
+                                .number = segment->number,
+                                .first = segment->first,
+                                .words = segment->words};
     head.crc = crc_of_head(&head);
     return store_write(log->store, segment->fd, log->name, &head, sizeof head, 0);
 }
@@ -435,15 +441,10 @@ static enum tl_status write_part(struct timer_log *log, size_t from, size_t *end
 }
 
 /* What is written stays in the buffer until all is, so that a failure half-way is tried again as a
- * whole, to the same places. */
-enum tl_status log_commit(struct timer_log *log)
+ * whole, to the same places. A segment is not filled before the next one is there, so that a file
+ * that is missing at the end of the log is noticed. */
+static enum tl_status write_buffer(struct timer_log *log)
 {
-    if (log->store->final) {
-        return TL_ERR_STORE;
-    }
-    if (log_waiting(log) == 0) {
-        return TL_OK;
-    }
     if (log_place(log) % LOG_LINE == 1) {
         log->used--; /* a head that nothing came after */
         log->numbered++;
@@ -452,7 +453,7 @@ enum tl_status log_commit(struct timer_log *log)
     uint64_t written = log->written;
     uint64_t synced = log->synced;
     size_t current = log->current;
-    enum tl_status status = log_make_room(log, log_place(log), 0);
+    enum tl_status status = log_make_room(log, log_place(log) + 1, 0);
     if (status == TL_OK && log->place == end_of(&log->segments[log->current])) {
         log->current++;
     }
@@ -475,6 +476,28 @@ enum tl_status log_commit(struct timer_log *log)
     log->frame_end = 0;
     log->others = 0;
     return TL_OK;
+}
+
+enum tl_status log_commit(struct timer_log *log)
+{
+    if (log->store->final) {
+        return TL_ERR_STORE;
+    }
+    return log_waiting(log) > 0 ? write_buffer(log) : TL_OK;
+}
+
+enum tl_status log_leap(struct timer_log *log)
+{
+    log_open_frame(log);
+    log->base = 0;
+    append_other(log, LOG_SEQUENCE | (log_sequence(log) + 1 + LOG_LEAP));
+    enum tl_status status = write_buffer(log);
+    if (status == TL_OK) {
+        log->numbered += LOG_LEAP;
+        log->written = log->numbered;
+        log->synced = log->store->waits ? log->written : log->synced;
+    }
+    return status;
 }
 
 enum tl_status log_sync(struct timer_log *log)
@@ -566,7 +589,12 @@ static enum tl_status open_segment(struct timer_log *log, uint64_t number)
                             name, head.format, FORMAT);
     }
     segment.first = head.first;
-    segment.words = bytes >= (off_t)HEAD ? ((uint64_t)bytes - HEAD) / LINE_BYTES * LOG_LINE : 0;
+    segment.words = head.words;
+    if (status == TL_OK && (uint64_t)bytes != bytes_of(&segment)) {
+        status = store_fail(log->store,
+                            "%s: corrupt: it has %" PRIu64 " bytes, and was made with %" PRIu64,
+                            name, (uint64_t)bytes, bytes_of(&segment));
+    }
     if (status == TL_OK && log->segment_count > 0 &&
         end_of(&log->segments[log->segment_count - 1]) != segment.first) {
         status = store_fail(log->store,
@@ -634,15 +662,20 @@ static enum tl_status read_torn(struct reading *reading, const struct log_segmen
     return TL_OK;
 }
 
-/* What the first word of a segment says. */
-static enum tl_status begin_segment(struct reading *reading, uint64_t sequence)
+/* What the first word of a segment says, and that of each opening. */
+static enum tl_status take_sequence(struct reading *reading, uint64_t sequence)
 {
     struct timer_log *log = reading->log;
+    uint64_t next = reading->next;
     log->base = 0;
-    if (reading->next > 0) {
-        return TL_OK;
-    }
     reading->next = sequence;
+    if (next > 0) {
+        return sequence >= next
+                   ? TL_OK
+                   : store_fail(log->store,
+                                "%s: corrupt: after record %" PRIu64 " it goes on with %" PRIu64,
+                                log->name, next - 1, sequence);
+    }
     return sequence <= reading->after + 1
                ? TL_OK
                : store_fail(log->store,
@@ -668,7 +701,7 @@ static enum tl_status read_word(struct reading *reading, uint64_t word)
                                                    : TL_OK;
     }
     if ((word & LOG_SEQUENCE) != 0) {
-        return begin_segment(reading, word & ~LOG_SEQUENCE);
+        return take_sequence(reading, word & ~LOG_SEQUENCE);
     }
     log->base = word << LOG_BASE_SHIFT;
     return TL_OK;
@@ -763,6 +796,10 @@ static enum tl_status judge_end(struct reading *reading, uint64_t upto)
     struct timer_log *log = reading->log;
     const struct log_segment *segment =
         reading->ended_in != NULL ? reading->ended_in : &log->segments[log->segment_count - 1];
+    if (reading->ended_in == NULL) {
+        return store_fail(log->store, "%s: missing: the log does not end before it",
+                          name_segment(log, segment->number + 1, ""));
+    }
     if (reading->hole || reading->next <= upto) {
         return store_fail(
             log->store, "%s: corrupt at byte %" PRIu64 ": record %" PRIu64 " is not there, %s",

@@ -21,7 +21,8 @@
  * A stop or firing says how many operations ago its timer was started, or 0 if they are too many.
  * A start says how far its deadline is above the base, which a word that is no operation says
  * before it, if the last one does not do. With each segment the base is 0 again, and its first
- * word says which sequence number follows, so that reading can begin with any.
+ * word says which sequence number follows, so that reading can begin with any. So does a word that
+ * each opening of the folder adds, from which on the numbers are larger by LOG_LEAP.
  *
  * Words wait in memory until they are committed: written in one piece, and, if the store waits for
  * the disk, followed by one fdatasync. A segment's last words are on the disk before anything is
@@ -49,6 +50,14 @@ enum log_op { LOG_NONE, LOG_START, LOG_STOP, LOG_FIRE };
 
 /* Words of a line. */
 #define LOG_LINE       64u
+
+/* Each opening goes on with numbers that are larger by this: more than there can be operations that
+ * were given a number and did not reach the disk, so that no number is given twice. It is the
+ * numbers that a frame's head tells apart, and one, so that the loss of the frame that says it is
+ * noticed. A structure that is wrong, for tests, has 0. */
+#ifndef LOG_LEAP
+#define LOG_LEAP ((UINT64_C(1) << 23) + 1)
+#endif
 
 /* More words than one operation takes, with all that can be needed before it. */
 #define LOG_MOST_WORDS 8u
@@ -198,6 +207,10 @@ enum tl_status log_sync(struct timer_log *log);
 /* Drops segments whose operations are all at or below `sequence`: they are used again while there
  * is room for less than `wanted` words, else removed. */
 enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wanted, uint64_t live);
+
+/* Goes on with numbers that are larger by LOG_LEAP, and waits until that is on the disk, if the
+ * store does. Nothing waits to be written, and there is room for LOG_MOST_WORDS. */
+enum tl_status log_leap(struct timer_log *log);
 
 /* --- reading --------------------------------------------------------------------------------- */
 

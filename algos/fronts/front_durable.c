@@ -36,6 +36,12 @@ enum { SYNC_ALWAYS, SYNC_GROUP, SYNC_NONE };
 
 enum { AT_LEAST, AT_MOST };
 
+#define OWNER     "durable(NAME), a log of format 1"
+
+#define GROUP_MAX (1 << 20)
+
+_Static_assert(LOG_LEAP == 0 || GROUP_MAX < LOG_LEAP, "no number is given twice");
+
 /* In a timer's generation: the structure has fired it, and it is in `due`. And with at-most: that
  * is on record. */
 #define IS_DUE        (UINT64_C(1) << 63)
@@ -760,12 +766,13 @@ static enum tl_status open_folder(struct durable *durable)
     if (status == TL_OK) {
         status = list_files(durable, &logs, &snapshots);
     }
-    durable->found = logs.count > 0 || snapshots.count > 0;
+    durable->found = logs.count > 0 || snapshots.count > 0 || durable->store.is_owned;
     store_numbers_release(&logs, durable->allocator);
     store_numbers_release(&snapshots, durable->allocator);
     if (status == TL_OK && !durable->found) {
         store_remove_unfinished(&durable->store);
         status = log_make_room(&durable->log, 1, 0);
+        status = status == TL_OK ? store_set_owner(&durable->store) : status;
         durable->usable = status == TL_OK;
     }
     return status == TL_ERR_NOMEM ? TL_ERR_NOMEM : TL_OK;
@@ -804,7 +811,7 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
         .may_refuse =
             (inner->capabilities & (TL_CAP_UNLIMITED | TL_CAP_REFUSES)) != TL_CAP_UNLIMITED,
     };
-    store_init(&durable->store, tl_option_text(own[OWN_PATH]), own[OWN_SYNC] != SYNC_NONE);
+    store_init(&durable->store, tl_option_text(own[OWN_PATH]), own[OWN_SYNC] != SYNC_NONE, OWNER);
     enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
                                        (size_t)own[OWN_GROUP], durable->snapshot_least);
     if (status == TL_OK) {
@@ -914,7 +921,7 @@ static enum tl_status read_files(struct durable *durable, const struct store_num
         return status;
     }
     if (logs->count == 0) {
-        return store_fail(&durable->store, "%s: has a snapshot and no log", durable->store.path);
+        return store_fail(&durable->store, "%s: its log is missing", durable->store.path);
     }
     status = log_open_segments(&durable->log, logs->at, logs->count);
     if (status == TL_OK) {
@@ -960,6 +967,24 @@ static void remove_old_snapshots(struct durable *durable, const struct store_num
     store_remove_unfinished(&durable->store);
 }
 
+/* Makes room for what ends the timers, and goes on with numbers that none of them can have. If the
+ * disk is full, what there is must do: starts are refused until there is more. */
+static enum tl_status begin_life(struct durable *durable)
+{
+    struct timer_log *log = &durable->log;
+    uint64_t live = count_pending(durable);
+    enum tl_status status =
+        log_make_room(log, log_place(log) + LOG_MOST_WORDS + log_words_for(live), live);
+    if (status == TL_ERR_DISK_FULL && log->room > log_place(log) + LOG_MOST_WORDS) {
+        status = TL_OK;
+    }
+    status = status == TL_OK ? log_leap(log) : status;
+    status = status == TL_OK ? store_set_owner(&durable->store) : status;
+    durable->snapshot_from += LOG_LEAP;
+    (void)count_pending(durable);
+    return status;
+}
+
 static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
 {
     struct durable *durable = self;
@@ -980,8 +1005,7 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
-        uint64_t live = count_pending(durable);
-        status = log_make_room(&durable->log, log_place(&durable->log) + log_words_for(live), live);
+        status = begin_life(durable);
     }
     store_numbers_release(&logs, durable->allocator);
     store_numbers_release(&snapshots, durable->allocator);
@@ -1014,7 +1038,7 @@ static const struct tl_option durable_options[] = {
     [OWN_SYNC] = {"sync", SYNC_GROUP, 1, 0, sync_choices, "when it waits for the disk"},
     [OWN_DELIVERY] = {"delivery", AT_LEAST, 1, 0, delivery_choices,
                       "what a crash does to the timers that are firing"},
-    [OWN_GROUP] = {"group", 5000, 1, 1 << 20, NULL,
+    [OWN_GROUP] = {"group", 5000, 1, GROUP_MAX, NULL,
                    "so many operations make a commit, if it is not asked for before"},
     [OWN_WINDOW] = {"window", 10, 0, INT64_C(1) << 40, NULL,
                     "an advance commits what has waited for so many ticks"},

@@ -6,7 +6,7 @@
  *                                                    due mod 10^8
  *             R generation         -> id, due, next, stopped
  *   all       O number             -> id, due, generation     moved to the outbox, to be fired
- *             M                    -> sequence, capacity, layout, partitions
+ *             M                    -> sequence, capacity
  *
  * Behind a timer's value, in the outbox too, stands its deadline where that had passed when it was
  * started.
@@ -17,6 +17,7 @@
 #define ALGOS_KV_TABLE_H
 
 #include "kv.h"
+#include "store.h"
 
 #include <endian.h>
 #include <sys/types.h>
@@ -59,7 +60,7 @@ struct kv_wheel {
     struct kv_store *store;
     const char *path; /* NULL: the folder is a temporary one */
     char temporary[256];
-    int folder_fd;       /* locked */
+    struct store folder;
     bool is_recovered;   /* or was empty */
     enum tl_status lost; /* not TL_OK: the store is behind the nodes, and why */
     char failure[512];
@@ -70,6 +71,7 @@ struct kv_wheel {
     int64_t policy;
     uint64_t window_ticks;
     uint64_t partitions;
+    uint64_t retry_ticks;
     uint32_t batch_max;
     pid_t io_thread;
     /* sequence numbers and what is not committed of them */
@@ -77,6 +79,7 @@ struct kv_wheel {
     uint64_t durable_sequence;
     uint64_t uncommitted;
     uint64_t uncommitted_since; /* the clock at the first of them */
+    uint64_t tried_at;          /* the clock at the last commit that failed */
     uint64_t written_bytes;
     uint64_t syncs;
     /* where the first timer may be */

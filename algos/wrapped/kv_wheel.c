@@ -22,10 +22,10 @@
  *                                              before all else
  *
  * A failure of the store ends the transaction. What it held is known from the nodes: the next
- * commit writes the whole table anew. Until it succeeds no timer is started, and those that are due
- * are fired from memory with at-least, and wait with the others, which must not fire what cannot be
- * recorded. Where it was anything else than a full disk nothing is tried again: a failed fsync may
- * say so only once.
+ * commit, `retry` ticks later or by sync, writes the whole table again. Until it succeeds no timer
+ * is started, and those that are due are fired from memory with at-least, and wait with the others,
+ * which must not fire what cannot be recorded. Where it was anything else than a full disk nothing
+ * is tried again: a failed fsync may say so only once.
  *
  * Invariants
  *   - timer id is pending if and only if its node's due is not IDLE; `count` is how many are
@@ -40,20 +40,35 @@
  */
 #include "kv_layout.h"
 #include "kv_look.h"
-#include "store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The rows of the option table. */
-enum { OPT_PATH, OPT_ENGINE, OPT_LAYOUT, OPT_DELIVERY, OPT_SYNC, OPT_BATCH, OPT_WINDOW, OPT_PARTS };
+enum {
+    OPT_PATH,
+    OPT_ENGINE,
+    OPT_LAYOUT,
+    OPT_DELIVERY,
+    OPT_SYNC,
+    OPT_BATCH,
+    OPT_WINDOW,
+    OPT_PARTS,
+    OPT_RETRY
+};
 enum { ENGINE_LMDB, ENGINE_SQLITE };
 enum { AT_LEAST, AT_MOST, OUTBOX };
 enum { SYNC_GROUP, SYNC_ALWAYS, SYNC_NONE };
+
+/* Each opening goes on with numbers that are larger by this: more than there can be operations that
+ * were given a number and were not committed, so that no number is given twice. A structure that is
+ * wrong, for tests, has 0. */
+#ifndef KV_LEAP
+#define KV_LEAP (UINT64_C(1) << 32)
+#endif
 
 /* --- the transaction ------------------------------------------------------------------------- */
 
@@ -62,8 +77,6 @@ static enum tl_status put_meta(struct kv_wheel *wheel)
     struct kv_record meta = tagged(TAG_META);
     add(&meta, wheel->sequence, 8);
     add(&meta, wheel->capacity, 4);
-    add(&meta, (uint64_t)wheel->layout, 1);
-    add(&meta, wheel->partitions, 4);
     return put(wheel, &meta);
 }
 
@@ -134,26 +147,44 @@ static uint64_t thread_written_bytes(struct kv_wheel *wheel)
     return word != NULL ? strtoull(word + strlen("wchar: "), NULL, 10) : 0;
 }
 
+static enum tl_status commit_meta(struct kv_wheel *wheel)
+{
+    enum tl_status status = put_meta(wheel);
+    return status == TL_OK ? wheel->engine->commit(wheel->store) : status;
+}
+
+/* Says what is owed, and when it is tried again. */
+static void note_lost(struct kv_wheel *wheel, enum tl_status status)
+{
+    if (wheel->lost != TL_ERR_STORE) {
+        lose(wheel, status);
+    }
+    wheel->tried_at = wheel->clock;
+    size_t used = strlen(wheel->failure);
+    if (wheel->lost != TL_ERR_STORE) {
+        (void)snprintf(wheel->failure + used, sizeof wheel->failure - used,
+                       "; %" PRIu64 " operations wait in memory, and are tried again after %" PRIu64
+                       " ticks or by sync",
+                       wheel->uncommitted, wheel->retry_ticks);
+    }
+}
+
+/* After a transaction was lost a small one shows first whether there is room again: the whole table
+ * takes long to write. */
 static enum tl_status commit(struct kv_wheel *wheel)
 {
     enum tl_status status = wheel->lost;
     uint64_t before_bytes = thread_written_bytes(wheel);
     if (status == TL_ERR_DISK_FULL || status == TL_ERR_NOMEM) {
-        status = write_anew(wheel);
+        status = commit_meta(wheel);
+        status = status == TL_OK ? write_anew(wheel) : status;
     }
-    if (status == TL_OK) {
-        status = put_meta(wheel);
-    }
-    if (status == TL_OK) {
-        status = wheel->engine->commit(wheel->store);
-    }
+    status = status == TL_OK ? commit_meta(wheel) : status;
     if (status != TL_OK) {
-        if (wheel->lost != TL_ERR_STORE) {
-            lose(wheel, status);
-        }
-        wheel->uncommitted_since = wheel->clock;
+        note_lost(wheel, status);
         return status;
     }
+    wheel->failure[0] = '\0';
     wheel->written_bytes += thread_written_bytes(wheel) - before_bytes;
     wheel->syncs += wheel->policy != SYNC_NONE;
     wheel->lost = TL_OK;
@@ -170,12 +201,16 @@ static void note_operations(struct kv_wheel *wheel, uint64_t operations)
     wheel->uncommitted += operations;
 }
 
-/* Commits if it is time to. */
+/* Commits if it is time to; after a failure no sooner than after `retry_ticks`. */
 static enum tl_status commit_in_time(struct kv_wheel *wheel)
 {
     bool is_time = wheel->policy == SYNC_ALWAYS || wheel->uncommitted >= wheel->batch_max ||
                    wheel->clock - wheel->uncommitted_since >= wheel->window_ticks;
-    bool has_work = wheel->uncommitted > 0 || wheel->lost != TL_OK;
+    bool has_work = wheel->uncommitted > 0;
+    if (wheel->lost != TL_OK) {
+        is_time = wheel->clock - wheel->tried_at >= wheel->retry_ticks;
+        has_work = wheel->lost != TL_ERR_STORE;
+    }
     return has_work && is_time && !wheel->is_firing ? commit(wheel) : TL_OK;
 }
 
@@ -491,7 +526,7 @@ static void kv_durability(const void *self, struct tl_durability *out)
     *out = (struct tl_durability){
         .sequence = wheel->sequence,
         .durable_sequence = wheel->durable_sequence,
-        .bytes_durable = wheel->engine->bytes(wheel->store),
+        .bytes_durable = wheel->store != NULL ? wheel->engine->bytes(wheel->store) : 0,
         .bytes_written = wheel->written_bytes,
         .syncs = wheel->syncs,
         .failure = wheel->failure[0] != '\0' ? wheel->failure : NULL,
@@ -544,14 +579,26 @@ static bool visit_to_adopt(void *ctx, const struct kv_record *record)
 
 static enum tl_status kv_reserve(void *self, uint32_t capacity);
 
+/* Numbers go on above all that can have been given. Where the disk is full they do with the first
+ * commit that has room: until then nothing is started. */
+static enum tl_status begin_life(struct kv_wheel *wheel)
+{
+    wheel->sequence += KV_LEAP;
+    enum tl_status status = commit(wheel);
+    return status == TL_ERR_DISK_FULL ? TL_OK : status;
+}
+
 static enum tl_status kv_recover(void *self, tl_adopt_fn adopt, void *ctx)
 {
     struct kv_wheel *wheel = self;
-    struct kv_record meta = tagged(TAG_META);
-    enum tl_status status = get(wheel, &meta);
-    if (status == TL_IDLE) {
+    if (wheel->is_recovered) {
         return TL_OK; /* a new store */
     }
+    if (wheel->store == NULL || wheel->failure[0] != '\0') {
+        return TL_ERR_STORE; /* it could not be opened */
+    }
+    struct kv_record meta = tagged(TAG_META);
+    enum tl_status status = get(wheel, &meta);
     if (status == TL_OK) {
         status = kv_reserve(wheel, (uint32_t)number_at(meta.value + 8, 4));
     }
@@ -561,6 +608,7 @@ static enum tl_status kv_recover(void *self, tl_adopt_fn adopt, void *ctx)
         status = seek(wheel, &from, visit_to_adopt, &recovery);
     }
     status = status == TL_OK ? recovery.status : status;
+    status = status == TL_OK ? begin_life(wheel) : status;
     if (status == TL_ERR_STORE && wheel->failure[0] == '\0') {
         set_failure(wheel, wheel->store->failure);
     }
@@ -599,9 +647,7 @@ static void kv_destroy(void *self)
     if (wheel->temporary[0] != '\0') {
         remove_temporary(wheel);
     }
-    if (wheel->folder_fd >= 0) {
-        (void)close(wheel->folder_fd);
-    }
+    store_close(&wheel->folder);
     if (wheel->io_fd >= 0) {
         (void)close(wheel->io_fd);
     }
@@ -611,50 +657,84 @@ static void kv_destroy(void *self)
     structure_free(wheel, wheel->allocator);
 }
 
-/* Makes the folder if it is not there, and locks it. */
+/* The folder of the store; without a path one that goes with the structure. */
 static enum tl_status open_folder(struct kv_wheel *wheel)
 {
-    if (wheel->path == NULL) {
-        int length = snprintf(wheel->temporary, sizeof wheel->temporary, "%s/timerlab-kv-XXXXXX",
-                              store_temporary_place());
-        if (length >= (int)sizeof wheel->temporary || mkdtemp(wheel->temporary) == NULL) {
-            wheel->temporary[0] = '\0';
-            return TL_ERR_STORE;
-        }
-    } else if (mkdir(wheel->path, 0700) == 0 && !store_sync_parent(wheel->path)) {
+    if (wheel->path != NULL) {
+        return store_open(&wheel->folder);
+    }
+    int length = snprintf(wheel->temporary, sizeof wheel->temporary, "%s/timerlab-kv-XXXXXX",
+                          store_temporary_place());
+    if (length >= (int)sizeof wheel->temporary || mkdtemp(wheel->temporary) == NULL) {
+        wheel->temporary[0] = '\0';
         return TL_ERR_STORE;
     }
-    wheel->folder_fd = open(folder_of(wheel), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_ours = wheel->folder_fd >= 0 && flock(wheel->folder_fd, LOCK_EX | LOCK_NB) == 0;
-    return is_ours ? TL_OK : TL_ERR_STORE;
+    return TL_OK;
 }
 
+/* A table that is new has its first record, and the folder its owner, before anything is started:
+ * a table without that is one that was lost. */
+static enum tl_status begin_table(struct kv_wheel *wheel)
+{
+    if (wheel->folder.is_owned) {
+        return store_fail(&wheel->folder, "%s: its table is missing", folder_of(wheel));
+    }
+    enum tl_status status = wheel->path != NULL ? commit_meta(wheel) : TL_OK;
+    wheel->is_recovered = status == TL_OK;
+    return status;
+}
+
+static enum tl_status open_table(struct kv_wheel *wheel)
+{
+    enum tl_status status = wheel->engine->open(folder_of(wheel), wheel->policy != SYNC_NONE,
+                                                wheel->path == NULL, &wheel->store);
+    if (status == TL_OK && wheel->path != NULL) {
+        status = store_sync_folder(&wheel->folder);
+    }
+    struct kv_record meta = tagged(TAG_META);
+    status = status == TL_OK ? get(wheel, &meta) : status;
+    if (status == TL_OK) {
+        wheel->sequence = number_at(meta.value, 8);
+        wheel->durable_sequence = wheel->sequence;
+    } else if (status == TL_IDLE) {
+        status = begin_table(wheel);
+    }
+    return status == TL_OK ? store_set_owner(&wheel->folder) : status;
+}
+
+/* What fails where there is a path is for recover to tell, which can say it in words. */
 static enum tl_status open_store(struct kv_wheel *wheel)
 {
     enum tl_status status = open_folder(wheel);
-    if (status == TL_OK) {
-        status = wheel->engine->open(folder_of(wheel), wheel->policy != SYNC_NONE,
-                                     wheel->path == NULL, &wheel->store);
-    }
-    if (status == TL_OK && wheel->path != NULL && fsync(wheel->folder_fd) != 0) {
-        status = TL_ERR_STORE;
-    }
-    if (status != TL_OK) {
+    status = status == TL_OK ? open_table(wheel) : status;
+    if (status == TL_OK || status == TL_ERR_UNAVAILABLE || status == TL_ERR_NOMEM ||
+        wheel->path == NULL) {
         return status;
     }
-    struct kv_record meta = tagged(TAG_META);
-    status = get(wheel, &meta);
-    if (status == TL_IDLE) {
-        wheel->is_recovered = true;
-        return TL_OK;
+    if (wheel->folder.failure[0] != '\0') {
+        (void)snprintf(wheel->failure, sizeof wheel->failure, "%s", wheel->folder.failure);
+    } else {
+        set_failure(wheel, wheel->store != NULL ? wheel->store->failure : "it cannot be opened");
     }
-    if (status == TL_OK && (number_at(meta.value + 12, 1) != (uint64_t)wheel->layout ||
-                            number_at(meta.value + 13, 4) != wheel->partitions)) {
-        return TL_ERR_OPTION; /* what is there was laid out otherwise */
+    if (wheel->store != NULL) {
+        wheel->engine->close(wheel->store);
+        wheel->store = NULL;
     }
-    wheel->sequence = number_at(meta.value, 8);
-    wheel->durable_sequence = wheel->sequence;
-    return status;
+    wheel->is_recovered = false;
+    return TL_OK;
+}
+
+/* What the folder's owner is called: its files cannot be read otherwise. */
+static void name_owner(const struct kv_wheel *wheel, char owner[STORE_OWNER_BYTES])
+{
+    const char *engine = wheel->engine == &tl_kv_lmdb ? "lmdb" : "sqlite";
+    if (wheel->layout == LAYOUT_LIST) {
+        (void)snprintf(owner, STORE_OWNER_BYTES,
+                       "kv-wheel:engine=%s:layout=list:partitions=%" PRIu64, engine,
+                       wheel->partitions);
+    } else {
+        (void)snprintf(owner, STORE_OWNER_BYTES, "kv-wheel:engine=%s:layout=ordered", engine);
+    }
 }
 
 static enum tl_status kv_create(const struct tl_config *config, void **self)
@@ -667,15 +747,18 @@ static enum tl_status kv_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .engine = engines[options[OPT_ENGINE]],
         .path = tl_option_text(options[OPT_PATH]),
-        .folder_fd = -1,
         .io_fd = -1,
         .layout = options[OPT_LAYOUT],
         .delivery = options[OPT_DELIVERY],
         .policy = options[OPT_SYNC],
         .window_ticks = (uint64_t)options[OPT_WINDOW],
         .partitions = (uint64_t)options[OPT_PARTS],
+        .retry_ticks = (uint64_t)options[OPT_RETRY],
         .batch_max = (uint32_t)options[OPT_BATCH],
     };
+    char owner[STORE_OWNER_BYTES];
+    name_owner(&empty, owner);
+    store_init(&empty.folder, empty.path, empty.policy != SYNC_NONE, owner);
     void *made = NULL;
     enum tl_status status = structure_create(config, &empty, kv_reserve, &made);
     if (status != TL_OK) {
@@ -765,6 +848,11 @@ static const struct tl_option kv_options[] = {
                    .min = 1,
                    .max = 1024,
                    .help = "layout=list: lists a slot"},
+    [OPT_RETRY] = {.name = "retry",
+                   .default_value = 1000,
+                   .min = 1,
+                   .max = INT64_MAX,
+                   .help = "ticks after which a commit is tried again that a full disk refused"},
     {NULL, 0, 0, 0, NULL, NULL}};
 
 TL_ALGO(kv_wheel) = {
@@ -784,8 +872,10 @@ TL_ALGO(kv_wheel) = {
         "stop leaves its record until its slot is due. delivery= says what a crash does to what is "
         "being fired, sync= what a crash or a loss of power leaves. What was not committed is not "
         "acknowledged. When the disk is full starts are refused, stops are not, and what is due "
-        "fires from memory with delivery=at-least and waits with the others; what is written when "
-        "there is room again has the tick of its start as the deadline of a timer that was late by "
+        "fires from memory with delivery=at-least and waits with the others; it is tried again "
+        "every "
+        "retry= ticks and by sync. What is written when there is room again has the tick of its "
+        "start as the deadline of a timer that was late by "
         "then, as recover tells. Its memory is not all counted: a map, a cache. Bad at: speed.",
     .differs =
         "what is due in the very tick fires in it, where `start_time < now` waits for the next; "

@@ -167,7 +167,7 @@ static void look_at(const char *folder, const char *name, off_t at, void *bytes,
 /* The head of a log says that it is of that format. */
 static void set_format(const char *folder, const char *name, uint32_t format)
 {
-    unsigned char head[32];
+    unsigned char head[40];
     look_at(folder, name, 0, head, sizeof head);
     memcpy(head + 4, &format, sizeof format);
     uint32_t crc = crc32c(0, head + sizeof crc, sizeof head - sizeof crc);
@@ -400,7 +400,7 @@ static void lives_follow_one_another(void **state)
         forget(&found);
         assert_int_equal(trial.algo->recover(trial.self, adopt, &found), TL_OK);
         assert_same(&history.model, &found);
-        assert_int_equal(durability_of(&trial).sequence, sequence);
+        assert_int_equal(durability_of(&trial).sequence, sequence + LOG_LEAP);
         assert_int_equal(trial.algo->reserve(trial.self, TIMERS), TL_OK);
     }
     end(&trial);
@@ -488,7 +488,10 @@ static void a_folder_is_used_by_one_and_recovered_first(void **state)
     forget(&found);
     open_on(&other, trial.folder, TIMERS);
     assert_int_equal(other.algo->recover(other.self, adopt, &found), TL_ERR_STORE);
-    assert_non_null(strstr(durability_of(&other).failure, "another structure uses this folder"));
+    char words[64];
+    (void)snprintf(words, sizeof words, "process %d (test_durable) uses this folder",
+                   (int)getpid());
+    assert_non_null(strstr(durability_of(&other).failure, words));
     other.algo->destroy(other.self);
 
     trial.algo->destroy(trial.self);
@@ -506,6 +509,132 @@ static void a_folder_is_used_by_one_and_recovered_first(void **state)
     assert_int_equal(other.algo->recover(other.self, adopt, &found), TL_ERR_STORE);
     assert_non_null(strstr(durability_of(&other).failure, "/no/such/place: the folder cannot be "));
     other.algo->destroy(other.self);
+    end(&trial);
+}
+
+/* A name is (id, generation). What a callback has reported before it was on the disk is not
+ * reported of another start after a crash; nor are numbers given again after a folder was closed.
+ */
+static void no_name_is_given_twice(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"durable(binary-heap)", "durable(binary-heap):sync=none",
+                                        "durable(binary-heap):delivery=at-most"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct trial trial;
+        struct model found;
+        begin(&trial, texts[i]);
+        struct history history = new_history(&trial, 5);
+        uint64_t last = 0;
+        for (unsigned round = 0; round < 6; round++) {
+            start_one(&history, 7, 5 + round);
+            uint64_t generation = history.model.generation[7];
+            if (generation <= last) {
+                fail_msg("%s: (7, %llu) again, in round %u", texts[i],
+                         (unsigned long long)generation, round);
+            }
+            last = generation;
+            if (round % 3 < 2) { /* killed before anything of it is on the disk */
+                copy_folder(trial.folder, trial.copy);
+                assert_int_equal(
+                    trial.algo->advance(trial.self, 100, TL_NO_BUDGET, fired, &history), 1);
+            }
+            trial.algo->destroy(trial.self);
+            if (round % 3 < 2) {
+                copy_folder(trial.copy, trial.folder);
+            }
+            forget(&found);
+            open_on(&trial, trial.folder, TIMERS);
+            assert_int_equal(trial.algo->recover(trial.self, adopt, &found), TL_OK);
+            history.model = found;
+        }
+        end(&trial);
+    }
+}
+
+/* The word that says how numbers go on is lost with its frame: what is behind it is not taken for a
+ * commit that was torn. */
+static void a_lost_leap_is_named(void **state)
+{
+    (void)state;
+    static const char zeros[WORD];
+    struct trial trial;
+    struct model found;
+    char why[600];
+    char log[256];
+    begin(&trial, "durable(binary-heap)");
+    struct history history = new_history(&trial, 5);
+    start_one(&history, 1, 100);
+    trial.algo->destroy(trial.self);
+    open_on(&trial, trial.folder, TIMERS);
+    forget(&found);
+    assert_int_equal(trial.algo->recover(trial.self, adopt, &found), TL_OK);
+    start_one(&history, 2, 200);
+    (void)sync_now(&trial);
+    copy_folder(trial.folder, trial.copy);
+    assert_true(find_file(trial.copy, "log-", false, log));
+    spoil(trial.copy, log, HEAD + WORD * 3, zeros, sizeof zeros); /* after a head and two words */
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+    assert_non_null(strstr(why, "record 2 is not there, though it was on"));
+    end(&trial);
+}
+
+/* Segments have their length from the beginning, and none is full before the next one is there: a
+ * file that is cut, or missing at the end, is no end. */
+static void what_is_cut_or_missing_is_named(void **state)
+{
+    (void)state;
+    struct trial trial;
+    struct model found;
+    char why[600];
+    char log[256];
+    char path[512];
+    struct stat file;
+    begin(&trial, "durable(binary-heap):group=10:least=10000");
+    struct history history = new_history(&trial, 5);
+    for (unsigned i = 0; i < 9000; i++) {
+        start_one(&history, i % TIMERS, 100 + i);
+    }
+    (void)sync_now(&trial);
+    copy_folder(trial.folder, trial.copy);
+    assert_true(find_file(trial.copy, "log-", true, log));
+    (void)snprintf(path, sizeof path, "%s/%s", trial.copy, log);
+    assert_int_equal(stat(path, &file), 0);
+    for (off_t bytes = 0; bytes < file.st_size; bytes += file.st_size / 40 + 1) {
+        copy_folder(trial.folder, trial.copy);
+        assert_int_equal(truncate(path, bytes), 0);
+        assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+        assert_non_null(strstr(why, log));
+        assert_non_null(strstr(why, "corrupt"));
+    }
+    copy_folder(trial.folder, trial.copy);
+    while (find_file(trial.copy, "log-", true, log)) {
+        (void)snprintf(path, sizeof path, "%s/%s", trial.copy, log);
+        assert_int_equal(unlink(path), 0);
+        enum tl_status status = recover_copy(&trial, &found, why, sizeof why);
+        bool was_written = strcmp(log, "log-0000000000000002") <= 0;
+        assert_true(status == (was_written ? TL_ERR_STORE : TL_OK));
+        assert_true(!was_written || strstr(why, "missing") != NULL);
+    }
+    end(&trial);
+}
+
+/* A folder of another structure is refused, and both are named. */
+static void a_folder_knows_whose_it_is(void **state)
+{
+    (void)state;
+    struct trial trial;
+    struct model found;
+    char why[600];
+    begin(&trial, "durable(binary-heap)");
+    struct history history = new_history(&trial, 5);
+    start_one(&history, 1, 100);
+    (void)sync_now(&trial);
+    copy_folder(trial.folder, trial.copy);
+    spoil(trial.copy, "timerlab", 0, "kv-wheel(NAM", 12);
+    assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_ERR_STORE);
+    assert_non_null(strstr(why, "belongs to kv-wheel(NAM"));
+    assert_non_null(strstr(why, "is opened as durable(NAME), a log of format 1"));
     end(&trial);
 }
 
@@ -542,12 +671,12 @@ static void a_torn_commit_ends_the_log(void **state)
     open_on(&other, other.copy, TIMERS);
     assert_int_equal(other.algo->recover(other.self, adopt, &found), TL_OK);
     assert_same(&before, &found);
-    assert_int_equal(durability_of(&other).sequence, 61);
+    assert_int_equal(durability_of(&other).sequence, 61 + LOG_LEAP);
     assert_int_equal(other.algo->start(other.self, 150, 500), TL_OK);
     (void)sync_now(&other);
     other.algo->destroy(other.self);
     before.deadline[150] = 500;
-    before.generation[150] = 62;
+    before.generation[150] = 62 + LOG_LEAP;
     assert_int_equal(recover_copy(&trial, &found, why, sizeof why), TL_OK);
     assert_same(&before, &found);
     end(&trial);
@@ -877,7 +1006,7 @@ static void a_full_disk_has_a_status_of_its_own(void **state)
 {
     (void)state;
     struct store store;
-    store_init(&store, "/dev", false);
+    store_init(&store, "/dev", false, "nobody");
     int full = open("/dev/full", O_WRONLY);
     int unwritable = open("/dev/full", O_RDONLY);
     assert_int_equal(store_write(&store, full, "full", "x", 1, 0), TL_ERR_DISK_FULL);
@@ -904,7 +1033,7 @@ static void what_a_crash_left_unfinished_is_removed(void **state)
     char folder[64];
     struct store store;
     make_folder(folder);
-    store_init(&store, folder, false);
+    store_init(&store, folder, false, "a test");
     assert_int_equal(store_open(&store), TL_OK);
     for (size_t round = 0; round < 2; round++) {
         for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -935,7 +1064,7 @@ static void a_folder_that_is_made_is_on_the_disk(void **state)
     make_folder(above);
     assert_int_equal(stat(above, &parent), 0);
     (void)snprintf(path, sizeof path, "%s/timers", above);
-    store_init(&store, path, true);
+    store_init(&store, path, true, "a test");
     fsync_fails = true;
     assert_int_equal(store_open(&store), TL_ERR_STORE);
     fsync_fails = false;
@@ -976,6 +1105,10 @@ int main(void)
         cmocka_unit_test(a_refused_start_leaves_no_trace),
         cmocka_unit_test(a_start_that_is_not_written_leaves_no_trace),
         cmocka_unit_test(a_folder_is_used_by_one_and_recovered_first),
+        cmocka_unit_test(no_name_is_given_twice),
+        cmocka_unit_test(a_lost_leap_is_named),
+        cmocka_unit_test(what_is_cut_or_missing_is_named),
+        cmocka_unit_test(a_folder_knows_whose_it_is),
         cmocka_unit_test(a_torn_commit_ends_the_log),
         cmocka_unit_test(one_operation_may_be_missing),
         cmocka_unit_test(a_frame_counts_in_its_own_place),

@@ -2,6 +2,7 @@
  * kv-wheel: what outlives its process, with every engine, layout and delivery. A process ends in
  * the middle of what it does, and another goes on with what it left.
  */
+#include "child.h"
 #include "registry.h"
 #include "temporary_file.h"
 
@@ -161,6 +162,15 @@ static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation
     adopted->generations[id] = generation;
 }
 
+static void count_adopted(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
+{
+    struct adopted *adopted = ctx;
+    (void)id;
+    (void)deadline;
+    (void)generation;
+    adopted->count++;
+}
+
 static void reopen(struct life *life, uint64_t now, struct adopted *adopted)
 {
     *adopted = (struct adopted){.count = 0};
@@ -304,7 +314,16 @@ static bool is_there(const char *options)
         assert_int_equal(status, TL_ERR_UNAVAILABLE);
         print_message("%s: not in this build\n", options);
     }
+    remove_store();
     return status == TL_OK;
+}
+
+static void make_store(const char *options)
+{
+    void *self = NULL;
+    remove_store();
+    assert_int_equal(try_to_open(options, 4, 0, &self), TL_OK);
+    kv_wheel()->destroy(self);
 }
 
 static void in_every_way(void **state)
@@ -331,6 +350,21 @@ static void in_every_way(void **state)
 
 /* --- folders --------------------------------------------------------------------------------- */
 
+/* Opens, and is refused by recover, in these words. */
+static void expect_refusal(const char *options, const char *words)
+{
+    void *self = NULL;
+    struct tl_durability durability;
+    assert_int_equal(try_to_open(options, 4, 0, &self), TL_OK);
+    assert_int_equal(kv_wheel()->start(self, 0, 1), TL_ERR_STORE);
+    assert_int_equal(kv_wheel()->recover(self, adopt, NULL), TL_ERR_STORE);
+    kv_wheel()->durability(self, &durability);
+    if (durability.failure == NULL || strstr(durability.failure, words) == NULL) {
+        fail_msg("'%s' says '%s', not '%s'", options, durability.failure, words);
+    }
+    kv_wheel()->destroy(self);
+}
+
 static void a_folder_is_one_structures(void **state)
 {
     (void)state;
@@ -338,24 +372,108 @@ static void a_folder_is_one_structures(void **state)
         return;
     }
     void *self = NULL;
-    void *other = NULL;
     uint64_t sequence = 0;
+    char words[64];
     const struct tl_algo *algo = kv_wheel();
-    assert_int_equal(try_to_open("", 4, 0, &self), TL_OK);
-    assert_int_equal(try_to_open("", 4, 0, &other), TL_ERR_STORE);
+    remove_store();
+    assert_int_equal(try_to_open("layout=list", 4, 0, &self), TL_OK);
+    (void)snprintf(words, sizeof words, "process %d (test_kv_wheel) uses this", (int)getpid());
+    expect_refusal("", words);
     assert_int_equal(algo->start(self, 3, 100), TL_OK);
     assert_int_equal(algo->sync(self, &sequence), TL_OK);
     assert_int_equal(sequence, 1);
     algo->destroy(self);
-    assert_int_equal(try_to_open("layout=list", 4, 0, &other), TL_ERR_OPTION);
-    assert_int_equal(try_to_open("partitions=3", 4, 0, &other), TL_ERR_OPTION);
+    expect_refusal("", "belongs to kv-wheel:engine=lmdb:layout=list:partitions=8, and is opened as "
+                       "kv-wheel:engine=lmdb:layout=ordered");
+    expect_refusal("layout=list:partitions=3", "layout=list:partitions=3");
+    if (is_there("engine=sqlite")) {
+        make_store("layout=list");
+        expect_refusal("engine=sqlite", "opened as kv-wheel:engine=sqlite");
+    }
     /* With more of them than were pending. */
+    remove_store();
     struct adopted adopted = {.count = 0};
+    assert_int_equal(try_to_open("", 4, 0, &self), TL_OK);
+    assert_int_equal(algo->start(self, 3, 100), TL_OK);
+    algo->destroy(self);
     assert_int_equal(try_to_open("", 2, 0, &self), TL_OK);
     assert_int_equal(algo->recover(self, adopt, &adopted), TL_OK);
     assert_int_equal(adopted.count, 1);
     assert_int_equal(algo->stop(self, 3), TL_OK);
     algo->destroy(self);
+}
+
+/* Why there is no store: `create` has no words, and recover says them. */
+static void what_cannot_be_opened_says_why(void **state)
+{
+    (void)state;
+    if (!is_there("")) {
+        return;
+    }
+    char path[sizeof folder + 32];
+    (void)snprintf(path, sizeof path, "%s/store", folder);
+    remove_store();
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    expect_refusal("", "the folder cannot be opened: Not a directory");
+    assert_int_equal(unlink(path), 0);
+    char kept[sizeof folder];
+    memcpy(kept, folder, sizeof kept);
+    (void)snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/nowhere");
+    expect_refusal("", "the folder cannot be made: No such file");
+    memcpy(folder, kept, sizeof folder);
+    if (geteuid() != 0) {
+        assert_int_equal(mkdir(path, 0), 0);
+        expect_refusal("", "Permission denied");
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
+/* A name is (id, generation). What a callback has reported before it was durable is not reported of
+ * another start after a crash; nor is what was closed in order. */
+static void no_name_is_given_twice(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"", "engine=sqlite", "layout=list:delivery=outbox"};
+    struct adopted adopted;
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct journal *journal = child_memory_new(sizeof *journal);
+        struct life life = {.journal = journal, .options = options[i], .algo = kv_wheel()};
+        if (!is_there(options[i])) {
+            child_memory_free(journal, sizeof *journal);
+            continue;
+        }
+        remove_store();
+        uint64_t last = 0;
+        for (unsigned round = 0; round < 4; round++) {
+            /* The first two die in the callback, the others close. */
+            pid_t child = fork();
+            if (child == 0) {
+                adopted.count = 0;
+                enum tl_status status = try_to_open(options[i], 8, 0, &life.self);
+                status = status == TL_OK ? life.algo->recover(life.self, adopt, &adopted) : status;
+                life.journal->count = 0;
+                life.die_after = round < 2;
+                if (status == TL_OK && life.algo->start(life.self, 7, 5) == TL_OK) {
+                    life.journal->generations[7] = generation_now(&life);
+                    (void)life.algo->advance(life.self, 6, TL_NO_BUDGET, on_fire, &life);
+                    life.algo->destroy(life.self);
+                }
+                _exit(status != TL_OK);
+            }
+            int ended = 0;
+            assert_int_equal(waitpid(child, &ended, 0), child);
+            assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+            assert_true(journal->count > 0);
+            if (journal->generations[7] <= last) {
+                fail_msg("%s: (7, %llu) again, in round %u", options[i], (unsigned long long)last,
+                         round);
+            }
+            last = journal->generations[7];
+        }
+        child_memory_free(journal, sizeof *journal);
+    }
 }
 
 /* Closed in order, it has everything; `always` needs no sync, nor does what waits for its window.
@@ -372,6 +490,7 @@ static void when_it_is_durable(void **state)
         void *self = NULL;
         struct tl_durability durability;
         struct adopted adopted = {.count = 0};
+        remove_store();
         assert_int_equal(try_to_open(rows[i].options, 1, 0, &self), TL_OK);
         assert_int_equal(algo->start(self, 0, 100), TL_OK);
         algo->durability(self, &durability);
@@ -399,17 +518,18 @@ static void what_cannot_be_trusted_is_refused(void **state)
         return;
     }
     char path[sizeof folder + 32];
+    make_store("");
     (void)snprintf(path, sizeof path, "%s/store/timers.lmdb", folder);
     static const char other[8192] = "something else";
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, other, sizeof other), sizeof other);
     assert_int_equal(close(fd), 0);
-    void *self = NULL;
-    assert_int_equal(try_to_open("", 4, 0, &self), TL_ERR_STORE);
+    expect_refusal("", "MDB_INVALID: File is not an LMDB file");
 }
 
-/* The file was made, and the disk was full. */
+/* The file was made, and the disk was full; but not once the folder is the structure's: then its
+ * table was lost. */
 static void what_was_never_begun_is_begun(void **state)
 {
     (void)state;
@@ -418,8 +538,14 @@ static void what_was_never_begun_is_begun(void **state)
     }
     char path[sizeof folder + 32];
     void *self = NULL;
+    make_store("");
     (void)snprintf(path, sizeof path, "%s/store/timers.lmdb", folder);
     assert_int_equal(truncate(path, 100), 0);
+    expect_refusal("", "its table is missing");
+    assert_int_equal(unlink(path), 0);
+    expect_refusal("", "its table is missing");
+    (void)snprintf(path, sizeof path, "%s/store/timerlab", folder);
+    assert_int_equal(unlink(path), 0);
     assert_int_equal(try_to_open("", 4, 0, &self), TL_OK);
     assert_int_equal(kv_wheel()->start(self, 1, 2), TL_OK);
     kv_wheel()->destroy(self);
@@ -428,10 +554,12 @@ static void what_was_never_begun_is_begun(void **state)
 /* --- a full disk ----------------------------------------------------------------------------- */
 
 static bool disk_is_full;
+static unsigned refused;
 
 static ssize_t write_if_there_is_room(int fd, const struct iovec *pieces, int count, off_t at)
 {
     if (disk_is_full) {
+        refused++;
         errno = ENOSPC;
         return -1;
     }
@@ -494,10 +622,60 @@ static void a_full_disk_forgets_how_late_a_start_was(void **state)
     }
 }
 
+/* A full disk costs no rewriting of the table at each operation: it is tried again every 1,000
+ * ticks, and by sync; what is owed is kept until then, and named. */
+static void a_full_disk_is_not_tried_all_the_time(void **state)
+{
+    (void)state;
+    enum { TIMERS = 5000 };
+    struct life life = {.algo = kv_wheel(), .options = ""};
+    struct journal journal = {.count = 0};
+    struct tl_durability durability;
+    uint64_t sequence = 0;
+    if (!is_there("")) {
+        return;
+    }
+    remove_store();
+    life.journal = &journal;
+    assert_int_equal(try_to_open("", TIMERS, 0, &life.self), TL_OK);
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        assert_int_equal(life.algo->start(life.self, id, 1000000 + id), TL_OK);
+    }
+    assert_int_equal(life.algo->sync(life.self, &sequence), TL_OK);
+    disk_is_full = true;
+    refused = 0;
+    for (uint32_t id = 0; id + 2 < TIMERS; id++) {
+        assert_int_equal(life.algo->stop(life.self, id), TL_OK);
+    }
+    for (uint64_t now = 1; now < 2000; now++) {
+        (void)life.algo->advance(life.self, now, TL_NO_BUDGET, on_fire, &life);
+    }
+    assert_int_equal(refused, 2); /* by the first full batch, and 1,000 ticks later */
+    life.algo->durability(life.self, &durability);
+    assert_non_null(durability.failure);
+    assert_non_null(strstr(durability.failure, "No space left on device; 4998 operations wait in"));
+    assert_int_equal(durability.durable_sequence, TIMERS);
+    disk_is_full = false;
+    assert_int_equal(life.algo->sync(life.self, &sequence), TL_OK);
+    assert_int_equal(sequence, TIMERS + TIMERS - 2);
+    life.algo->durability(life.self, &durability);
+    assert_null(durability.failure);
+    life.algo->destroy(life.self);
+    struct adopted adopted;
+    adopted.count = 0;
+    assert_int_equal(try_to_open("", 0, 2000, &life.self), TL_OK);
+    assert_int_equal(life.algo->recover(life.self, count_adopted, &adopted), TL_OK);
+    assert_int_equal(adopted.count, 2);
+    life.algo->destroy(life.self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_every_way),
+        cmocka_unit_test(no_name_is_given_twice),
+        cmocka_unit_test(what_cannot_be_opened_says_why),
+        cmocka_unit_test(a_full_disk_is_not_tried_all_the_time),
         cmocka_unit_test(a_folder_is_one_structures),
         cmocka_unit_test(when_it_is_durable),
         cmocka_unit_test(what_cannot_be_trusted_is_refused),

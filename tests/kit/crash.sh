@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check --crash: what is durable keeps its promises through crashes, cuts of power and calls that fail;
-# four that are wrong in one way each are caught by the trial that can see it, in words.
+# five that are wrong in one way each are caught by the trial that can see it, in words.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -35,6 +35,7 @@ catches fires-first 0.1 'had fired, and is there'
 catches forgets-folder 0.05 'power lost after call'
 catches forgets-sync 0.05 'power lost after call'
 catches acknowledges-early 0.05 'acknowledged'
+catches names-again 0.05 'named twice'
 
 status=0
 "$TIMERLAB" check --crash -a binary-heap >"$work/out" 2>&1 || status=$?

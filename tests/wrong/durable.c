@@ -8,6 +8,7 @@
  *   forgets-folder      no fsync of the folder: a new segment's name is not safe
  *   forgets-sync        no fdatasync: what is acknowledged is not on the disk
  *   acknowledges-early  says of everything that it is durable
+ *   names-again         after a crash it gives numbers that it had given before
  */
 #undef TL_IN_TREE /* the sources' own descriptors keep their names; the plug-in's is here */
 #include "front.h"

@@ -17,6 +17,7 @@ struct crash_moment {
     uint64_t acknowledged;
     uint64_t deadline;
     uint64_t clock;
+    uint64_t named; /* the largest number that was given to a start */
     uint32_t doing;
     uint32_t id;
     bool advancing;

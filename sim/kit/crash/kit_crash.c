@@ -284,6 +284,7 @@ static bool wake(struct life *life)
     memcpy(journal->base, found, sizeof found);
     memcpy(journal->now, found, sizeof found);
     journal->moment = (struct crash_moment){.clock = journal->moment.clock,
+                                            .named = journal->moment.named,
                                             .acknowledged = durability_of(life).sequence};
     return true;
 }
@@ -314,6 +315,13 @@ static void start_one(struct life *life, uint32_t id, uint64_t deadline)
     enum tl_status status = life->algo->start(life->self, id, deadline);
     if (status == TL_OK) {
         uint64_t sequence = durability_of(life).sequence;
+        if (sequence <= life->journal->moment.named) {
+            complain(life,
+                     "named twice: timer %" PRIu32 " is started as number %" PRIu64
+                     ", and numbers up to %" PRIu64 " had been given",
+                     id, sequence, life->journal->moment.named);
+        }
+        life->journal->moment.named = sequence;
         note(life, id, (struct known){deadline, sequence}, sequence, false);
     } else {
         check_refusal(life, "start", status);
@@ -572,7 +580,7 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
     life->steps = LONG_LIFE / 2;
     bool done = run(life, error);
     life->trace = NULL;
-    life->steps = 0;
+    life->steps = 8;
     *lived = *life->journal;
     struct random random;
     random_seed(&random, plan->seed);
@@ -587,6 +595,7 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
         life->journal->report.images++;
         if (life->may_not_open) {
             life->journal->moment.acknowledged = 0;
+            life->journal->moment.named = 0;
         }
         done = done && run(life, error);
         if (report->fault) {

@@ -9,6 +9,8 @@
  *   early        it is there for another tick than it was started for
  *   after stop   it is there though its stop, or its firing, was acknowledged
  *   twice        it is there though it has fired, under at-most
+ *   named twice  a start gets a number that a start before the crash had, durable or not: its
+ *                receiver may have heard of that one, and would drop this one
  *
  * What fired and was not acknowledged may be there once more under at-least: that is counted.
  *
