@@ -37,7 +37,13 @@ size_t standard_files_plain(const char *text)
     bool bad = (*at == 0xC2 && at[1] < 0xA0) || (*at == 0xED && at[1] >= 0xA0) ||
                (*at == 0xE0 && at[1] < 0xA0) || (*at == 0xF0 && at[1] < 0x90) ||
                (*at == 0xF4 && at[1] >= 0x90);
-    return bad ? 0 : more + 1;
+    /* What turns the direction of the text after it, or ends a line: U+200E, U+200F, U+2028 to
+     * U+202E, U+2066 to U+2069. */
+    bool turns =
+        *at == 0xE2 &&
+        ((at[1] == 0x80 && (at[2] == 0x8E || at[2] == 0x8F || (at[2] >= 0xA8 && at[2] <= 0xAE))) ||
+         (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9));
+    return bad || turns ? 0 : more + 1;
 }
 
 void standard_files_say(FILE *stream, const char *text)

@@ -14,7 +14,7 @@
 void standard_files_fill(void);
 
 /* How many bytes of UTF-8 the character takes with which the text begins; 0: it is a control
- * character, or none. */
+ * character, of terminals or of the text's direction, or none. */
 size_t standard_files_plain(const char *text);
 
 /* Writes a line that may hold anything, such as a file's name, so that it does nothing to a

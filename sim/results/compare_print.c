@@ -1,11 +1,14 @@
 #include "compare_print.h"
 
 #include "figures.h"
+#include "memory.h"
 #include "results.h"
+#include "standard_files.h"
 #include "terminal.h"
 #include "text_table.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,8 +199,24 @@ static void print_summary(const struct compare_request *request,
     }
 }
 
+/* A line's text as Markdown or for a terminal, where names in it stand for themselves. */
+__attribute__((format(printf, 3, 4))) static void print_text(bool markdown, FILE *stream,
+                                                             const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = memory_format_list(format, arguments);
+    va_end(arguments);
+    if (markdown) {
+        text_write_markdown(text, stream);
+    } else {
+        standard_files_say(stream, text);
+    }
+    free(text);
+}
+
 /* Why there is no verdict, each once. */
-static void print_reasons(const struct comparisons *comparisons, const char *bullet, FILE *stream)
+static void print_reasons(const struct comparisons *comparisons, bool markdown, FILE *stream)
 {
     bool heading = false;
     for (size_t i = 0; i < comparisons->count; i++) {
@@ -209,12 +228,14 @@ static void print_reasons(const struct comparisons *comparisons, const char *bul
         structure_name(algo, sizeof algo, item->algo, item->options);
         if (!heading) {
             (void)fprintf(stream, "\nwhy there is no verdict:\n");
-            (void)fputs(bullet[0] == '-' ? "\n" : "", stream);
+            (void)fputs(markdown ? "\n" : "", stream);
             heading = true;
         }
-        (void)fprintf(stream, "%s%s, %s%s%s: %s: %s\n", bullet, item->workload, algo,
-                      item->metric[0] != '\0' ? ", " : "", item->metric, verdict_or_status(item),
-                      item->reason);
+        (void)fputs(markdown ? "- " : "  ", stream);
+        print_text(markdown, stream, "%s, %s%s%s: %s: %s", item->workload, algo,
+                   item->metric[0] != '\0' ? ", " : "", item->metric, verdict_or_status(item),
+                   item->reason);
+        (void)fputc('\n', stream);
     }
 }
 
@@ -232,11 +253,12 @@ static void print_comparisons(const struct compare_request *request,
             if (request->base != NULL) {
                 structure_name(base, sizeof base, request->base->algo, request->base->options);
             }
-            (void)fprintf(stream, "%sstructures of %s, each against %s", i > 0 ? "\n" : "",
-                          side->label, base);
+            (void)fputs(i > 0 ? "\n" : "", stream);
+            print_text(markdown, stream, "structures of %s, each against %s", side->label, base);
         } else {
-            (void)fprintf(stream, "%sbase: %s; other: %s", i > 1 ? "\n" : "",
-                          request->sides[0].label, side->label);
+            (void)fputs(i > 1 ? "\n" : "", stream);
+            print_text(markdown, stream, "base: %s; other: %s", request->sides[0].label,
+                       side->label);
         }
         (void)fprintf(stream, "%s", markdown ? "\n\n" : "\n");
         struct text_table table;
@@ -253,7 +275,7 @@ static void print_comparisons(const struct compare_request *request,
     }
     struct wrapped lines;
     FILE *wrapped = wrapped_begin(&lines, stream, 2);
-    print_reasons(comparisons, markdown ? "- " : "  ", wrapped);
+    print_reasons(comparisons, markdown, wrapped);
     (void)fputc('\n', wrapped);
     print_summary(request, comparisons, wrapped);
     wrapped_end(&lines);

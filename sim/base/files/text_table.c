@@ -255,13 +255,20 @@ void text_table_write(const struct text_table *table, FILE *stream)
     text_page_end(&page);
 }
 
+void text_write_markdown_character(char c, FILE *stream)
+{
+    if ((unsigned char)c < ' ' || c == 0x7F) {
+        c = ' ';
+    } else if (strchr("|*_`\\[]~$", c) != NULL) {
+        (void)fputc('\\', stream);
+    }
+    (void)fputs(c == '<' ? "&lt;" : c == '&' ? "&amp;" : (char[]){c, '\0'}, stream);
+}
+
 void text_write_markdown(const char *text, FILE *stream)
 {
     for (; *text != '\0'; text++) {
-        if (strchr("|*_<`\\", *text) != NULL) {
-            (void)fputc('\\', stream);
-        }
-        (void)fputc(*text, stream);
+        text_write_markdown_character(*text, stream);
     }
 }
 
