@@ -1,6 +1,7 @@
 #include "compare_print.h"
 
 #include "figures.h"
+#include "json_text.h"
 #include "memory.h"
 #include "results.h"
 #include "standard_files.h"
@@ -317,20 +318,20 @@ static json_t *comparison_json(const struct comparison *item)
     const struct judgement *judgement = &item->judgement;
     bool interval = judged && isfinite(judgement->high);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, "
+        "{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, "
         "s:o, s:o, s:o, s:o, s:o, s:o}",
-        "set", item->other_side->label, "trace", item->workload, "algo", item->algo, "options",
-        item->options, "base_algo", item->base_algo, "base_options", item->base_options, "metric",
-        item->metric, "status", status_words[item->status], "reason", item->reason, "method",
-        method_words[item->method], "verdict", verdict_words[item->verdict], "base_runs",
-        (json_int_t)item->base_runs, "other_runs", (json_int_t)item->other_runs, "base_median",
-        json_real_or_null(item->base_median), "other_median", json_real_or_null(item->other_median),
-        "min_effect", number_if(judged, judgement->min_effect), "drift",
-        number_if(judged, judgement->drift), "disturbed",
-        judged ? json_integer((json_int_t)judgement->disturbed) : json_null(), "change",
-        number_if(judged, judgement->change), "low", number_if(interval, judgement->low), "high",
-        number_if(interval, judgement->high), "p", number_if(judged, judgement->p), "p_adjusted",
-        number_if(judged, item->p_adjusted));
+        "set", json_text(item->other_side->label), "trace", item->workload, "algo", item->algo,
+        "options", item->options, "base_algo", item->base_algo, "base_options", item->base_options,
+        "metric", item->metric, "status", status_words[item->status], "reason",
+        json_text(item->reason), "method", method_words[item->method], "verdict",
+        verdict_words[item->verdict], "base_runs", (json_int_t)item->base_runs, "other_runs",
+        (json_int_t)item->other_runs, "base_median", json_real_or_null(item->base_median),
+        "other_median", json_real_or_null(item->other_median), "min_effect",
+        number_if(judged, judgement->min_effect), "drift", number_if(judged, judgement->drift),
+        "disturbed", judged ? json_integer((json_int_t)judgement->disturbed) : json_null(),
+        "change", number_if(judged, judgement->change), "low", number_if(interval, judgement->low),
+        "high", number_if(interval, judgement->high), "p", number_if(judged, judgement->p),
+        "p_adjusted", number_if(judged, item->p_adjusted));
 }
 
 static json_t *summary_json(const struct comparisons *comparisons)
@@ -359,7 +360,7 @@ bool compare_print_json(const struct compare_request *request,
     json_t *counts = json_array();
     bool done = true;
     for (size_t i = 0; i < comparisons->warning_count; i++) {
-        done = done && json_array_append_new(warnings, json_string(comparisons->warnings[i])) == 0;
+        done = done && json_array_append_new(warnings, json_text(comparisons->warnings[i])) == 0;
     }
     for (size_t i = 0; i < comparisons->count; i++) {
         done = done && json_array_append_new(items, comparison_json(&comparisons->items[i])) == 0;
@@ -367,18 +368,18 @@ bool compare_print_json(const struct compare_request *request,
     for (size_t i = 0; i < comparisons->difference_count; i++) {
         const struct compare_difference *difference = &comparisons->differences[i];
         done = done && json_array_append_new(
-                           counts, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "set",
-                                             difference->other_side->label, "trace",
+                           counts, json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o}", "set",
+                                             json_text(difference->other_side->label), "trace",
                                              difference->workload, "algo", difference->algo,
                                              "options", difference->options, "count",
                                              difference->name, "base", count_json(difference->base),
                                              "other", count_json(difference->other))) == 0;
     }
     json_t *whole =
-        json_pack("{s:i, s:s, s:f, s:s, s:o, s:o, s:o, s:o}", "schema", COMPARE_SCHEMA, "base",
-                  request->sides[0].label, "confidence", request->confidence, "correction",
-                  compare_correction_word(request->correction), "warnings", warnings, "comparisons",
-                  items, "counts", counts, "summary", summary_json(comparisons));
+        json_pack("{s:i, s:o, s:f, s:s, s:o, s:o, s:o, s:o}", "schema", COMPARE_SCHEMA, "base",
+                  json_text(request->sides[0].label), "confidence", request->confidence,
+                  "correction", compare_correction_word(request->correction), "warnings", warnings,
+                  "comparisons", items, "counts", counts, "summary", summary_json(comparisons));
     done = done && whole != NULL &&
            json_dumpf(whole, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;
     (void)fputc('\n', stream);

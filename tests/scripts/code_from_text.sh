@@ -32,7 +32,7 @@ lint() {
     none 'awk takes a setting for more than its characters' "${begin}awk [^|']*-v *[^ ]*[\$\"]" "${scripts[@]}"
     none 'a program has text in it' \
         "$begin(g?awk|sed|jq|perl|python3?|sqlite3|psql)($option)* +(\"[^\"]*[\$\`]|'[^']*'(\"[^\"]*)?[\$\`])" "${scripts[@]}"
-    none 'a shell runs a string' "$begin(ba|da)?sh -c [^']|${begin}eval [^ ]|${begin}trap \"" "${scripts[@]}"
+    none 'a shell runs a string' "$begin(ba|da)?sh -c [^']|${begin}eval [^ ]|${begin}trap \"[^\"]*[$\`]" "${scripts[@]}"
     none 'a here-document has text in it' '(^|[^<])<<-?[A-Za-z"]' "${scripts[@]}"
     none 'gnuplot runs a command' "system\(|\`|^ *!|(plot|stats|load|output) *[\"'][<|]" plots/*.gp
 }
