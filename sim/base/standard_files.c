@@ -1,5 +1,6 @@
 #include "standard_files.h"
 
+#include "memory.h"
 #include "stream_error.h"
 #include "terminal.h"
 
@@ -59,23 +60,26 @@ void standard_files_say(FILE *stream, const char *text)
     }
 }
 
-void standard_files_tell(const char *format, ...)
+char *standard_files_line(const char *text)
 {
-    char *text = NULL;
     char *plain = NULL;
     size_t bytes;
+    FILE *memory = memory_stream(&plain, &bytes);
+    standard_files_say(memory, text);
+    memory_stream_close(memory);
+    return plain;
+}
+
+void standard_files_tell(const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    FILE *memory = open_memstream(&plain, &bytes);
-    if (memory != NULL && vasprintf(&text, format, arguments) >= 0) {
-        standard_files_say(memory, text);
-        free(text);
-    }
+    char *text = memory_format_list(format, arguments);
     va_end(arguments);
-    if (memory != NULL && fclose(memory) == 0) {
-        text_wrap(stderr, plain, terminal_width(stderr), 0, 2);
-    }
+    char *plain = standard_files_line(text);
+    text_wrap(stderr, plain, terminal_width(stderr), 0, 2);
     free(plain);
+    free(text);
 }
 
 bool standard_files_written(const char *program)

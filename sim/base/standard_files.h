@@ -22,6 +22,9 @@ size_t standard_files_plain(const char *text);
  * at its end. */
 void standard_files_say(FILE *stream, const char *text);
 
+/* The same as a text of its own, to be freed. */
+char *standard_files_line(const char *text);
+
 /* The same of a formatted line to standard error. On a terminal it is broken between words. */
 void standard_files_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
