@@ -2,7 +2,9 @@
 #include "bench_shim.h"
 
 extern "C" {
+#include "outfile.h"
 #include "standard_files.h"
+#include "stream_error.h"
 }
 
 #include "registry.h"
@@ -18,6 +20,8 @@ extern "C" {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <ostream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -104,26 +108,52 @@ void refuse_flag()
     std::exit(usage_status);
 }
 
-// Whether the library can write where it is to: it finds out late, and ends the process.
-bool can_write(const char *argument)
+// The file of --benchmark_out. The library writes into its temporary name, and ignores all errors.
+outfile out = {};
+std::string out_format = "json";
+bool out_failed = false;
+
+// A reporter of the library that checks, at its end, that all was written.
+template <class Reporter> class CheckedReporter : public Reporter
 {
-    static const char flag[] = "--benchmark_out=";
-    if (std::strncmp(argument, flag, std::strlen(flag)) != 0) {
-        return true;
+  public:
+    using Reporter::Reporter;
+
+    void Finalize() override
+    {
+        Reporter::Finalize();
+        out_failed = !this->GetOutputStream().flush().good();
     }
-    const char *path = argument + std::strlen(flag);
-    const bool is_new = access(path, F_OK) != 0;
-    std::FILE *file = std::fopen(path, "a");
-    if (file == nullptr) {
-        standard_files_tell("%s: %s: cannot be written: %s\n", program_invocation_short_name, path,
-                            std::strerror(errno));
-        return false;
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+std::unique_ptr<benchmark::BenchmarkReporter> out_reporter()
+{
+    if (out.stream == nullptr) {
+        return nullptr;
     }
-    // Another argument may yet be refused.
-    if (is_new) {
-        (void)unlink(path);
+    if (out_format == "console") {
+        return std::make_unique<CheckedReporter<benchmark::ConsoleReporter>>(
+            benchmark::ConsoleReporter::OO_None);
     }
-    return std::fclose(file) == 0;
+    if (out_format == "csv") {
+        return std::make_unique<CheckedReporter<benchmark::CSVReporter>>();
+    }
+    return std::make_unique<CheckedReporter<benchmark::JSONReporter>>();
+}
+#pragma GCC diagnostic pop
+
+// The value of a flag, from the command line or, as the library does it, from the environment.
+const char *value_of(const std::string &flag, const char *variable, char **argv)
+{
+    const char *value = std::getenv(variable);
+    for (char **word = argv + 1; *word != nullptr; word++) {
+        if (std::strncmp(*word, flag.c_str(), flag.size()) == 0) {
+            value = *word + flag.size();
+        }
+    }
+    return value != nullptr ? value : "";
 }
 
 } // namespace
@@ -169,15 +199,28 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
                         interleaved, plain ? no : colour, nullptr};
     int default_count = 5;
     benchmark::Initialize(&default_count, defaults, refuse_flag);
-    if (!std::all_of(argv, argv + *argc, can_write)) {
-        return false;
-    }
+    static const char out_flag[] = "--benchmark_out=";
+    const std::string out_path = value_of(out_flag, "BENCHMARK_OUT", argv);
+    const std::string format = value_of("--benchmark_out_format=", "BENCHMARK_OUT_FORMAT", argv);
+    out_format = format.empty() ? out_format : format;
     benchmark::Initialize(argc, argv, refuse_flag);
     if (*argc > 1) {
         standard_files_tell("%s: unrecognized option '%s'; --help shows all\n",
                             program_invocation_short_name, argv[1]);
+        return false;
     }
-    return *argc <= 1;
+    struct error error;
+    if (!out_path.empty()) {
+        if (!outfile_open(&out, out_path.c_str(), &error)) {
+            standard_files_tell("%s: %s\n", program_invocation_short_name, error.text);
+            return false;
+        }
+        std::string temporary = std::string(out_flag) + out.temporary.file;
+        char *renamed[] = {argv[0], temporary.data(), nullptr};
+        int renamed_count = 2;
+        benchmark::Initialize(&renamed_count, renamed, refuse_flag);
+    }
+    return true;
 }
 
 void bench_list(void)
@@ -197,7 +240,28 @@ void bench_print_flags(void)
 
 size_t bench_run(void)
 {
-    size_t count = listing ? listed : benchmark::RunSpecifiedBenchmarks();
+    const auto reporter = out_reporter();
+    size_t count = listing ? listed : benchmark::RunSpecifiedBenchmarks(nullptr, reporter.get());
     benchmark::Shutdown();
     return count;
+}
+
+bool bench_commit(bool keep)
+{
+    struct error error;
+    bool good = true;
+    if (out.stream != nullptr && keep && out_failed) {
+        // The library's own error is gone; one more write has the same cause.
+        (void)std::fseek(out.stream, 0, SEEK_END);
+        (void)std::fputc('\n', out.stream);
+        const int cause = stream_error(out.stream);
+        good = outfile_fail(out.path, cause != 0 ? cause : EIO, OUTFILE_NOTHING_LEFT, &error);
+    } else if (out.stream != nullptr && keep) {
+        good = outfile_commit(&out, &error);
+    }
+    outfile_abort(&out);
+    if (!good) {
+        standard_files_tell("%s: %s\n", program_invocation_short_name, error.text);
+    }
+    return good;
 }

@@ -6,7 +6,6 @@
 #include "clock.h"
 #include "disk_floor.h"
 #include "front.h"
-#include "memory.h"
 #include "suite.h"
 #include "temporary_file.h"
 
@@ -327,8 +326,11 @@ static bool make_contest(struct contest *contest)
     const struct suite_subject *subject = fixture->row->subject;
     struct round *round = &contest->round;
     uint64_t operations = round->commits * round->commit;
-    round->deadlines = memory_new(2 * operations, sizeof *round->deadlines);
-    round->restarted = memory_new(operations, sizeof *round->restarted);
+    round->deadlines = calloc(2 * operations, sizeof *round->deadlines);
+    round->restarted = calloc(operations, sizeof *round->restarted);
+    if (round->deadlines == NULL || round->restarted == NULL) {
+        return fail(fixture, "no memory for the operations");
+    }
     struct party *parties = contest->parties;
     parties[PARTY_SUBJECT] = (struct party){.algo = fixture->algo, .self = fixture->self};
     if (subject->inner != NULL) {
@@ -482,11 +484,9 @@ static bool open_in(struct contest *contest, struct party *party, const char *fo
     struct fixture *fixture = contest->fixture;
     size_t row = tl_option_row(fixture->algo, "path");
     *party = (struct party){.algo = fixture->algo, .options = fixture->options};
-    if (row == tl_option_count(fixture->algo)) {
-        return leave_out(fixture, "it has no option path");
-    }
-    if (!tl_option_set_text(&fixture->options[row], folder)) {
-        memory_end();
+    if (row == tl_option_count(fixture->algo) ||
+        !tl_option_set_text(&fixture->options[row], folder)) {
+        return leave_out(fixture, "it has no option path, or there is no memory");
     }
     return make_party(contest, party);
 }
@@ -548,18 +548,19 @@ static bool bring_back(struct contest *contest, const char *folder, struct timer
 
 static bool measure_recover(struct fixture *fixture, struct bench_measured *out)
 {
-    char folder[512];
+    struct temporary temporary;
+    const char *folder = temporary.file;
     struct error error;
     struct contest contest = {.fixture = fixture};
     struct timers left = {0};
     struct timers back = {0};
     uint64_t most_bytes = 0;
-    if (!temporary_folder_make(folder, sizeof folder, "bench", false, &error)) {
+    if (!temporary_make(&temporary, &error)) {
         return fail(fixture, "%s", error.text);
     }
     bool done = leave_timers(&contest, folder, &left, &most_bytes) &&
                 bring_back(&contest, folder, &back, out);
-    temporary_remove(folder);
+    temporary_remove(&temporary);
     if (done && (back.count != left.count || back.checksum != left.checksum)) {
         done = fail(fixture, "%" PRIu64 " of %" PRIu64 " timers came back, or other ones",
                     back.count, left.count);

@@ -1,7 +1,5 @@
 #include "watched.h"
 
-#include "memory.h"
-
 #include <stdlib.h>
 
 enum { KEPT_MAX = 1 << 14 };
@@ -12,13 +10,18 @@ static const char *const figures[WATCHED] = {
 #undef WATCHED_FIGURE
 };
 
-void watch_begin(struct watch *watch, const size_t room[WATCHED])
+bool watch_begin(struct fixture *fixture, struct watch *watch, const size_t room[WATCHED])
 {
     *watch = (struct watch){0};
     for (int kind = 0; kind < WATCHED; kind++) {
         watch->room[kind] = room[kind];
-        watch->cycles[kind] = memory_new(room[kind] + 1, sizeof *watch->cycles[kind]);
+        watch->cycles[kind] = malloc((room[kind] + 1) * sizeof *watch->cycles[kind]);
+        if (watch->cycles[kind] == NULL) {
+            watch_end(watch);
+            return fail(fixture, "no memory for the times of single calls");
+        }
     }
+    return true;
 }
 
 void watch_end(struct watch *watch)
@@ -60,10 +63,13 @@ static void sift_up(struct longest_call *calls, size_t at, struct longest_call c
 }
 
 /* The longest of the first repetition. */
-static void keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
+static bool keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
 {
     longest->known = true;
-    longest->calls = memory_new(count < KEPT_MAX ? count + 1 : KEPT_MAX, sizeof *longest->calls);
+    longest->calls = calloc(count < KEPT_MAX ? count + 1 : KEPT_MAX, sizeof *longest->calls);
+    if (longest->calls == NULL) {
+        return false;
+    }
     for (size_t i = 0; i < count; i++) {
         struct longest_call call = {.index = (uint32_t)i, .cycles = cycles[i]};
         if (longest->count < KEPT_MAX) {
@@ -72,6 +78,7 @@ static void keep_longest(struct longest *longest, const uint32_t *cycles, size_t
             sift_down(longest->calls, longest->count, call);
         }
     }
+    return true;
 }
 
 static void lower(struct longest *longest, const uint32_t *cycles, size_t count)
@@ -94,18 +101,20 @@ static double longest_ns(const struct longest *longest)
     return ns > 0 ? ns : 0;
 }
 
-void watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
+bool watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
 {
+    bool kept = true;
     for (int kind = 0; kind < WATCHED; kind++) {
         struct longest *longest = &fixture->row->longest[kind];
         if (longest->known) {
             lower(longest, watch->cycles[kind], watch->count[kind]);
         } else {
-            keep_longest(longest, watch->cycles[kind], watch->count[kind]);
+            kept = keep_longest(longest, watch->cycles[kind], watch->count[kind]) && kept;
         }
         if (longest->count > 0) {
             bench_add_counter(out, figures[kind], longest_ns(longest));
         }
     }
     watch_end(watch);
+    return kept || fail(fixture, "no memory for the times of single calls");
 }

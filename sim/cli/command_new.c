@@ -7,7 +7,6 @@
 #include "standard_files.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -128,16 +127,9 @@ static void print_quoted(const char *word)
         (void)fputs(word, stdout);
         return;
     }
-    size_t bytes = 1;
-    for (const char *c = word; *c != '\0' && bytes > 0; c += bytes) {
-        bytes = standard_files_plain(c);
-    }
-    bool plain = bytes > 0;
-    (void)fputs(plain ? "'" : "$'", stdout);
+    (void)putchar('\'');
     for (const char *c = word; *c != '\0'; c++) {
-        if (!plain && !isalnum((unsigned char)*c)) {
-            (void)printf("\\%03o", (unsigned)(unsigned char)*c);
-        } else if (*c == '\'') {
+        if (*c == '\'') {
             (void)fputs("'\\''", stdout);
         } else {
             (void)putchar(*c);
@@ -255,10 +247,9 @@ static bool run(const struct new_arguments *arguments, struct error *error)
         return error_set(error, "%s: cannot be made a folder: %s", arguments->dir, strerror(errno));
     }
     struct outfile files[FILES_MAX] = {0};
-    struct folder folder = {0};
     bool good =
-        language->folder == NULL || (path_of(arguments, symbol, language->folder, inner, error) &&
-                                     folder_open(&folder, inner, error));
+        language->folder == NULL ||
+        (path_of(arguments, symbol, language->folder, inner, error) && folder_make(inner, error));
     good = good && write_files(arguments, symbol, files, error);
     for (size_t i = 0; i < language->file_count; i++) {
         if (good) {
@@ -268,7 +259,6 @@ static bool run(const struct new_arguments *arguments, struct error *error)
         }
     }
     if (!good) {
-        folder_close(&folder);
         return false;
     }
     standard_files_tell("%s is written; these commands build and check it:\n", source);

@@ -5,7 +5,6 @@
 #include "csv_table.h"
 #include "foreign.h"
 #include "import.h"
-#include "json_text.h"
 #include "memory.h"
 #include "predict.h"
 #include "standard_files.h"
@@ -211,12 +210,11 @@ static bool print_json(const char *recording, const struct predict_row *rows, si
     for (size_t i = 0; i < count; i++) {
         const struct prediction *it = &rows[i].prediction;
         (void)json_array_append_new(
-            list, json_pack("{s:o, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:o}", "recording",
-                            json_text(recording), "algo", rows[i].algo, "expiries",
-                            (json_int_t)it->expiries, "same_tick", share(it, it->same_tick),
-                            "within_1", share(it, it->within_1), "within_2",
-                            share(it, it->within_2), "missed", (json_int_t)it->missed, "extra",
-                            (json_int_t)it->extra, "worst", worst_json(it)));
+            list, json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:o}", "recording", recording,
+                            "algo", rows[i].algo, "expiries", (json_int_t)it->expiries, "same_tick",
+                            share(it, it->same_tick), "within_1", share(it, it->within_1),
+                            "within_2", share(it, it->within_2), "missed", (json_int_t)it->missed,
+                            "extra", (json_int_t)it->extra, "worst", worst_json(it)));
     }
     json_t *root = json_pack("{s:s, s:o, s:o}", "schema", "timerlab-predict-1", "context",
                              context_json(argc, argv), "rows", list);
@@ -357,17 +355,17 @@ static int run(void *at, int argc, char **argv)
     const struct predict_arguments *arguments = at;
     struct recording recording = {0};
     struct error error;
-    char path[4096];
-    if (!temporary_file_make(path, sizeof path, "predict", false, NULL, &error)) {
+    struct temporary trace;
+    if (!temporary_make(&trace, &error)) {
         command_complain(&error);
         return EXIT_FAULT;
     }
     size_t count = 0;
     struct predict_row *rows = calloc(arguments->structures.contenders.count, sizeof *rows);
     bool good = rows != NULL || error_set(&error, "out of memory");
-    good = good && read_recording(arguments, path, &recording, &error) == IMPORT_DONE &&
-           predict_all(arguments, path, &recording, rows, &count, &error);
-    temporary_remove(path);
+    good = good && read_recording(arguments, trace.file, &recording, &error) == IMPORT_DONE &&
+           predict_all(arguments, trace.file, &recording, rows, &count, &error);
+    temporary_remove(&trace);
     if (good && !print(arguments, rows, count, argc, argv)) {
         good = error_set(&error, "out of memory");
     }

@@ -49,7 +49,7 @@ static void complete(void *at, struct argp_state *state)
 /* The file that is recorded into, and copied to the output in the end: processes that outlive the
  * recording have it mapped. */
 struct workspace {
-    char path[PATH_MAX];
+    struct temporary temporary;
     int file;
     struct timer_record_header *header;
 };
@@ -61,14 +61,12 @@ static bool workspace_open(struct workspace *workspace, const char *output, stru
     char folder[PATH_MAX];
     char absolute[PATH_MAX];
     (void)snprintf(folder, sizeof folder, "%s", output);
-    if (realpath(dirname(folder), absolute) == NULL) {
-        return error_set(error, "%s: its folder cannot be found: %s", output, strerror(errno));
-    }
-    workspace->file = temporary_make_in(absolute, false, workspace->path);
-    if (workspace->file < 0) {
+    if (realpath(dirname(folder), absolute) == NULL ||
+        !temporary_make_in(&workspace->temporary, absolute)) {
         return error_set(error, "%s: cannot be written: %s", output, strerror(errno));
     }
-    int why = posix_fallocate(workspace->file, 0, (off_t)bytes);
+    workspace->file = open(workspace->temporary.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int why = workspace->file >= 0 ? posix_fallocate(workspace->file, 0, (off_t)bytes) : errno;
     if (why != 0) {
         return error_set(error,
                          "%s: could not be written: %s; a recording needs at least %zu bytes there",
@@ -77,7 +75,7 @@ static bool workspace_open(struct workspace *workspace, const char *output, stru
     void *map = mmap(NULL, TIMER_RECORD_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
                      workspace->file, 0);
     if (map == MAP_FAILED) {
-        return error_set(error, "%s: cannot be mapped: %s", workspace->path, strerror(errno));
+        return error_set(error, "%s: cannot be mapped: %s", output, strerror(errno));
     }
     workspace->header = map;
     memcpy(workspace->header->magic, TIMER_RECORD_MAGIC, TIMER_RECORD_MAGIC_BYTES);
@@ -92,8 +90,8 @@ static void workspace_close(struct workspace *workspace)
     if (workspace->header != NULL) {
         (void)munmap(workspace->header, TIMER_RECORD_HEADER_BYTES);
     }
+    temporary_remove(&workspace->temporary);
     if (workspace->file >= 0) {
-        temporary_remove(workspace->path);
         (void)close(workspace->file);
     }
 }
@@ -191,10 +189,10 @@ static void keep(const struct workspace *workspace)
 {
     char path[PATH_MAX];
     char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", workspace->path);
+    (void)snprintf(folder, sizeof folder, "%s", workspace->temporary.folder);
     if (snprintf(path, sizeof path, "%s/timerlab-recording-%d", dirname(folder), (int)getpid()) <
             (int)sizeof path &&
-        rename(workspace->path, path) == 0) {
+        rename(workspace->temporary.file, path) == 0) {
         standard_files_tell(
             "timerlab: the recording is kept in %s, for `timerlab trace import process`\n", path);
     }
@@ -273,7 +271,7 @@ int command_record(int argc, char **argv)
     if (near_program_find(places, "timerlab-recorder.so", recorder, &error) &&
         outfile_check(arguments.output, &error) &&
         workspace_open(&workspace, arguments.output, &error) &&
-        run(arguments.command, recorder, workspace.path, &status, &error)) {
+        run(arguments.command, recorder, workspace.temporary.file, &status, &error)) {
         result = conclude(&arguments, &workspace, status, &error);
     } else {
         command_complain(&error);

@@ -2,7 +2,6 @@
 #include "catalog.h"
 #include "command.h"
 #include "command_option.h"
-#include "memory.h"
 #include "outfolder.h"
 #include "plots_folder.h"
 #include "program.h"
@@ -92,8 +91,7 @@ static bool append_yardsticks(json_t *list, const json_t *known, struct error *e
 }
 
 /* The structures for plots/draw, as a file of its own. */
-static bool write_structures(const struct report_data *data, char path[PATH_MAX],
-                             struct error *error)
+static bool write_structures(const struct report_data *data, const char *path, struct error *error)
 {
     const char *name = NULL;
     json_t *structure = NULL;
@@ -102,17 +100,9 @@ static bool write_structures(const struct report_data *data, char path[PATH_MAX]
     {
         (void)json_array_append(list, structure);
     }
-    int file = -1;
     bool done = append_yardsticks(list, data->structures, error) &&
-                temporary_file_make(path, PATH_MAX, "structures", true, &file, error);
-    if (done) {
-        done = json_dumpfd(list, file, 0) == 0 ||
-               error_set(error, "%s: cannot be written: %s", path, strerror(errno));
-        (void)close(file);
-        if (!done) {
-            temporary_remove(path);
-        }
-    }
+                (json_dump_file(list, path, 0) == 0 ||
+                 error_set(error, "%s: cannot be written: %s", path, strerror(errno)));
     json_decref(list);
     return done;
 }
@@ -121,15 +111,18 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
                  const char *out, struct error *error)
 {
     char program[PATH_MAX];
-    char structures[PATH_MAX];
-    const char **words = memory_new(arguments->folders.count + 7, sizeof *words);
+    struct temporary scratch = {0};
+    const char **words = calloc(arguments->folders.count + 7, sizeof *words);
+    if (words == NULL) {
+        return error_set(error, "out of memory");
+    }
     bool done = plots_find("draw", program, error);
     if (done) {
-        done = write_structures(data, structures, error);
+        done = temporary_make(&scratch, error) && write_structures(data, scratch.file, error);
         size_t count = 0;
         words[count++] = program;
         words[count++] = "-s";
-        words[count++] = structures;
+        words[count++] = scratch.file;
         words[count++] = "-o";
         words[count++] = out;
         words[count++] = "--";
@@ -142,9 +135,9 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
                                                            "%s could not draw the pictures; they "
                                                            "are left out of the report",
                                                            program));
-            temporary_remove(structures);
         }
     }
+    temporary_remove(&scratch);
     free((void *)words);
     return done;
 }
@@ -174,7 +167,7 @@ static bool write_pages(const struct report_arguments *arguments, const struct r
     static const struct page_form *const forms[] = {&page_html, &page_markdown};
     bool good = true;
     for (size_t i = 0; good && pages[i] != NULL; i++) {
-        const struct wanted_page page = {arguments, data, out->folder.path, forms[i], &good, error};
+        const struct wanted_page page = {arguments, data, out->path, forms[i], &good, error};
         good = outfolder_write(out, pages[i], write_page, &page, error) && good;
     }
     return good && outfolder_commit(out, pages, error);

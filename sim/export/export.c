@@ -906,8 +906,7 @@ bool export_write(const struct export_request *request, struct error *error)
     }
     char *texts[PART_COUNT] = {NULL};
     struct outfile files[PART_COUNT] = {0};
-    struct folder folder = {0};
-    bool good = make_texts(&export, texts) && folder_open(&folder, request->folder, error);
+    bool good = make_texts(&export, texts) && folder_make(request->folder, error);
     for (enum part part = 0; good && part < PART_COUNT; part++) {
         if (is_asked_for(request, part)) {
             good = write_file(&export, &files[part], part, texts);
@@ -920,9 +919,6 @@ bool export_write(const struct export_request *request, struct error *error)
             outfile_abort(&files[part]);
         }
         free(texts[part]);
-    }
-    if (!good) {
-        folder_close(&folder);
     }
     for (size_t i = 0; i < export.value_count; i++) {
         free(export.values[i].text);

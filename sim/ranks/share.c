@@ -20,8 +20,8 @@
 static uint64_t *put_aside(const struct share *share, const char *name, const uint64_t *data,
                            uint64_t bytes, struct error *error)
 {
-    char path[sizeof share->own_path];
-    (void)snprintf(path, sizeof path, "%s/%s", share->folder, name);
+    char path[2 * PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", share->own.folder, name);
     FILE *stream = memory_unless_short(fopen(path, "wb+"));
     void *mapped = MAP_FAILED;
     if (stream != NULL && fwrite(data, 1, bytes, stream) == bytes && fflush(stream) == 0) {
@@ -38,12 +38,8 @@ static uint64_t *put_aside(const struct share *share, const char *name, const ui
 
 static bool make_folder(struct share *share, struct error *error)
 {
-    if (!temporary_folder_make(share->folder, sizeof share->folder, "share", false, error)) {
-        return false;
-    }
-    (void)snprintf(share->own_path, sizeof share->own_path, "%s/trace", share->folder);
-    share->path = share->own_path;
-    return true;
+    share->path = share->own.file;
+    return temporary_make(&share->own, error);
 }
 
 static bool read_facts(struct share *share, struct error *error)
@@ -98,7 +94,7 @@ bool share_cut(struct share *share, const char *path, uint32_t rank, uint32_t ra
         .path = path, .shares = ranks, .share = rank, .block_ids = block_ids(path, error)};
     struct trace_share cut = {0};
     bool done = plan.block_ids > 0 && make_folder(share, error) &&
-                trace_share_write(&plan, share->own_path, &cut, error);
+                trace_share_write(&plan, share->own.file, &cut, error);
     if (done) {
         share->names_bytes = (cut.ids + UINT64_C(1)) * sizeof *cut.names;
         share->kept_bytes = cut.kept_words * sizeof *cut.kept;
@@ -133,7 +129,7 @@ static bool generate_slices(struct share *share, const struct share_traffic *tra
     request->parts = parts;
     request->numbers = numbers;
     request->names = slices > 1 ? &names : NULL;
-    bool done = make_folder(share, error) && gen_trace(request, share->own_path, &summary, error) &&
+    bool done = make_folder(share, error) && gen_trace(request, share->own.file, &summary, error) &&
                 read_facts(share, error);
     if (done && slices > 1) {
         share->names_bytes = share->facts.ids * sizeof *names.names;
@@ -189,8 +185,6 @@ void share_close(struct share *share)
     if (share->kept != NULL) {
         (void)munmap(share->kept, share->kept_bytes);
     }
-    if (share->folder[0] != '\0') {
-        temporary_remove(share->folder);
-    }
+    temporary_remove(&share->own);
     *share = (struct share){0};
 }

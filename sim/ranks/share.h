@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "gen.h"
+#include "temporary_file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,8 +49,7 @@ struct share {
     uint64_t names_bytes;
     uint64_t *kept; /* which of the whole's operations it has; NULL: all, or nobody knows */
     uint64_t kept_bytes;
-    char folder[512]; /* "": none */
-    char own_path[600];
+    struct temporary own; /* the folder of the share, and the trace in it */
 };
 
 /* Takes share number `rank` of `ranks` of the trace at `path`; of one, that trace itself. False,

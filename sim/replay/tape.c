@@ -29,14 +29,14 @@ static void allow_files(void)
 
 struct tape *tape_create(struct error *error)
 {
-    char path[4096];
     struct tape *tape = memory_bytes(sizeof *tape);
     allow_files();
-    if (!temporary_file_make(path, sizeof path, "tape", false, &tape->file, error)) {
+    tape->file = temporary_open_nameless(NULL);
+    if (tape->file < 0) {
+        (void)error_set(error, WRITTEN, strerror(errno));
         free(tape);
         return NULL;
     }
-    temporary_remove(path); /* the open file is enough */
     return tape;
 }
 

@@ -5,6 +5,7 @@
 #include "program.h"
 #include "temporary_file.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -14,21 +15,20 @@
 json_t *bench_table_read(const char *path, struct error *error)
 {
     char program[PATH_MAX];
-    char table[PATH_MAX];
-    int file = -1;
+    struct temporary table;
     json_t *rows = NULL;
-    if (!plots_find(CONVERTER, program, error) ||
-        !temporary_file_make(table, sizeof table, "bench", true, &file, error)) {
+    if (!plots_find(CONVERTER, program, error) || !temporary_make(&table, error)) {
         return NULL;
     }
     const char *words[] = {program, path, NULL};
+    int file = open(table.file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     int status = program_run(words, file, error);
     if (status == 0) {
-        rows = csv_table_read(table, error);
+        rows = csv_table_read(table.file, error);
     } else if (status > 0) {
         (void)error_set(error, "%s: %s made no table of it", path, program);
     }
     (void)close(file);
-    temporary_remove(table);
+    temporary_remove(&table);
     return rows;
 }

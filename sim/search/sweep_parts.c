@@ -3,7 +3,6 @@
 #include "sweep_work.h"
 
 #include "declared_cost.h"
-#include "json_text.h"
 #include "memory.h"
 #include "outfolder.h"
 #include "simulate.h"
@@ -35,12 +34,11 @@ static json_t *describe_trace(const char *path, struct error *error)
     const struct trace_header *header = trace_reader_header(reader);
     const char *slash = strrchr(path, '/');
     json_t *trace = json_pack(
-        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
-        json_text(slash != NULL ? slash + 1 : path), "tick_ns", (json_int_t)header->tick_ns,
-        "events", (json_int_t)header->events, "starts", (json_int_t)header->starts, "reactions",
-        (json_int_t)header->reactions, "warmup_end_tick", (json_int_t)header->warmup_end_tick,
-        "end_tick", (json_int_t)header->end_tick, "max_delay_ticks",
-        (json_int_t)header->max_delay_ticks, "timers", (json_int_t)header->ids);
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name", slash != NULL ? slash + 1 : path,
+        "tick_ns", (json_int_t)header->tick_ns, "events", (json_int_t)header->events, "starts",
+        (json_int_t)header->starts, "reactions", (json_int_t)header->reactions, "warmup_end_tick",
+        (json_int_t)header->warmup_end_tick, "end_tick", (json_int_t)header->end_tick,
+        "max_delay_ticks", (json_int_t)header->max_delay_ticks, "timers", (json_int_t)header->ids);
     trace_reader_close(reader);
     return trace;
 }
@@ -73,7 +71,7 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
         for (size_t k = 0; k < knob->value_count; k++) {
             const char *slash = is_trace ? strrchr(knob->values[k], '/') : NULL;
             (void)json_array_append_new(values,
-                                        json_text(slash != NULL ? slash + 1 : knob->values[k]));
+                                        json_string(slash != NULL ? slash + 1 : knob->values[k]));
             if (is_trace && good) {
                 json_t *trace = describe_trace(knob->values[k], error);
                 good = !json_is_null(trace) || request->parts == 0;
@@ -122,22 +120,23 @@ static struct sample take_sample(const struct sweep_request *request, size_t poi
     struct gen_summary summary;
     struct trace_info info;
     struct error ignored;
-    char path[PATH_MAX];
+    struct temporary file;
     if (!sweep_part_at(request, point, &part, &gen.seed, &ignored) ||
-        !temporary_file_make(path, sizeof path, "sweep", true, NULL, &ignored)) {
+        !temporary_make(&file, &ignored)) {
         return sample;
     }
     part.connections =
         part.connections < SAMPLE_CONNECTIONS ? part.connections : SAMPLE_CONNECTIONS;
-    struct trace_reader *reader =
-        gen_trace(&gen, path, &summary, &ignored) ? trace_reader_open(path, &ignored) : NULL;
+    struct trace_reader *reader = gen_trace(&gen, file.file, &summary, &ignored)
+                                      ? trace_reader_open(file.file, &ignored)
+                                      : NULL;
     if (reader != NULL && trace_info_collect(reader, &info, NULL, &ignored)) {
         sample.events = (double)trace_reader_header(reader)->events / part.connections;
         sample.pending = (double)info.pending_max / part.connections;
         sample.timers = (double)trace_reader_header(reader)->ids / part.connections;
     }
     trace_reader_close(reader);
-    temporary_remove(path);
+    temporary_remove(&file);
     return sample;
 }
 

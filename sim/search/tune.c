@@ -63,20 +63,20 @@ static bool copy_beginning(struct trace_reader *reader, struct trace_writer *wri
     return got == 0;
 }
 
-/* Makes the beginning of a long trace the one that is searched with. `path` is the new file. */
-static bool cut(struct tuner *tuner, char *path, struct error *error)
+/* Make the beginning of a long trace the one that is searched with, in a new file. */
+static bool cut(struct tuner *tuner, struct temporary *part, struct error *error)
 {
     struct tune_result *result = tuner->result;
     struct trace_reader *reader = trace_reader_open(tuner->request->trace_path, error);
     if (reader == NULL) {
         return false;
     }
-    if (!temporary_file_make(path, PATH_MAX, "tune", false, NULL, error)) {
+    if (!temporary_make(part, error)) {
         trace_reader_close(reader);
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
-    struct trace_writer *writer = trace_writer_open(path, header->tick_ns, error);
+    struct trace_writer *writer = trace_writer_open(part->file, header->tick_ns, error);
     uint64_t end_tick = 0;
     bool good = writer != NULL && copy_beginning(reader, writer, &end_tick, error);
     if (good) {
@@ -89,11 +89,11 @@ static bool cut(struct tuner *tuner, char *path, struct error *error)
     }
     trace_reader_close(reader);
     struct trace_info info;
-    reader = good ? trace_reader_open(path, error) : NULL;
+    reader = good ? trace_reader_open(part->file, error) : NULL;
     good = reader != NULL && trace_info_collect(reader, &info, NULL, error);
     trace_reader_close(reader);
     if (good) {
-        tuner->path = path;
+        tuner->path = part->file;
         tuner->events = info.window_events;
         tuner->fired = info.window_fired;
         result->search_events = info.window_events;
@@ -141,14 +141,14 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     if (!read_trace(request, result, error)) {
         return false;
     }
-    char path[PATH_MAX] = "";
+    struct temporary part = {0};
     take_all(&tuner);
     result->search_events = tuner.events;
     tuner.best = memory_new(request->structures->count + 1, sizeof *tuner.best);
     bool good = true;
     if (tuner.events >= 2 * SEARCH_EVENTS) {
         tuner_tell(&tuner, "cutting out what is searched with");
-        good = cut(&tuner, path, error);
+        good = cut(&tuner, &part, error);
     }
     good = good && tuner_count_all(&tuner, error);
     if (good && !request->by_counts) {
@@ -162,9 +162,7 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     tuner.deciding = true;
     good = good && (request->by_counts ? tuner_choose_by_counts(&tuner, error)
                                        : tuner_compete(&tuner, error));
-    if (path[0] != '\0') {
-        temporary_remove(path);
-    }
+    temporary_remove(&part);
     free(tuner.best);
     if (!good) {
         tune_result_free(result);

@@ -67,14 +67,9 @@ static bool no_room(const struct loader *loader, size_t bytes, int why)
 static bool open_file(struct loader *loader)
 {
     char folder[PATH_MAX];
-    char path[PATH_MAX];
     (void)snprintf(folder, sizeof folder, "%s", loader->beside);
-    loader->fd = temporary_make_in(dirname(folder), false, path);
-    if (loader->fd < 0) {
-        return no_room(loader, loader->loop->mapped_bytes, errno);
-    }
-    temporary_remove(path); /* the open file is enough */
-    return true;
+    loader->fd = temporary_open_nameless(dirname(folder));
+    return loader->fd >= 0 || no_room(loader, loader->loop->mapped_bytes, errno);
 }
 
 /* Maps as many steps as the header speaks of. What it says is believed when it is seen: the file

@@ -1,6 +1,5 @@
 #include "trace_text.h"
 
-#include "json_text.h"
 #include "line_reader.h"
 #include "memory.h"
 #include "progress.h"
@@ -359,11 +358,11 @@ static bool read_lines(struct text *text, struct line_reader *reader, struct err
 /* Where the text came from, if it does not say. */
 static char *default_origin(const struct text *text)
 {
-    json_t *origin = json_pack("{s:s, s:o, s:I}", "source", "csv", "file", json_text(text->name),
-                               "timers", (json_int_t)trace_ids_count(text->ids));
-    char *made = json_dumps(origin, JSON_COMPACT);
+    json_t *origin = json_pack("{s:s, s:s, s:I}", "source", "csv", "file", text->name, "timers",
+                               (json_int_t)trace_ids_count(text->ids));
+    char *made = origin != NULL ? json_dumps(origin, JSON_COMPACT) : NULL;
     json_decref(origin);
-    return made;
+    return made != NULL ? made : memory_copy("{\"source\":\"csv\"}");
 }
 
 static uint32_t least_ids(const struct text *text, const struct trace_text_options *options)
@@ -444,18 +443,15 @@ bool trace_text_read(const char *path, const char *out_path,
     }
     struct text text = {.name = line_reader_name(reader), .ids = trace_ids_create()};
     /* Only all of the text says whether its ids are kept: standard output waits for that. */
-    char spool[PATH_MAX] = "";
+    struct temporary spool = {0};
     bool spooled = is_standard_stream(out_path);
-    const char *made = spooled ? spool : out_path;
-    bool good = !spooled || (trace_writer_check(out_path, error) &&
-                             temporary_file_make(spool, sizeof spool, "trace", false, NULL, error));
+    const char *made = spooled ? spool.file : out_path;
+    bool good = !spooled || (trace_writer_check(out_path, error) && temporary_make(&spool, error));
     text.writer = good ? trace_writer_open(made, TICK_NS_DEFAULT, error) : NULL;
     good = text.writer != NULL && read_lines(&text, reader, error) &&
            commit(&text, options, error) && settle_ids(&text, made, out_path, options, error);
     trace_writer_abort(text.writer);
-    if (spool[0] != '\0') {
-        temporary_remove(spool);
-    }
+    temporary_remove(&spool);
     trace_ids_destroy(text.ids);
     free(text.origin);
     line_reader_close(reader);

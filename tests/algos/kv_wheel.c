@@ -38,6 +38,7 @@ struct life {
     const char *options;
 };
 
+static struct temporary temporary;
 static char folder[200]; /* in memory if possible: what lies in it is synced often */
 
 static const struct tl_algo *kv_wheel(void)
@@ -683,11 +684,13 @@ int main(void)
         cmocka_unit_test(a_full_disk_forgets_how_late_a_start_was),
     };
     struct error error = {{0}};
-    if (!temporary_folder_make(folder, sizeof folder, "kv-wheel-test", true, &error)) {
+    temporary_files_lie_in_memory();
+    if (!temporary_make(&temporary, &error)) {
         print_message("skipped: %s\n", error.text);
         return 77;
     }
+    (void)snprintf(folder, sizeof folder, "%.190s", temporary.folder);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    temporary_remove(folder);
+    temporary_remove(&temporary);
     return failed;
 }

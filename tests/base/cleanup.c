@@ -22,8 +22,8 @@
 /* Shared with the process that is tested. */
 struct left {
     char file[256];
-    char whole[256]; /* a folder that is removed with its files */
-    char kept[256];  /* a folder with another program's file */
+    struct temporary whole; /* is removed with its files */
+    char kept[256];         /* a folder with another program's file */
     char result[256];
     pid_t orphan;
     int to_tester;
@@ -37,8 +37,8 @@ struct way {
 
 static void make_file(const char *folder, unsigned number)
 {
-    char path[300];
-    (void)snprintf(path, sizeof path, "%s/a-file-%u", folder, number);
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%.4000s/a-file-%u", folder, number);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0 || close(fd) != 0) {
         _exit(2);
@@ -77,17 +77,17 @@ static int make_all_and_end(void *ctx)
     const struct way *way = ctx;
     struct error error;
     (void)strcpy(left.kept, "/tmp/timerlab-cleanup-XXXXXX");
-    if (!temporary_file_make(left.file, sizeof left.file, "cleanup", false, NULL, &error) ||
+    if (mkstemp(strcpy(left.file, "/tmp/timerlab-file-XXXXXX")) < 0 ||
         mkstemp(strcpy(left.result, "/tmp/timerlab-result-XXXXXX")) < 0 ||
-        !temporary_folder_make(left.whole, sizeof left.whole, "cleanup", false, &error) ||
-        mkdtemp(left.kept) == NULL) {
+        !temporary_make(&left.whole, &error) || mkdtemp(left.kept) == NULL) {
         _exit(2);
     }
+    cleanup_add(left.file);
     cleanup_add(left.kept);
     cleanup_add(left.result);
     cleanup_forget(left.result);
     for (unsigned number = 0; number < FILES; number++) {
-        make_file(left.whole, number);
+        make_file(left.whole.folder, number);
     }
     make_file(left.kept, 0);
     left.orphan = make_orphan(way->by_signal && way->number == SIGKILL);
@@ -162,7 +162,7 @@ static void after_every_end_only_results_are_left(void **state)
         assert_int_equal(WIFSIGNALED(status), way.by_signal);
         assert_int_equal(way.by_signal ? WTERMSIG(status) : WEXITSTATUS(status), way.number);
         assert_int_not_equal(access(left.file, F_OK), 0);
-        assert_int_not_equal(access(left.whole, F_OK), 0);
+        assert_int_not_equal(access(left.whole.folder, F_OK), 0);
         assert_int_not_equal(kill(left.orphan, 0), 0);
         assert_int_equal(unlink(left.result), 0);
         (void)snprintf(path, sizeof path, "%s/a-file-0", left.kept);

@@ -323,11 +323,11 @@ static void too_early_a_pass(void **state)
  */
 
 /* Two timers, due in seconds 1 and 2. */
-static void two_timers(char *path, size_t bytes)
+static void two_timers(struct temporary *trace)
 {
     struct error error;
-    assert_true(temporary_file_make(path, bytes, "cluster", false, NULL, &error));
-    struct trace_writer *writer = trace_writer_open(path, 1000000, &error);
+    assert_true(temporary_make(trace, &error));
+    struct trace_writer *writer = trace_writer_open(trace->file, 1000000, &error);
     assert_non_null(writer);
     assert_true(trace_writer_add(writer, 0, 0, TRACE_START, 1500, &error));
     assert_true(trace_writer_add(writer, 0, 1, TRACE_START, 2500, &error));
@@ -384,12 +384,12 @@ static void small_instances(void **state)
     (void)state;
     static const char *const names[] = {"seed-fetch", "seed-ack", "lease", "ack-first",
                                         "poll-zset"};
-    char path[512];
-    two_timers(path, sizeof path);
+    struct temporary trace;
+    two_timers(&trace);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        among_all_ends(names[i], path);
+        among_all_ends(names[i], trace.file);
     }
-    temporary_remove(path);
+    temporary_remove(&trace);
 }
 
 /* --- books and structures -----------------------------------------------------------------------

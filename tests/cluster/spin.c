@@ -122,7 +122,7 @@ static bool begin_program(const struct spin_model *model, const struct check_fau
     }
     set_environment(&settings, faults != NULL ? faults : &none);
     (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addchdir_np(&actions, model->folder);
+    (void)posix_spawn_file_actions_addchdir_np(&actions, model->temporary.folder);
     (void)posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, pipe[1], STDERR_FILENO);
     bool begun =
@@ -174,7 +174,7 @@ static bool compile(const struct spin_model *model, char *output, char *define, 
 
 bool spin_is_there(struct error *error)
 {
-    static const struct spin_model here = {.folder = "."};
+    static const struct spin_model here = {.temporary = {.folder = "."}};
     return run_program(&here, NULL, PROGRAM("spin", "-V"), error) &&
            run_program(&here, NULL, PROGRAM("cc", "--version"), error);
 }
@@ -183,11 +183,11 @@ bool spin_model_open(struct spin_model *model, const struct cluster_protocol *pr
                      struct error *error)
 {
     *model = (struct spin_model){0};
-    if (!temporary_folder_make(model->folder, sizeof model->folder, "spin", false, error)) {
+    if (!temporary_make(&model->temporary, error)) {
         return false;
     }
-    char path[sizeof model->folder + 16];
-    (void)snprintf(path, sizeof path, "%s/model.pml", model->folder);
+    char path[PATH_MAX + 16];
+    (void)snprintf(path, sizeof path, "%s/model.pml", model->temporary.folder);
     FILE *stream = fopen(path, "w");
     bool written = stream != NULL && spin_write_model(protocol, stream);
     if (stream == NULL || fclose(stream) != 0 || !written) {
@@ -199,9 +199,7 @@ bool spin_model_open(struct spin_model *model, const struct cluster_protocol *pr
 
 void spin_model_close(struct spin_model *model)
 {
-    if (model->folder[0] != '\0') {
-        temporary_remove(model->folder);
-    }
+    temporary_remove(&model->temporary);
     *model = (struct spin_model){0};
 }
 
@@ -262,14 +260,14 @@ static bool find_run(struct spin_model *model, const struct check_faults *faults
 {
     struct program program;
     char line[512];
-    char trail[sizeof model->folder + 32];
+    char trail[PATH_MAX + 32];
     if (!model->for_runs &&
         !(run_program(model, NULL, PROGRAM("spin", "-a", "-DTRAIL", "model.pml"), error) &&
           compile(model, "runs", "-DBFS", error))) {
         return false;
     }
     model->for_runs = true;
-    (void)snprintf(trail, sizeof trail, "%s/model.pml.trail", model->folder);
+    (void)snprintf(trail, sizeof trail, "%s/model.pml.trail", model->temporary.folder);
     (void)unlink(trail);
     if (!run_program(model, faults, PROGRAM("./runs", "-E", "-w20"), error) ||
         !begin_program(model, faults, PROGRAM("./runs", "-r", "-S"), &program)) {

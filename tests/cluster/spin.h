@@ -7,13 +7,14 @@
 #define TESTS_SPIN_H
 
 #include "check.h"
+#include "temporary_file.h"
 
 /* Whether `spin` and `cc` can be run; otherwise `error` says what is missing. */
 bool spin_is_there(struct error *error);
 
 /* A protocol's model, compiled. Treat as opaque; zeroed is closed. */
 struct spin_model {
-    char folder[4096];
+    struct temporary temporary;
     bool for_runs; /* the second program, which looks for shortest runs, is there */
 };
 

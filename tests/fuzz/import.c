@@ -24,28 +24,26 @@
 
 /* --- a folder for the output ----------------------------------------------------------------- */
 
-static char folder[200];
-static char output[sizeof folder + 4];
+static struct temporary temporary;
 
 static void remove_folder(void)
 {
-    temporary_remove(folder);
+    temporary_remove(&temporary);
 }
 
 static void make_folder(void)
 {
-    if (folder[0] == '\0') {
+    if (temporary.folder[0] == '\0') {
         /* In memory if possible: what is written there is synced. */
         struct error error = {{0}};
-        FUZZ_REQUIRE(temporary_folder_make(folder, sizeof folder, "fuzz", true, &error));
-        (void)snprintf(output, sizeof output, "%s/out", folder);
+        FUZZ_REQUIRE(temporary_make(&temporary, &error));
         FUZZ_REQUIRE(atexit(remove_folder) == 0);
     }
 }
 
 static unsigned files_left(void)
 {
-    DIR *directory = opendir(folder);
+    DIR *directory = opendir(temporary.folder);
     FUZZ_REQUIRE(directory != NULL);
     unsigned count = 0;
     for (struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
@@ -135,19 +133,19 @@ static void take_settings(const struct import_format *format, struct settings *s
 static char *dump(size_t *bytes)
 {
     struct error error = {{0}};
-    struct trace_reader *reader = trace_reader_open(output, &error);
+    struct trace_reader *reader = trace_reader_open(temporary.file, &error);
     if (reader == NULL) {
-        fuzz_fail(output, 0, error.text);
+        fuzz_fail(temporary.file, 0, error.text);
     }
     char *text = NULL;
     FILE *stream = open_memstream(&text, bytes);
     FUZZ_REQUIRE(stream != NULL);
     if (!trace_text_write(reader, stream, &error)) {
-        fuzz_fail(output, 0, error.text);
+        fuzz_fail(temporary.file, 0, error.text);
     }
     FUZZ_REQUIRE(fclose(stream) == 0);
     trace_reader_close(reader);
-    FUZZ_REQUIRE(unlink(output) == 0);
+    FUZZ_REQUIRE(unlink(temporary.file) == 0);
     return text;
 }
 
@@ -155,7 +153,7 @@ static char *dump(size_t *bytes)
 static void check_recording(const struct recording *recording)
 {
     struct error error = {{0}};
-    struct trace_reader *reader = trace_reader_open(output, &error);
+    struct trace_reader *reader = trace_reader_open(temporary.file, &error);
     FUZZ_REQUIRE(reader != NULL);
     FUZZ_REQUIRE(trace_reader_header(reader)->events == recording->operation_count);
     FUZZ_REQUIRE(recording->operation_count == 0 || recording->systems > 0);
@@ -170,8 +168,8 @@ static void check_output(void)
     char *text = dump(&bytes);
     struct error error = {{0}};
     const struct trace_text_options options = {0};
-    if (!trace_text_read(fuzz_file(text, bytes), output, &options, &error)) {
-        fuzz_fail(output, 0, error.text);
+    if (!trace_text_read(fuzz_file(text, bytes), temporary.file, &options, &error)) {
+        fuzz_fail(temporary.file, 0, error.text);
     }
     size_t bytes_again;
     char *again = dump(&bytes_again);
@@ -200,7 +198,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool records = settings.recording &&
                    (strcmp(format->name, "ftrace") == 0 || strcmp(format->name, "process") == 0);
     const struct import_job job = {.input = fuzz_file(data, size),
-                                   .output = output,
+                                   .output = temporary.file,
                                    .settings = settings.items,
                                    .setting_count = settings.count,
                                    .report = report,

@@ -74,7 +74,7 @@ for rank in 0 1; do
     {
         read -r pid
         # It works once all three have their shares.
-        until [ "$(find . -path './.timerlab-tmp-*/share-*/names' | wc -l)" = 3 ]; do :; done
+        until [ "$(find . -path './.timerlab-tmp-*/names' | wc -l)" = 3 ]; do :; done
         kill -9 "$(cat "/proc/$pid/task/$pid/children")"
     } <pids &
     TMPDIR=$scratch ends 1 "^timerlab-mpi: rank $rank of 3 on .*--ranks-in-turn 3" ./killed $rank

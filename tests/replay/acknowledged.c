@@ -138,13 +138,15 @@ static void only_in_the_window_it_counts_how_often_it_waits(void **state)
 static void recover(const struct tl_algo *algo)
 {
     struct error error;
-    char folder[256];
+    struct temporary temporary;
     int64_t options[TL_OPTIONS_MAX];
-    assert_true(temporary_folder_make(folder, sizeof folder, "acknowledged", false, &error));
+    assert_true(temporary_make(&temporary, &error));
     tl_options_default(algo, options);
-    assert_true(tl_option_set_text(&options[tl_option_row(algo, "path")], folder));
+    assert_true(tl_option_set_text(&options[tl_option_row(algo, "path")], temporary.file));
     bool done = run(algo, options, PASS_RECOVERY, (struct replay_window){0});
-    temporary_remove(folder);
+    char folder[PATH_MAX];
+    (void)strcpy(folder, temporary.folder);
+    temporary_remove(&temporary);
     assert_true(done);
     assert_int_not_equal(access(folder, F_OK), 0);
 }

@@ -111,7 +111,7 @@ if command -v gnuplot >/dev/null; then
 fi
 if [ -z "$SANITIZE" ]; then # what watches the calls cannot be loaded before a sanitizer's runtime
     for signal in TERM:143 INT:130; do
-        ended_by ${signal%:*} ${signal#*:} 'tmp/.timerlab-tmp-*/crash-*/*' check -a 'durable(binary-heap)' --crash
+        ended_by ${signal%:*} ${signal#*:} 'tmp/.timerlab-tmp-*/*' check -a 'durable(binary-heap)' --crash
     done
 fi
 untouched r "a report and crashes that were ended"

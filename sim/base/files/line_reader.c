@@ -1,6 +1,5 @@
 #include "line_reader.h"
 
-#include "memory.h"
 #include "packed_file.h"
 
 #include <inttypes.h>
@@ -39,13 +38,21 @@ static bool fill_buffer(struct line_reader *reader, struct error *error)
     return true;
 }
 
-struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count)
+struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count,
+                                         struct error *error)
 {
-    struct line_reader *reader = memory_new(1, sizeof *reader);
+    struct line_reader *reader = calloc(1, sizeof *reader);
+    char *buffer = malloc(BUFFER_BYTES);
+    if (reader == NULL || buffer == NULL) {
+        (void)error_set(error, "%s: out of memory", packed_file_name(file));
+        free(reader);
+        free(buffer);
+        return NULL;
+    }
     reader->file = file;
-    reader->buffer = memory_bytes(BUFFER_BYTES);
+    reader->buffer = buffer;
     if (count > 0) {
-        memcpy(reader->buffer, bytes, count);
+        memcpy(buffer, bytes, count);
     }
     reader->end = count;
     return reader;
@@ -54,7 +61,14 @@ struct line_reader *line_reader_continue(struct packed_file *file, const void *b
 struct line_reader *line_reader_open(const char *path, struct error *error)
 {
     struct packed_file *file = packed_file_open(path, error);
-    return file != NULL ? line_reader_continue(file, NULL, 0) : NULL;
+    if (file == NULL) {
+        return NULL;
+    }
+    struct line_reader *reader = line_reader_continue(file, NULL, 0, error);
+    if (reader == NULL) {
+        packed_file_close(file);
+    }
+    return reader;
 }
 
 /* Makes more of the line that begins at `begin` visible. */

@@ -1,23 +1,22 @@
 /*
- * outfile.h: a file that appears whole or not at all. It is written under a temporary name in the
- * same folder, synced, and renamed when it is complete; on any failure the temporary file is
+ * outfile.h: a file that appears whole or not at all. It is written in a temporary folder in
+ * the same folder, synced, and renamed when it is complete; on any failure the temporary file is
  * removed.
  */
 #ifndef SIM_OUTFILE_H
 #define SIM_OUTFILE_H
 
-#include "error.h"
+#include "temporary_file.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Opaque except for `stream`, which takes the content, and `temporary`, the file's name until it is
- * complete. */
+/* Opaque except for `stream`, which takes the content, and `temporary.file`, the file's name until
+ * it is complete. */
 struct outfile {
     FILE *stream;
     char path[PATH_MAX];
-    char temporary[PATH_MAX]; /* "" for standard output */
+    struct temporary temporary; /* none for standard output */
 };
 
 /* Open the temporary file for reading and writing. A symbolic link stands for the file that it
@@ -43,19 +42,7 @@ bool outfile_fail(const char *path, int cause, const char *left, struct error *e
 void outfile_abort(struct outfile *file);
 
 /* Make a folder, with its parents, or check that it is there and can be written to; to be called
- * before long work. On failure nothing new is left. */
+ * before long work. Those that are still empty at the program's end are removed (cleanup.h). */
 bool folder_make(const char *path, struct error *error);
-
-/* A folder that is removed again if it stays empty. Opaque. */
-struct folder {
-    char path[PATH_MAX];
-    size_t first_bytes; /* of the path: the first part that was not there; 0: all was */
-};
-
-/* The same as folder_make. */
-bool folder_open(struct folder *folder, const char *path, struct error *error);
-
-/* Remove what folder_open made, as far as nothing is in it. Harmless on one that is zeroed. */
-void folder_close(struct folder *folder);
 
 #endif

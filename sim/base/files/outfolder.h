@@ -19,11 +19,9 @@
 
 /* Opaque. One that is zeroed is closed. */
 struct outfolder {
-    struct folder folder;
-    bool is_open;
-    int lock; /* the open folder */
-    int stage_lock;
-    char stage[PATH_MAX]; /* "" until something is written */
+    char path[PATH_MAX]; /* "" if it is closed */
+    int lock;            /* the open folder */
+    struct temporary stage;
     json_t *sums;
 };
 
@@ -51,8 +49,7 @@ json_t *outfolder_sums(const struct outfolder *out);
  * stays open for more. */
 bool outfolder_commit(struct outfolder *out, const char *const *kinds, struct error *error);
 
-/* Remove what was written since the last commit, and the folder if it was made for this and is
- * empty; end the lock. */
+/* Remove what was written since the last commit, and end the lock. */
 void outfolder_close(struct outfolder *out);
 
 /* Whether a folder's files are those of one run, by what outfolder_sums returned for them, as the

@@ -29,6 +29,14 @@ static bool write_all(int to, const char *bytes, size_t count)
     return true;
 }
 
+static bool not_stored(struct error *error)
+{
+    return error_set(error,
+                     "standard input: could not be stored in $TMPDIR or /tmp: %s; set TMPDIR to a "
+                     "folder with more room",
+                     strerror(errno));
+}
+
 /* Copies standard input to its end. */
 static bool spool(int to, struct error *error)
 {
@@ -42,10 +50,7 @@ static bool spool(int to, struct error *error)
             return error_set(error, "standard input: cannot be read: %s", strerror(errno));
         }
         if (n > 0 && !write_all(to, buffer, (size_t)n)) {
-            return error_set(error,
-                             "standard input: could not be stored in $TMPDIR or /tmp: %s; set "
-                             "TMPDIR to a folder with more room",
-                             strerror(errno));
+            return not_stored(error);
         }
     }
 }
@@ -63,14 +68,8 @@ bool standard_input_seekable(struct error *error)
         return error_set(error, "standard input: is a terminal; pipe a trace into this command, "
                                 "or name a file");
     }
-    char path[PATH_MAX];
-    int file;
-    if (!temporary_file_make(path, sizeof path, "input", false, &file, error)) {
-        return false;
-    }
-    /* Without a name it needs no removing. */
-    temporary_remove(path);
-    bool good = spool(file, error);
+    int file = temporary_open_nameless(NULL);
+    bool good = file >= 0 ? spool(file, error) : not_stored(error);
     if (good && (lseek(file, 0, SEEK_SET) != 0 || dup2(file, STDIN_FILENO) < 0)) {
         good = error_set(error, "standard input: %s", strerror(errno));
     }

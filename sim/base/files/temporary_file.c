@@ -16,34 +16,24 @@
 #define PREFIX  ".timerlab-tmp-"
 #define VARYING "XXXXXX"
 
-static const char memory[] = "/dev/shm";
-
-static bool has_memory(void)
-{
-    return access(memory, W_OK | X_OK) == 0;
-}
-
 void temporary_files_lie_in_memory(void)
 {
-    if (has_memory()) {
+    static const char memory[] = "/dev/shm";
+    if (access(memory, W_OK | X_OK) == 0) {
         (void)setenv("TMPDIR", memory, 0);
     }
 }
 
 /* --- removing -------------------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+static int remove_inner(const char *path, const struct stat *info, int kind, struct FTW *walk)
 {
     (void)info;
     (void)kind;
-    (void)walk;
-    (void)remove(path);
+    if (walk->level > 0) {
+        (void)remove(path);
+    }
     return 0;
-}
-
-static int remove_inner(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    return walk->level > 0 ? remove_one(path, info, kind, walk) : 0;
 }
 
 void temporary_folder_clear(const char *path)
@@ -51,18 +41,25 @@ void temporary_folder_clear(const char *path)
     (void)nftw(path, remove_inner, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void remove_all(const char *path)
+void temporary_remove(struct temporary *temporary)
 {
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (temporary->folder[0] != '\0') {
+        temporary_folder_clear(temporary->folder);
+        (void)rmdir(temporary->folder);
+        cleanup_forget(temporary->folder);
+        (void)close(temporary->lock);
+        temporary->folder[0] = '\0';
+    }
 }
 
 static void remove_if_abandoned(const char *path)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        remove_all(path);
+        temporary_folder_clear(path);
+        (void)rmdir(path);
     }
     if (fd >= 0) {
         (void)close(fd);
@@ -97,121 +94,50 @@ static void remove_abandoned(const char *folder)
 
 /* --- making ---------------------------------------------------------------------------------- */
 
-/* As the two functions do that it calls, but without a name once it returns -1. */
-static int make(char *path, bool is_folder)
+bool temporary_make_in(struct temporary *temporary, const char *folder)
 {
-    if (!is_folder) {
-        return mkostemp(path, O_CLOEXEC);
-    }
-    int fd = mkdtemp(path) != NULL ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    int why = errno;
-    if (fd < 0) {
-        (void)rmdir(path);
-    }
-    errno = why;
-    return fd;
-}
-
-int temporary_make_in(const char *folder, bool is_folder, char path[PATH_MAX])
-{
+    char *path = temporary->folder;
     remove_abandoned(folder);
-    for (;;) {
-        errno = ENAMETOOLONG;
-        int fd = snprintf(path, PATH_MAX, "%s/" PREFIX VARYING, folder) < PATH_MAX
-                     ? make(path, is_folder)
-                     : -1;
-        if (fd < 0) {
-            return -1;
+    do {
+        if (snprintf(path, PATH_MAX, "%s/" PREFIX VARYING, folder) >= PATH_MAX - 8 ||
+            mkdtemp(path) == NULL) {
+            errno = strlen(path) >= PATH_MAX - 8 ? ENAMETOOLONG : errno;
+            path[0] = '\0';
+            return false;
         }
-        /* Before it has its lock, another process may see it as abandoned, and remove it. */
-        while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+        cleanup_add_with_files(path);
+        (void)chmod(path, 0711); /* some engines run as another user */
+        temporary->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        while (flock(temporary->lock, LOCK_EX) != 0 && errno == EINTR) {
         }
-        if (access(path, F_OK) == 0) {
-            cleanup_add_with_files(path);
-            return fd;
-        }
-        (void)close(fd);
-    }
+        /* Before it had its lock, another process may have taken it for abandoned. */
+    } while (access(path, F_OK) != 0);
+    (void)snprintf(temporary->file, PATH_MAX, "%.*s/file", PATH_MAX - 8, path);
+    return true;
 }
 
-/* The folder with this process's temporary files: on disk, and in memory. */
-static struct place {
-    char path[PATH_MAX]; /* "" if there is none */
-    int lock;
-    pid_t owner;
-} places[2];
-
-/* Write a name without its end into `path`. False, with errno set, if that cannot be. */
-static bool make_name(char *path, size_t bytes, const char *purpose, bool fleeting)
+static const char *place(void)
 {
-    struct place *place = &places[fleeting];
     const char *folder = getenv("TMPDIR");
-    if (folder == NULL) {
-        folder = fleeting && has_memory() ? memory : "/tmp";
-    }
-    if (place->owner != getpid() || access(place->path, F_OK) != 0) {
-        place->owner = getpid();
-        place->lock = temporary_make_in(folder, true, place->path);
-    }
-    if (place->lock < 0) {
-        place->path[0] = '\0';
-        return false;
-    }
-    (void)fchmod(place->lock, 0711); /* some engines run as another user */
-    int length = snprintf(path, bytes, "%s/%s-" VARYING, place->path, purpose);
-    errno = ENAMETOOLONG;
-    return length > 0 && (size_t)length < bytes;
+    return folder != NULL ? folder : "/tmp";
 }
 
-/* Remove the folders in which nothing is left, of the process that this one was forked from, too. */
-static void leave_places(void)
+bool temporary_make(struct temporary *temporary, struct error *error)
 {
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        struct place *place = &places[i];
-        if (place->path[0] != '\0' && rmdir(place->path) == 0) {
-            cleanup_forget(place->path);
-            (void)close(place->lock);
-            place->path[0] = '\0';
-        }
-    }
+    return temporary_make_in(temporary, place()) ||
+           error_set(error, "no temporary file can be made in $TMPDIR or /tmp: %s",
+                     strerror(errno));
 }
 
-bool temporary_file_make(char *path, size_t bytes, const char *purpose, bool fleeting, int *file,
-                         struct error *error)
+int temporary_open_nameless(const char *folder)
 {
-    int made = make_name(path, bytes, purpose, fleeting) ? mkostemp(path, O_CLOEXEC) : -1;
-    if (made < 0) {
-        int why = errno;
-        leave_places();
-        return error_set(error, "no temporary file can be made in $TMPDIR or /tmp: %s",
-                         strerror(why));
+    struct temporary temporary;
+    if (!temporary_make_in(&temporary, folder != NULL ? folder : place())) {
+        return -1;
     }
-    if (file != NULL) {
-        *file = made;
-    } else {
-        (void)close(made);
-    }
-    return true;
-}
-
-bool temporary_folder_make(char *path, size_t bytes, const char *purpose, bool fleeting,
-                           struct error *error)
-{
-    if (!make_name(path, bytes, purpose, fleeting) || mkdtemp(path) == NULL) {
-        int why = errno;
-        leave_places();
-        path[0] = '\0'; /* half a name may be that of something else */
-        return error_set(error, "no temporary folder can be made in $TMPDIR or /tmp: %s",
-                         strerror(why));
-    }
-    return true;
-}
-
-void temporary_remove(const char *path)
-{
-    if (path[0] != '\0') {
-        remove_all(path);
-        cleanup_forget(path);
-        leave_places();
-    }
+    int file = open(temporary.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int why = errno;
+    temporary_remove(&temporary);
+    errno = why;
+    return file;
 }

@@ -79,9 +79,6 @@ static void complete(void *at, struct argp_state *state)
         plan->engine = kind;
         plan->urls[i] = address ? text : NULL;
     }
-    if (plan->urls[0] == NULL && !plan->engine->is_installed(&arguments->common.error)) {
-        argp_error(state, "%s", arguments->common.error.text);
-    }
     if (arguments->common.count > 1 && plan->urls[0] != NULL) {
         argp_error(state, "an engine given by address takes one protocol at a time, and is to be "
                           "empty before the next");
@@ -371,10 +368,11 @@ static bool keep_measured(const struct run_plan *plan, const char *protocol,
 static bool run_protocol(struct run_arguments *arguments, const struct cluster_protocol *protocol,
                          struct run_result *result, struct outfolder *out)
 {
-    char folder[4096];
+    struct temporary temporary;
+    const char *folder = temporary.folder;
     struct run_plan plan = arguments->plan;
     (void)run_plan_protocol(&plan, protocol); /* or it would have been refused */
-    if (!temporary_folder_make(folder, sizeof folder, "cluster", false, &arguments->common.error)) {
+    if (!temporary_make(&temporary, &arguments->common.error)) {
         return false;
     }
     struct measured_histograms *measured = memory_new(RUN_ENGINE, sizeof *measured);
@@ -385,7 +383,7 @@ static bool run_protocol(struct run_arguments *arguments, const struct cluster_p
                                                       &arguments->common.error));
     }
     free(measured);
-    temporary_remove(folder);
+    temporary_remove(&temporary);
     return right;
 }
 

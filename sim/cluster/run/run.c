@@ -424,7 +424,8 @@ static bool set_watch(struct conductor *conductor)
             (void)kill(-pid, SIGKILL);
         }
     }
-    temporary_remove(conductor->folder);
+    temporary_folder_clear(conductor->folder);
+    (void)rmdir(conductor->folder);
     _exit(0);
 }
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TIMERS       64u
@@ -75,7 +76,7 @@ struct life {
     uint64_t calls;
     struct crash_trace *trace; /* NULL: none is kept */
     uint32_t firing;
-    char folder[160];
+    const char *folder;
 };
 
 /* The one of this process: the shim's callbacks are told of no other. */
@@ -656,13 +657,16 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
                  struct crash_report *report, struct error *error)
 {
     struct journal *journal = child_memory_new(sizeof *journal);
-    struct life life = {.algo = algo, .journal = journal};
+    struct temporary temporary = {0};
+    struct life life = {.algo = algo, .journal = journal, .folder = temporary.file};
     memcpy(life.options, options, sizeof life.options);
     struct tl_precision precision = tl_algo_precision(algo, options, 40);
     life.early_ticks = precision.early_ticks;
     life.late_ticks = precision.late_ticks;
     life.at_most = has_word(algo, options, "delivery", "at-most");
-    bool done = temporary_folder_make(life.folder, sizeof life.folder, "crash", true, error);
+    bool done =
+        temporary_make(&temporary, error) &&
+        (mkdir(life.folder, 0700) == 0 || error_set(error, "%s: %s", life.folder, strerror(errno)));
     if (done && !tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder)) {
         memory_end();
     }
@@ -676,7 +680,7 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
         done = try_failures(&life, plan, error);
     }
     *report = journal->report;
-    temporary_remove(life.folder);
+    temporary_remove(&temporary);
     child_memory_free(journal, sizeof *journal);
     return done;
 }

@@ -325,22 +325,22 @@ static bool time_all(struct job *job, struct error *error)
 static bool recover_one(struct job *job, struct subject *subject, struct replay_result *result,
                         struct error *error)
 {
-    char folder[512];
+    struct temporary temporary;
     int64_t options[TL_OPTIONS_MAX];
     const struct tl_algo *algo = subject->timed;
     const int64_t *own = subject->options;
     bool usable = false;
     memcpy(options, own, tl_option_count(algo) * sizeof *options);
-    if (!temporary_folder_make(folder, sizeof folder, "recovery", false, error)) {
+    if (!temporary_make(&temporary, error)) {
         return false;
     }
-    if (!tl_option_set_text(&options[tl_option_row(algo, "path")], folder)) {
+    if (!tl_option_set_text(&options[tl_option_row(algo, "path")], temporary.file)) {
         memory_end();
     }
     subject->options = options;
     bool done = run_pass(job, subject, PASS_RECOVERY, result, &usable, error);
     subject->options = own;
-    temporary_remove(folder);
+    temporary_remove(&temporary);
     if (done && usable) {
         compare_work(subject, result);
         subject->recovery_ns = result->recovery_ns;
