@@ -1,5 +1,6 @@
 #include "recording.h"
 
+#include "memory.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -31,10 +32,7 @@ static void add_group(struct stream_recording *recording, const struct trace_gro
 static bool read_all(struct trace_reader *reader, struct stream_recording *recording,
                      struct error *error)
 {
-    size_t *last = calloc(recording->timers + 1, sizeof *last);
-    if (last == NULL) {
-        return error_set(error, "out of memory");
-    }
+    size_t *last = memory_new(recording->timers + 1, sizeof *last);
     struct trace_block block;
     uint32_t next = 0;
     int got = 0;
@@ -73,11 +71,10 @@ bool recording_read(const char *path, struct stream_recording *recording, struct
     } else {
         recording->timers = header->ids;
         recording->period_ticks = (uint32_t)header->end_tick + 1;
-        recording->operations = calloc(header->events, sizeof *recording->operations);
-        recording->first = calloc((size_t)recording->period_ticks + 1, sizeof *recording->first);
-        read = recording->operations != NULL && recording->first != NULL
-                   ? read_all(reader, recording, error)
-                   : error_set(error, "out of memory");
+        recording->operations = memory_new(header->events, sizeof *recording->operations);
+        recording->first =
+            memory_new((size_t)recording->period_ticks + 1, sizeof *recording->first);
+        read = read_all(reader, recording, error);
     }
     trace_reader_close(reader);
     if (!read) {

@@ -1,6 +1,8 @@
 /* A list, the latest used first: there are never more than some dozens. */
 #include "cache.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,15 +62,8 @@ void *cache_get(const struct cache_kind *kind, const void *key)
             return entry->thing;
         }
     }
-    struct entry *entry = calloc(1, sizeof *entry);
-    if (entry == NULL) {
-        return NULL;
-    }
+    struct entry *entry = memory_new(1, sizeof *entry);
     entry->thing = kind->make(key, &entry->bytes);
-    if (entry->thing == NULL) {
-        free(entry);
-        return NULL;
-    }
     entry->kind = kind;
     memcpy(entry->key, key, kind->key_bytes);
     entry->below = entries;

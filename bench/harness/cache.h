@@ -10,13 +10,12 @@
 /* One kind of thing that is kept. */
 struct cache_kind {
     size_t key_bytes; /* keys are compared byte by byte: no padding in them */
-    /* Makes the thing for a key, and says in *bytes what it takes; NULL for want of memory. */
+    /* Makes the thing for a key, and says in *bytes what it takes. */
     void *(*make)(const void *key, size_t *bytes);
     void (*destroy)(void *thing);
 };
 
-/* The thing for a key, made if it is not there. Valid until the next call. NULL for want of
- * memory. */
+/* The thing for a key, made if it is not there. Valid until the next call. */
 void *cache_get(const struct cache_kind *kind, const void *key);
 
 /* Frees everything. */

@@ -1,5 +1,7 @@
 #include "disk_floor.h"
 
+#include "memory.h"
+
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
@@ -40,8 +42,8 @@ bool disk_floor_open(struct disk_floor *disk, uint64_t commit)
 {
     *disk = (struct disk_floor){.buffer_bytes = commit * DISK_RECORD_BYTES};
     disk->fd = open(disk_floor_place(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    disk->buffer = calloc(commit, DISK_RECORD_BYTES);
-    bool done = disk->fd >= 0 && disk->buffer != NULL;
+    disk->buffer = memory_new(commit, DISK_RECORD_BYTES);
+    bool done = disk->fd >= 0;
     for (size_t at = 0; done && at < FILE_BYTES; at += disk->buffer_bytes) {
         done = write_all(disk->fd, disk->buffer, disk->buffer_bytes, at);
     }
@@ -127,8 +129,9 @@ static void bare_destroy(void *self)
 
 static enum tl_status bare_create(const struct tl_config *config, void **self)
 {
-    struct bare_lmdb *bare = calloc(1, sizeof *bare + config->capacity * sizeof bare->deadlines[0]);
-    if (bare == NULL || mdb_env_create(&bare->env) != 0) {
+    struct bare_lmdb *bare =
+        memory_new(1, sizeof *bare + config->capacity * sizeof bare->deadlines[0]);
+    if (mdb_env_create(&bare->env) != 0) {
         free(bare);
         return TL_ERR_NOMEM;
     }

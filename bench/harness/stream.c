@@ -6,6 +6,7 @@
 #include "stream.h"
 
 #include "cache.h"
+#include "memory.h"
 #include "random.h"
 
 #include <math.h>
@@ -92,14 +93,11 @@ static int compare_ticks(const void *a, const void *b)
 }
 
 /* The quantiles of the recording's delays. */
-static bool sample_recording(struct stream *stream)
+static void sample_recording(struct stream *stream)
 {
     const struct stream_recording *recording = the_recording;
-    uint32_t *delays = malloc((recording->operation_count + 1) * sizeof *delays);
+    uint32_t *delays = memory_new(recording->operation_count + 1, sizeof *delays);
     size_t count = 0;
-    if (delays == NULL) {
-        return false;
-    }
     for (size_t i = 0; i < recording->operation_count; i++) {
         if (recording->operations[i].delay_ticks > 0) {
             delays[count++] = recording->operations[i].delay_ticks;
@@ -111,14 +109,14 @@ static bool sample_recording(struct stream *stream)
     }
     stream->max_delay_ticks = delays[count - 1];
     free(delays);
-    return true;
 }
 
-static bool make_delays(struct stream *stream)
+static void make_delays(struct stream *stream)
 {
     uint32_t delays = stream->key.delays;
     if (delays == DELAYS_RECORDED) {
-        return sample_recording(stream);
+        sample_recording(stream);
+        return;
     }
     double scale = 1;
     if (delays >= DELAYS_EXP6) {
@@ -136,7 +134,6 @@ static bool make_delays(struct stream *stream)
     if (stream->key.requests && stream->max_delay_ticks < STREAM_REQUEST_TIMEOUT_TICKS) {
         stream->max_delay_ticks = STREAM_REQUEST_TIMEOUT_TICKS;
     }
-    return true;
 }
 
 static uint32_t draw_delay(const struct stream *stream, uint64_t *state)
@@ -165,56 +162,25 @@ static double mean_delay(const struct stream *stream)
 
 /* --- pieces ---------------------------------------------------------------------------------- */
 
-/* Room for one more; false for want of memory. */
-static bool make_room(void **array, size_t *room, size_t count, size_t bytes)
+static void add_tick(struct stream_piece *piece, uint32_t tick)
 {
-    if (count < *room) {
-        return true;
-    }
-    size_t more = *room > 0 ? 2 * *room : 1024;
-    void *longer = realloc(*array, more * bytes);
-    if (longer == NULL) {
-        return false;
-    }
-    *array = longer;
-    *room = more;
-    return true;
+    MEMORY_REACH(piece->ticks, piece->tick_room, piece->tick_count);
+    piece->ticks[piece->tick_count++] = (struct stream_tick){.tick = tick};
 }
 
-static bool add_tick(struct stream_piece *piece, uint32_t tick)
+static void add_stop(struct stream_piece *piece, uint32_t id)
 {
-    void *ticks = piece->ticks;
-    bool made = make_room(&ticks, &piece->tick_room, piece->tick_count, sizeof *piece->ticks);
-    piece->ticks = ticks;
-    if (made) {
-        piece->ticks[piece->tick_count++] = (struct stream_tick){.tick = tick};
-    }
-    return made;
+    MEMORY_REACH(piece->stops, piece->stop_room, piece->stop_count);
+    piece->stops[piece->stop_count++] = id;
+    piece->ticks[piece->tick_count - 1].stops++;
 }
 
-static bool add_stop(struct stream_piece *piece, uint32_t id)
+static void add_start(struct stream_piece *piece, uint32_t id, uint32_t delay_ticks)
 {
-    void *stops = piece->stops;
-    bool made = make_room(&stops, &piece->stop_room, piece->stop_count, sizeof *piece->stops);
-    piece->stops = stops;
-    if (made) {
-        piece->stops[piece->stop_count++] = id;
-        piece->ticks[piece->tick_count - 1].stops++;
-    }
-    return made;
-}
-
-static bool add_start(struct stream_piece *piece, uint32_t id, uint32_t delay_ticks)
-{
-    void *starts = piece->starts;
-    bool made = make_room(&starts, &piece->start_room, piece->start_count, sizeof *piece->starts);
-    piece->starts = starts;
-    if (made) {
-        piece->starts[piece->start_count++] =
-            (struct workload_start){.id = id, .delay_ticks = delay_ticks};
-        piece->ticks[piece->tick_count - 1].starts++;
-    }
-    return made;
+    MEMORY_REACH(piece->starts, piece->start_room, piece->start_count);
+    piece->starts[piece->start_count++] =
+        (struct workload_start){.id = id, .delay_ticks = delay_ticks};
+    piece->ticks[piece->tick_count - 1].starts++;
 }
 
 static void free_piece(struct stream_piece *piece)
@@ -246,7 +212,6 @@ struct stream_source {
     struct stream_part *part; /* where what fires is summed up; NULL: nowhere */
     size_t expiry_room;
     bool listing; /* expiries are listed there, too */
-    bool failed;  /* for want of memory */
 };
 
 /* The advance that passes a tick. */
@@ -265,12 +230,7 @@ static void note_expiry(struct stream_source *source, uint32_t id, uint32_t tick
     if (!source->listing) {
         return;
     }
-    void *expiries = part->expiries;
-    if (!make_room(&expiries, &source->expiry_room, part->expiry_count, sizeof *part->expiries)) {
-        source->failed = true;
-        return;
-    }
-    part->expiries = expiries;
+    MEMORY_REACH(part->expiries, source->expiry_room, part->expiry_count);
     part->expiries[part->expiry_count++] = (struct workload_expiry){.tick = tick, .id = id};
 }
 
@@ -331,7 +291,7 @@ static uint32_t draw_restart(struct stream_source *source, uint32_t id)
 static void start(struct stream_source *source, uint32_t id, uint32_t delay_ticks)
 {
     source->due[id] = source->now + delay_ticks;
-    source->failed = !add_start(&source->piece, id, delay_ticks) || source->failed;
+    add_start(&source->piece, id, delay_ticks);
 }
 
 static void stop_later(struct stream_source *source, uint32_t id, uint32_t ticks)
@@ -339,12 +299,7 @@ static void stop_later(struct stream_source *source, uint32_t id, uint32_t ticks
     /* Those between two advances come with the later one. */
     struct stops *stops = &source->stops[advance_at(source->stream, source->now + ticks) /
                                          source->stream->key.step_ticks % AHEAD];
-    void *ids = stops->ids;
-    if (!make_room(&ids, &stops->room, stops->count, sizeof *stops->ids)) {
-        source->failed = true;
-        return;
-    }
-    stops->ids = ids;
+    MEMORY_REACH(stops->ids, stops->room, stops->count);
     stops->ids[stops->count++] = id;
 }
 
@@ -354,7 +309,7 @@ static void stop_some(struct stream_source *source)
     for (size_t i = 0; i < stops->count; i++) {
         settle(source, stops->ids[i]);
         source->due[stops->ids[i]] = NOT_PENDING;
-        source->failed = !add_stop(&source->piece, stops->ids[i]) || source->failed;
+        add_stop(&source->piece, stops->ids[i]);
     }
     stops->count = 0;
 }
@@ -401,7 +356,7 @@ static void play_recording(struct stream_source *source)
                 start(source, id, operation->delay_ticks);
             } else {
                 source->due[id] = NOT_PENDING;
-                source->failed = !add_stop(&source->piece, id) || source->failed;
+                add_stop(&source->piece, id);
             }
         }
     }
@@ -424,10 +379,7 @@ static void go_one_step(struct stream_source *source)
     const struct stream_key *key = &source->stream->key;
     uint64_t before = source->now;
     source->now += key->step_ticks;
-    if (!add_tick(&source->piece, source->now)) {
-        source->failed = true;
-        return;
-    }
+    add_tick(&source->piece, source->now);
     stop_some(source);
     if (key->recorded) {
         play_recording(source);
@@ -438,7 +390,7 @@ static void go_one_step(struct stream_source *source)
             hear(source);
         }
     }
-    if (source->hash != NULL && !source->failed) {
+    if (source->hash != NULL) {
         hash_tick(source);
     }
 }
@@ -453,10 +405,10 @@ static void empty(struct stream_piece *piece)
 const struct stream_piece *stream_source_piece(struct stream_source *source, uint32_t to_tick)
 {
     empty(&source->piece);
-    while (source->now < to_tick && !source->failed) {
+    while (source->now < to_tick) {
         go_one_step(source);
     }
-    return source->failed ? NULL : &source->piece;
+    return &source->piece;
 }
 
 void stream_source_free(struct stream_source *source)
@@ -475,19 +427,12 @@ void stream_source_free(struct stream_source *source)
 
 struct stream_source *stream_source_new(const struct stream *stream)
 {
-    struct stream_source *source = calloc(1, sizeof *source);
-    if (source == NULL) {
-        return NULL;
-    }
+    struct stream_source *source = memory_new(1, sizeof *source);
     source->stream = stream;
     source->state = workload_seed(stream->key.connections ^ UINT64_C(1) << 40);
-    source->due = malloc(stream->ids * sizeof *source->due);
+    source->due = memory_new(stream->ids, sizeof *source->due);
     bool saw = stream->key.delays == DELAYS_SAW;
-    source->teeth = saw ? calloc(stream->ids, sizeof *source->teeth) : NULL;
-    if (source->due == NULL || (saw && source->teeth == NULL)) {
-        stream_source_free(source);
-        return NULL;
-    }
+    source->teeth = saw ? memory_new(stream->ids, sizeof *source->teeth) : NULL;
     memset(source->due, 0xff, stream->ids * sizeof *source->due);
     for (size_t i = 0; i < stream->initial_count; i++) {
         source->due[stream->initial[i].id] = stream->initial[i].delay_ticks;
@@ -509,15 +454,12 @@ static void shuffle_starts(struct workload_start *starts, uint32_t n, uint64_t *
 
 /* What is started at tick 0: all of a fill, with whole delays; in a steady state what remains of
  * the delays, in any order. */
-static bool make_initial(struct stream *stream)
+static void make_initial(struct stream *stream)
 {
     const struct stream_key *key = &stream->key;
     uint32_t n = key->recorded ? 0 : key->connections; /* copies begin with nothing */
     uint64_t state = workload_seed(n);
-    stream->initial = malloc((n + 1) * sizeof *stream->initial);
-    if (stream->initial == NULL) {
-        return false;
-    }
+    stream->initial = memory_new(n + 1, sizeof *stream->initial);
     stream->initial_count = n;
     for (uint32_t i = 0; i < n; i++) {
         stream->initial[i].id = key->order == STREAM_BACKWARD ? n - 1 - i : i;
@@ -530,20 +472,14 @@ static bool make_initial(struct stream *stream)
         stream->initial[i].delay_ticks =
             key->fill ? draw_delay(stream, &state) : draw_residual(stream, &state);
     }
-    return true;
 }
 
 /* Puts the expiries in order of tick, by counting. */
-static bool sort_expiries(struct stream_part *part)
+static void sort_expiries(struct stream_part *part)
 {
     size_t span = part->to_tick - part->from_tick;
-    size_t *first = calloc(span + 2, sizeof *first);
-    struct workload_expiry *sorted = malloc((part->expiry_count + 1) * sizeof *sorted);
-    if (first == NULL || sorted == NULL) {
-        free(first);
-        free(sorted);
-        return false;
-    }
+    size_t *first = memory_new(span + 2, sizeof *first);
+    struct workload_expiry *sorted = memory_new(part->expiry_count + 1, sizeof *sorted);
     for (size_t i = 0; i < part->expiry_count; i++) {
         first[part->expiries[i].tick - part->from_tick + 1]++;
     }
@@ -556,11 +492,10 @@ static bool sort_expiries(struct stream_part *part)
     free(part->expiries);
     part->expiries = sorted;
     free(first);
-    return true;
 }
 
 /* All that has fired up to the part's end, and what is pending there. */
-static bool end_part(struct stream_source *source)
+static void end_part(struct stream_source *source)
 {
     struct stream_part *part = source->part;
     part->to_tick = source->now;
@@ -568,36 +503,34 @@ static bool end_part(struct stream_source *source)
         settle(source, id);
         part->pending += source->due[id] != NOT_PENDING;
     }
-    return !source->failed && (!source->listing || sort_expiries(part));
+    if (source->listing) {
+        sort_expiries(part);
+    }
 }
 
 /* Makes a part of so many ticks, and keeps its operations. */
-static bool make_part(struct stream_source *source, struct stream_part *part, uint32_t ticks)
+static void make_part(struct stream_source *source, struct stream_part *part, uint32_t ticks)
 {
     source->part = part;
     source->listing = true;
     source->expiry_room = 0;
     part->from_tick = source->now;
-    if (stream_source_piece(source, advance_at(source->stream, source->now + ticks)) == NULL) {
-        return false;
-    }
+    (void)stream_source_piece(source, advance_at(source->stream, source->now + ticks));
     part->piece = source->piece;
     source->piece = (struct stream_piece){0};
-    return end_part(source);
+    end_part(source);
 }
 
-static bool make_warm_up(struct stream_source *source, struct stream_part *part)
+static void make_warm_up(struct stream_source *source, struct stream_part *part)
 {
     enum { SLICE_TICKS = 256 };
     uint32_t to = advance_at(source->stream, source->stream->key.warm_ticks);
     source->part = part;
     for (uint32_t tick = 0; tick < to; tick += SLICE_TICKS) {
         uint32_t end = to - tick < SLICE_TICKS ? to : tick + SLICE_TICKS;
-        if (stream_source_piece(source, end) == NULL) {
-            return false;
-        }
+        (void)stream_source_piece(source, end);
     }
-    return end_part(source);
+    end_part(source);
 }
 
 struct lengths {
@@ -641,22 +574,22 @@ static struct lengths choose_lengths(const struct stream *stream)
 }
 
 /* All that a fill starts fires in its order of ticks, and nothing else happens. */
-static bool make_fill(struct stream_source *source, struct stream *stream)
+static void make_fill(struct stream_source *source, struct stream *stream)
 {
     uint32_t end = advance_at(stream, stream->max_delay_ticks);
     source->part = &stream->timed;
     source->listing = true;
     source->now = end;
-    return end_part(source);
+    end_part(source);
 }
 
-static bool make_steady(struct stream_source *source, struct stream *stream)
+static void make_steady(struct stream_source *source, struct stream *stream)
 {
     struct lengths lengths = choose_lengths(stream);
     stream->key.warm_ticks = lengths.warm;
-    return make_warm_up(source, &stream->warm) &&
-           make_part(source, &stream->timed, lengths.timed) &&
-           make_part(source, &stream->watched, lengths.watched);
+    make_warm_up(source, &stream->warm);
+    make_part(source, &stream->timed, lengths.timed);
+    make_part(source, &stream->watched, lengths.watched);
 }
 
 /* What an exact structure fires in a part is frozen, too. */
@@ -667,30 +600,31 @@ static void hash_part(XXH3_state_t *hash, const struct stream_part *part)
     (void)XXH3_64bits_update(hash, sums, sizeof sums);
 }
 
-static bool make_stream(struct stream *stream)
+static void make_stream(struct stream *stream)
 {
     stream->ids = stream->key.connections * (stream->key.requests   ? REQUEST_TIMERS
                                              : stream->key.recorded ? the_recording->timers
                                                                     : 1);
-    XXH3_state_t *hash = XXH3_createState();
-    bool made = hash != NULL && make_delays(stream) && make_initial(stream);
-    struct stream_source *source = made ? stream_source_new(stream) : NULL;
-    if (source != NULL) {
-        (void)XXH3_64bits_reset(hash);
-        (void)XXH3_64bits_update(hash, stream->delays, sizeof stream->delays);
-        (void)XXH3_64bits_update(hash, stream->initial,
-                                 stream->initial_count * sizeof *stream->initial);
-        source->hash = hash;
-        made = stream->key.fill ? make_fill(source, stream) : make_steady(source, stream);
-        hash_part(hash, &stream->warm);
-        hash_part(hash, &stream->timed);
-        hash_part(hash, &stream->watched);
-        stream->checksum = XXH3_64bits_digest(hash);
+    make_delays(stream);
+    make_initial(stream);
+    XXH3_state_t *hash = memory_made(XXH3_createState());
+    struct stream_source *source = stream_source_new(stream);
+    (void)XXH3_64bits_reset(hash);
+    (void)XXH3_64bits_update(hash, stream->delays, sizeof stream->delays);
+    (void)XXH3_64bits_update(hash, stream->initial,
+                             stream->initial_count * sizeof *stream->initial);
+    source->hash = hash;
+    if (stream->key.fill) {
+        make_fill(source, stream);
+    } else {
+        make_steady(source, stream);
     }
+    hash_part(hash, &stream->warm);
+    hash_part(hash, &stream->timed);
+    hash_part(hash, &stream->watched);
+    stream->checksum = XXH3_64bits_digest(hash);
     (void)XXH3_freeState(hash);
-    made = made && source != NULL;
     stream_source_free(source);
-    return made;
 }
 
 /* --- what is kept ---------------------------------------------------------------------------- */
@@ -720,15 +654,9 @@ static size_t part_bytes(const struct stream_part *part)
 
 static void *new_stream(const void *key, size_t *bytes)
 {
-    struct stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL) {
-        return NULL;
-    }
+    struct stream *stream = memory_new(1, sizeof *stream);
     stream->key = *(const struct stream_key *)key;
-    if (!make_stream(stream)) {
-        forget(stream);
-        return NULL;
-    }
+    make_stream(stream);
     *bytes = sizeof *stream + stream->initial_count * sizeof *stream->initial +
              part_bytes(&stream->timed) + part_bytes(&stream->watched);
     return stream;

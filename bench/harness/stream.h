@@ -145,17 +145,16 @@ static inline uint32_t stream_next_delay(const struct stream *stream, uint64_t m
     return stream->delays[mixed >> (64 - STREAM_TABLE_BITS)];
 }
 
-/* The stream, from the cache. NULL for want of memory. */
+/* The stream, from the cache. */
 const struct stream *stream_get(const struct stream_key *key);
 
 /* Makes a stream's warm-up again, piece by piece. */
 struct stream_source;
 
-/* NULL for want of memory. */
 struct stream_source *stream_source_new(const struct stream *stream);
 
 /* The operations up to `to_tick`, behind those that were asked for before; valid until the next
- * call. NULL for want of memory. */
+ * call. */
 const struct stream_piece *stream_source_piece(struct stream_source *source, uint32_t to_tick);
 
 void stream_source_free(struct stream_source *source);

@@ -6,6 +6,7 @@
 
 #include "cache.h"
 #include "floor.h"
+#include "memory.h"
 #include "progress.h"
 #include "stream.h"
 #include "stretch.h"
@@ -307,27 +308,20 @@ static bool make_records(struct fixture *fixture)
     if (bytes == 0) {
         return true;
     }
-    fixture->records = tl_alloc(tl_system_allocator(), bytes * fixture->ids, RECORD_LINE_BYTES);
-    if (fixture->records == NULL) {
-        return fail(fixture, "no memory for the records");
-    }
+    fixture->records =
+        memory_made(tl_alloc(tl_system_allocator(), bytes * fixture->ids, RECORD_LINE_BYTES));
     memset(fixture->records, 0, bytes * fixture->ids);
     return true;
 }
 
-static bool make_cold(struct fixture *fixture)
+static void make_cold(struct fixture *fixture)
 {
     size_t bytes = fixture->row->shape.at[AXIS_COLD] << 20;
-    if (bytes == 0) {
-        return true;
+    if (bytes > 0) {
+        fixture->cold = memory_made(tl_alloc(tl_system_allocator(), bytes, RECORD_LINE_BYTES));
+        memset(fixture->cold, 0, bytes);
+        fixture->cold_bytes = bytes;
     }
-    fixture->cold = tl_alloc(tl_system_allocator(), bytes, RECORD_LINE_BYTES);
-    if (fixture->cold == NULL) {
-        return fail(fixture, "no memory for what other work writes");
-    }
-    memset(fixture->cold, 0, bytes);
-    fixture->cold_bytes = bytes;
-    return true;
 }
 
 /* A structure that cannot be had here, or not for so long delays, is nobody's failure. */
@@ -365,9 +359,10 @@ static bool make_fixture(struct fixture *fixture, struct row *row)
     /* The operations are made once for all: that is not the structure's time. */
     fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(patience_s * 1e9);
     read_promises(fixture, fixture->options);
-    if (!make_records(fixture) || !make_cold(fixture)) {
+    if (!make_records(fixture)) {
         return false;
     }
+    make_cold(fixture);
     tl_counting_allocator(&fixture->memory, allocator_of(row));
     fixture->memory.limit_bytes = fixture->memory_limit_bytes;
     struct tl_records records = fixture_records(fixture, fixture->records);
@@ -652,10 +647,7 @@ bool suite_register(const struct suite_selection *selection)
     }
     size_t sizes = selection->size_count > FROZEN_MAX ? selection->size_count : FROZEN_MAX;
     row_room = suites * sizes * (selection->subject_count * (1 + FORMS_MAX) + floor_subject_count);
-    rows = calloc(row_room, sizeof *rows);
-    if (rows == NULL) {
-        return false;
-    }
+    rows = memory_new(row_room, sizeof *rows);
     for (size_t i = 0; (suite = suite_at(selection->suites, i)) != NULL; i++) {
         bool plays_recording = plain_of(suite).at[AXIS_DELAYS] == DELAYS_RECORDED;
         if (plays_recording && stream_recording() == NULL && !selection->named) {

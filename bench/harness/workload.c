@@ -2,6 +2,7 @@
 #include "workload.h"
 
 #include "cache.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,9 @@ static void shuffle(uint32_t *ids, uint32_t n, uint64_t *state)
 }
 
 /* Puts starts in order of delay, by counting; equal delays stay as they are. */
-static bool sort_starts(const struct workload *workload, struct workload_start *sorted)
+static void sort_starts(const struct workload *workload, struct workload_start *sorted)
 {
-    uint32_t *first = calloc(workload->span_ticks + 2, sizeof *first);
-    if (first == NULL) {
-        return false;
-    }
+    uint32_t *first = memory_new(workload->span_ticks + 2, sizeof *first);
     for (uint32_t i = 0; i < workload->n; i++) {
         first[workload->starts[i].delay_ticks + 1]++;
     }
@@ -69,7 +67,6 @@ static bool sort_starts(const struct workload *workload, struct workload_start *
         sorted[first[workload->starts[i].delay_ticks]++] = workload->starts[i];
     }
     free(first);
-    return true;
 }
 
 static void reverse(struct workload_start *starts, uint32_t n)
@@ -110,7 +107,7 @@ static void make_expiries(struct workload *workload, const struct workload_start
     }
 }
 
-static bool make_starts(struct workload *workload, struct workload_start *sorted,
+static void make_starts(struct workload *workload, struct workload_start *sorted,
                         bool *is_cancelled)
 {
     const struct workload_key *key = &workload->key;
@@ -126,9 +123,7 @@ static bool make_starts(struct workload *workload, struct workload_start *sorted
     for (uint32_t i = 0; i < workload->cancelled; i++) {
         is_cancelled[workload->stops[i]] = true;
     }
-    if (!sort_starts(workload, sorted)) {
-        return false;
-    }
+    sort_starts(workload, sorted);
     make_expiries(workload, sorted, is_cancelled);
     if (key->arrival == ARRIVAL_SORTED || key->arrival == ARRIVAL_REVERSE) {
         memcpy(workload->starts, sorted, workload->n * sizeof *sorted);
@@ -136,10 +131,9 @@ static bool make_starts(struct workload *workload, struct workload_start *sorted
     if (key->arrival == ARRIVAL_REVERSE) {
         reverse(workload->starts, workload->n);
     }
-    return true;
 }
 
-static bool create(struct workload *workload, const struct workload_key *key)
+static void create(struct workload *workload, const struct workload_key *key)
 {
     uint32_t n = key->n;
     *workload = (struct workload){
@@ -147,22 +141,18 @@ static bool create(struct workload *workload, const struct workload_key *key)
         .n = n,
         .span_ticks = key->span_ticks,
         .cancelled = (uint32_t)((uint64_t)n * key->cancelled_percent / 100),
-        .starts = calloc(n, sizeof *workload->starts),
-        .delays = calloc(n, sizeof *workload->delays),
-        .stops = calloc(n, sizeof *workload->stops),
-        .order = calloc(n, sizeof *workload->order),
-        .restarts = calloc(n * workload_rounds(n), sizeof *workload->restarts),
-        .expiries = calloc(n, sizeof *workload->expiries),
+        .starts = memory_new(n, sizeof *workload->starts),
+        .delays = memory_new(n, sizeof *workload->delays),
+        .stops = memory_new(n, sizeof *workload->stops),
+        .order = memory_new(n, sizeof *workload->order),
+        .restarts = memory_new(n * workload_rounds(n), sizeof *workload->restarts),
+        .expiries = memory_new(n, sizeof *workload->expiries),
     };
-    struct workload_start *sorted = calloc(n, sizeof *sorted);
-    bool *is_cancelled = calloc(n, sizeof *is_cancelled);
-    bool created = workload->starts != NULL && workload->delays != NULL &&
-                   workload->stops != NULL && workload->order != NULL &&
-                   workload->restarts != NULL && workload->expiries != NULL && sorted != NULL &&
-                   is_cancelled != NULL && make_starts(workload, sorted, is_cancelled);
+    struct workload_start *sorted = memory_new(n, sizeof *sorted);
+    bool *is_cancelled = memory_new(n, sizeof *is_cancelled);
+    make_starts(workload, sorted, is_cancelled);
     free(sorted);
     free(is_cancelled);
-    return created;
 }
 
 static void forget(void *thing)
@@ -179,14 +169,8 @@ static void forget(void *thing)
 
 static void *new_workload(const void *key, size_t *bytes)
 {
-    struct workload *workload = calloc(1, sizeof *workload);
-    if (workload == NULL) {
-        return NULL;
-    }
-    if (!create(workload, key)) {
-        forget(workload);
-        return NULL;
-    }
+    struct workload *workload = memory_new(1, sizeof *workload);
+    create(workload, key);
     *bytes = workload->n *
              (sizeof *workload->starts + sizeof *workload->delays + sizeof *workload->stops +
               sizeof *workload->order + workload_rounds(workload->n) * sizeof *workload->restarts +

@@ -86,7 +86,7 @@ struct workload {
     struct workload_expected expected; /* the same in sum */
 };
 
-/* The workload, from the cache. NULL for want of memory. */
+/* The workload, from the cache. */
 struct workload *workload_get(const struct workload_key *key);
 
 /*

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "disk_floor.h"
 #include "front.h"
+#include "memory.h"
 #include "suite.h"
 #include "temporary_file.h"
 
@@ -326,11 +327,8 @@ static bool make_contest(struct contest *contest)
     const struct suite_subject *subject = fixture->row->subject;
     struct round *round = &contest->round;
     uint64_t operations = round->commits * round->commit;
-    round->deadlines = calloc(2 * operations, sizeof *round->deadlines);
-    round->restarted = calloc(operations, sizeof *round->restarted);
-    if (round->deadlines == NULL || round->restarted == NULL) {
-        return fail(fixture, "no memory for the operations");
-    }
+    round->deadlines = memory_new(2 * operations, sizeof *round->deadlines);
+    round->restarted = memory_new(operations, sizeof *round->restarted);
     struct party *parties = contest->parties;
     parties[PARTY_SUBJECT] = (struct party){.algo = fixture->algo, .self = fixture->self};
     if (subject->inner != NULL) {
@@ -484,9 +482,11 @@ static bool open_in(struct contest *contest, struct party *party, const char *fo
     struct fixture *fixture = contest->fixture;
     size_t row = tl_option_row(fixture->algo, "path");
     *party = (struct party){.algo = fixture->algo, .options = fixture->options};
-    if (row == tl_option_count(fixture->algo) ||
-        !tl_option_set_text(&fixture->options[row], folder)) {
-        return leave_out(fixture, "it has no option path, or there is no memory");
+    if (row == tl_option_count(fixture->algo)) {
+        return leave_out(fixture, "it has no option path");
+    }
+    if (!tl_option_set_text(&fixture->options[row], folder)) {
+        memory_end();
     }
     return make_party(contest, party);
 }

@@ -3,6 +3,7 @@
  * clocks cost where nothing else is done. The footprint is that of n records.
  */
 #include "clock.h"
+#include "memory.h"
 #include "stretch.h"
 
 #include <stdlib.h>
@@ -29,9 +30,9 @@ struct field {
 
 static uint32_t *random_order(uint32_t n, uint64_t what)
 {
-    uint32_t *order = malloc(n * sizeof *order);
+    uint32_t *order = memory_new(n, sizeof *order);
     uint64_t state = workload_seed(what);
-    for (uint32_t i = 0; order != NULL && i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t j = workload_random_below(&state, i + 1);
         order[i] = order[j];
         order[j] = i;
@@ -46,20 +47,15 @@ static void free_field(struct field *field)
     free(field->other);
 }
 
-static bool make_field(struct fixture *fixture, struct field *field)
+static void make_field(const struct fixture *fixture, struct field *field)
 {
     const struct row *row = fixture->row;
     *field = (struct field){.record_bytes = row->shape.at[AXIS_FIELD], .n = row->n};
     field->total_bytes = field->n * field->record_bytes;
-    field->bytes = tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES);
+    field->bytes = memory_made(tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES));
     field->order = random_order(field->n, 1);
     field->other = random_order(field->n, 2);
-    if (field->bytes == NULL || field->order == NULL || field->other == NULL) {
-        free_field(field);
-        return fail(fixture, "no memory for %u records", field->n);
-    }
     memset(field->bytes, 0, field->total_bytes);
-    return true;
 }
 
 /* Repeats passes over all records, once to warm up and then until they have lasted long enough. */
@@ -91,9 +87,7 @@ static bool measure_passes(struct fixture *fixture, struct bench_measured *out,
                            uint64_t (*pass)(const struct field *))
 {
     struct field field;
-    if (!make_field(fixture, &field)) {
-        return false;
-    }
+    make_field(fixture, &field);
     repeat(fixture, out, &field, pass);
     free_field(&field);
     return true;
@@ -115,9 +109,7 @@ static uint64_t chase(const struct field *field)
 static bool measure_dependent_load(struct fixture *fixture, struct bench_measured *out)
 {
     struct field field;
-    if (!make_field(fixture, &field)) {
-        return false;
-    }
+    make_field(fixture, &field);
     for (uint32_t i = 0; i < field.n; i++) {
         *record_at(&field, field.order[i]) = field.order[i + 1 < field.n ? i + 1 : 0];
     }

@@ -311,9 +311,6 @@ static bool plan(struct fixture *fixture)
         .cancelled_percent = (uint32_t)at[AXIS_CANCELLED],
     };
     fixture->workload = workload_get(&key);
-    if (fixture->workload == NULL) {
-        return fail(fixture, "no memory for the operations");
-    }
     fixture->ids = fixture->row->n;
     fixture->max_delay_ticks =
         key.span_ticks > WORKLOAD_SPAN_TICKS ? key.span_ticks : WORKLOAD_SPAN_TICKS;

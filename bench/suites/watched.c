@@ -1,5 +1,7 @@
 #include "watched.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 
 enum { KEPT_MAX = 1 << 14 };
@@ -10,18 +12,13 @@ static const char *const figures[WATCHED] = {
 #undef WATCHED_FIGURE
 };
 
-bool watch_begin(struct fixture *fixture, struct watch *watch, const size_t room[WATCHED])
+void watch_begin(struct watch *watch, const size_t room[WATCHED])
 {
     *watch = (struct watch){0};
     for (int kind = 0; kind < WATCHED; kind++) {
         watch->room[kind] = room[kind];
-        watch->cycles[kind] = malloc((room[kind] + 1) * sizeof *watch->cycles[kind]);
-        if (watch->cycles[kind] == NULL) {
-            watch_end(watch);
-            return fail(fixture, "no memory for the times of single calls");
-        }
+        watch->cycles[kind] = memory_new(room[kind] + 1, sizeof *watch->cycles[kind]);
     }
-    return true;
 }
 
 void watch_end(struct watch *watch)
@@ -63,13 +60,10 @@ static void sift_up(struct longest_call *calls, size_t at, struct longest_call c
 }
 
 /* The longest of the first repetition. */
-static bool keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
+static void keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
 {
     longest->known = true;
-    longest->calls = calloc(count < KEPT_MAX ? count + 1 : KEPT_MAX, sizeof *longest->calls);
-    if (longest->calls == NULL) {
-        return false;
-    }
+    longest->calls = memory_new(count < KEPT_MAX ? count + 1 : KEPT_MAX, sizeof *longest->calls);
     for (size_t i = 0; i < count; i++) {
         struct longest_call call = {.index = (uint32_t)i, .cycles = cycles[i]};
         if (longest->count < KEPT_MAX) {
@@ -78,7 +72,6 @@ static bool keep_longest(struct longest *longest, const uint32_t *cycles, size_t
             sift_down(longest->calls, longest->count, call);
         }
     }
-    return true;
 }
 
 static void lower(struct longest *longest, const uint32_t *cycles, size_t count)
@@ -101,20 +94,18 @@ static double longest_ns(const struct longest *longest)
     return ns > 0 ? ns : 0;
 }
 
-bool watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
+void watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
 {
-    bool kept = true;
     for (int kind = 0; kind < WATCHED; kind++) {
         struct longest *longest = &fixture->row->longest[kind];
         if (longest->known) {
             lower(longest, watch->cycles[kind], watch->count[kind]);
         } else {
-            kept = keep_longest(longest, watch->cycles[kind], watch->count[kind]) && kept;
+            keep_longest(longest, watch->cycles[kind], watch->count[kind]);
         }
         if (longest->count > 0) {
             bench_add_counter(out, figures[kind], longest_ns(longest));
         }
     }
     watch_end(watch);
-    return kept || fail(fixture, "no memory for the times of single calls");
 }

@@ -17,8 +17,8 @@ struct watch {
     size_t room[WATCHED];
 };
 
-/* Room for so many calls of each kind; false, with the row's error, for want of memory. */
-bool watch_begin(struct fixture *fixture, struct watch *watch, const size_t room[WATCHED]);
+/* Make room for `room` calls of each kind. */
+void watch_begin(struct watch *watch, const size_t room[WATCHED]);
 
 /* A call that began so. What there is no room for is not kept. */
 static inline void watch_call(struct watch *watch, enum watched kind, uint64_t begun_cycles)
@@ -31,8 +31,8 @@ static inline void watch_call(struct watch *watch, enum watched kind, uint64_t b
 }
 
 /* Adds the longest of each kind, less what reading the clock costs, to the row's figures, and frees
- * the watch. False, with the row's error, for want of memory. */
-bool watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out);
+ * the watch. */
+void watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out);
 
 void watch_end(struct watch *watch);
 

@@ -1,5 +1,6 @@
 #include "standard_files.h"
 
+#include "memory.h"
 #include "stream_error.h"
 #include "terminal.h"
 
@@ -37,7 +38,13 @@ size_t standard_files_plain(const char *text)
     bool bad = (*at == 0xC2 && at[1] < 0xA0) || (*at == 0xED && at[1] >= 0xA0) ||
                (*at == 0xE0 && at[1] < 0xA0) || (*at == 0xF0 && at[1] < 0x90) ||
                (*at == 0xF4 && at[1] >= 0x90);
-    return bad ? 0 : more + 1;
+    /* What turns the direction of the text after it, or ends a line: U+200E, U+200F, U+2028 to
+     * U+202E, U+2066 to U+2069. */
+    bool turns =
+        *at == 0xE2 &&
+        ((at[1] == 0x80 && (at[2] == 0x8E || at[2] == 0x8F || (at[2] >= 0xA8 && at[2] <= 0xAE))) ||
+         (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9));
+    return bad || turns ? 0 : more + 1;
 }
 
 void standard_files_say(FILE *stream, const char *text)
@@ -53,23 +60,26 @@ void standard_files_say(FILE *stream, const char *text)
     }
 }
 
-void standard_files_tell(const char *format, ...)
+char *standard_files_line(const char *text)
 {
-    char *text = NULL;
     char *plain = NULL;
     size_t bytes;
+    FILE *memory = memory_stream(&plain, &bytes);
+    standard_files_say(memory, text);
+    memory_stream_close(memory);
+    return plain;
+}
+
+void standard_files_tell(const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    FILE *memory = open_memstream(&plain, &bytes);
-    if (memory != NULL && vasprintf(&text, format, arguments) >= 0) {
-        standard_files_say(memory, text);
-        free(text);
-    }
+    char *text = memory_format_list(format, arguments);
     va_end(arguments);
-    if (memory != NULL && fclose(memory) == 0) {
-        text_wrap(stderr, plain, terminal_width(stderr), 0, 2);
-    }
+    char *plain = standard_files_line(text);
+    text_wrap(stderr, plain, terminal_width(stderr), 0, 2);
     free(plain);
+    free(text);
 }
 
 bool standard_files_written(const char *program)

@@ -14,13 +14,16 @@
 void standard_files_fill(void);
 
 /* How many bytes of UTF-8 the character takes with which the text begins; 0: it is a control
- * character, or none. */
+ * character, of terminals or of the text's direction, or none. */
 size_t standard_files_plain(const char *text);
 
 /* Writes a line that may hold anything, such as a file's name, so that it does nothing to a
  * terminal, and stays one line: what is no plain character as \xHH, but for tabs, and a line end
  * at its end. */
 void standard_files_say(FILE *stream, const char *text);
+
+/* The same as a text of its own, to be freed. */
+char *standard_files_line(const char *text);
 
 /* The same of a formatted line to standard error. On a terminal it is broken between words. */
 void standard_files_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,5 +1,7 @@
 #include "terminal.h"
 
+#include "memory.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,14 +90,15 @@ FILE *wrapped_begin(struct wrapped *wrapped, FILE *stream, size_t rest)
 {
     *wrapped = (struct wrapped){.stream = stream, .rest = rest};
     if (terminal_width(stream) > 0) {
-        wrapped->memory = open_memstream(&wrapped->text, &wrapped->bytes);
+        wrapped->memory = memory_stream(&wrapped->text, &wrapped->bytes);
     }
     return wrapped->memory != NULL ? wrapped->memory : stream;
 }
 
 void wrapped_end(struct wrapped *wrapped)
 {
-    if (wrapped->memory != NULL && fclose(wrapped->memory) == 0) {
+    if (wrapped->memory != NULL) {
+        memory_stream_close(wrapped->memory);
         text_wrap(wrapped->stream, wrapped->text, terminal_width(wrapped->stream), 0,
                   wrapped->rest);
     }

@@ -2,6 +2,7 @@
 
 #include "child.h"
 #include "front.h"
+#include "json_text.h"
 
 #include <stdlib.h>
 
@@ -283,7 +284,7 @@ json_t *structure_json(const struct catalog_entry *entry)
         (void)json_object_set_new(row, "differs", json_string(algo->differs));
     }
     if (entry->origin_file != NULL) {
-        (void)json_object_set_new(row, "plugin", json_string(entry->origin_file));
+        (void)json_object_set_new(row, "plugin", json_text(entry->origin_file));
     }
     return row;
 }

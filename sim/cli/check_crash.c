@@ -1,6 +1,7 @@
 #include "check_crash.h"
 
 #include "kit_crash.h"
+#include "memory.h"
 #include "near_program.h"
 #include "terminal.h"
 #include "text_table.h"
@@ -24,14 +25,10 @@ static char **own_words(void)
     size_t room = 0;
     size_t count = 0;
     char **words = NULL;
-    FILE *line = fopen("/proc/self/cmdline", "r");
-    while (line != NULL && getdelim(&text, &room, '\0', line) > 0) {
-        char **more = realloc(words, (count + 2) * sizeof *words);
-        if (more == NULL) {
-            break;
-        }
-        words = more;
-        words[count++] = strdup(text);
+    FILE *line = memory_unless_short(fopen("/proc/self/cmdline", "r"));
+    while (line != NULL && memory_read_until(&text, &room, '\0', line) > 0) {
+        words = memory_resize(words, count + 2, sizeof *words);
+        words[count++] = memory_copy(text);
         words[count] = NULL;
     }
     if (line != NULL) {
@@ -51,8 +48,9 @@ void check_crash_load(void)
         !near_program_find(places, "timerlab-crash.so", shim, &error)) {
         return;
     }
-    (void)setenv(loaded, shim, 1);
-    (void)setenv("LD_PRELOAD", shim, 1);
+    if (setenv(loaded, shim, 1) != 0 || setenv("LD_PRELOAD", shim, 1) != 0) {
+        memory_end();
+    }
     char **words = own_words();
     if (words != NULL) {
         (void)execv("/proc/self/exe", words); /* returns only if it fails */

@@ -6,6 +6,7 @@
 #include "context.h"
 #include "guess.h"
 #include "kit.h"
+#include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "temporary_file.h"
@@ -177,13 +178,10 @@ static struct kit_target target_of(const struct check_arguments *arguments,
 static struct check_row *new_row(struct check_report *report, const struct contender *contender,
                                  const char *group, const char *name)
 {
-    struct check_row *rows = realloc(report->rows, (report->count + 1) * sizeof *rows);
-    if (rows == NULL) {
-        return NULL;
-    }
-    report->rows = rows;
-    rows[report->count] = (struct check_row){.contender = contender, .group = group, .name = name};
-    return &rows[report->count++];
+    report->rows = memory_resize(report->rows, report->count + 1, sizeof *report->rows);
+    struct check_row *row = &report->rows[report->count++];
+    *row = (struct check_row){.contender = contender, .group = group, .name = name};
+    return row;
 }
 
 static void show_operations(void *ctx, uint64_t operations)
@@ -207,7 +205,7 @@ static bool run_replay(struct check_arguments *arguments, const struct kit_targe
                        struct check_row *row)
 {
     bool from_stdin = strcmp(arguments->replay_path, "-") == 0;
-    FILE *stream = from_stdin ? stdin : fopen(arguments->replay_path, "r");
+    FILE *stream = from_stdin ? stdin : memory_unless_short(fopen(arguments->replay_path, "r"));
     if (stream == NULL) {
         return error_set(&arguments->error, "%s: cannot be read: %s", arguments->replay_path,
                          strerror(errno));
@@ -254,8 +252,8 @@ static void run_case(const struct check_arguments *arguments, const struct kit_t
     }
 }
 
-/* The contract cases. False, with the error set, if there is no memory. */
-static bool run_cases(struct check_arguments *arguments, const struct kit_target *target,
+/* The contract cases. */
+static void run_cases(struct check_arguments *arguments, const struct kit_target *target,
                       const struct contender *contender, struct check_report *report)
 {
     size_t count = 0;
@@ -265,8 +263,7 @@ static bool run_cases(struct check_arguments *arguments, const struct kit_target
     unsigned failing = 0;
     struct progress progress;
     progress_begin(&progress, contender->timed->name, "cases", count);
-    bool memory = true;
-    for (size_t i = 0; i < count && memory; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (arguments->case_name != NULL && strcmp(arguments->case_name, cases[i].name) != 0) {
             continue;
         }
@@ -275,17 +272,13 @@ static bool run_cases(struct check_arguments *arguments, const struct kit_target
             continue;
         }
         struct check_row *row = new_row(report, contender, cases[i].group, cases[i].name);
-        memory = row != NULL || error_set(&arguments->error, "out of memory");
-        if (memory) {
-            run_case(arguments, target, &cases[i], &limits, !has_told(report, from), row);
-            failing += row->verdict.result == KIT_FAULT;
-            limits.processor_seconds =
-                row->verdict.fault == FAULT_HANG ? HANG_SECONDS : limits.processor_seconds;
-        }
+        run_case(arguments, target, &cases[i], &limits, !has_told(report, from), row);
+        failing += row->verdict.result == KIT_FAULT;
+        limits.processor_seconds =
+            row->verdict.fault == FAULT_HANG ? HANG_SECONDS : limits.processor_seconds;
         progress_update(&progress, i + 1);
     }
     progress_end(&progress);
-    return memory;
 }
 
 /* Everything asked of one structure. False, with the error set, if it could not be carried out. */
@@ -297,15 +290,10 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
     size_t from = report->count;
     if (arguments->replay_path != NULL) {
         row = new_row(report, contender, "replay", "replay");
-        if (row == NULL) {
-            return error_set(&arguments->error, "out of memory");
-        }
         row->told = true;
         return run_replay(arguments, &target, row);
     }
-    if (!run_cases(arguments, &target, contender, report)) {
-        return false;
-    }
+    run_cases(arguments, &target, contender, report);
     bool wanted = arguments->case_name == NULL || strcmp(arguments->case_name, fuzz_name) == 0;
     if (!wanted || (arguments->plan.seconds <= 0 && arguments->plan.operations == 0)) {
         return true;
@@ -315,9 +303,6 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
         return true;
     }
     row = new_row(report, contender, fuzz_name, fuzz_name);
-    if (row == NULL) {
-        return error_set(&arguments->error, "out of memory");
-    }
     run_fuzz(arguments, &target, row);
     row->told = row->verdict.result == KIT_FAULT;
     return true;
@@ -331,16 +316,14 @@ static void name_of(const struct contender *contender, char *text, size_t text_b
                    contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
 }
 
-/* The trace in text form, which the caller frees; NULL if out of memory. */
+/* The trace in text form, which the caller frees. */
 static char *trace_text(const struct check_row *row)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    if (memory != NULL) {
-        kit_trace_write(&row->trace, row->contender->timed, memory);
-        (void)fclose(memory);
-    }
+    FILE *memory = memory_stream(&text, &bytes);
+    kit_trace_write(&row->trace, row->contender->timed, memory);
+    memory_stream_close(memory);
     return text;
 }
 
@@ -348,8 +331,7 @@ static void print_trace(const struct check_row *row)
 {
     char *text = trace_text(row);
     size_t lines = 0;
-    for (char *line = text != NULL ? strtok(text, "\n") : NULL; line != NULL;
-         line = strtok(NULL, "\n")) {
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         if (lines++ < TRACE_LINES) {
             (void)printf("        %s\n", line);
         }

@@ -2,6 +2,8 @@
 #include "command.h"
 #include "command_option.h"
 #include "import.h"
+#include "memory.h"
+#include "standard_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,12 +147,21 @@ int command_trace_import(int argc, char **argv)
         command_complain(&error);
         return EXIT_USAGE;
     }
+    char *text = NULL;
+    size_t bytes = 0;
     const struct import_job job = {.input = arguments.input,
                                    .output = arguments.output,
                                    .settings = arguments.settings,
                                    .setting_count = arguments.setting_count,
-                                   .report = stderr};
+                                   .report = memory_stream(&text, &bytes)};
     enum import_result result = format->run(&job, &error);
+    memory_stream_close(job.report);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        if (line[0] != '\0') {
+            standard_files_tell("%s\n", line); /* names in it do nothing to a terminal */
+        }
+    }
+    free(text);
     if (result != IMPORT_DONE) {
         command_complain(&error);
     }

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "front.h"
+#include "memory.h"
 #include "standard_files.h"
 #include "structure_json.h"
 #include "terminal.h"
@@ -152,11 +153,8 @@ static bool list_json(const struct catalog *catalog)
 /* The table or Markdown. */
 static bool list_text(const struct catalog *catalog, bool markdown)
 {
-    struct footprint *footprints = calloc(catalog->count, sizeof *footprints);
+    struct footprint *footprints = memory_new(catalog->count, sizeof *footprints);
     bool right = true;
-    if (footprints == NULL) {
-        return false;
-    }
     for (size_t i = 0; i < catalog->count; i++) {
         footprints[i] = footprint_measure(&catalog->entries[i].timed);
     }

@@ -7,6 +7,7 @@
 #include "standard_files.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -127,9 +128,16 @@ static void print_quoted(const char *word)
         (void)fputs(word, stdout);
         return;
     }
-    (void)putchar('\'');
+    size_t bytes = 1;
+    for (const char *c = word; *c != '\0' && bytes > 0; c += bytes) {
+        bytes = standard_files_plain(c);
+    }
+    bool plain = bytes > 0;
+    (void)fputs(plain ? "'" : "$'", stdout);
     for (const char *c = word; *c != '\0'; c++) {
-        if (*c == '\'') {
+        if (!plain && !isalnum((unsigned char)*c)) {
+            (void)printf("\\%03o", (unsigned)(unsigned char)*c);
+        } else if (*c == '\'') {
             (void)fputs("'\\''", stdout);
         } else {
             (void)putchar(*c);

@@ -5,6 +5,7 @@
 #include "csv_table.h"
 #include "foreign.h"
 #include "import.h"
+#include "json_text.h"
 #include "memory.h"
 #include "predict.h"
 #include "standard_files.h"
@@ -210,11 +211,12 @@ static bool print_json(const char *recording, const struct predict_row *rows, si
     for (size_t i = 0; i < count; i++) {
         const struct prediction *it = &rows[i].prediction;
         (void)json_array_append_new(
-            list, json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:o}", "recording", recording,
-                            "algo", rows[i].algo, "expiries", (json_int_t)it->expiries, "same_tick",
-                            share(it, it->same_tick), "within_1", share(it, it->within_1),
-                            "within_2", share(it, it->within_2), "missed", (json_int_t)it->missed,
-                            "extra", (json_int_t)it->extra, "worst", worst_json(it)));
+            list, json_pack("{s:o, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:o}", "recording",
+                            json_text(recording), "algo", rows[i].algo, "expiries",
+                            (json_int_t)it->expiries, "same_tick", share(it, it->same_tick),
+                            "within_1", share(it, it->within_1), "within_2",
+                            share(it, it->within_2), "missed", (json_int_t)it->missed, "extra",
+                            (json_int_t)it->extra, "worst", worst_json(it)));
     }
     json_t *root = json_pack("{s:s, s:o, s:o}", "schema", "timerlab-predict-1", "context",
                              context_json(argc, argv), "rows", list);

@@ -2,6 +2,7 @@
 #include "catalog.h"
 #include "command.h"
 #include "command_option.h"
+#include "memory.h"
 #include "outfolder.h"
 #include "plots_folder.h"
 #include "program.h"
@@ -112,10 +113,7 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
 {
     char program[PATH_MAX];
     struct temporary scratch = {0};
-    const char **words = calloc(arguments->folders.count + 7, sizeof *words);
-    if (words == NULL) {
-        return error_set(error, "out of memory");
-    }
+    const char **words = memory_new(arguments->folders.count + 7, sizeof *words);
     bool done = plots_find("draw", program, error);
     if (done) {
         done = temporary_make(&scratch, error) && write_structures(data, scratch.file, error);

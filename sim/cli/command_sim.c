@@ -6,6 +6,7 @@
 #include "crew.h"
 #include "faster.h"
 #include "latency_report.h"
+#include "memory.h"
 #include "outfolder.h"
 #include "progress.h"
 #include "simulate.h"
@@ -299,21 +300,19 @@ static void write_verdict(const json_t *rows, const char *trace,
     (void)fputc('\n', stream);
 }
 
-static bool write_verdicts(const struct simulation *simulation,
-                           const struct contender_list *contenders, FILE *stream,
-                           struct error *error)
+static void write_verdicts(const struct simulation *simulation,
+                           const struct contender_list *contenders, FILE *stream)
 {
     json_t *rows = results_json_rows(&simulation->results);
-    const json_t **timed = calloc(json_array_size(rows) + 1, sizeof *timed);
+    const json_t **timed = memory_new(json_array_size(rows) + 1, sizeof *timed);
     struct wrapped lines;
     FILE *wrapped = wrapped_begin(&lines, stream, 2);
-    for (size_t i = 0; timed != NULL && i < simulation->trace_count; i++) {
+    for (size_t i = 0; i < simulation->trace_count; i++) {
         write_verdict(rows, simulation->traces[i].name, contenders, timed, wrapped);
     }
     wrapped_end(&lines);
     json_decref(rows);
     free((void *)timed);
-    return timed != NULL || error_set(error, "out of memory");
 }
 
 /* Which traces do not say what a firing causes, and which have stretches that were not driven. */
@@ -397,7 +396,6 @@ static bool tell(struct sim_arguments *arguments, const struct simulation *simul
 {
     struct error *error = &arguments->error;
     struct output output = {simulation, context};
-    bool done = true;
     if (arguments->format == FORMAT_CSV) {
         write_results_csv(simulation, stdout);
     } else if (arguments->format == FORMAT_JSON) {
@@ -406,9 +404,9 @@ static bool tell(struct sim_arguments *arguments, const struct simulation *simul
         results_write_table(&simulation->results, stdout);
         command_ranks_write_table(simulation, stdout);
         latency_write_worst(simulation, stdout);
-        done = write_verdicts(simulation, &arguments->structures.contenders, stdout, error);
+        write_verdicts(simulation, &arguments->structures.contenders, stdout);
     }
-    return done && (arguments->out_dir == NULL || write_folder(arguments, &output, folder, error));
+    return arguments->out_dir == NULL || write_folder(arguments, &output, folder, error);
 }
 
 /* All traces, here or by the ranks that `request` has. */
@@ -420,7 +418,6 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
     struct simulation simulation = {0};
     bool all_right = false;
     bool done =
-        (context != NULL || error_set(error, "out of memory")) &&
         (arguments->out_dir == NULL || outfolder_open(&folder, arguments->out_dir, error)) &&
         simulate(request, &simulation, &all_right, error);
     if (done) {

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
+#include "memory.h"
 #include "progress.h"
 #include "results.h"
 #include "simulate.h"
@@ -318,9 +319,6 @@ static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **ar
         return sweep_join(&join, &arguments->knobs, result, &arguments->error);
     }
     json_t *context = context_json(argc, argv);
-    if (context == NULL) {
-        return error_set(&arguments->error, "out of memory");
-    }
     request->context = context;
     request->tell = tell;
     tell_open_loops(request->knobs);

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
+#include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "simulate.h"
@@ -175,7 +176,9 @@ static int run(void *at, int argc, char **argv)
     }
     json_t *context = context_json(argc, argv);
     json_t *answer = tune_json(request, &result, context);
-    bool good = answer != NULL || error_set(&arguments->error, "out of memory");
+    bool good = answer != NULL ||
+                error_set(&arguments->error, "%s: not UTF-8, which JSON requires of a name",
+                          request->trace_path);
     if (good && arguments->format == FORMAT_JSON) {
         (void)json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
         (void)putchar('\n');

@@ -1,5 +1,6 @@
 #include "import_tally.h"
 
+#include "json_text.h"
 #include "memory.h"
 #include "progress.h"
 
@@ -87,7 +88,7 @@ void import_doubt(struct import_tally *tally, const char *format, ...)
     if (tally->doubts == NULL) {
         tally->doubts = json_array();
     }
-    (void)json_array_append_new(tally->doubts, import_printable(text));
+    (void)json_array_append_new(tally->doubts, json_text(text));
 }
 
 void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_ns, uint64_t span_ns)
@@ -148,20 +149,6 @@ void import_causes_print(const struct import_tally *tally, uint64_t reactions, c
                   reactions, rule);
 }
 
-/* JSON wants UTF-8, and a recording may hold anything. */
-json_t *import_printable(const char *text)
-{
-    char *copy = memory_copy(text);
-    for (char *c = copy; *c != '\0'; c++) {
-        if (*c < ' ' || *c > '~') {
-            *c = '?';
-        }
-    }
-    json_t *string = json_string(copy);
-    free(copy);
-    return string;
-}
-
 json_t *import_json_count(uint64_t count)
 {
     return json_integer((json_int_t)count);
@@ -173,8 +160,7 @@ json_t *import_origin(const struct import_tally *tally, const char *format,
     const char *slash = strrchr(tally->name, '/');
     json_t *origin = json_object();
     (void)json_object_set_new(origin, "format", json_string(format));
-    (void)json_object_set_new(origin, "file",
-                              import_printable(slash != NULL ? slash + 1 : tally->name));
+    (void)json_object_set_new(origin, "file", json_text(slash != NULL ? slash + 1 : tally->name));
     json_t *numbers = json_object();
     for (size_t i = 0; i < count; i++) {
         (void)json_object_set_new(numbers, counts[i].name, import_json_count(counts[i].count));

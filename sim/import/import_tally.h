@@ -95,9 +95,6 @@ json_t *import_origin(const struct import_tally *tally, const char *format,
 
 /* The origin as text, to be freed; drops the object. */
 char *import_origin_text(json_t *origin);
-
-/* A JSON string of text that may hold anything: what is not printable becomes '?'. */
-json_t *import_printable(const char *text);
 json_t *import_json_count(uint64_t count);
 
 #endif

@@ -2,13 +2,19 @@
 #include "report_work.h"
 
 #include "csv_table.h"
+#include "memory.h"
 #include "report_words.h"
+#include "standard_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static bool write_pictures(struct report *report, struct error *error)
 {
+    /* Of which plots/draw makes names. */
+    static const char picture_letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     struct page *page = &report->page;
     char path[4096];
     struct stat info;
@@ -30,6 +36,9 @@ static bool write_pictures(struct report *report, struct error *error)
                                        .title = row_string(row, "title"),
                                        .about = row_string(row, "about"),
                                        .folder = report->folder};
+        if (done && picture.name[strspn(picture.name, picture_letters)] != '\0') {
+            done = error_set(error, "%s: '%s' is no name of a picture", path, picture.name);
+        }
         done = done && page->form->picture(page, &picture, error);
     }
     page->form->pictures_end(page);
@@ -40,10 +49,17 @@ static bool write_pictures(struct report *report, struct error *error)
 static const char *set_text(struct report *report, const struct report_set *set)
 {
     const char *commit = row_string(set->context, "commit");
-    return pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s: %s%s%s, %s, %s", set->mark,
-                       set->folder, row_string(set->context, "version"),
-                       commit[0] != '\0' ? " " : "", commit, row_string(set->context, "cpu"),
-                       row_string(set->context, "date"));
+    char *folder = NULL;
+    size_t bytes = 0;
+    FILE *memory = memory_stream(&folder, &bytes);
+    standard_files_say(memory, set->folder); /* a path need not be text */
+    memory_stream_close(memory);
+    const char *text =
+        pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s: %s%s%s, %s, %s", set->mark,
+                    folder, row_string(set->context, "version"), commit[0] != '\0' ? " " : "",
+                    commit, row_string(set->context, "cpu"), row_string(set->context, "date"));
+    free(folder);
+    return text;
 }
 
 /* What makes results of several folders hard to compare: what their contexts have different, and

@@ -1,5 +1,6 @@
 /* report_html.c: the report as one HTML page that needs nothing beside it: style, script, pictures
  * and their data are in it. */
+#include "drawing.h"
 #include "markup.h"
 #include "report_page.h"
 #include "report_text.h"
@@ -322,11 +323,19 @@ static bool html_picture(struct page *page, const struct page_picture *picture, 
         free(svg);
         return false;
     }
+    const char *root = strstr(svg, "<svg");
+    if (root == NULL || !drawing_is_plain(root)) {
+        put(page, "<p>Not shown, for it holds more than a drawing: pictures/");
+        write_plain(page, picture->name);
+        put(page, ".svg</p>\n");
+        free(svg);
+        free(data);
+        return true;
+    }
     page->pictures++;
     (void)fprintf(page->stream, "<figure id=\"picture-%zu\">\n<div class=\"frame\">",
                   page->pictures);
-    const char *root = strstr(svg, "<svg");
-    write_svg(page, root != NULL ? root : svg, picture);
+    write_svg(page, root, picture);
     put(page, "</div>\n<figcaption><b>");
     write_text(page, picture->title);
     put(page, "</b> ");

@@ -1,20 +1,39 @@
 /* report_markdown.c: the report as Markdown. Pictures are files beside it. */
-#include "markup.h"
 #include "report_page.h"
 #include "report_text.h"
+#include "text_table.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A text with its marks; what would break a table's cell is escaped there. */
+/* Code, from behind its first mark to its second; returns where that is. What a code span could not
+ * hold is written character by character. */
+static const char *write_code(const struct page *page, const char *code, bool cell)
+{
+    size_t length = strcspn(code, MARK_CODE);
+    bool span = length > 0 && strcspn(code, MARK_CODE "`\\") == length;
+    (void)fputs(span ? "`" : "<code>", page->stream);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)code[i];
+        if (!span && c < 0x80 && !isalnum(c)) {
+            (void)fprintf(page->stream, "&#%u;", c < ' ' ? ' ' : c);
+        } else {
+            (void)fputs(cell && c == '|' ? "\\" : "", page->stream);
+            (void)fputc(c < ' ' ? ' ' : c, page->stream);
+        }
+    }
+    (void)fputs(span ? "`" : "</code>", page->stream);
+    return code[length] != '\0' ? code + length : code + length - 1;
+}
+
+/* A text with its marks, perhaps as a cell of a table. */
 static void write_text(const struct page *page, const char *text, bool cell)
 {
     bool link = false;
-    bool code = false;
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == MARK_CODE[0]) {
-            code = !code;
-            (void)fputc('`', page->stream);
+            c = write_code(page, c + 1, cell);
         } else if (*c == MARK_BOLD[0]) {
             (void)fputs("**", page->stream);
         } else if (*c == MARK_ITALIC[0]) {
@@ -23,15 +42,11 @@ static void write_text(const struct page *page, const char *text, bool cell)
             /* Only its text: what identifies a heading in Markdown depends on who shows it. */
             link = !link;
             c += link ? strcspn(c, " ") : 0;
-        } else if (cell && *c == '|') {
-            (void)fputs("\\|", page->stream);
-        } else if (*c == '<' && !code) {
-            markup_write_character(page->stream, *c); /* Markdown takes a page's markup as well */
-        } else if (cell && *c == '\n') {
-            (void)fputc(' ', page->stream);
+        } else if (*c == '_' && c > text && isalnum((unsigned char)c[-1]) &&
+                   isalnum((unsigned char)c[1])) {
+            (void)fputc('_', page->stream); /* inside a word it marks nothing */
         } else {
-            (void)fputc((unsigned char)*c >= ' ' || *c == '\t' || *c == '\n' ? *c : '?',
-                        page->stream);
+            text_write_markdown_character(*c, page->stream);
         }
     }
 }
@@ -124,16 +139,24 @@ static bool markdown_picture(struct page *page, const struct page_picture *pictu
     bool drawn = snprintf(path, sizeof path, "%s/pictures/%s.png", picture->folder, picture->name) <
                      (int)sizeof path &&
                  access(path, R_OK) == 0;
-    (void)fprintf(page->stream,
-                  "\n![%s](pictures/%s.%s)\n\n%s [SVG](pictures/%s.svg), [data](pictures/%s.csv)\n",
-                  picture->title, picture->name, drawn ? "png" : "svg", picture->about,
-                  picture->name, picture->name);
+    (void)fputs("\n![", page->stream);
+    write_text(page, picture->title, false);
+    (void)fprintf(page->stream, "](pictures/%s.%s)\n\n", picture->name, drawn ? "png" : "svg");
+    write_text(page, picture->about, false);
+    (void)fprintf(page->stream, " [SVG](pictures/%s.svg), [data](pictures/%s.csv)\n", picture->name,
+                  picture->name);
     return true;
 }
 
 static void markdown_commands(struct page *page, const char *lines)
 {
-    (void)fprintf(page->stream, "\n```sh\n%s\n```\n", lines);
+    /* No line of it can end what is indented. */
+    (void)fputs("\n    ", page->stream);
+    for (const char *c = lines; *c != '\0'; c++) {
+        (void)fputc((unsigned char)*c >= ' ' || *c == '\t' || *c == '\n' ? *c : '?', page->stream);
+        (void)fputs(*c == '\n' ? "    " : "", page->stream);
+    }
+    (void)fputc('\n', page->stream);
 }
 
 static void markdown_fold_begin(struct page *page, const char *text, const char *id)

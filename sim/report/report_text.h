@@ -4,7 +4,8 @@
  * Texts may hold marks, which the page that they end up on turns into its own: text between two
  * MARK_CODE is code (a structure's name, a command), between two MARK_BOLD it is bold, between two
  * MARK_ITALIC in italics. MARK_LINK, an identifier of the page and a blank begin a link to it,
- * which ends at the next MARK_LINK.
+ * which ends at the next MARK_LINK. No text in UTF-8 holds these bytes, so that only the report
+ * itself can mark.
  */
 #ifndef SIM_REPORT_TEXT_H
 #define SIM_REPORT_TEXT_H
@@ -12,10 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MARK_CODE   "\001"
-#define MARK_BOLD   "\002"
-#define MARK_ITALIC "\003"
-#define MARK_LINK   "\004"
+#define MARK_CODE   "\xF8"
+#define MARK_BOLD   "\xF9"
+#define MARK_ITALIC "\xFA"
+#define MARK_LINK   "\xFB"
 
 /* Owns strings. Treat as opaque; zero is an empty pool. */
 struct pool {

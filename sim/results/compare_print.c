@@ -1,11 +1,15 @@
 #include "compare_print.h"
 
 #include "figures.h"
+#include "json_text.h"
+#include "memory.h"
 #include "results.h"
+#include "standard_files.h"
 #include "terminal.h"
 #include "text_table.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,8 +200,24 @@ static void print_summary(const struct compare_request *request,
     }
 }
 
+/* A line's text as Markdown or for a terminal, where names in it stand for themselves. */
+__attribute__((format(printf, 3, 4))) static void print_text(bool markdown, FILE *stream,
+                                                             const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = memory_format_list(format, arguments);
+    va_end(arguments);
+    if (markdown) {
+        text_write_markdown(text, stream);
+    } else {
+        standard_files_say(stream, text);
+    }
+    free(text);
+}
+
 /* Why there is no verdict, each once. */
-static void print_reasons(const struct comparisons *comparisons, const char *bullet, FILE *stream)
+static void print_reasons(const struct comparisons *comparisons, bool markdown, FILE *stream)
 {
     bool heading = false;
     for (size_t i = 0; i < comparisons->count; i++) {
@@ -209,12 +229,14 @@ static void print_reasons(const struct comparisons *comparisons, const char *bul
         structure_name(algo, sizeof algo, item->algo, item->options);
         if (!heading) {
             (void)fprintf(stream, "\nwhy there is no verdict:\n");
-            (void)fputs(bullet[0] == '-' ? "\n" : "", stream);
+            (void)fputs(markdown ? "\n" : "", stream);
             heading = true;
         }
-        (void)fprintf(stream, "%s%s, %s%s%s: %s: %s\n", bullet, item->workload, algo,
-                      item->metric[0] != '\0' ? ", " : "", item->metric, verdict_or_status(item),
-                      item->reason);
+        (void)fputs(markdown ? "- " : "  ", stream);
+        print_text(markdown, stream, "%s, %s%s%s: %s: %s", item->workload, algo,
+                   item->metric[0] != '\0' ? ", " : "", item->metric, verdict_or_status(item),
+                   item->reason);
+        (void)fputc('\n', stream);
     }
 }
 
@@ -232,11 +254,12 @@ static void print_comparisons(const struct compare_request *request,
             if (request->base != NULL) {
                 structure_name(base, sizeof base, request->base->algo, request->base->options);
             }
-            (void)fprintf(stream, "%sstructures of %s, each against %s", i > 0 ? "\n" : "",
-                          side->label, base);
+            (void)fputs(i > 0 ? "\n" : "", stream);
+            print_text(markdown, stream, "structures of %s, each against %s", side->label, base);
         } else {
-            (void)fprintf(stream, "%sbase: %s; other: %s", i > 1 ? "\n" : "",
-                          request->sides[0].label, side->label);
+            (void)fputs(i > 1 ? "\n" : "", stream);
+            print_text(markdown, stream, "base: %s; other: %s", request->sides[0].label,
+                       side->label);
         }
         (void)fprintf(stream, "%s", markdown ? "\n\n" : "\n");
         struct text_table table;
@@ -253,7 +276,7 @@ static void print_comparisons(const struct compare_request *request,
     }
     struct wrapped lines;
     FILE *wrapped = wrapped_begin(&lines, stream, 2);
-    print_reasons(comparisons, markdown ? "- " : "  ", wrapped);
+    print_reasons(comparisons, markdown, wrapped);
     (void)fputc('\n', wrapped);
     print_summary(request, comparisons, wrapped);
     wrapped_end(&lines);
@@ -295,20 +318,20 @@ static json_t *comparison_json(const struct comparison *item)
     const struct judgement *judgement = &item->judgement;
     bool interval = judged && isfinite(judgement->high);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, "
+        "{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, "
         "s:o, s:o, s:o, s:o, s:o, s:o}",
-        "set", item->other_side->label, "trace", item->workload, "algo", item->algo, "options",
-        item->options, "base_algo", item->base_algo, "base_options", item->base_options, "metric",
-        item->metric, "status", status_words[item->status], "reason", item->reason, "method",
-        method_words[item->method], "verdict", verdict_words[item->verdict], "base_runs",
-        (json_int_t)item->base_runs, "other_runs", (json_int_t)item->other_runs, "base_median",
-        json_real_or_null(item->base_median), "other_median", json_real_or_null(item->other_median),
-        "min_effect", number_if(judged, judgement->min_effect), "drift",
-        number_if(judged, judgement->drift), "disturbed",
-        judged ? json_integer((json_int_t)judgement->disturbed) : json_null(), "change",
-        number_if(judged, judgement->change), "low", number_if(interval, judgement->low), "high",
-        number_if(interval, judgement->high), "p", number_if(judged, judgement->p), "p_adjusted",
-        number_if(judged, item->p_adjusted));
+        "set", json_text(item->other_side->label), "trace", item->workload, "algo", item->algo,
+        "options", item->options, "base_algo", item->base_algo, "base_options", item->base_options,
+        "metric", item->metric, "status", status_words[item->status], "reason",
+        json_text(item->reason), "method", method_words[item->method], "verdict",
+        verdict_words[item->verdict], "base_runs", (json_int_t)item->base_runs, "other_runs",
+        (json_int_t)item->other_runs, "base_median", json_real_or_null(item->base_median),
+        "other_median", json_real_or_null(item->other_median), "min_effect",
+        number_if(judged, judgement->min_effect), "drift", number_if(judged, judgement->drift),
+        "disturbed", judged ? json_integer((json_int_t)judgement->disturbed) : json_null(),
+        "change", number_if(judged, judgement->change), "low", number_if(interval, judgement->low),
+        "high", number_if(interval, judgement->high), "p", number_if(judged, judgement->p),
+        "p_adjusted", number_if(judged, item->p_adjusted));
 }
 
 static json_t *summary_json(const struct comparisons *comparisons)
@@ -337,7 +360,7 @@ bool compare_print_json(const struct compare_request *request,
     json_t *counts = json_array();
     bool done = true;
     for (size_t i = 0; i < comparisons->warning_count; i++) {
-        done = done && json_array_append_new(warnings, json_string(comparisons->warnings[i])) == 0;
+        done = done && json_array_append_new(warnings, json_text(comparisons->warnings[i])) == 0;
     }
     for (size_t i = 0; i < comparisons->count; i++) {
         done = done && json_array_append_new(items, comparison_json(&comparisons->items[i])) == 0;
@@ -345,18 +368,18 @@ bool compare_print_json(const struct compare_request *request,
     for (size_t i = 0; i < comparisons->difference_count; i++) {
         const struct compare_difference *difference = &comparisons->differences[i];
         done = done && json_array_append_new(
-                           counts, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "set",
-                                             difference->other_side->label, "trace",
+                           counts, json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o}", "set",
+                                             json_text(difference->other_side->label), "trace",
                                              difference->workload, "algo", difference->algo,
                                              "options", difference->options, "count",
                                              difference->name, "base", count_json(difference->base),
                                              "other", count_json(difference->other))) == 0;
     }
     json_t *whole =
-        json_pack("{s:i, s:s, s:f, s:s, s:o, s:o, s:o, s:o}", "schema", COMPARE_SCHEMA, "base",
-                  request->sides[0].label, "confidence", request->confidence, "correction",
-                  compare_correction_word(request->correction), "warnings", warnings, "comparisons",
-                  items, "counts", counts, "summary", summary_json(comparisons));
+        json_pack("{s:i, s:o, s:f, s:s, s:o, s:o, s:o, s:o}", "schema", COMPARE_SCHEMA, "base",
+                  json_text(request->sides[0].label), "confidence", request->confidence,
+                  "correction", compare_correction_word(request->correction), "warnings", warnings,
+                  "comparisons", items, "counts", counts, "summary", summary_json(comparisons));
     done = done && whole != NULL &&
            json_dumpf(whole, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;
     (void)fputc('\n', stream);

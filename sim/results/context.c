@@ -2,6 +2,7 @@
 
 #include "build_info.h"
 #include "clock.h"
+#include "json_text.h"
 #include "memory.h"
 
 #include <stdio.h>
@@ -46,8 +47,7 @@ json_t *context_command_line(int argc, char *const *argv)
 {
     json_t *words = json_array();
     for (int i = 0; i < argc; i++) {
-        json_t *word = json_string(argv[i]);
-        (void)json_array_append_new(words, word != NULL ? word : json_string("?"));
+        (void)json_array_append_new(words, json_text(argv[i]));
     }
     return words;
 }

@@ -10,7 +10,7 @@
 /* A new JSON object. Takes some milliseconds for the clock. */
 json_t *context_json(int argc, char *const *argv);
 
-/* The words as an array; what is no UTF-8 is "?" there. */
+/* The words as an array. */
 json_t *context_command_line(int argc, char *const *argv);
 
 /* What a context says of a trace of its results, by the name that rows have: {tick_ns, ...}; NULL

@@ -3,6 +3,7 @@
 #include "sweep_work.h"
 
 #include "declared_cost.h"
+#include "json_text.h"
 #include "memory.h"
 #include "outfolder.h"
 #include "simulate.h"
@@ -34,11 +35,12 @@ static json_t *describe_trace(const char *path, struct error *error)
     const struct trace_header *header = trace_reader_header(reader);
     const char *slash = strrchr(path, '/');
     json_t *trace = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name", slash != NULL ? slash + 1 : path,
-        "tick_ns", (json_int_t)header->tick_ns, "events", (json_int_t)header->events, "starts",
-        (json_int_t)header->starts, "reactions", (json_int_t)header->reactions, "warmup_end_tick",
-        (json_int_t)header->warmup_end_tick, "end_tick", (json_int_t)header->end_tick,
-        "max_delay_ticks", (json_int_t)header->max_delay_ticks, "timers", (json_int_t)header->ids);
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name",
+        json_text(slash != NULL ? slash + 1 : path), "tick_ns", (json_int_t)header->tick_ns,
+        "events", (json_int_t)header->events, "starts", (json_int_t)header->starts, "reactions",
+        (json_int_t)header->reactions, "warmup_end_tick", (json_int_t)header->warmup_end_tick,
+        "end_tick", (json_int_t)header->end_tick, "max_delay_ticks",
+        (json_int_t)header->max_delay_ticks, "timers", (json_int_t)header->ids);
     trace_reader_close(reader);
     return trace;
 }
@@ -71,7 +73,7 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
         for (size_t k = 0; k < knob->value_count; k++) {
             const char *slash = is_trace ? strrchr(knob->values[k], '/') : NULL;
             (void)json_array_append_new(values,
-                                        json_string(slash != NULL ? slash + 1 : knob->values[k]));
+                                        json_text(slash != NULL ? slash + 1 : knob->values[k]));
             if (is_trace && good) {
                 json_t *trace = describe_trace(knob->values[k], error);
                 good = !json_is_null(trace) || request->parts == 0;

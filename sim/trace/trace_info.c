@@ -1,5 +1,6 @@
 #include "trace_info.h"
 
+#include "json_text.h"
 #include "memory.h"
 #include "progress.h"
 #include "standard_files.h"
@@ -472,7 +473,7 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
                         const struct trace_info *info)
 {
     json_t *json = json_object();
-    (void)json_object_set_new(json, "trace", json_string(path));
+    (void)json_object_set_new(json, "trace", json_text(path));
     const struct {
         const char *name;
         uint64_t value;

@@ -1,5 +1,6 @@
 #include "trace_text.h"
 
+#include "json_text.h"
 #include "line_reader.h"
 #include "memory.h"
 #include "progress.h"
@@ -358,11 +359,11 @@ static bool read_lines(struct text *text, struct line_reader *reader, struct err
 /* Where the text came from, if it does not say. */
 static char *default_origin(const struct text *text)
 {
-    json_t *origin = json_pack("{s:s, s:s, s:I}", "source", "csv", "file", text->name, "timers",
-                               (json_int_t)trace_ids_count(text->ids));
-    char *made = origin != NULL ? json_dumps(origin, JSON_COMPACT) : NULL;
+    json_t *origin = json_pack("{s:s, s:o, s:I}", "source", "csv", "file", json_text(text->name),
+                               "timers", (json_int_t)trace_ids_count(text->ids));
+    char *made = json_dumps(origin, JSON_COMPACT);
     json_decref(origin);
-    return made != NULL ? made : memory_copy("{\"source\":\"csv\"}");
+    return made;
 }
 
 static uint32_t least_ids(const struct text *text, const struct trace_text_options *options)

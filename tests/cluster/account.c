@@ -19,7 +19,7 @@ struct trial {
 
 static void begin(struct trial *trial)
 {
-    *trial = (struct trial){.plan = {.roles = {1, 1, 2, 1}}};
+    *trial = (struct trial){.plan = {.roles = {1, 1, 2, 1}, .engines = 2}};
     assert_true(temporary_make(&trial->temporary, &trial->error));
 }
 
@@ -224,7 +224,7 @@ static void early_and_after_a_stop(void **state)
 /* The first attempt ends so, and a second one has its effect too. */
 static struct run_result twice(enum journal_answer outcome, enum journal_what last,
                                enum engine_answer answer, enum run_role victim, unsigned member,
-                               enum journal_answer what)
+                               enum journal_answer what, uint64_t fault_ms)
 {
     struct trial trial;
     begin(&trial);
@@ -232,7 +232,7 @@ static struct run_result twice(enum journal_answer outcome, enum journal_what la
     attempt(&trial, 1, 1, 0, 101, outcome, last, answer);
     attempt(&trial, 1, 2, 1, 900, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
     if (victim != RUN_ROLES) {
-        fault(&trial, victim, member, what, 0);
+        fault(&trial, victim, member, what, fault_ms);
     }
     judge(&trial);
     end(&trial);
@@ -244,29 +244,39 @@ static void a_second_call_has_its_cause(void **state)
     (void)state;
     const enum journal_what nothing = JOURNAL_FAULT;
     struct run_result result =
-        twice(CALL_UNHEARD, JOURNAL_NACKED, ANSWER_YES, RUN_ROLES, 0, FAULT_KILL);
+        twice(CALL_UNHEARD, JOURNAL_NACKED, ANSWER_YES, RUN_ROLES, 0, FAULT_KILL, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_REPLY], 1);
     assert_true(run_is_right(&result));
-    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_EXECUTOR, 0, FAULT_KILL);
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_EXECUTOR, 0, FAULT_KILL, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_CRASH], 1);
-    result = twice(CALL_DONE, JOURNAL_NACKED, ANSWER_YES, RUN_RECEIVER, 0, FAULT_KILL);
+    result = twice(CALL_DONE, JOURNAL_NACKED, ANSWER_YES, RUN_RECEIVER, 0, FAULT_KILL, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_CRASH], 1);
-    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_ENGINE, 0, FAULT_KILL);
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_ENGINE, 1, FAULT_KILL, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_CRASH], 1);
-    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_NO, RUN_EXECUTOR, 0, FAULT_PAUSE);
+    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_NO, RUN_EXECUTOR, 0, FAULT_PAUSE, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_OUTRUN], 1);
-    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_NO, RUN_ROLES, 0, FAULT_PAUSE);
+    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_NO, RUN_ROLES, 0, FAULT_PAUSE, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_OUTRUN], 1); /* it was only slow */
     assert_int_equal(result.lateness[PATH_FIRST].count, 1);
 
     /* Another executor's death explains nothing, and after an accepted acknowledgement nothing
      * does. */
-    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_EXECUTOR, 1, FAULT_KILL);
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_EXECUTOR, 1, FAULT_KILL, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
     assert_false(run_is_right(&result));
-    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_YES, RUN_EXECUTOR, 0, FAULT_KILL);
+    result = twice(CALL_DONE, JOURNAL_ACKED, ANSWER_YES, RUN_EXECUTOR, 0, FAULT_KILL, 500);
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
     assert_int_equal(result.twice_done, 1);
+
+    /* Nor does the kill of the engine that has other timers, or one before or after both calls. */
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_ENGINE, 0, FAULT_KILL, 500);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_ENGINE, 1, FAULT_KILL, 100);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
+    result = twice(CALL_DONE, nothing, ANSWER_NO, RUN_ENGINE, 1, FAULT_KILL, 901);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
+    result = twice(CALL_DONE, JOURNAL_NACKED, ANSWER_YES, RUN_RECEIVER, 0, FAULT_KILL, 100);
+    assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
 }
 
 /* With what nobody has written down, and the faults that had to do with it. */

@@ -13,6 +13,13 @@ if no_redis; then
     finish 77
 fi
 
+# What is missing is named, by its package.
+mkdir empty
+status=0
+PATH=$PWD/empty "$TIMERLAB" cluster run -n 10 >said 2>&1 || status=$?
+[ "$status" = 2 ] || complain "without redis-server it ended with $status"
+grep -q 'redis-server is not installed (Debian: redis-server)' said || complain "without redis-server: $(cat said)"
+
 # One address that nobody answers.
 expect 1 'redis:///nowhere/redis.sock does not answer' -e redis:///nowhere/redis.sock
 

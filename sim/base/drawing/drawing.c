@@ -3,6 +3,8 @@
 #include "markup.h"
 #include "memory.h"
 
+#include <regex.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +81,29 @@ void drawing_write(struct drawing *drawing, double width, double height, const c
     (void)fputs("</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", stream);
     (void)fwrite(drawing->content, 1, drawing->bytes, stream);
     (void)fputs("</svg>\n", stream);
+}
+
+/* A tag of a plain drawing. No attribute names an event; no value has what an address begins with.
+ */
+#define TAG                                                                                        \
+    "^</?(circle|clipPath|defs|desc|ellipse|feComposite|feFlood|filter|g|line|path|polygon|"       \
+    "polyline|rect|svg|text|title|tspan|use)"                                                      \
+    "([ \t\n]+(xmlns(:xlink)?=\"http://www.w3.org/[0-9a-z/]+\"|"                                   \
+    "([a-np-z]|o[a-mo-z])[a-zA-Z0-9:-]* *= *(\"[^\"<&:/]*\"|'[^'<&:/]*')))*[ \t\n]*/?>$"
+
+bool drawing_is_plain(const char *svg)
+{
+    regex_t tag;
+    size_t depth = 0;
+    bool plain = regcomp(&tag, TAG, REG_EXTENDED) == 0;
+    for (const char *at = svg; plain && at != NULL; at = strchr(at + 1, '<')) {
+        size_t last = strcspn(at, ">");
+        regmatch_t range = {0, (regoff_t)last + 1};
+        plain = regexec(&tag, at, 1, &range, REG_STARTEND) == 0 && (depth > 0 || at == svg);
+        depth += at[1] == '/' ? SIZE_MAX : at[last - 1] != '/';
+    }
+    regfree(&tag);
+    return plain && depth == 0;
 }
 
 void drawing_close(struct drawing *drawing)

@@ -47,6 +47,10 @@ double drawing_text_width(const char *text, double font_size);
 void drawing_write(struct drawing *drawing, double width, double height, const char *title,
                    const char *description, FILE *stream);
 
+/* Whether an SVG document, from its element svg on, holds nothing but what is drawn, and titles: no
+ * script, no style, nothing from elsewhere. */
+bool drawing_is_plain(const char *svg);
+
 /* Frees it; harmless on one that is zeroed or closed. */
 void drawing_close(struct drawing *drawing);
 

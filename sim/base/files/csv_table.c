@@ -1,6 +1,7 @@
 #include "csv_table.h"
 
 #include "line_reader.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,9 +41,9 @@ static json_t *take_field(const char **at, const char *end, char *scratch)
 static json_t *split_line(const struct line *line)
 {
     json_t *fields = json_array();
-    char *scratch = malloc(line->length + 1);
+    char *scratch = memory_bytes(line->length + 1);
     const char *at = line->text;
-    while (at != NULL && scratch != NULL) {
+    while (at != NULL) {
         json_t *field = take_field(&at, line->text + line->length, scratch);
         if (json_array_append_new(fields, field) != 0) {
             json_decref(fields);

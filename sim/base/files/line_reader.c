@@ -1,5 +1,6 @@
 #include "line_reader.h"
 
+#include "memory.h"
 #include "packed_file.h"
 
 #include <inttypes.h>
@@ -38,21 +39,13 @@ static bool fill_buffer(struct line_reader *reader, struct error *error)
     return true;
 }
 
-struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count,
-                                         struct error *error)
+struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count)
 {
-    struct line_reader *reader = calloc(1, sizeof *reader);
-    char *buffer = malloc(BUFFER_BYTES);
-    if (reader == NULL || buffer == NULL) {
-        (void)error_set(error, "%s: out of memory", packed_file_name(file));
-        free(reader);
-        free(buffer);
-        return NULL;
-    }
+    struct line_reader *reader = memory_new(1, sizeof *reader);
     reader->file = file;
-    reader->buffer = buffer;
+    reader->buffer = memory_bytes(BUFFER_BYTES);
     if (count > 0) {
-        memcpy(buffer, bytes, count);
+        memcpy(reader->buffer, bytes, count);
     }
     reader->end = count;
     return reader;
@@ -61,14 +54,7 @@ struct line_reader *line_reader_continue(struct packed_file *file, const void *b
 struct line_reader *line_reader_open(const char *path, struct error *error)
 {
     struct packed_file *file = packed_file_open(path, error);
-    if (file == NULL) {
-        return NULL;
-    }
-    struct line_reader *reader = line_reader_continue(file, NULL, 0, error);
-    if (reader == NULL) {
-        packed_file_close(file);
-    }
-    return reader;
+    return file != NULL ? line_reader_continue(file, NULL, 0) : NULL;
 }
 
 /* Makes more of the line that begins at `begin` visible. */

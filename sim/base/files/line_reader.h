@@ -30,8 +30,7 @@ struct line_reader *line_reader_open(const char *path, struct error *error);
 /* Reads on in a file of which the first `count` bytes, at most LINE_BYTES_MAX, were read already.
  * The reader owns the file then, and closes it; on failure, NULL with `error` set, it does not. */
 struct packed_file;
-struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count,
-                                         struct error *error);
+struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count);
 
 /* Gives the next line, valid until the next call. The last one needs no newline. 1: a line; 0: the
  * end; -1: `error` is set, with file and line: reading failed, or the compressed data is damaged

@@ -1,5 +1,6 @@
 #include "text_table.h"
 
+#include "memory.h"
 #include "standard_files.h"
 #include "terminal.h"
 
@@ -15,33 +16,19 @@
 
 void text_table_add(struct text_table *table, const char *format, ...)
 {
-    char *text = NULL;
-    char *plain = NULL;
-    size_t bytes;
     va_list list;
     va_start(list, format);
-    FILE *memory = open_memstream(&plain, &bytes);
-    if (memory != NULL && vasprintf(&text, format, list) >= 0) {
-        standard_files_say(memory, text);
-        free(text);
-    }
+    char *text = memory_format_list(format, list);
     va_end(list);
-    if (memory != NULL) {
-        (void)fclose(memory);
-    }
-    char **cells = (char **)realloc((void *)table->cells, (table->count + 1) * sizeof *cells);
-    if (cells == NULL) {
-        free(plain);
-        return;
-    }
-    table->cells = cells;
-    cells[table->count++] = plain;
+    table->cells =
+        (char **)memory_resize((void *)table->cells, table->count + 1, sizeof *table->cells);
+    table->cells[table->count++] = standard_files_line(text);
+    free(text);
 }
 
 static const char *cell_at(const struct text_table *table, size_t row, size_t column)
 {
-    const char *text = table->cells[row * table->columns + column];
-    return text != NULL ? text : "";
+    return table->cells[row * table->columns + column];
 }
 
 static size_t row_count(const struct text_table *table)
@@ -107,7 +94,6 @@ static size_t line_width(const size_t *widths, size_t columns)
 static void leave_out(const struct text_table *table, size_t column, size_t *widths, char **names)
 {
     const char *name = cell_at(table, 0, column);
-    char *longer = NULL;
     size_t length = strlen(name);
     widths[column] = 0;
     for (const char *at = *names; at != NULL && *at != '\0';) {
@@ -118,10 +104,9 @@ static void leave_out(const struct text_table *table, size_t column, size_t *wid
         }
         at += bytes;
     }
-    if (asprintf(&longer, "%s, %s", *names != NULL ? *names : "", name) >= 0) {
-        free(*names);
-        *names = longer;
-    }
+    char *longer = memory_format("%s, %s", *names != NULL ? *names : "", name);
+    free(*names);
+    *names = longer;
 }
 
 /* How wide each column is; 0: it is left out. */
@@ -233,14 +218,13 @@ void text_table_write_last(const struct text_table *table, struct text_page *pag
 
 void text_page_end(struct text_page *page)
 {
-    char *text = NULL;
     const char *nothing = page->nothing != NULL ? page->nothing + strlen(", ") : "";
     const char *no_room = page->no_room != NULL ? page->no_room + strlen(", ") : "";
-    if ((nothing[0] != '\0' || no_room[0] != '\0') &&
-        asprintf(&text, "\ncolumns left out: %s%s%s%s%s; --wide shows them\n", nothing,
-                 nothing[0] != '\0' ? " (nothing in them)" : "",
-                 nothing[0] != '\0' && no_room[0] != '\0' ? "; " : "", no_room,
-                 no_room[0] != '\0' ? " (no room)" : "") >= 0) {
+    if (nothing[0] != '\0' || no_room[0] != '\0') {
+        char *text = memory_format("\ncolumns left out: %s%s%s%s%s; --wide shows them\n", nothing,
+                                   nothing[0] != '\0' ? " (nothing in them)" : "",
+                                   nothing[0] != '\0' && no_room[0] != '\0' ? "; " : "", no_room,
+                                   no_room[0] != '\0' ? " (no room)" : "");
         text_wrap(page->stream, text, page->width, 0, 2);
         free(text);
     }
@@ -255,13 +239,20 @@ void text_table_write(const struct text_table *table, FILE *stream)
     text_page_end(&page);
 }
 
+void text_write_markdown_character(char c, FILE *stream)
+{
+    if ((unsigned char)c < ' ' || c == 0x7F) {
+        c = ' ';
+    } else if (strchr("|*_`\\[]~$", c) != NULL) {
+        (void)fputc('\\', stream);
+    }
+    (void)fputs(c == '<' ? "&lt;" : c == '&' ? "&amp;" : (char[]){c, '\0'}, stream);
+}
+
 void text_write_markdown(const char *text, FILE *stream)
 {
     for (; *text != '\0'; text++) {
-        if (strchr("|*_<`\\", *text) != NULL) {
-            (void)fputc('\\', stream);
-        }
-        (void)fputc(*text, stream);
+        text_write_markdown_character(*text, stream);
     }
 }
 

@@ -56,7 +56,9 @@ void text_table_write_last(const struct text_table *table, struct text_page *pag
 /* Says which columns were left out of the page's tables. */
 void text_page_end(struct text_page *page);
 
-/* Writes a text so that it stands for itself in Markdown. */
+/* Writes a character, or a text, so that it stands for itself in Markdown; what would end the line,
+ * or is another control character, as a blank. */
+void text_write_markdown_character(char c, FILE *stream);
 void text_write_markdown(const char *text, FILE *stream);
 
 void text_table_free(struct text_table *table);

@@ -79,6 +79,9 @@ static void complete(void *at, struct argp_state *state)
         plan->engine = kind;
         plan->urls[i] = address ? text : NULL;
     }
+    if (plan->urls[0] == NULL && !plan->engine->is_installed(&arguments->common.error)) {
+        argp_error(state, "%s", arguments->common.error.text);
+    }
     if (arguments->common.count > 1 && plan->urls[0] != NULL) {
         argp_error(state, "an engine given by address takes one protocol at a time, and is to be "
                           "empty before the next");

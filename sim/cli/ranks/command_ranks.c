@@ -5,6 +5,7 @@
 #include "crew.h"
 #include "gen.h"
 #include "latency_report.h"
+#include "memory.h"
 #include "results.h"
 #include "text_table.h"
 
@@ -167,10 +168,8 @@ void command_ranks_write_table(const struct simulation *simulation, FILE *stream
             while (i + count < simulation->rank_count && simulation->ranks[i + count].rank > 0) {
                 count++;
             }
-            double *values = calloc((size_t)count * FIGURES, sizeof *values);
-            if (values != NULL) {
-                add_structure(&table, &simulation->ranks[i], count, values);
-            }
+            double *values = memory_new((size_t)count * FIGURES, sizeof *values);
+            add_structure(&table, &simulation->ranks[i], count, values);
             free(values);
             i += count;
         }

@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -97,6 +98,20 @@ enum engine_end engine_scan_seed(const struct engine_seed *steps, const struct e
                                                  version, &moved, NULL, NULL, error);
     *reaped = moved > 0 ? (uint64_t)moved : 0;
     return end;
+}
+
+bool engine_finds(const char *program)
+{
+    const char *at = getenv("PATH");
+    bool found = false;
+    while (at != NULL && at[0] != '\0' && !found) {
+        char path[4096];
+        int length = (int)strcspn(at, ":");
+        (void)snprintf(path, sizeof path, "%.*s/%s", length, at, program);
+        found = access(path, X_OK) == 0;
+        at += length + (at[length] == ':');
+    }
+    return found;
 }
 
 /* In the process that is to be the server. */

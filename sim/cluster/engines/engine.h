@@ -89,8 +89,11 @@ struct engine_kind {
     const char *package; /* of Debian, without which it is not there */
     bool has_seed;       /* it has the steps of the `seed` protocols, too */
 
+    /* Whether its server is installed; otherwise `error` names Debian's package. */
+    bool (*is_installed)(struct error *error);
+
     /* Makes what the server needs in `server->folder`, which is there and empty, and sets its
-     * `url`. False, with `error` set, if the engine is not installed. */
+     * `url`. */
     bool (*prepare)(struct engine_server *server, struct error *error);
 
     /* Starts the server, of which `server->folder` may hold an earlier one's data, and sets its
@@ -157,6 +160,9 @@ extern const struct engine_kind *const engine_kinds[];
 const struct engine_kind *engine_find(const char *text, struct error *error);
 
 /* --- what the engines' rows share ------------------------------------------------------------- */
+
+/* Whether PATH has a program of that name. */
+bool engine_finds(const char *program);
 
 /* Seconds that the wheel of `seed` has slots for: 3.17 years. */
 #define ENGINE_REVOLUTION 100000000u

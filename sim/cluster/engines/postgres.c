@@ -433,6 +433,15 @@ static bool find_program(const char *name, char path[512], struct error *error)
     return there || error_set(error, "PostgreSQL's server is not installed (Debian: postgresql)");
 }
 
+static bool postgres_is_installed(struct error *error)
+{
+    char path[512];
+    if (tl_library_load(&library) == NULL) {
+        return error_set(error, "libpq is not installed (Debian: libpq5)");
+    }
+    return find_program("initdb", path, error);
+}
+
 static const char *server_user(void)
 {
     return geteuid() == 0 ? SERVER_USER : NULL;
@@ -503,6 +512,7 @@ const struct engine_kind engine_postgres = {
     .name = "postgres",
     .scheme = "postgresql://",
     .package = "postgresql",
+    .is_installed = postgres_is_installed,
     .prepare = postgres_prepare,
     .serve = postgres_serve,
     .connect = postgres_connect,

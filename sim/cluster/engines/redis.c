@@ -491,6 +491,12 @@ static enum engine_end redis_connect(const char *url, const struct engine_plan *
 
 /* --- a server of our own ---------------------------------------------------------------------- */
 
+static bool redis_is_installed(struct error *error)
+{
+    return engine_finds("redis-server") ||
+           error_set(error, "redis-server is not installed (Debian: redis-server)");
+}
+
 static bool redis_serve(struct engine_server *server, struct error *error)
 {
     char socket[sizeof server->folder + 16];
@@ -532,6 +538,7 @@ const struct engine_kind engine_redis = {
     .scheme = "redis://",
     .package = "redis-server",
     .has_seed = true,
+    .is_installed = redis_is_installed,
     .prepare = redis_prepare,
     .serve = redis_serve,
     .connect = redis_connect,

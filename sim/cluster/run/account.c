@@ -33,24 +33,43 @@ struct story {
     bool is_early;
 };
 
-static bool had_fault(const struct account *account, enum journal_answer which, enum run_role role,
-                      const struct journal_record *of)
+/* Whether that fault came over the executor of an attempt. */
+static bool had_fault(const struct account *account, enum journal_answer which,
+                      const struct journal_record *called)
 {
     for (size_t i = 0; i < account->books.fault_count; i++) {
         const struct journal_record *fault = &account->books.faults[i];
-        if (fault->answer == which && fault->role == role &&
-            (of == NULL ||
-             (fault->member == of->member && fault->incarnation == of->incarnation))) {
+        if (fault->answer == which && fault->role == RUN_EXECUTOR &&
+            fault->member == called->member && fault->incarnation == called->incarnation) {
             return true;
         }
     }
     return false;
 }
 
-/* Why a timer was called once more though the attempt of these records had an effect. */
-static enum cluster_cause cause_of(const struct account *account,
-                                   const struct journal_record *attempt, size_t count)
+/* Whether that member of a role was killed between two moments. The conductor notes a kill before
+ * it starts what takes the place of the one that is gone. */
+static bool was_killed(const struct account *account, enum run_role role, uint64_t member,
+                       uint64_t from_ms, uint64_t to_ms)
 {
+    for (size_t i = 0; i < account->books.fault_count; i++) {
+        const struct journal_record *fault = &account->books.faults[i];
+        if (fault->answer == FAULT_KILL && fault->role == role && fault->member == member &&
+            fault->now_ms >= from_ms && fault->now_ms <= to_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why a timer was called `again` though the attempt of these records had an effect. A kill explains
+ * it if it came between the two, and over the service or the engine that has this timer. */
+static enum cluster_cause cause_of(const struct account *account,
+                                   const struct journal_record *attempt, size_t count,
+                                   const struct journal_record *again)
+{
+    uint64_t engine = attempt->id % account->plan->engines;
+    uint64_t from_ms = attempt->now_ms;
     const struct journal_record *called = attempt; /* one of them is the call */
     const struct journal_record *acked = NULL;
     const struct journal_record *nacked = NULL;
@@ -68,12 +87,12 @@ static enum cluster_cause cause_of(const struct account *account,
     if (acked != NULL && acked->answer == ANSWER_YES) {
         return CLUSTER_CAUSE_OTHER;
     }
-    if (had_fault(account, FAULT_PAUSE, RUN_EXECUTOR, called)) {
+    if (had_fault(account, FAULT_PAUSE, called)) {
         return CLUSTER_CAUSE_OUTRUN;
     }
-    if ((acked == NULL && nacked == NULL && had_fault(account, FAULT_KILL, RUN_EXECUTOR, called)) ||
-        (nacked != NULL && had_fault(account, FAULT_KILL, RUN_RECEIVER, NULL)) ||
-        had_fault(account, FAULT_KILL, RUN_ENGINE, NULL)) {
+    if ((acked == NULL && nacked == NULL && had_fault(account, FAULT_KILL, called)) ||
+        (nacked != NULL && was_killed(account, RUN_RECEIVER, 0, from_ms, again->now_ms)) ||
+        was_killed(account, RUN_ENGINE, engine, from_ms, again->now_ms)) {
         return CLUSTER_CAUSE_CRASH;
     }
     return acked != NULL ? CLUSTER_CAUSE_OUTRUN : CLUSTER_CAUSE_OTHER;
@@ -211,7 +230,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
                                                                                   : PATH_FIRST;
                 note_lateness(account, path, called->now_ms, story->at_ms);
             } else {
-                enum cluster_cause cause = cause_of(account, effect, effect_count);
+                enum cluster_cause cause = cause_of(account, effect, effect_count, called);
                 result->duplicates[cause]++;
                 note_example(account,
                              cause == CLUSTER_CAUSE_CRASH && !effect_answered ? WORTH_CRASH

@@ -13,6 +13,7 @@
 
 #include "import_settings.h"
 #include "import_tally.h"
+#include "json_text.h"
 #include "kernel_clock.h"
 #include "kernel_steps.h"
 #include "kernel_timer_classifier.h"
@@ -433,7 +434,7 @@ static json_t *function_rows(const struct kernel_function *functions, size_t cou
     json_t *rows = json_object();
     for (size_t i = 0; i < count && i < FUNCTIONS_IN_ORIGIN; i++) {
         const struct kernel_function *f = &functions[i];
-        json_t *name = import_printable(f->name);
+        json_t *name = json_text(f->name);
         json_t *row = json_object();
         (void)json_object_set_new(row, "start", import_json_count(f->start));
         (void)json_object_set_new(row, "arm", import_json_count(f->arm));
@@ -469,7 +470,7 @@ static char *describe_origin(const struct ftrace_import *import,
     json_t *kept = json_array();
     for (size_t i = 0; i < import->job->setting_count; i++) {
         if (strcmp(import->job->settings[i].name, "function") == 0) {
-            (void)json_array_append_new(kept, import_printable(import->job->settings[i].value));
+            (void)json_array_append_new(kept, json_text(import->job->settings[i].value));
         }
     }
     (void)json_object_set_new(origin, "kept_functions", kept);

@@ -7,6 +7,7 @@
 #include "import.h"
 
 #include "import_settings.h"
+#include "json_text.h"
 #include "log_import.h"
 #include "log_known.h"
 
@@ -41,7 +42,7 @@ static bool use_format(struct access_log_import *import, struct log_plan *plan, 
 {
     const struct log_known *known = log_known_find(text);
     (void)json_object_set_new(import->details, "log_format",
-                              import_printable(known != NULL ? known->name : text));
+                              json_text(known != NULL ? known->name : text));
     return (known != NULL ? log_known_use(known, plan, import->key, error)
                           : log_format_use(text, plan, import->key, error)) &&
            log_plan_time_is(plan, import->job, error);

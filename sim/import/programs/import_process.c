@@ -376,16 +376,13 @@ static bool read_input(struct process_import *import, struct error *error)
         import->causes = CAUSES_OF_RECORDS;
         good = read_records(import, file, error);
     } else {
-        struct line_reader *reader = line_reader_continue(file, magic, (size_t)n, error);
+        struct line_reader *reader = line_reader_continue(file, magic, (size_t)n);
         import->tally.unit = "line";
         import->causes = CAUSES_OF_TEXT;
-        good =
-            reader != NULL && import_tally_read(&import->tally, reader, take_line, import, error);
-        if (reader != NULL) {
-            good = good && conclude(import, error);
-            line_reader_close(reader);
-            return good;
-        }
+        good = import_tally_read(&import->tally, reader, take_line, import, error) &&
+               conclude(import, error);
+        line_reader_close(reader);
+        return good;
     }
     good = good && conclude(import, error);
     packed_file_close(file);

@@ -1,4 +1,5 @@
 /* What a simulation keeps beside its rows. */
+#include "json_text.h"
 #include "memory.h"
 #include "simulate_job.h"
 #include "trace_labels.h"
@@ -156,11 +157,11 @@ void simulation_describe_traces(const struct simulation *simulation, json_t *con
     for (size_t i = 0; i < simulation->trace_count; i++) {
         const struct trace_row *row = &simulation->traces[i];
         (void)json_array_append_new(
-            traces,
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b}", "name", row->name, "path",
-                      row->path, "checksum", row->checksum, "tick_ns", (json_int_t)row->tick_ns,
-                      "events", (json_int_t)row->events, "timers", (json_int_t)row->ids,
-                      "reactions", (json_int_t)row->reactions, "open_loop", !row->causes_known));
+            traces, json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:b}", "name", row->name, "path",
+                              json_text(row->path), "checksum", row->checksum, "tick_ns",
+                              (json_int_t)row->tick_ns, "events", (json_int_t)row->events, "timers",
+                              (json_int_t)row->ids, "reactions", (json_int_t)row->reactions,
+                              "open_loop", !row->causes_known));
     }
     (void)json_object_set_new(context, "traces", traces);
 }
