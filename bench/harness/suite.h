@@ -18,7 +18,7 @@
 #include <time.h>
 
 enum {
-    SUITE_N_MIN = 100,
+    SUITE_N_MIN = 10,
     SUITE_N_MAX = 100000000,
     SUITE_SLOW_N_MAX = 10000, /* a structure that declares itself slow is not run above */
 };

@@ -33,7 +33,7 @@ struct gen_parameter {
 };
 
 /* No workload has more. */
-#define GEN_PARAMETERS_MAX 160
+#define GEN_PARAMETERS_MAX 48
 
 /* The first row of every workload's table: the length of a tick. */
 #define GEN_TICK_US        0

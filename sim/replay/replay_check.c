@@ -214,23 +214,41 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
+/* A structure without `next` is driven tick by tick. If so many ticks in a row fire nothing while
+ * timers are pending, it is given up: its declared lateness may be longer than anyone can wait. */
+#define IDLE_TICKS_MAX (UINT64_C(1) << 24)
+
 /* Drives through the ticks at which one of the timers may still fire, but for those that `next`
- * leaves out. */
-static void drain_window(struct replay *replay, const struct due_window *window)
+ * omits, until no timer is pending. False if it was given up; the result has the reason. */
+static bool drain_window(struct replay *replay, const struct due_window *window)
 {
     const struct replay_drive *drive = &replay->request->drive;
     uint64_t end_tick = replay->header->end_tick;
     bool has_next = (replay->algo->capabilities & TL_CAP_NEXT) != 0;
     uint64_t chance = drive_chance(drive, end_tick, window->last);
     uint64_t tick = due_in_replay(replay->now, window->first);
-    while ((tick = drive_chance(drive, end_tick, tick)) <= chance) {
+    uint64_t pending = oracle_pending(replay->oracle);
+    uint64_t idle_ticks = 0;
+    while (pending > 0 && (tick = drive_chance(drive, end_tick, tick)) <= chance) {
         uint64_t wake = has_next ? replay->algo->next(replay->self) : tick;
         if (wake <= tick) {
             (void)drive_to(replay, tick, advance_checked);
             wake = tick + 1;
+            idle_ticks = oracle_pending(replay->oracle) == pending ? idle_ticks + 1 : 0;
+            pending = oracle_pending(replay->oracle);
+        }
+        if (!has_next && idle_ticks == IDLE_TICKS_MAX) {
+            replay->result->status = REPLAY_UNSUPPORTED;
+            (void)snprintf(replay->result->reason, sizeof replay->result->reason,
+                           "%" PRIu64 " timers are pending at tick %" PRIu64 ", %" PRIu64
+                           " ticks after the trace's end; it has no `next`, and declares that they "
+                           "may fire until tick %" PRIu64,
+                           pending, tick, tick - end_tick, chance);
+            return false;
         }
         tick = wake;
     }
+    return true;
 }
 
 /* Of few timers the windows at once; of many, of which all would take as much memory as the oracle,
@@ -241,9 +259,9 @@ static size_t windows_at_once(uint64_t pending)
     return pending / SHARE > FEW ? (size_t)(pending / SHARE) : FEW;
 }
 
-/* Drives what is pending to its end, outside the window. What lies between is empty, and can be
- * years. */
-static void drain(struct replay *replay)
+/* Drives the pending timers to their end, outside the timed window. The ticks in between are empty,
+ * and can be years. False if it was given up. */
+static bool drain(struct replay *replay)
 {
     const struct oracle *oracle = replay->oracle;
     size_t room = windows_at_once(oracle_pending(oracle));
@@ -255,13 +273,15 @@ static void drain(struct replay *replay)
             replay, drive_awake(&replay->request->drive, replay->header->end_tick, replay->now + 1),
             advance_checked);
     }
-    while (count > 0) {
-        for (size_t i = 0; i < count && oracle_pending(oracle) > 0; i++) {
-            drain_window(replay, &windows[i]);
+    bool drained = true;
+    while (count > 0 && drained) {
+        for (size_t i = 0; i < count && drained; i++) {
+            drained = drain_window(replay, &windows[i]);
         }
         count = oracle_due_windows(oracle, windows[count - 1].first + 1, windows, room);
     }
     free(windows);
+    return drained;
 }
 
 /* Drains, and asks for the memory after it and for the structure's own view of itself. */
@@ -274,7 +294,9 @@ static void judge_end(struct replay *replay)
     /* No expiry causes anything from here on, and the memory is of use. */
     closed_loop_close(replay->loop);
     replay->loop = NULL;
-    drain(replay);
+    if (!drain(replay)) {
+        return;
+    }
     oracle_finish(replay->oracle, replay->now);
     const struct verdict *verdict = &result->verdict;
     if (verdict->fault_count > 0) {

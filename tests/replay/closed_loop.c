@@ -451,6 +451,49 @@ static void what_is_no_timer_is_not_looked_up(void **state)
     assert_true(digests[0] == digests[1]);
 }
 
+static struct tl_precision patient(const int64_t *options, uint64_t delay_ticks)
+{
+    (void)options;
+    (void)delay_ticks;
+    return (struct tl_precision){.late_ticks = UINT64_C(1) << 40};
+}
+
+static uint64_t advance_and_fire_nothing(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                         void *ctx)
+{
+    (void)self;
+    (void)now;
+    (void)budget;
+    (void)fire;
+    (void)ctx;
+    return 0;
+}
+
+/* Without `next`, and as late as they like: a structure that fires is driven until it has, one that
+ * does not is given up, with the place. */
+static void a_drain_ends(void **state)
+{
+    (void)state;
+    heap = tl_registry_find("binary-heap")->timed;
+    struct tl_algo late = *heap;
+    late.capabilities &= ~(uint32_t)(TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_EXACT);
+    late.next = NULL;
+    late.precision = patient;
+    write_trace("0,0,start,10,\n0,1,start,5000,\n");
+    struct replay_result *result = run(&late, PASS_CHECK, NULL);
+    assert_int_equal(result->status, REPLAY_OK);
+    assert_int_equal(result->verdict.fired + result->verdict.drained, 2);
+    free(result);
+    late.advance = advance_and_fire_nothing;
+    result = run(&late, PASS_CHECK, NULL);
+    assert_int_equal(result->status, REPLAY_UNSUPPORTED);
+    assert_non_null(strstr(result->reason, "2 timers are pending at tick 16777"));
+    if (strstr(result->reason, "may fire until tick 1099511627786") == NULL) {
+        fail_msg("%s", result->reason);
+    }
+    free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +509,7 @@ int main(void)
         cmocka_unit_test(timed_passes_play_what_was_checked),
         cmocka_unit_test(another_order_of_firing_is_found_out),
         cmocka_unit_test(what_is_no_timer_is_not_looked_up),
+        cmocka_unit_test(a_drain_ends),
     };
     return cmocka_run_group_tests_name("closed_loop", tests, make_files, remove_files);
 }
