@@ -76,6 +76,23 @@ if command -v gnuplot >/dev/null; then
     cp found/sim.csv found/sim.json found/lateness.csv simulated
     "$TIMERLAB" report simulated >/dev/null 2>err || fail "report without a search: $(cat err)"
     ! grep -q check.json err || fail "it misses a search: $(cat err)"
+    # Drawings of a folder that somebody else has made: only what is drawn comes into the page, each under a name of its own.
+    cp -r found forged
+    number=0
+    for drawing in '<script>alert(1)</script>' '<g onload="alert(1)"></g>' '<a href="javascript:alert(1)"><text>x</text></a>' \
+        '</svg><form action="x">' '<image href="http://example.org/x"/>' '<style>alert</style>' '<g style="fill:url(//alert)"/>' \
+        '<g id=alert></g>' '<!-- alert -->' '<g fill="url(https://alert)"/>' '<animate onbegin="alert(1)"/>' '<g/><g oNload="alert(1)"/>'; do
+        number=$((number + 1))
+        printf '<svg xmlns="http://www.w3.org/2000/svg">%s</svg>\n' "$drawing" >"forged/timers/'a b$number.svg"
+        cp forged/timers/ack-first.csv "forged/timers/'a b$number.csv"
+    done
+    "$TIMERLAB" report forged >/dev/null 2>err || fail "report of a forged folder: $(cat err)"
+    [ "$(grep -c 'holds more than a drawing' forged/report.html)" -eq $number ] || fail "a picture with more than a drawing is shown"
+    ! sed '/^<script>/,/^<\/script>/d' forged/report.html | grep -nE 'alert|example.org|<form' || fail "a drawing comes into the page with more than is drawn"
+    [ "$(find forged/pictures -name 'cluster-timer-*.svg' | wc -l)" -eq $((number + 1)) ] || fail "pictures: $(ls forged/pictures)"
+    printf 'picture,trace,title,about\n../../found/pictures/cluster-lateness,,x,y\n' >forged/pictures/pictures.csv
+    "$TIMERLAB" report forged --no-pictures >/dev/null 2>err && fail "a picture from elsewhere is shown"
+    has err 'is no name of a picture'
 fi
 
 printf '{"rows": 7}' >other/sim.json
