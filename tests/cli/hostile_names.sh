@@ -49,12 +49,12 @@ for name in "${names[@]}"; do
     tries "$TIMERLAB" trace info -- "$name"
     tries "$TIMERLAB" trace scale -n 30 -o copy -- "$name"
     written "./$name" copy
-    rm -- "$name"
+    rm -f -- "$name"
     cp ../t.csv "./$name"
     tries "$TIMERLAB" trace import csv -o copy -- "$name"
     tries "$TIMERLAB" show simple-wheel 'start a 3; advance 3' -o "${name:0:200}.svg"
     written "./${name:0:200}.svg"
-    rm -- "$name"
+    rm -f -- "$name"
     cp ../plug-in/own.so "./$name"
     tries "$TIMERLAB" sim ../t.trace -a renamed --runs 1 --plugin "./$name,renamed" -o run
     written run/results.csv
@@ -67,7 +67,7 @@ for name in "${names[@]}"; do
     # It takes a while: of the first six.
     [[ " ${names[*]:0:6} " != *" $name "* ]] || tries "$TIMERLAB" cluster sim lease --timers 20 -o "$name"
     written "./$name"/{simple_wheel.c,another.c}
-    rm -r -- "$name"
+    rm -rf -- "$name"
     cp -r ../results "./$name"
     for format in table md json; do
         tries "$TIMERLAB" compare --format $format -- "$name" ../results
