@@ -152,11 +152,11 @@ static bool move(const char *const *names, size_t count, const char *from, const
 {
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {
-        char old[PATH_BYTES];
-        char new[PATH_BYTES];
-        (void)snprintf(old, sizeof old, "%s/%s", from, names[i]);
-        (void)snprintf(new, sizeof new, "%s/%s", to, names[i]);
+        char *old = memory_format("%s/%s", from, names[i]);
+        char *new = memory_format("%s/%s", to, names[i]);
         good = rename(old, new) == 0 || errno == ENOENT;
+        free(old); /* keeps errno */
+        free(new);
     }
     return good;
 }
