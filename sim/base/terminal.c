@@ -17,6 +17,11 @@ void terminal_set_wide(void)
     wide = true;
 }
 
+bool terminal_is_wide(void)
+{
+    return wide;
+}
+
 size_t terminal_width(FILE *stream)
 {
     struct winsize size = {0};

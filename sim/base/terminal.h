@@ -5,6 +5,7 @@
 #ifndef SIM_TERMINAL_H
 #define SIM_TERMINAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -13,6 +14,9 @@ size_t terminal_width(FILE *stream);
 
 /* From here on they may. */
 void terminal_set_wide(void);
+
+/* Whether terminal_set_wide was called. */
+bool terminal_is_wide(void);
 
 size_t text_width(const char *text, size_t bytes);
 

@@ -80,7 +80,12 @@ struct option_row {
     }
 #define OPTION_ROW_WIDE                                                                            \
     {                                                                                              \
-        {"wide", 0, NULL, 0, "On a terminal, too, show tables whole, as they are in a file", 0},   \
+        {"wide",                                                                                   \
+         0,                                                                                        \
+         NULL,                                                                                     \
+         0,                                                                                        \
+         "Print the tables with all columns, whatever the width of the terminal",                  \
+         0},                                                                                       \
             .kind = OPTION_WIDE                                                                    \
     }
 #define OPTION_ROWS_FORMAT(type, formats)                                                          \

@@ -1,10 +1,10 @@
 /* timerlab sim: replays traces through structures and reports. */
+#include "answer.h"
 #include "command.h"
 #include "command_option.h"
 #include "command_ranks.h"
 #include "context.h"
 #include "crew.h"
-#include "faster.h"
 #include "latency_report.h"
 #include "memory.h"
 #include "outfolder.h"
@@ -129,10 +129,12 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "TRACE...\n--gen WORKLOAD",
-    .text = "Replays each trace through each structure, checks every fired timer against the "
-            "oracle, and times those that are right. - is standard input."
-            "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, "
-            "which is no fault), 1 a fault, crash or timeout, 2 usage.",
+    .text =
+        "Replays each trace through each structure, checks every expiry against the oracle, and "
+        "times the structures without a fault. Prints which structure to take for each trace; "
+        "--wide adds all columns. - is standard input."
+        "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, "
+        "which is no fault), 1 a fault, crash or timeout, 2 usage.",
     .take_word = take_trace,
     .complete = complete,
 };
@@ -255,64 +257,18 @@ static void print_faults(const struct simulation *simulation)
     }
 }
 
-static bool is_baseline(const struct contender_list *contenders, const char *name)
+static void write_answers(const struct simulation *simulation, FILE *stream)
 {
-    for (size_t i = 0; i < contenders->count; i++) {
-        const struct tl_algo *algo = contenders->items[i].timed;
-        if (strcmp(algo->name, name) == 0) {
-            return (algo->capabilities & TL_CAP_BASELINE) != 0;
-        }
-    }
-    return false;
-}
-
-/* What it comes to on a trace: how many were right, and which took the least time. `timed` has room
- * for all rows. */
-static void write_verdict(const json_t *rows, const char *trace,
-                          const struct contender_list *contenders, const json_t **timed,
-                          FILE *stream)
-{
-    unsigned ok = 0;
-    unsigned unsupported = 0;
-    unsigned wrong = 0;
-    size_t timed_count = 0;
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(rows, i, row)
-    {
-        if (strcmp(row_string(row, "trace"), trace) != 0) {
-            continue;
-        }
-        const char *status = row_string(row, "status");
-        bool right = strcmp(status, "ok") == 0;
-        bool left_out = strcmp(status, "unsupported") == 0;
-        ok += right;
-        unsupported += left_out;
-        wrong += !right && !left_out;
-        if (!isnan(row_number(row, "ns_per_event")) &&
-            !is_baseline(contenders, row_string(row, "algo"))) {
-            timed[timed_count++] = row;
-        }
-    }
-    (void)fprintf(stream, "\n%s: %u right, %u wrong, %u unsupported", trace, ok, wrong,
-                  unsupported);
-    write_fastest(timed, timed_count, stream);
-    (void)fputc('\n', stream);
-}
-
-static void write_verdicts(const struct simulation *simulation,
-                           const struct contender_list *contenders, FILE *stream)
-{
-    json_t *rows = results_json_rows(&simulation->results);
-    const json_t **timed = memory_new(json_array_size(rows) + 1, sizeof *timed);
-    struct wrapped lines;
-    FILE *wrapped = wrapped_begin(&lines, stream, 2);
+    size_t width = terminal_width(stream);
     for (size_t i = 0; i < simulation->trace_count; i++) {
-        write_verdict(rows, simulation->traces[i].name, contenders, timed, wrapped);
+        const struct answer_trace trace = {.name = simulation->traces[i].name,
+                                           .window_seconds = simulation->traces[i].window_seconds};
+        struct answer answer;
+        answer_make(&simulation->results, &trace, &answer);
+        (void)fputs(i > 0 ? "\n" : "", stream);
+        answer_write(&answer, width > 0 ? width : ANSWER_WIDTH, stream);
+        answer_free(&answer);
     }
-    wrapped_end(&lines);
-    json_decref(rows);
-    free((void *)timed);
 }
 
 /* Which traces do not say what a firing causes, and which have stretches that were not driven. */
@@ -401,10 +357,13 @@ static bool tell(struct sim_arguments *arguments, const struct simulation *simul
     } else if (arguments->format == FORMAT_JSON) {
         write_results_json(&output, stdout);
     } else {
-        results_write_table(&simulation->results, stdout);
-        command_ranks_write_table(simulation, stdout);
-        latency_write_worst(simulation, stdout);
-        write_verdicts(simulation, &arguments->structures.contenders, stdout);
+        write_answers(simulation, stdout);
+        results_write_reasons(&simulation->results, stdout);
+        if (terminal_is_wide() || arguments->runs == 0) {
+            results_write_tables(&simulation->results, stdout);
+            command_ranks_write_table(simulation, stdout);
+            latency_write_worst(simulation, stdout);
+        }
     }
     return arguments->out_dir == NULL || write_folder(arguments, &output, folder, error);
 }

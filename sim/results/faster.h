@@ -1,7 +1,6 @@
 /*
- * faster.h: which of the rows of one trace is the fastest, and whether that can be said: one rule
- * for the last line of `sim` and for `report`. Rows are objects of JSON, as results_json_rows makes
- * them.
+ * faster.h: figures of rows as JSON has them (results_json_rows), and whether two rows of one trace
+ * differ in time.
  */
 #ifndef SIM_FASTER_H
 #define SIM_FASTER_H
@@ -9,7 +8,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* A row's value: NaN, or "", where it has none. A text that is a number is one. */
 double row_number(const json_t *row, const char *column);
@@ -33,11 +31,5 @@ bool measured_differ(struct measured a, struct measured b);
 /* Whether `other` is shown to take longer for an event than `base`: by their single runs, judged as
  * `timerlab compare` does, or where a row has none by its figures. */
 bool row_is_slower(const json_t *base, const json_t *other);
-
-/* Who is first in time among rows of one trace that were timed: of those that promise to be exact
- * the first few, or which of them cannot be told apart; and who is faster for not being exact, with
- * what it left undone. Begins with "; ", or writes nothing. Puts the rows in an order of its own.
- */
-void write_fastest(const json_t **rows, size_t count, FILE *stream);
 
 #endif

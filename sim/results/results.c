@@ -87,6 +87,14 @@ void row_set_samples(struct row *row, enum column column, const double *values, 
     samples_set(&row->samples[column], values, count);
 }
 
+double row_value(const struct row *row, enum column column)
+{
+    const struct cell *cell = &row->cells[column];
+    return cell->kind == CELL_INTEGER ? (double)cell->value.integer
+           : cell->kind == CELL_REAL  ? cell->value.real
+                                      : NAN;
+}
+
 const char *row_text(const struct row *row, enum column column)
 {
     return row->cells[column].kind == CELL_TEXT ? row->cells[column].value.text : "";
@@ -358,7 +366,7 @@ static void fill_theme(struct text_table *table, const struct results *results,
 }
 
 /* The tables of all traces are alike. */
-static void write_themes(const struct results *results, FILE *stream)
+void results_write_tables(const struct results *results, FILE *stream)
 {
     struct text_page page = text_page_begin(stream);
     struct text_table tables[THEMES] = {0};
@@ -385,9 +393,8 @@ static void write_themes(const struct results *results, FILE *stream)
     text_page_end(&page);
 }
 
-void results_write_table(const struct results *results, FILE *stream)
+void results_write_reasons(const struct results *results, FILE *stream)
 {
-    write_themes(results, stream);
     bool heading = false;
     struct wrapped lines;
     FILE *wrapped = wrapped_begin(&lines, stream, 4);

@@ -173,6 +173,7 @@ struct row {
     struct samples samples[COLUMNS];
     uint64_t window_events; /* operations carried out in the window, and timers fired */
     uint64_t window_fired;
+    uint32_t capabilities;                         /* of the structure: enum tl_capability, or-ed */
     char trace_checksum[TRACE_CHECKSUM_CHARS + 1]; /* of the trace's content; "" if unknown */
 };
 
@@ -193,6 +194,9 @@ void row_set_real(struct row *row, enum column column, double value);
 /* Copies what the single runs gave, in the order of the rounds. */
 void samples_set(struct samples *samples, const double *values, size_t count);
 void row_set_samples(struct row *row, enum column column, const double *values, size_t count);
+
+/* The number in a cell; NAN if it has none. */
+double row_value(const struct row *row, enum column column);
 
 /* The text of a cell, "" if it has none. */
 const char *row_text(const struct row *row, enum column column);
@@ -217,6 +221,9 @@ void results_write_columns(FILE *stream);
 
 /* For people: the columns that matter most, aligned, one table for each trace and theme; with the
  * latencies if they were measured. The rows of a trace follow one another. */
-void results_write_table(const struct results *results, FILE *stream);
+void results_write_tables(const struct results *results, FILE *stream);
+
+/* Why rows are not ok, a line each; nothing if all are. */
+void results_write_reasons(const struct results *results, FILE *stream);
 
 #endif

@@ -20,12 +20,6 @@ bool tolerance_in_ticks(const struct tolerance *tolerance, double tick_ns, uint6
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static double row_number(const struct row *row, enum column column)
-{
-    const struct cell *cell = &row->cells[column];
-    return cell->kind == CELL_INTEGER ? (double)cell->value.integer : NAN;
-}
-
 static double json_number(const json_t *row, enum column column)
 {
     const json_t *value = json_object_get(row, result_columns[column].name);
@@ -47,7 +41,7 @@ static double json_number(const json_t *row, enum column column)
 
 struct firing firing_of_row(const struct row *row)
 {
-    return FIRING(row_number, row);
+    return FIRING(row_value, row);
 }
 
 struct firing firing_of_json(const json_t *row)

@@ -123,7 +123,7 @@ static void a_wrong_structure_is_no_measure(void **state)
         assert_non_null(stream);
         add_row(&results, "heap", statuses[i], 0, 50, 0);
         add_row(&results, "wheel", "ok", 8, 90, 10);
-        results_write_table(&results, stream);
+        results_write_tables(&results, stream);
         assert_int_equal(fclose(stream), 0);
         if (strstr(text, shares[i]) == NULL) {
             fail_msg("%s", text);

@@ -80,6 +80,7 @@ struct trace_row {
     char *path; /* as it was given */
     char checksum[TRACE_CHECKSUM_CHARS + 1];
     uint64_t tick_ns;
+    double window_seconds; /* length of the timed window in the trace's own time */
     uint64_t events;
     uint64_t reactions;
     bool causes_known; /* false: open loop */

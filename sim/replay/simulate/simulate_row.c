@@ -140,6 +140,7 @@ void add_result_row(struct job *job, const struct subject *subject,
 {
     struct row *row = results_add(&job->simulation->results);
     (void)snprintf(row->trace_checksum, sizeof row->trace_checksum, "%s", job->trace_checksum);
+    row->capabilities = subject->timed->capabilities;
     row_set_text(row, COL_TRACE, job->trace_name);
     row_set_text(row, COL_ALGO, subject->timed->name);
     row_set_text(row, COL_OPTIONS, subject->contender->option_text);

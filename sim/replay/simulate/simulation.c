@@ -103,6 +103,18 @@ static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM
     return got == 0;
 }
 
+/* The length of what is timed, in the trace's own time. */
+static double window_seconds(const struct replay_window *window, const struct trace_header *header)
+{
+    uint64_t from = header->warmup_end_tick;
+    uint64_t to = header->end_tick;
+    if (window->asked) {
+        from = window->from_tick;
+        to = window->to_tick < to ? window->to_tick + 1 : to;
+    }
+    return to > from ? (double)(to - from) * (double)header->tick_ns / 1e9 : 0;
+}
+
 /* Adds a trace; its name and place for a checksum become the job's. */
 static void add_trace(struct job *job, const struct trace_header *header)
 {
@@ -114,6 +126,7 @@ static void add_trace(struct job *job, const struct trace_header *header)
                                                   simulation->trace_count - 1),
                               .path = memory_copy(job->trace_path),
                               .tick_ns = header->tick_ns,
+                              .window_seconds = window_seconds(&job->request->window, header),
                               .events = header->events,
                               .ids = header->ids,
                               .reactions = header->reactions,

@@ -1,0 +1,260 @@
+/* From rows to the answer. */
+#include "answer.h"
+
+#include "compare.h"
+#include "judge.h"
+#include "memory.h"
+#include "statistics.h"
+#include "timerlab.h"
+#include "tolerance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIDENCE   0.95
+
+/* A figure must be smaller by this factor to be worth another structure. */
+#define CLEARLY_LESS 0.8
+
+/* Memory that differs less is the same. */
+#define SAME_MEMORY  0.9
+
+/* A tied structure that measured slower than this is not preferred for its memory. */
+#define SAME_TIME    1.1
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static double time_of(const struct row *row)
+{
+    return row_value(row, COL_NS_PER_EVENT);
+}
+
+static bool is_of(const struct row *row, const struct answer_trace *trace)
+{
+    return strcmp(row_text(row, COL_TRACE), trace->name) == 0;
+}
+
+static bool is_timed(const struct row *row)
+{
+    return strcmp(row_text(row, COL_STATUS), "ok") == 0 && !isnan(time_of(row)) &&
+           (row->capabilities & TL_CAP_BASELINE) == 0;
+}
+
+static bool is_punctual(const struct row *row, uint64_t max_late_ticks)
+{
+    struct firing firing = firing_of_row(row);
+    return firing_beyond(&firing, max_late_ticks, 0) == FIRING_WITHIN;
+}
+
+/* Whether the runs show that `other` takes longer than `base`. Runs at the same place were made in
+ * the same round. */
+static bool is_slower(const struct row *base, const struct row *other)
+{
+    const struct samples *a = &base->samples[COL_NS_PER_EVENT];
+    const struct samples *b = &other->samples[COL_NS_PER_EVENT];
+    struct judge_settings settings = {.confidence = CONFIDENCE,
+                                      .min_effect = COMPARE_MIN_EFFECT_PAIRED};
+    struct judgement judgement;
+    if (a->count == b->count && stats_least_paired_p(a->count) <= 1 - CONFIDENCE) {
+        judge_paired(a->values, b->values, a->count, &settings, &judgement);
+    } else {
+        settings.min_effect = COMPARE_MIN_EFFECT_APART;
+        judge_unpaired(a->values, a->count, b->values, b->count, &settings, &judgement);
+    }
+    return judgement.obstacle == JUDGE_CLEAR && judgement.p <= 1 - CONFIDENCE &&
+           judgement.change > 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct answer_entry *left = a;
+    const struct answer_entry *right = b;
+    return (left->ns > right->ns) - (left->ns < right->ns);
+}
+
+/* --- the pick -------------------------------------------------------------------------------- */
+
+/* Moves entry `from` to place `to`, before the entries between. */
+static void move_up(struct answer_entry *entries, size_t from, size_t to)
+{
+    struct answer_entry moved = entries[from];
+    memmove(&entries[to + 1], &entries[to], (from - to) * sizeof *entries);
+    entries[to] = moved;
+}
+
+/* Entries are in the order of their time. Marks those that are tied with the first, and moves them
+ * up. */
+static void find_ties(struct answer *answer)
+{
+    struct answer_entry *entries = answer->entries;
+    answer->tied = 1;
+    entries[0].tied = true;
+    for (size_t i = 1; i < answer->count; i++) {
+        entries[i].tied = !is_slower(entries[0].row, entries[i].row);
+        if (entries[i].tied) {
+            move_up(entries, i, answer->tied++);
+        }
+    }
+}
+
+/* Of tied structures takes the one with the least memory, if it is clearly less than the
+ * fastest's. */
+static void pick_by_memory(struct answer *answer)
+{
+    size_t least = 0;
+    for (size_t i = 1; i < answer->tied; i++) {
+        double bytes = row_value(answer->entries[i].row, COL_BYTES_PEAK);
+        double so_far = row_value(answer->entries[least].row, COL_BYTES_PEAK);
+        bool hidden = (answer->entries[i].row->capabilities & TL_CAP_OWN_MEMORY) != 0;
+        bool as_fast = answer->entries[i].ns <= SAME_TIME * answer->entries[0].ns;
+        if (!hidden && as_fast && bytes < SAME_MEMORY * so_far) {
+            least = i;
+        }
+    }
+    if (least > 0) {
+        move_up(answer->entries, least, 0);
+        answer->picked_by_memory = true;
+    }
+}
+
+static enum answer_certainty certainty_of(const struct answer *answer)
+{
+    if (answer->count < 2) {
+        return answer->count == 0 ? ANSWER_NONE : ANSWER_ALONE;
+    }
+    for (size_t i = 0; i < answer->count; i++) {
+        if (answer->entries[i].row->samples[COL_NS_PER_EVENT].count < JUDGE_RUNS_MIN) {
+            return ANSWER_FEW_RUNS;
+        }
+    }
+    return answer->tied > 1 ? ANSWER_TIED : ANSWER_SURE;
+}
+
+/* --- other needs ----------------------------------------------------------------------------- */
+
+/* The fastest entry that has all these capabilities; NULL if the pick has them, or none has. */
+static const struct row *with_capabilities(const struct answer *answer, uint32_t wanted)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        if ((answer->entries[i].row->capabilities & wanted) == wanted) {
+            return i > 0 ? answer->entries[i].row : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* The entry with the least value of a column, if that is clearly less than the pick's. Rows with
+ * the capability `without` do not count. */
+static const struct row *with_least(const struct answer *answer, enum column column,
+                                    uint32_t without)
+{
+    const struct row *pick = answer->entries[0].row;
+    const struct row *least = pick;
+    for (size_t i = 1; i < answer->count; i++) {
+        const struct row *row = answer->entries[i].row;
+        if ((row->capabilities & without) == 0 &&
+            row_value(row, column) < row_value(least, column)) {
+            least = row;
+        }
+    }
+    bool clearly = row_value(least, column) < CLEARLY_LESS * row_value(pick, column);
+    return clearly ? least : NULL;
+}
+
+static void serve_needs(struct answer *answer)
+{
+    const struct row **for_need = answer->for_need;
+    for_need[ANSWER_UNBOUNDED] = with_capabilities(answer, TL_CAP_UNLIMITED);
+    for_need[ANSWER_SLEEP] = with_capabilities(answer, TL_CAP_NEXT);
+    for_need[ANSWER_ORDER] = with_capabilities(answer, TL_CAP_ORDERED | TL_CAP_FIFO);
+    for_need[ANSWER_MEMORY] = with_least(answer, COL_BYTES_PEAK, TL_CAP_OWN_MEMORY);
+    for_need[ANSWER_WAKEUPS] = with_least(answer, COL_WAKEUPS, 0);
+    for_need[ANSWER_PAUSE] = with_least(answer, COL_STALL, 0);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static void count_omitted(struct answer *answer, const struct row *row)
+{
+    const char *status = row_text(row, COL_STATUS);
+    bool right = strcmp(status, "ok") == 0;
+    bool unsupported = strcmp(status, "unsupported") == 0;
+    answer->unsupported += unsupported;
+    answer->failed += !right && !unsupported;
+    answer->untimed += right && isnan(time_of(row)) && (row->capabilities & TL_CAP_BASELINE) == 0;
+}
+
+/* How much longer the timed loops took by the wall clock than in processor time, over all entries
+ * whose structure only computes. */
+static double wall_excess(const struct answer *answer)
+{
+    double wall_ns = 0;
+    double processor_ns = 0;
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct row *row = answer->entries[i].row;
+        if ((row->capabilities & TL_CAP_DURABLE) == 0 && !isnan(row_value(row, COL_WALL_NS))) {
+            wall_ns += row_value(row, COL_WALL_NS);
+            processor_ns += answer->entries[i].ns;
+        }
+    }
+    return processor_ns > 0 ? wall_ns / processor_ns - 1 : 0;
+}
+
+static void add_entry(struct answer *answer, const struct row *row)
+{
+    double floor_ns = row_value(row, COL_FLOOR_NS);
+    double own_ns = fmax(time_of(row) - (isnan(floor_ns) ? 0 : floor_ns), 0);
+    if (isnan(answer->rate) && answer->trace.window_seconds > 0) {
+        answer->rate = row_value(row, COL_WINDOW_EVENTS) / answer->trace.window_seconds;
+    }
+    answer->entries[answer->count++] = (struct answer_entry){
+        .row = row, .ns = time_of(row), .core_share = own_ns * answer->rate / 1e9};
+}
+
+void answer_make(const struct results *results, const struct answer_trace *trace,
+                 struct answer *answer)
+{
+    const struct row *late = NULL;
+    *answer = (struct answer){.trace = *trace, .rate = NAN};
+    answer->entries = memory_new(results->count + 1, sizeof *answer->entries);
+    for (size_t i = 0; i < results->count; i++) {
+        const struct row *row = &results->rows[i];
+        if (!is_of(row, trace)) {
+            continue;
+        }
+        count_omitted(answer, row);
+        if (is_timed(row) && is_punctual(row, trace->max_late_ticks)) {
+            add_entry(answer, row);
+        } else if (is_timed(row)) {
+            answer->not_punctual++;
+            late = late == NULL || time_of(row) < time_of(late) ? row : late;
+        }
+    }
+    answer->wall_excess = wall_excess(answer);
+    if (answer->count > 0) {
+        qsort(answer->entries, answer->count, sizeof *answer->entries, by_time);
+        answer->faster_late = late != NULL && is_slower(late, answer->entries[0].row) ? late : NULL;
+        find_ties(answer);
+        answer->certainty = certainty_of(answer);
+        if (answer->certainty == ANSWER_TIED) {
+            pick_by_memory(answer);
+        }
+        serve_needs(answer);
+    } else {
+        answer->faster_late = late;
+    }
+}
+
+double answer_wakeups_per_second(const struct answer *answer, const struct row *row)
+{
+    return answer->trace.window_seconds > 0
+               ? row_value(row, COL_WAKEUPS) / answer->trace.window_seconds
+               : NAN;
+}
+
+void answer_free(struct answer *answer)
+{
+    free(answer->entries);
+    *answer = (struct answer){0};
+}

@@ -1,0 +1,93 @@
+/*
+ * answer.h: the answer of a comparison on one trace: which structure to take, how sure that is,
+ * what it means at the trace's own rate, and which other structure serves a special need. Computed
+ * once from typed rows.
+ *
+ * A row competes if the structure had no fault, was timed, is no baseline, and declares to fire
+ * neither early nor later than the caller tolerates. Structures are ranked by processor time per
+ * operation. Two structures are tied unless their runs show a difference (judge.h).
+ */
+#ifndef SIM_ANSWER_H
+#define SIM_ANSWER_H
+
+#include "results.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A saving below this share of one core does not decide. */
+#define ANSWER_CORE_SHARE_MIN 0.01
+
+struct answer_trace {
+    const char *name;        /* as in column `trace` */
+    double window_seconds;   /* length of the timed window; NAN or 0: unknown */
+    uint64_t max_late_ticks; /* declared lateness that the caller tolerates */
+};
+
+enum answer_certainty {
+    ANSWER_NONE,     /* no row competes */
+    ANSWER_ALONE,    /* one row competes */
+    ANSWER_FEW_RUNS, /* fewer than JUDGE_RUNS_MIN runs: no difference can be shown */
+    ANSWER_TIED,     /* at least one other row is not shown to be slower than the fastest */
+    ANSWER_SURE,
+};
+
+/* A row that competes. */
+struct answer_entry {
+    const struct row *row;
+    double ns;         /* processor time per operation */
+    double core_share; /* of one core, at the trace's rate, without the replay's own time; NAN:
+                          the rate is unknown */
+    bool tied;         /* not shown to be slower than the fastest */
+};
+
+/* What another structure may be taken for. */
+enum answer_need {
+    ANSWER_UNBOUNDED, /* deadlines without a horizon */
+    ANSWER_SLEEP,     /* tells the next expiry, so that the loop can sleep until then */
+    ANSWER_ORDER,     /* fires the timers of one tick in the order of their starts */
+    ANSWER_MEMORY,
+    ANSWER_WAKEUPS,
+    ANSWER_PAUSE, /* shortest longest pause, if latencies were measured */
+    ANSWER_NEEDS
+};
+
+struct answer {
+    struct answer_trace trace;
+    enum answer_certainty certainty;
+    struct answer_entry *entries; /* all that compete: the pick, those tied with it, the others by
+                                     their time */
+    size_t count;
+    size_t tied;           /* how many of the entries are tied, the pick included; 1: none */
+    bool picked_by_memory; /* among tied structures, the pick needs less memory than the fastest */
+    double rate;           /* operations per second in the trace's own time; NAN: unknown */
+    const struct row *for_need[ANSWER_NEEDS]; /* NULL: the pick serves that need best, or no row is
+                                                 better by more than a fifth */
+    const struct row *faster_late; /* the fastest row that is shown to be faster than all entries,
+                                      but fires later than tolerated, or early; NULL: none */
+    double wall_excess;   /* of the entries' wall time over their processor time, as a share */
+    unsigned unsupported; /* rows of the trace that do not compete, and why */
+    unsigned failed;
+    unsigned untimed;      /* checked only; baselines are not counted */
+    unsigned not_punctual; /* were timed, but fire later than tolerated, or early */
+};
+
+/* Compute the answer for one trace. The rows must outlive it. Rows of other traces are ignored.
+ * Free it with answer_free. */
+void answer_make(const struct results *results, const struct answer_trace *trace,
+                 struct answer *answer);
+void answer_free(struct answer *answer);
+
+/* How often per second of the trace's time the row's structure woke its loop; NAN: unknown. */
+double answer_wakeups_per_second(const struct answer *answer, const struct row *row);
+
+/* The width of a page that is no terminal. */
+#define ANSWER_WIDTH 80
+
+/* Write the answer: at most 20 lines, of at most `width` columns (at least 60) but for longer
+ * names. */
+void answer_write(const struct answer *answer, size_t width, FILE *stream);
+
+#endif

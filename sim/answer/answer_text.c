@@ -1,0 +1,296 @@
+/* The answer for a terminal: sentences, needs, and the five best with a bar each. */
+#include "answer.h"
+
+#include "figures.h"
+#include "memory.h"
+#include "terminal.h"
+#include "timerlab.h"
+#include "tolerance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRIES_SHOWN 5u
+#define TIES_NAMED    3u
+#define BAR_WIDTH     20
+#define NAME_WIDTH    30
+
+/* A difference between wall time and processor time that the answer mentions. */
+#define BUSY_SHARE    0.1
+
+#define NAME_BYTES    256
+
+static const char *name_of(const struct row *row, char text[NAME_BYTES])
+{
+    const char *options = row_text(row, COL_OPTIONS);
+    (void)snprintf(text, NAME_BYTES, "%s%s%s", row_text(row, COL_ALGO),
+                   options[0] != '\0' ? ":" : "", options);
+    return text;
+}
+#define NAME                                                                                       \
+    (char[NAME_BYTES])                                                                             \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+/* --- sentences ------------------------------------------------------------------------------- */
+
+static void write_kind(const struct answer *answer, FILE *stream)
+{
+    if (answer->trace.max_late_ticks > 0) {
+        (void)fprintf(stream, "%zu structures that fire at most %s late", answer->count,
+                      ticks_text((double)answer->trace.max_late_ticks, FIGURE));
+    } else {
+        (void)fprintf(stream, "%zu exact structures", answer->count);
+    }
+}
+
+/* The structures that are tied with the pick. */
+static void write_ties(const struct answer *answer, FILE *stream)
+{
+    size_t others = answer->tied - 1;
+    size_t named = others <= TIES_NAMED ? others : TIES_NAMED;
+    for (size_t i = 1; i <= named; i++) {
+        const char *joint = i == 1 ? "" : i == others ? " and " : ", ";
+        (void)fprintf(stream, "%s%s", joint, name_of(answer->entries[i].row, NAME));
+    }
+    if (named < others) {
+        (void)fprintf(stream, " and %zu more", others - named);
+    }
+}
+
+static void write_pick(const struct answer *answer, FILE *stream)
+{
+    const struct answer_entry *pick = &answer->entries[0];
+    const struct answer_entry *next = &answer->entries[1];
+    const char *ns = figure_text(pick->ns, FIGURE);
+    unsigned runs = (unsigned)pick->row->samples[COL_NS_PER_EVENT].count;
+    const char *name = name_of(pick->row, NAME);
+    switch (answer->certainty) {
+    case ANSWER_NONE:
+        break;
+    case ANSWER_ALONE:
+        (void)fprintf(stream, "%s is the only structure to choose from: %s ns an operation.", name,
+                      ns);
+        break;
+    case ANSWER_FEW_RUNS:
+        (void)fprintf(stream, "%s took the least time of ", name);
+        write_kind(answer, stream);
+        (void)fprintf(stream,
+                      " (%s ns an operation), but too few runs to be sure (%u): use --runs 5.", ns,
+                      runs);
+        break;
+    case ANSWER_TIED:
+        (void)fprintf(stream, "Take %s: of ", name);
+        write_kind(answer, stream);
+        (void)fprintf(stream, " it is among the fastest (%s ns an operation), tied with ", ns);
+        write_ties(answer, stream);
+        (void)fprintf(stream, "%s: %u runs show no difference.",
+                      answer->picked_by_memory ? ", and needs the least memory of these" : "",
+                      runs);
+        break;
+    case ANSWER_SURE:
+        (void)fprintf(stream, "Take %s: the fastest of ", name);
+        write_kind(answer, stream);
+        (void)fprintf(stream, ", %s ns an operation; %s takes %.0f %% longer. Sure: %u runs.", ns,
+                      name_of(next->row, NAME), 100 * (next->ns / pick->ns - 1), runs);
+        break;
+    }
+    (void)fputc('\n', stream);
+}
+
+/* "0.83 %", "less than 0.01 %". */
+static const char *share_text(double share, char text[FIGURE_BYTES])
+{
+    if (share < 0.0001) {
+        return "less than 0.01 %";
+    }
+    (void)snprintf(text, FIGURE_BYTES, "%.2g %%", 100 * share);
+    return text;
+}
+
+static const struct answer_entry *slowest(const struct answer *answer)
+{
+    const struct answer_entry *slowest = &answer->entries[0];
+    for (size_t i = 1; i < answer->count; i++) {
+        if (answer->entries[i].ns > slowest->ns) {
+            slowest = &answer->entries[i];
+        }
+    }
+    return slowest;
+}
+
+/* What the time per operation means at the trace's own rate. */
+static void write_cost(const struct answer *answer, FILE *stream)
+{
+    const struct answer_entry *pick = &answer->entries[0];
+    const struct answer_entry *last = slowest(answer);
+    if (isnan(answer->rate)) {
+        return;
+    }
+    (void)fprintf(stream, "At the trace's rate, %s operations a second, it needs %s of one core",
+                  rate_text(answer->rate, FIGURE), share_text(pick->core_share, FIGURE));
+    if (last == pick) {
+        (void)fputs(".\n", stream);
+        return;
+    }
+    (void)fprintf(stream, "; %s, the slowest, %s.", name_of(last->row, NAME),
+                  share_text(last->core_share, FIGURE));
+    if (last->core_share - pick->core_share < ANSWER_CORE_SHARE_MIN) {
+        (void)fputs(" Speed does not matter here: choose by memory, wakeups or longest pause.",
+                    stream);
+    }
+    (void)fputc('\n', stream);
+}
+
+static void write_reservations(const struct answer *answer, FILE *stream)
+{
+    if (answer->faster_late != NULL) {
+        char undone[FIRING_BYTES];
+        struct firing firing = firing_of_row(answer->faster_late);
+        bool any = answer->count > 0;
+        const struct firing_frame frame = {
+            .tick_ns = NAN,
+            .exact_fired = any ? row_value(answer->entries[0].row, COL_FIRED) : NAN};
+        (void)firing_undone_words(&firing, &frame, undone);
+        (void)fprintf(stream, "%s %s takes %s ns%s%s%s.\n",
+                      any ? "Faster, but late or early:" : "All fire late or early; the fastest,",
+                      name_of(answer->faster_late, NAME),
+                      figure_text(row_value(answer->faster_late, COL_NS_PER_EVENT), FIGURE),
+                      undone[0] != '\0' ? " (" : "", undone, undone[0] != '\0' ? ")" : "");
+    }
+    if (answer->wall_excess > BUSY_SHARE) {
+        (void)fprintf(stream,
+                      "The machine was busy: wall time exceeds processor time by %.0f %%.\n",
+                      100 * answer->wall_excess);
+    }
+}
+
+/* "3 failed, 2 cannot take this trace, 1 fires late or early: not ranked." */
+static void write_omitted(const struct answer *answer, FILE *stream)
+{
+    const struct {
+        unsigned count;
+        const char *one;
+        const char *more;
+    } omitted[] = {
+        {answer->failed, "failed", "failed"},
+        {answer->unsupported, "cannot take this trace", "cannot take this trace"},
+        {answer->not_punctual, "fires late or early", "fire late or early"},
+        {answer->untimed, "was not timed", "were not timed"},
+    };
+    const char *joint = "";
+    for (size_t i = 0; i < sizeof omitted / sizeof omitted[0]; i++) {
+        if (omitted[i].count > 0) {
+            (void)fprintf(stream, "%s%u %s", joint, omitted[i].count,
+                          omitted[i].count == 1 ? omitted[i].one : omitted[i].more);
+            joint = ", ";
+        }
+    }
+    (void)fputs(joint[0] != '\0' ? ": not ranked.\n" : "", stream);
+}
+
+/* --- needs ----------------------------------------------------------------------------------- */
+
+static const char *const need_words[ANSWER_NEEDS] = {
+    [ANSWER_UNBOUNDED] = "deadlines without a bound",
+    [ANSWER_SLEEP] = "sleep until the next expiry",
+    [ANSWER_ORDER] = "order within a tick",
+    [ANSWER_MEMORY] = "least memory",
+    [ANSWER_WAKEUPS] = "fewest wakeups",
+    [ANSWER_PAUSE] = "shortest longest pause",
+};
+
+/* The figure that a need goes by. */
+static const char *need_figure(const struct answer *answer, enum answer_need need,
+                               const struct row *row, char text[FIGURE_BYTES])
+{
+    switch (need) {
+    case ANSWER_MEMORY:
+        return size_text(row_value(row, COL_BYTES_PEAK), text);
+    case ANSWER_PAUSE:
+        return plain_duration_text(row_value(row, COL_STALL), text);
+    case ANSWER_WAKEUPS: {
+        double rate = answer_wakeups_per_second(answer, row);
+        if (isnan(rate)) {
+            return grouped_text(row_value(row, COL_WAKEUPS), text);
+        }
+        (void)snprintf(text, FIGURE_BYTES, "%s/s", figure_text(rate, FIGURE));
+        return text;
+    }
+    default:
+        (void)snprintf(text, FIGURE_BYTES, "%s ns",
+                       figure_text(row_value(row, COL_NS_PER_EVENT), FIGURE));
+        return text;
+    }
+}
+
+static void write_needs(const struct answer *answer, FILE *stream)
+{
+    for (enum answer_need need = 0; need < ANSWER_NEEDS; need++) {
+        const struct row *row = answer->for_need[need];
+        if (row != NULL) {
+            (void)fprintf(stream, "  %-27s %s, %s instead of %s\n", need_words[need],
+                          name_of(row, NAME), need_figure(answer, need, row, FIGURE),
+                          need_figure(answer, need, answer->entries[0].row, FIGURE));
+        }
+    }
+}
+
+/* --- the best -------------------------------------------------------------------------------- */
+
+static void write_entries(const struct answer *answer, FILE *stream)
+{
+    size_t shown = answer->count < ENTRIES_SHOWN ? answer->count : ENTRIES_SHOWN;
+    double most_ns = 0;
+    int width = 9;
+    bool pauses = false;
+    for (size_t i = 0; i < shown; i++) {
+        int length = (int)strlen(name_of(answer->entries[i].row, NAME));
+        width = length > width ? length : width;
+        most_ns = fmax(most_ns, answer->entries[i].ns);
+        pauses = pauses || !isnan(row_value(answer->entries[i].row, COL_STALL));
+    }
+    width = width < NAME_WIDTH ? width : NAME_WIDTH;
+    (void)fprintf(stream, "\n  %-*s  %8s  %-*s  %8s%s\n", width, "structure", "ns/op", BAR_WIDTH,
+                  "", "memory", pauses ? "  longest pause" : "");
+    for (size_t i = 0; i < shown; i++) {
+        const struct row *row = answer->entries[i].row;
+        int bar = (int)lround(BAR_WIDTH * answer->entries[i].ns / most_ns);
+        bool hidden = (row->capabilities & TL_CAP_OWN_MEMORY) != 0;
+        (void)fprintf(stream, "  %-*s  %8s  %-*.*s  %8s", width, name_of(row, NAME),
+                      figure_text(answer->entries[i].ns, FIGURE), BAR_WIDTH, bar > 0 ? bar : 1,
+                      "####################",
+                      hidden ? "-" : size_text(row_value(row, COL_BYTES_PEAK), FIGURE));
+        if (pauses) {
+            (void)fprintf(stream, "  %13s", plain_duration_text(row_value(row, COL_STALL), FIGURE));
+        }
+        (void)fputc('\n', stream);
+    }
+}
+
+void answer_write(const struct answer *answer, size_t width, FILE *stream)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *sentences = memory_stream(&text, &bytes);
+    (void)fprintf(sentences, "%s: ", answer->trace.name);
+    if (answer->count > 0) {
+        write_pick(answer, sentences);
+        write_cost(answer, sentences);
+    } else {
+        (void)fputs(answer->untimed > 0 ? "checked, not timed.\n"
+                                        : "no structure can be recommended.\n",
+                    sentences);
+    }
+    write_reservations(answer, sentences);
+    write_omitted(answer, sentences);
+    memory_stream_close(sentences);
+    text_wrap(stream, text, width, 0, 0);
+    free(text);
+    if (answer->count > 0) {
+        write_needs(answer, stream);
+        write_entries(answer, stream);
+    }
+}
