@@ -8,7 +8,7 @@
 what = setting_1
 panel_column = "op"
 heading(name) = headed(name)
-x_of(dummy) = column("n")
+x_column = "n"
 value = what; spread = what eq "ns_per_op" ? "ns_per_op_mad" : ""
 x_label = "timers"
 y_label = what eq "ns_per_op" ? "ns per operation" : what eq "x_limit" ? "multiple of the limit" \
@@ -18,10 +18,7 @@ unit(x) = what eq "ns_per_op" ? digits(x)." ns" : what eq "longest_advance_ns" ?
     : what eq "bytes_per_timer" ? digits(x)." bytes" : digits(x)." times"
 x_tics = SCALED_TICS
 y_tics = what eq "longest_advance_ns" ? DURATION_TICS : PLAIN_TICS
-stats data using "n" nooutput
-x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 spread_of(dummy) = spread eq "" ? 0 : number(spread)
 said(dummy) = unit(column(value)).(spread_of(0) > 0 ? " ± ".digits(spread_of(0)) : "") \
     .", ".strcol("op")." with ".scaled(column("n"))." timers"
-shared_y = 0
 load FOLDER."lines.gp"

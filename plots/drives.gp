@@ -9,14 +9,11 @@ heading(name) = name eq "work" ? "Counted work an operation" \
     : name eq "costliest" ? "Counted work of the costliest advance" \
     : "Expiries of 1,000 timers"
 panel_column = "panel"
-x_of(dummy) = column("x")
-value = "value"; spread = ""
+x_column = "x"
+value = "value"
 x_label = setting_1
 y_label = ""
 x_tics = SCALED_TICS
 y_tics = SCALED_TICS
-stats data using "x" nooutput
-x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
-shared_y = 0
 said(dummy) = digits(column(value))." at ".scaled(column("x"))
 load FOLDER."lines.gp"

@@ -5,14 +5,12 @@
 panel_column = "op"
 heading(name) = name eq "start" ? "Starts in a second" : name eq "stop" ? "Stops in a second" \
     : name eq "expire" ? "Expiries in a second" : "Restarts in a second"
-x_of(dummy) = column("commit")
-value = "per_second"; spread = ""
+x_column = "commit"
+value = "per_second"
 x_label = "operations in a commit"
 y_label = ""
 x_tics = SCALED_TICS
 y_tics = SCALED_TICS
-stats data using "commit" nooutput
-x_low = STATS_min / 1.5; x_high = STATS_max * 1.5
 shared_y = 1
 said(dummy) = scaled(column(value))." a second, ".scaled(column("commit"))." in a commit"
 load FOLDER."lines.gp"

@@ -3,14 +3,12 @@
 # Columns: series style structure tail lateness_ns; tail: one in so many is later
 panel_column = "structure"
 heading(name) = name
-x_of(dummy) = column("tail")
-value = "lateness_ns"; spread = ""
+x_column = "tail"
+value = "lateness_ns"
 x_label = "of the timers, all but one in so many are no later"
 y_label = ""
 x_tics = SCALED_TICS
 y_tics = DURATION_TICS
-stats data using "tail" nooutput
-x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 shared_y = 1
 said(dummy) = duration(column(value))." or less, but for one in ".scaled(column("tail"))
 load FOLDER."lines.gp"

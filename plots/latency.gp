@@ -8,7 +8,7 @@ heading(name) = headed((setting_1 eq "" ? "Service time of " : setting_1).name)
 stats data using (column("percentile") < 100 ? column("percentile") : NaN) nooutput
 end = 100.0 / (100.0 - STATS_max) * 3
 x_of(dummy) = column("percentile") < 100 ? 100.0 / (100.0 - column("percentile")) : end
-value = "latency_ns"; spread = ""
+value = "latency_ns"
 x_label = setting_2 eq "" ? "percentile of the operations, %" : setting_2
 y_label = setting_3 eq "" ? "latency" : setting_3
 # A mark for each nine up to the maximum; where they are close together every second one is named,

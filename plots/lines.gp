@@ -2,18 +2,27 @@
 # in all of them, and one legend below. Loaded by a picture's script with these set:
 #   panel_column           the column whose values make the panels
 #   heading(name)          a panel's title
-#   x_of(dummy), value     function of the row that gives x; column of y
-#   spread                 column of the spread of y ("" if there is none)
+#   x_column, value        columns of x and y
 #   x_label, y_label       with units
 #   x_tics, y_tics         marks of the logarithmic axes
-#   x_low, x_high          the range of x
-#   linear_x               1: the x axis is not logarithmic (optional)
-#   full_width             1: each panel is as wide as the picture (optional)
 #   said(dummy)            what is said of a point under the pointer, behind the name of its series
-#   is_said(dummy)         whether anything is; by default, of every point
+# and, where they are not to be as they are here:
+#   spread                 column of the spread of y
+#   x_of(dummy)            function of the row that gives x
+#   x_low, x_high          the range of x
+#   linear_x               1: the x axis is not logarithmic
+#   full_width             1: each panel is as wide as the picture
+#   is_said(dummy)         whether anything is said; by default, of every point
 #   shared_y               1: all panels have the same y axis; 0: each has its own
 
+if (!exists("spread")) { spread = "" }
+if (!exists("shared_y")) { shared_y = 0 }
 if (!exists("linear_x")) { linear_x = 0 }
+if (!exists("GPFUN_x_of")) { x_of(dummy) = column(x_column) }
+if (!exists("x_low")) {
+    stats data using x_column nooutput
+    x_low = STATS_min / 1.3; x_high = STATS_max * 1.3
+}
 if (!exists("full_width")) { full_width = 0 }
 if (!exists("GPFUN_is_said")) { is_said(dummy) = 1 }
 

@@ -7,14 +7,11 @@ heading(name) = name eq "touches" ? "Touches of a waiting timer, ".setting_1 \
     : name eq "steps" ? "Steps a timer, ".setting_2 \
     : name eq "vax" ? "Instructions of a VAX a timer, ".setting_3 \
     : "Nanoseconds a timer, ".setting_4
-x_of(dummy) = column("ratio")
+x_column = "ratio"
 value = "per_timer"; spread = "per_timer_mad"
 x_label = "mean interval T / table size M"
 y_label = ""
 x_tics = "('1/8' 0.125, '1/4' 0.25, '1/2' 0.5, '1' 1, '2' 2, '4' 4, '8' 8, '16' 16, '32' 32)"
 y_tics = PLAIN_TICS
-stats data using "ratio" nooutput
-x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
-shared_y = 0
 said(dummy) = digits(column(value))." with T/M ".digits(column("ratio"))
 load FOLDER."lines.gp"

@@ -3,14 +3,12 @@
 # Columns: series style cancelled_percent threads operations_per_second call_ns_p99
 panel_column = "cancelled_percent"
 heading(name) = headed(name." % cancelled")
-x_of(dummy) = column("threads")
-value = "operations_per_second"; spread = ""
+x_column = "threads"
+value = "operations_per_second"
 x_label = "threads"
 y_label = "operations in a second"
 x_tics = "('1' 1, '2' 2, '4' 4, '8' 8, '16' 16, '32' 32, '64' 64, '128' 128)"
 y_tics = SCALED_TICS
-stats data using "threads" nooutput
-x_low = STATS_min / 1.2; x_high = STATS_max * 1.2
 said(dummy) = scaled(column(value))." a second with ".strcol("threads")." threads; 99 % of the calls within " \
     .duration(column("call_ns_p99"))
 shared_y = 1

@@ -6,7 +6,7 @@ panel_column = "measure"
 # Dashes would break spikes.
 dash(style) = 1
 heading(name) = headed(name eq "worst" ? "Worst tick of each stretch" : "Mean of each stretch")
-value = "shown"; spread = ""
+value = "shown"
 # The middle of the stretch.
 x_of(dummy) = (column("from_tick") + column("to_tick")) / 2.0
 stats data using "from_tick" nooutput

@@ -2,7 +2,6 @@
 #include "report_work.h"
 
 #include "csv_table.h"
-#include "memory.h"
 #include "report_words.h"
 #include "standard_files.h"
 
@@ -49,11 +48,7 @@ static bool write_pictures(struct report *report, struct error *error)
 static const char *set_text(struct report *report, const struct report_set *set)
 {
     const char *commit = row_string(set->context, "commit");
-    char *folder = NULL;
-    size_t bytes = 0;
-    FILE *memory = memory_stream(&folder, &bytes);
-    standard_files_say(memory, set->folder); /* a path need not be text */
-    memory_stream_close(memory);
+    char *folder = standard_files_line(set->folder); /* a path need not be text */
     const char *text =
         pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s: %s%s%s, %s, %s", set->mark,
                     folder, row_string(set->context, "version"), commit[0] != '\0' ? " " : "",

@@ -1,6 +1,5 @@
 #include "json_text.h"
 
-#include "memory.h"
 #include "standard_files.h"
 
 #include <stdlib.h>
@@ -9,11 +8,7 @@ json_t *json_text(const char *text)
 {
     json_t *string = json_string(text);
     if (string == NULL) {
-        char *plain = NULL;
-        size_t bytes = 0;
-        FILE *memory = memory_stream(&plain, &bytes);
-        standard_files_say(memory, text);
-        memory_stream_close(memory);
+        char *plain = standard_files_line(text);
         string = json_string(plain);
         free(plain);
     }
