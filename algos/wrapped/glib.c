@@ -188,7 +188,7 @@ static void glib_destroy(void *self)
 static enum tl_status glib_create(const struct tl_config *config, void **self)
 {
     if (tl_library_load(&library) == NULL) {
-        return TL_ERR_UNAVAILABLE;
+        return tl_library_missing();
     }
     struct glib_timers *timers =
         tl_alloc(config->allocator, sizeof *timers, alignof(struct glib_timers));

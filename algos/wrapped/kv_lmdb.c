@@ -160,7 +160,7 @@ static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
                                 struct kv_store **opened)
 {
     if (tl_library_load(&library) == NULL) {
-        return TL_ERR_UNAVAILABLE;
+        return tl_library_missing();
     }
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/timers.lmdb", folder);

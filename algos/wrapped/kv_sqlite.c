@@ -142,7 +142,7 @@ static enum tl_status sqlite_open(const char *folder, bool synced, bool unnamed,
 {
     (void)unnamed; /* its log is opened by name, and later */
     if (tl_library_load(&library) == NULL) {
-        return TL_ERR_UNAVAILABLE;
+        return tl_library_missing();
     }
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/timers.sqlite", folder);

@@ -149,7 +149,10 @@ static void libevent_destroy(void *self)
 static enum tl_status open_loop(struct libevent_timers *timers)
 {
     void *handle = tl_library_load(&library);
-    if (handle == NULL || !tl_virtual_clock_attach(handle)) {
+    if (handle == NULL) {
+        return tl_library_missing();
+    }
+    if (!tl_virtual_clock_attach(handle)) {
         return TL_ERR_UNAVAILABLE;
     }
     struct event_config *config = lib.event_config_new();

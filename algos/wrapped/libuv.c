@@ -142,7 +142,10 @@ static void libuv_destroy(void *self)
 static enum tl_status open_loop(struct libuv_timers *timers)
 {
     void *handle = tl_library_load(&library);
-    if (handle == NULL || !tl_virtual_clock_attach(handle)) {
+    if (handle == NULL) {
+        return tl_library_missing();
+    }
+    if (!tl_virtual_clock_attach(handle)) {
         return TL_ERR_UNAVAILABLE;
     }
     struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);

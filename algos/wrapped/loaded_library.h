@@ -5,7 +5,7 @@
  *     #define FUNCTIONS(X) X(ev_run) X(ev_loop_new)
  *     LOADED_LIBRARY(FUNCTIONS, "libev.so.4");
  *
- *     if (tl_library_load(&library) == NULL) { return TL_ERR_UNAVAILABLE; }
+ *     if (tl_library_load(&library) == NULL) { return tl_library_missing(); }
  *     lib.ev_run(loop, 0);
  *
  * The pointers have the types that the library's header declares. Named is what the headers at
@@ -16,6 +16,9 @@
 #ifndef ALGOS_LOADED_LIBRARY_H
 #define ALGOS_LOADED_LIBRARY_H
 
+#include "timerlab.h"
+
+#include <errno.h>
 #include <stddef.h>
 
 struct loaded_function {
@@ -41,7 +44,13 @@ struct loaded_library {
 #define LOADED_ROW(function)     {#function, &lib.function},
 
 /* Loads the library, for good, and sets the pointers; once is enough, more do no harm. Returns what
- * dlopen does; NULL if it is not installed, or lacks one of the functions. */
+ * dlopen does; NULL if it is not installed, or lacks one of the functions, or with errno ENOMEM. */
 void *tl_library_load(struct loaded_library *library);
+
+/* The status for a NULL of it. */
+static inline enum tl_status tl_library_missing(void)
+{
+    return errno == ENOMEM ? TL_ERR_NOMEM : TL_ERR_UNAVAILABLE;
+}
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "child.h"
 #include "clock.h"
+#include "memory.h"
 #include "tape.h"
 #include "trace.h"
 
@@ -141,7 +142,7 @@ static bool make_plain(const struct replays_subject *subject, size_t *count, str
     if (reader == NULL) {
         return false;
     }
-    FILE *stream = fopen(subject->plain_path, "w");
+    FILE *stream = memory_unless_short(fopen(subject->plain_path, "w"));
     bool good = stream != NULL && write_plain(reader, subject->plain_path, stream, count, error);
     if (stream == NULL || (fclose(stream) != 0 && good)) {
         good = error_set(error, "%s: %s", subject->plain_path, strerror(errno));

@@ -11,6 +11,7 @@
 #include "flags.h"
 #include "gen.h"
 #include "import.h"
+#include "memory.h"
 #include "recordings.h"
 #include "registry.h"
 #include "replays.h"
@@ -153,7 +154,7 @@ static bool prepare_text(struct text *text)
     if (text->recording != NULL) {
         (void)snprintf(text->path, sizeof text->path, "%.*s/%s", (int)sizeof folder - 64, folder,
                        text->recording->format);
-        FILE *stream = fopen(text->path, "w");
+        FILE *stream = memory_unless_short(fopen(text->path, "w"));
         if (stream == NULL) {
             return error_set(&failure, "%s: %s", text->path, strerror(errno));
         }
@@ -173,7 +174,7 @@ static bool prepare_text(struct text *text)
 
 static bool import_text(const struct text *text)
 {
-    FILE *nowhere = fopen("/dev/null", "w");
+    FILE *nowhere = memory_unless_short(fopen("/dev/null", "w"));
     if (nowhere == NULL) {
         return error_set(&failure, "/dev/null: %s", strerror(errno));
     }

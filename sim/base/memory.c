@@ -99,9 +99,47 @@ char *memory_format_list(const char *format, va_list arguments)
     return text;
 }
 
+/* --- streams --------------------------------------------------------------------------------- */
+
+/* What open_memstream does; but that one tells of no memory in no way: it loses what was written. */
+struct written {
+    char **text;
+    size_t *bytes;
+    size_t room;
+};
+
+static ssize_t write_text(void *cookie, const char *part, size_t length)
+{
+    struct written *written = cookie;
+    size_t needed = *written->bytes + length + 1;
+    if (needed > written->room) {
+        char *larger = realloc(*written->text, 2 * needed);
+        if (larger == NULL) {
+            return 0; /* as an error of the stream; exit would write it again */
+        }
+        *written->text = larger;
+        written->room = 2 * needed;
+    }
+    memcpy(*written->text + *written->bytes, part, length);
+    *written->bytes = needed - 1;
+    (*written->text)[needed - 1] = '\0';
+    return (ssize_t)length;
+}
+
+static int close_text(void *cookie)
+{
+    free(cookie);
+    return 0;
+}
+
 FILE *memory_stream(char **text, size_t *bytes)
 {
-    return memory_made(open_memstream(text, bytes));
+    struct written *written = memory_new(1, sizeof *written);
+    *text = memory_new(1, 1);
+    *bytes = 0;
+    *written = (struct written){.text = text, .bytes = bytes, .room = 1};
+    return memory_made(fopencookie(
+        written, "w", (cookie_io_functions_t){.write = write_text, .close = close_text}));
 }
 
 void memory_stream_close(FILE *stream)

@@ -285,7 +285,7 @@ static char *run_command(const char *command, size_t *bytes, struct error *error
         return NULL;
     }
     char *text = NULL;
-    FILE *file = tmpfile();
+    FILE *file = memory_unless_short(tmpfile());
     if (file == NULL || words.we_wordc == 0) {
         (void)error_set(error, "'%s' cannot be run: %s", command,
                         file == NULL ? strerror(errno) : "there is nothing in it");

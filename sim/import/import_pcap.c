@@ -309,7 +309,7 @@ static bool open_capture(struct pcap_import *import, struct error *error)
 {
     const char *name = packed_file_name(import->file);
     char why[PCAP_ERRBUF_SIZE] = "";
-    if (tl_library_load(&library) == NULL) {
+    if (memory_unless_short(tl_library_load(&library)) == NULL) {
         return error_set(error,
                          "%s: libpcap, which reads captures, is not installed; Debian's "
                          "package is libpcap0.8",

@@ -20,6 +20,7 @@
 #include "foreign.h"
 #include "histogram.h"
 #include "live_draw.h"
+#include "memory.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -447,19 +448,14 @@ static bool make_run(struct run *run, struct error *error)
     }
     run->own_first_id = (uint32_t)ids - OWN_TIMERS;
     run->state = live_draw_seed(plan->seed + plan->threads);
-    run->workers = calloc(plan->threads, sizeof *run->workers);
-    run->shared = calloc(ids, sizeof *run->shared);
-    bool done = run->workers != NULL && run->shared != NULL;
-    for (unsigned t = 0; done && t < plan->threads; t++) {
+    run->workers = memory_new(plan->threads, sizeof *run->workers);
+    run->shared = memory_new(ids, sizeof *run->shared);
+    for (unsigned t = 0; t < plan->threads; t++) {
         struct worker *worker = &run->workers[t];
         *worker = (struct worker){
             .run = run, .first_id = t * plan->timers, .state = live_draw_seed(plan->seed + t)};
-        worker->lives = calloc(plan->timers, sizeof *worker->lives);
-        worker->call_cycles = calloc(1, sizeof *worker->call_cycles);
-        done = worker->lives != NULL && worker->call_cycles != NULL;
-    }
-    if (!done) {
-        return error_set(error, "out of memory");
+        worker->lives = memory_new(plan->timers, sizeof *worker->lives);
+        worker->call_cycles = memory_new(1, sizeof *worker->call_cycles);
     }
     struct tl_config config = {.capacity = (uint32_t)ids,
                                .max_delay_ticks = FAR_TICKS,

@@ -6,6 +6,7 @@
 #include "kernel_hosted.h"
 
 #include "led_calls.h"
+#include "memory.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -46,7 +47,7 @@ CALLS(COUNTED)
 bool hosted_open(struct kernel_timers *timers, struct loaded_library *library, const char *package,
                  struct error *error)
 {
-    void *handle = tl_library_load(library);
+    void *handle = memory_unless_short(tl_library_load(library));
     if (handle == NULL) {
         return error_set(error, "%s is not installed", package);
     }

@@ -1,6 +1,8 @@
 /* GLib's main context, with a source of its own for each connection. */
 #include "kernel_hosted.h"
 
+#include "memory.h"
+
 #ifdef TL_HAVE_GLIB
 #include <glib.h>
 
@@ -67,10 +69,7 @@ static bool open_loop(struct kernel_timers *timers, struct error *error)
     if (!hosted_open(timers, &library, "libglib2.0-0", error)) {
         return false;
     }
-    struct own *own = calloc(1, sizeof *own + timers->count * sizeof own->sources[0]);
-    if (own == NULL) {
-        return error_set(error, "out of memory");
-    }
+    struct own *own = memory_new(1, sizeof *own + timers->count * sizeof own->sources[0]);
     timers->own = own;
     own->context = lib.g_main_context_new();
     own->traffic = make(timers, TRAFFIC);

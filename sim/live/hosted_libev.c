@@ -1,6 +1,8 @@
 /* libev's loop, with a timer of its own for each connection. */
 #include "kernel_hosted.h"
 
+#include "memory.h"
+
 #ifdef TL_HAVE_LIBEV
 #include <ev.h>
 
@@ -38,11 +40,8 @@ static bool open_loop(struct kernel_timers *timers, struct error *error)
     if (!hosted_open(timers, &library, "libev4", error)) {
         return false;
     }
-    struct own *own = calloc(1, sizeof *own + timers->count * sizeof own->watchers[0]);
-    if (own == NULL || (own->loop = lib.ev_loop_new(EVFLAG_AUTO)) == NULL) {
-        free(own);
-        return error_set(error, "out of memory");
-    }
+    struct own *own = memory_new(1, sizeof *own + timers->count * sizeof own->watchers[0]);
+    own->loop = memory_made(lib.ev_loop_new(EVFLAG_AUTO));
     const double every = (double)hosted_traffic_ms(timers) / 1000;
     own->timers = timers;
     timers->own = own;

@@ -1,6 +1,8 @@
 /* libevent's loop, with an event of its own for each connection. */
 #include "kernel_hosted.h"
 
+#include "memory.h"
+
 #ifdef TL_HAVE_LIBEVENT
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -52,11 +54,8 @@ static bool open_loop(struct kernel_timers *timers, struct error *error)
     if (!hosted_open(timers, &library, "libevent", error)) {
         return false;
     }
-    struct own *own = calloc(1, sizeof *own + timers->count * sizeof own->nodes[0]);
-    if (own == NULL || (own->loop = lib.event_base_new()) == NULL) {
-        free(own);
-        return error_set(error, "out of memory");
-    }
+    struct own *own = memory_new(1, sizeof *own + timers->count * sizeof own->nodes[0]);
+    own->loop = memory_made(lib.event_base_new());
     const struct timeval every = after_ms(hosted_traffic_ms(timers));
     own->timers = timers;
     timers->own = own;

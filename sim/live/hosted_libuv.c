@@ -1,6 +1,8 @@
 /* libuv's loop, with a timer of its own for each connection. */
 #include "kernel_hosted.h"
 
+#include "memory.h"
+
 #ifdef TL_HAVE_LIBUV
 #include <uv.h>
 
@@ -37,10 +39,9 @@ static bool open_loop(struct kernel_timers *timers, struct error *error)
     if (!hosted_open(timers, &library, "libuv1", error)) {
         return false;
     }
-    struct own *own = calloc(1, sizeof *own + timers->count * sizeof own->timers[0]);
-    if (own == NULL || lib.uv_loop_init(&own->loop) != 0) {
-        free(own);
-        return error_set(error, "out of memory");
+    struct own *own = memory_new(1, sizeof *own + timers->count * sizeof own->timers[0]);
+    if (lib.uv_loop_init(&own->loop) != 0) {
+        memory_end();
     }
     timers->own = own;
     for (uint32_t id = 0; id < timers->count; id++) {

@@ -1,6 +1,7 @@
 #include "kernel_private.h"
 
 #include "clock.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -85,12 +86,9 @@ static bool refuse(const struct kernel_timers *timers, int number, int expected,
 
 static bool timerfd_open(struct kernel_timers *timers, struct error *error)
 {
-    int *files = malloc(timers->count * sizeof *files);
+    int *files = memory_new(timers->count, sizeof *files);
     struct rlimit limit;
     timers->own = files;
-    if (files == NULL) {
-        return error_set(error, "out of memory");
-    }
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
@@ -162,18 +160,15 @@ static void signal_set(sigset_t *set)
 
 static bool posix_open(struct kernel_timers *timers, struct error *error)
 {
-    struct posix_timers *posix = calloc(1, sizeof *posix);
+    struct posix_timers *posix = memory_new(1, sizeof *posix);
     sigset_t set;
     timers->own = posix;
-    if (posix == NULL) {
-        return error_set(error, "out of memory");
-    }
     signal_set(&set);
     (void)pthread_sigmask(SIG_BLOCK, &set, &posix->before);
-    posix->timers = malloc(timers->count * sizeof *posix->timers);
+    posix->timers = memory_new(timers->count, sizeof *posix->timers);
     posix->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (posix->timers == NULL || posix->signals < 0 || !watch(timers, posix->signals, 0)) {
-        return error_set(error, "no signalfd, or out of memory");
+    if (posix->signals < 0 || !watch(timers, posix->signals, 0)) {
+        return error_set(error, "no signalfd: %s", strerror(errno));
     }
     while (timers->made < timers->count) {
         struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
@@ -338,8 +333,8 @@ const uint64_t *kernel_system_calls(const struct kernel_timers *timers)
 struct kernel_timers *kernel_open(enum kernel_kind kind, uint32_t count, uint64_t tick_ns,
                                   uint64_t traffic_ns, struct error *error)
 {
-    struct kernel_timers *timers = calloc(1, sizeof *timers);
-    if (timers == NULL || !live_epoll_open(&timers->loop, traffic_ns, error)) {
+    struct kernel_timers *timers = memory_new(1, sizeof *timers);
+    if (!live_epoll_open(&timers->loop, traffic_ns, error)) {
         free(timers);
         return NULL;
     }
@@ -347,13 +342,12 @@ struct kernel_timers *kernel_open(enum kernel_kind kind, uint32_t count, uint64_
     timers->tick_ns = tick_ns;
     timers->traffic_ns = traffic_ns;
     timers->count = count;
-    timers->due = malloc(count * sizeof *timers->due);
-    timers->at_ns = malloc(count * sizeof *timers->at_ns);
-    bool done = (timers->due != NULL && timers->at_ns != NULL) || error_set(error, "out of memory");
-    for (uint32_t id = 0; done && id < count; id++) {
+    timers->due = memory_new(count, sizeof *timers->due);
+    timers->at_ns = memory_new(count, sizeof *timers->at_ns);
+    for (uint32_t id = 0; id < count; id++) {
         timers->at_ns[id] = LIVE_NEVER;
     }
-    if (!done || !timers->sort->open(timers, error)) {
+    if (!timers->sort->open(timers, error)) {
         kernel_close(timers);
         return NULL;
     }

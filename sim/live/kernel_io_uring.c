@@ -2,6 +2,8 @@
  * to be installed for it. */
 #include "kernel_private.h"
 
+#include "memory.h"
+
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <poll.h>
@@ -153,17 +155,11 @@ static bool open_ring(struct kernel_timers *timers, struct error *error)
 
 static bool io_uring_open(struct kernel_timers *timers, struct error *error)
 {
-    struct ring *ring = calloc(1, sizeof *ring);
+    struct ring *ring = memory_new(1, sizeof *ring);
     timers->own = ring;
-    if (ring == NULL) {
-        return error_set(error, "out of memory");
-    }
     ring->file = -1;
-    ring->armed = calloc(timers->count, sizeof *ring->armed);
-    ring->when = calloc(timers->count, sizeof *ring->when);
-    if (ring->armed == NULL || ring->when == NULL) {
-        return error_set(error, "out of memory");
-    }
+    ring->armed = memory_new(timers->count, sizeof *ring->armed);
+    ring->when = memory_new(timers->count, sizeof *ring->when);
     return open_ring(timers, error);
 }
 

@@ -1,6 +1,8 @@
 /* What timers take of memory: the kernel's slabs, and the process's own. */
 #include "kernel.h"
 
+#include "memory.h"
+
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ struct kernel_memory {
 struct kernel_memory *kernel_memory_read(void)
 {
     FILE *file = fopen("/proc/slabinfo", "r");
-    struct kernel_memory *memory = file != NULL ? calloc(1, sizeof *memory) : NULL;
+    struct kernel_memory *memory = file != NULL ? memory_new(1, sizeof *memory) : NULL;
     char line[512];
     while (memory != NULL && fgets(line, sizeof line, file) != NULL &&
            memory->count < sizeof memory->caches / sizeof memory->caches[0]) {

@@ -2,6 +2,7 @@
 
 #include "due.h"
 #include "live_draw.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,10 +239,7 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
                       .result = result,
                       .state = live_draw_seed(plan->seed),
                       .armed_ns = LIVE_NEVER};
-    run.timeout_ends_ns = malloc(plan->connections * sizeof *run.timeout_ends_ns);
-    if (run.timeout_ends_ns == NULL) {
-        return error_set(error, "out of memory");
-    }
+    run.timeout_ends_ns = memory_new(plan->connections, sizeof *run.timeout_ends_ns);
     /* Whatever the loop does takes its time, in which the structure's clock falls behind. */
     uint64_t begun_ns = clock->now_ns(clock->ctx);
     run.tick = begun_ns / plan->tick_ns;

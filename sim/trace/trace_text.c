@@ -407,7 +407,7 @@ static bool commit(struct text *text, const struct trace_text_options *options, 
 
 static bool send_to_output(const char *path, struct error *error)
 {
-    FILE *trace = fopen(path, "rb");
+    FILE *trace = memory_unless_short(fopen(path, "rb"));
     bool good = trace != NULL ? standard_output_send(trace, error)
                               : error_set(error, "%s: %s", path, strerror(errno));
     if (trace != NULL) {

@@ -95,11 +95,18 @@ bool drawing_is_plain(const char *svg)
 {
     regex_t tag;
     size_t depth = 0;
-    bool plain = regcomp(&tag, TAG, REG_EXTENDED) == 0;
+    bool plain = true;
+    if (regcomp(&tag, TAG, REG_EXTENDED) != 0) {
+        memory_end();
+    }
     for (const char *at = svg; plain && at != NULL; at = strchr(at + 1, '<')) {
         size_t last = strcspn(at, ">");
         regmatch_t range = {0, (regoff_t)last + 1};
-        plain = regexec(&tag, at, 1, &range, REG_STARTEND) == 0 && (depth > 0 || at == svg);
+        int found = regexec(&tag, at, 1, &range, REG_STARTEND);
+        if (found == REG_ESPACE) {
+            memory_end();
+        }
+        plain = found == 0 && (depth > 0 || at == svg);
         depth += at[1] == '/' ? SIZE_MAX : at[last - 1] != '/';
     }
     regfree(&tag);

@@ -1,6 +1,7 @@
 #include "outfile.h"
 
 #include "cleanup.h"
+#include "memory.h"
 #include "standard_streams.h"
 #include "stream_error.h"
 
@@ -82,6 +83,9 @@ static const char *remedy(int cause)
 
 bool outfile_fail(const char *path, int cause, const char *left, struct error *error)
 {
+    if (cause == ENOMEM) {
+        memory_end();
+    }
     return error_set(error, "%s: could not be written: %s; %s%s", path, strerror(cause), left,
                      remedy(cause));
 }

@@ -91,9 +91,9 @@ void outfolder_close(struct outfolder *out)
 bool outfolder_sum(const char *path, char text[OUTFOLDER_SUM_BYTES])
 {
     char buffer[16384];
-    FILE *file = fopen(path, "rb");
-    XXH64_state_t *state = XXH64_createState();
-    bool read = file != NULL && state != NULL && XXH64_reset(state, 0) == XXH_OK;
+    FILE *file = memory_unless_short(fopen(path, "rb"));
+    XXH64_state_t *state = memory_made(XXH64_createState());
+    bool read = file != NULL && XXH64_reset(state, 0) == XXH_OK;
     size_t got;
     while (read && (got = fread(buffer, 1, sizeof buffer, file)) > 0) {
         read = XXH64_update(state, buffer, got) == XXH_OK;
@@ -173,6 +173,7 @@ static bool change_places(const struct outfolder *out, const char *const *kinds)
     struct dirent **staged = NULL;
     size_t count = 0;
     int new_count = scandir(out->stage.folder, &staged, is_named, alphasort);
+    (void)memory_unless_short(new_count >= 0 ? &new_count : NULL);
     while (kinds[count] != NULL) {
         count++;
     }

@@ -395,7 +395,7 @@ static enum engine_end postgres_connect(const char *url, const struct engine_pla
 {
     struct engine *engine = memory_new(1, sizeof *engine);
     *result = NULL;
-    if (tl_library_load(&library) == NULL) {
+    if (memory_unless_short(tl_library_load(&library)) == NULL) {
         (void)error_set(error, "libpq is not installed; Debian's package is libpq5");
         free(engine);
         return ENGINE_FAILED;
@@ -436,7 +436,7 @@ static bool find_program(const char *name, char path[512], struct error *error)
 static bool postgres_is_installed(struct error *error)
 {
     char path[512];
-    if (tl_library_load(&library) == NULL) {
+    if (memory_unless_short(tl_library_load(&library)) == NULL) {
         return error_set(error, "libpq is not installed (Debian: libpq5)");
     }
     return find_program("initdb", path, error);

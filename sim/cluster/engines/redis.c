@@ -76,6 +76,9 @@ static void call(struct engine *engine, enum script script)
 /* What the server says; an error of its own is a failure, all else a broken connection. */
 static enum engine_end judge(struct engine *engine, redisReply *reply, struct error *error)
 {
+    if (engine->redis->err == REDIS_ERR_OOM) {
+        memory_end();
+    }
     if (reply == NULL || engine->redis->err != 0) {
         return ENGINE_GONE;
     }
