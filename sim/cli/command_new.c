@@ -1,5 +1,6 @@
 /* timerlab new: a structure of one's own begins as a file that works. */
 #include "build_info.h"
+#include "cleanup.h"
 #include "command.h"
 #include "command_option.h"
 #include "outfile.h"
@@ -251,7 +252,9 @@ static bool run(const struct new_arguments *arguments, struct error *error)
     if (!path_of(arguments, symbol, language->files[0].path, source, error)) {
         return false;
     }
-    if (mkdir(arguments->dir, 0777) != 0 && errno != EEXIST) {
+    if (mkdir(arguments->dir, 0777) == 0) {
+        cleanup_add(arguments->dir); /* unless it comes to hold something */
+    } else if (errno != EEXIST) {
         return error_set(error, "%s: cannot be made a folder: %s", arguments->dir, strerror(errno));
     }
     struct outfile files[FILES_MAX] = {0};

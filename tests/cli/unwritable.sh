@@ -82,6 +82,8 @@ if [ "$(id -u)" -ne 0 ] || [ ${#as[@]} -gt 0 ]; then
 fi
 
 # A full disk, as far as one can be had without mounting one: standard output, and a limit.
+bench=$BUILD/bench/timerlab-bench
+least=(--algo=binary-heap --n=1k --benchmark_filter=start/ --benchmark_min_time=0 --benchmark_repetitions=2)
 if [ -c /dev/full ]; then
     for command in 'list' '--help' '--version' 'sim --help' 'sim --usage' 'sim --version' 'sim --columns' \
         'trace gen --help' 'list --format md' 'trace dump t.trace' 'sim t.trace -a binary-heap --runs 0' \
@@ -93,12 +95,18 @@ if [ -c /dev/full ]; then
         grep -q 'standard output.*: No space left on device$' err || complain "$command >/dev/full: says: $(cat err)"
     done
     for flag in --help --list-suites; do
-        [ -x "$BUILD/bench/timerlab-bench" ] || break
-        "$BUILD/bench/timerlab-bench" $flag >/dev/full 2>err
+        [ -x "$bench" ] || break
+        "$bench" $flag >/dev/full 2>err
         status=$?
         [ $status -eq 1 ] || complain "timerlab-bench $flag >/dev/full: status $status, not 1: $(cat err)"
         grep -q 'standard output.*: No space left on device$' err || complain "timerlab-bench $flag >/dev/full: says: $(cat err)"
     done
+    if [ -x "$bench" ]; then
+        "$bench" "${least[@]}" >/dev/full 2>err
+        status=$?
+        [ $status -eq 1 ] || complain "timerlab-bench >/dev/full: status $status, not 1: $(cat err)"
+        grep -q 'standard output.*: No space left on device$' err || complain "timerlab-bench >/dev/full: says: $(cat err)"
+    fi
     # A command line that cannot be followed stays one.
     "$timerlab" sim >/dev/full 2>err
     status=$?
@@ -109,6 +117,56 @@ printf 'old\n' >small
 refuses '^timerlab: small: could not be written: File too large; nothing was left behind; .*ulimit -f' bash -c \
     'ulimit -f 1; "$0" trace gen rpc -n 1000 --seconds 20 -o small' "$timerlab"
 [ "$(cat small)" = old ] || complain "what cannot be written whole has replaced what was there"
+# Whatever writes a file names it and the cause, keeps an earlier one, and leaves nothing. The message goes
+# through a pipe: a file has the same limit.
+limited() { # TARGET COMMAND...
+    local target=$1 status
+    shift
+    rm -rf made
+    # shellcheck disable=SC2016 # the inner shell's
+    bash -c 'ulimit -f 0; "$@"' limited "$@" 2>&1 >/dev/null | cat >err
+    status=${PIPESTATUS[0]}
+    [ "$status" -eq 1 ] || complain "a limit of 0 bytes: $*: status $status, not 1"
+    grep -qE -- "$target.*: File too large" err || complain "a limit of 0 bytes: $*: says: $(cat err)"
+    [ "$(cat small)" = old ] || complain "a limit of 0 bytes: $*: has replaced what was there"
+    [ -z "$(find . -name '.timerlab-*')" ] || complain "$*: left behind: $(find . -name '.timerlab-*')"
+    [ ! -e made ] || [ -n "$(ls -A made)" ] || complain "$*: left an empty folder"
+}
+printf 'tick,id,op,delay\n0,0,start,5\n' >t.csv
+limited small "$timerlab" trace gen rpc -n 100 -o small
+limited small "$timerlab" trace import csv t.csv -o small
+limited small "$timerlab" trace scale t.trace -n 1000 -o small
+limited made/portrait-t.csv "$timerlab" trace info t.trace --plot made
+limited made/binary_heap "$timerlab" export binary-heap -o made
+limited made/mine "$timerlab" new mine -o made
+limited small.svg "$timerlab" show hier-wheel 'start a 2; advance 3' -o small.svg
+limited made/step-000.svg "$timerlab" show hier-wheel 'start a 2; advance 3' -o made
+limited made/report.html "$timerlab" report --no-pictures foreign/kept -o made
+limited made/results.csv "$timerlab" sim t.trace -a binary-heap --runs 1 -o made
+limited made/cells/ "$timerlab" sweep t.trace -a binary-heap --runs 1 -o made
+limited small "$timerlab" tune t.trace -a binary-heap --counts -o small
+limited made/live.csv "$timerlab" live -a binary-heap -n 10 --seconds 0.1 -o made
+limited made/runs/ "$timerlab" cluster check seed-fetch -o made
+limited small "$timerlab" record -o small -- true
+if [ -x "$bench" ]; then
+    limited small "$bench" "${least[@]}" --benchmark_out=small
+    "$bench" "${least[@]}" --benchmark_out=bench.json >out 2>err || complain "timerlab-bench: $(cat err)"
+    jq -e '.benchmarks | length > 0' bench.json >out 2>err || complain "bench.json: $(cat err)"
+    refuses_bench() {
+        "$bench" "${least[@]}" "--benchmark_out=$1" >out 2>err && complain "timerlab-bench writes to $1"
+        grep -q "$1: $2" err || complain "timerlab-bench to $1: says: $(cat err)"
+    }
+    refuses_bench folder 'is a folder'
+    refuses_bench nowhere/x 'cannot be written: No such file'
+    for limit in /dev/full 'a limit'; do
+        # shellcheck disable=SC2016 # the inner shell's
+        bash -c '[ "$1" = /dev/full ] || ulimit -f 0; "$0" bench.json >"$2"' "$SOURCE/scripts/bench-to-csv" "$limit" \
+            "$([ "$limit" = /dev/full ] && echo /dev/full || echo small.csv)" 2>&1 | cat >err
+        status=${PIPESTATUS[0]}
+        [ "$status" -eq 1 ] || complain "bench-to-csv, $limit: status $status"
+        grep -q 'standard output could not be written' err || complain "bench-to-csv, $limit: $(cat err)"
+    done
+fi
 [ -z "$(find . -name '.timerlab-*')" ] || complain "left behind: $(find . -name '.timerlab-*')"
 
 # And one that is small, where one may be mounted: whatever writes a file names it, the cause and the remedy.
@@ -131,6 +189,13 @@ if unshare -m sh on_full_disk true 2>/dev/null; then
     on_full new mine -o folder/x
     on_full export binary-heap -o folder/x
     on_full sim t.trace -a binary-heap --runs 1 -o folder/x
+    refuses '^timerlab: folder/x: could not be written: No space left on device; a recording needs' \
+        unshare -m sh on_full_disk "$timerlab" record -o folder/x -- touch ran
+    [ ! -e ran ] || complain "record: runs the program before it has room"
+    if [ -x "$bench" ]; then
+        refuses '^timerlab-bench: folder/x: could not be written: No space left on device; nothing was left' \
+            unshare -m sh on_full_disk "$bench" "${least[@]}" --benchmark_out=folder/x
+    fi
 fi
 
 if [ $failures -gt 0 ]; then
