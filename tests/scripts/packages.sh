@@ -56,6 +56,12 @@ if [ -x "$BUILD/timerlab-mpi" ]; then
     [ "$("$scratch/timerlab-mpi/usr/bin/timerlab-mpi" --version)" = "timerlab-mpi $version" ] || complain "timerlab-mpi is of another version"
 fi
 
+# As the build folder's own, before they were stripped.
+if [ "$(sed -n 's/^TL_HARDEN:BOOL=//p' "$BUILD/CMakeCache.txt")" = ON ]; then
+    mapfile -t programs < <(find . -type f \( -path '*/bin/timerlab*' -o -name '*.so*' \) | sort)
+    bash "$SOURCE/tests/scripts/hardened.sh" "${programs[@]}" >hardened || complain "$(cat hardened)"
+fi
+
 # Unpacked anywhere.
 installed=$scratch/timerlab/usr
 "$installed/bin/timerlab" trace import ftrace "$installed/share/timerlab/recordings/kernel-nginx.ftrace.txt.zst" -o k.trace 2>err ||

@@ -5,7 +5,7 @@ install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME timerlab
     COMPONENT runtime)
 
-install(FILES LICENSE CHANGELOG.md docs/third-party.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+install(FILES LICENSE CHANGELOG.md SECURITY.md docs/third-party.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
     COMPONENT runtime)
 
 # tl_manual(PROGRAM VARIABLE COMPONENT): the pages of a program, which man.awk knows by that variable.

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What the build should have done against faults in the code (scripts/hardening.cmake), read from what it made:
+#
+#     hardened.sh [FILE...]    programs and libraries; without one, those of the build folder
+set -euo pipefail
+
+[ -z "$SANITIZE" ] || { echo "skipped: sanitizers take the place of it" >&2 && exit 77; }
+command -v readelf >/dev/null || { echo "skipped: readelf, of binutils, is not installed" >&2 && exit 77; }
+setting() {
+    sed -n "s/^$1:[A-Z]*=//p" "$BUILD/CMakeCache.txt"
+}
+[ "$(setting TL_HARDEN)" = ON ] || { echo "skipped: TL_HARDEN is off" >&2 && exit 77; }
+
+if [ $# -eq 0 ]; then
+    for file in timerlab timerlab-mpi bench/timerlab-bench sim/timerlab-recorder.so sim/timerlab-crash.so algos/libtimerlab.so; do
+        [ ! -e "$BUILD/$file" ] || set -- "$@" "$BUILD/$file"
+    done
+fi
+failures=0
+# has FILE PATTERN WHAT: readelf says that of the file, in $said.
+has() {
+    grep -qE "$2" <<<"$said" || { printf 'hardened: %s: %s\n' "$1" "$3" && failures=$((failures + 1)); }
+}
+for file; do
+    said=$(readelf -hldnsW "$file")
+    has "$file" 'Type: +DYN' 'is at a fixed address'
+    [[ $file == *.so* ]] || has "$file" 'FLAGS_1.*\bPIE\b' 'is not position-independent'
+    has "$file" 'GNU_RELRO' 'its relocations stay writable'
+    has "$file" '\bBIND_NOW\b' 'its functions are bound late, in a table that stays writable'
+    has "$file" '__stack_chk_fail' 'has no protected stack'
+    # The recorder calls nothing that could be checked.
+    if [ "$(setting CMAKE_BUILD_TYPE)" != Debug ] && [[ $file != *recorder* ]]; then
+        has "$file" '__(memcpy|[a-z]*printf)_chk' 'calls nothing of the C library that checks'
+    fi
+    if [ "$(setting TL_HAVE_SHSTK)" = 1 ]; then
+        has "$file" 'Properties:.*\bSHSTK\b' 'is not marked for shadow stacks'
+    fi
+    ! grep -qE 'GNU_STACK.* RWE ' <<<"$said" || { printf 'hardened: %s: its stack can be executed\n' "$file" && failures=$((failures + 1)); }
+done
+printf 'hardened: %d files\n' $#
+[ $# -ge 3 ] && [ $failures -eq 0 ]
