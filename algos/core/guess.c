@@ -5,24 +5,30 @@
 
 enum { LETTERS_MAX = 64 }; /* that count of a known name */
 
-/* Wagner and Fischer's table, one row at a time. */
+/* Wagner and Fischer's table with Damerau's transpositions, of which three rows are needed. */
 static size_t distance(const char *a, const char *b, size_t b_length)
 {
-    size_t row[LETTERS_MAX + 1];
+    size_t rows[3][LETTERS_MAX + 1];
     for (size_t j = 0; j <= b_length; j++) {
-        row[j] = j;
+        rows[0][j] = j;
     }
-    for (size_t i = 0; a[i] != '\0'; i++) {
-        size_t diagonal = row[0];
+    size_t i = 0;
+    for (; a[i] != '\0'; i++) {
+        const size_t *above = rows[i % 3];
+        size_t *row = rows[(i + 1) % 3];
         row[0] = i + 1;
         for (size_t j = 0; j < b_length; j++) {
-            size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            size_t best = row[j] + 1 < row[j + 1] + 1 ? row[j] + 1 : row[j + 1] + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = best < replaced ? best : replaced;
+            size_t best = above[j] + (a[i] == b[j] ? 0 : 1);
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            best = above[j + 1] + 1 < best ? above[j + 1] + 1 : best;
+            if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) {
+                size_t swapped = rows[(i + 2) % 3][j - 1] + 1;
+                best = swapped < best ? swapped : best;
+            }
+            row[j + 1] = best;
         }
     }
-    return row[b_length];
+    return rows[i % 3][b_length];
 }
 
 bool tl_guess_is(struct tl_guess *guess, const char *known)
@@ -35,6 +41,11 @@ bool tl_guess_is(struct tl_guess *guess, const char *known)
     size_t letters = distance(guess->given, known, length);
     /* As clang has it: beyond a third of the longer one they have less in common than by chance. */
     size_t limit = ((given > length ? given : length) + 2) / 3;
+    /* One may be the beginning of the other: simulate, desc. */
+    size_t shorter = given < length ? given : length;
+    if (shorter >= 3 && letters > limit && strncmp(guess->given, known, shorter) == 0) {
+        letters = limit;
+    }
     if (letters <= limit && (guess->nearest == NULL || letters < guess->distance)) {
         guess->nearest = known;
         guess->distance = letters;

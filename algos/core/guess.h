@@ -9,7 +9,7 @@
 struct tl_guess {
     const char *given;
     const char *nearest; /* NULL: none is near */
-    size_t distance;     /* of the nearest: letters put in, left out or replaced */
+    size_t distance;     /* of the nearest: letters added, omitted, replaced or swapped */
     char text[160];
 };
 

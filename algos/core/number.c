@@ -133,6 +133,8 @@ static const char *read_one(const struct tl_number_form *form, const char *text,
                whole <= form->to;
         break;
     case TL_NUMBER_BYTES:
+        /* 64M, 64MB */
+        length -= length > 0 && unit[length - 1] == 'B';
         factor = factor_of(bytes, unit, length);
         real *= (double)factor;
         good = real >= 1 && real < 0x1p62 && (factor > 1 || whole_of(&decimal, 1, &whole));
@@ -206,7 +208,7 @@ size_t tl_ranges_read(const struct tl_number_form *form, const char *text, struc
 bool tl_number_refuse(const struct tl_number_form *form, const char *option, const char *text,
                       char *why, size_t why_bytes)
 {
-    char takes[160] = "bytes, as in 800M or 4G";
+    char takes[160] = "bytes, as in 64MB or 4G";
     switch (form->kind) {
     case TL_NUMBER_WHOLE:
         if (form->list_max == 0) {

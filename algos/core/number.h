@@ -4,7 +4,7 @@
  *
  *   number   250, 0.25, 1e6; behind it k, m or M, g or G for powers of 1000, or Ki, Mi, Gi of 1024
  *   whole    a number that is written without a point: 250000, 250k, 2m, 1e9, 4Ki
- *   bytes    4096, 800M, 1.5G: K, M, G, or Ki, Mi, Gi, are all powers of 1024
+ *   bytes    4096, 800M, 64MB, 1.5GiB: K, M, G, or Ki, Mi, Gi, are all powers of 1024; B may follow
  *   percent  5 or 5%; a share is 0.05 or 5%
  *   time     1.5s, 250us, 2min: ns, us, ms, s, min, h; a bare number is in the option's own unit
  *   list     3,7-9: whole numbers, and ranges where the option has them

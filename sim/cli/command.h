@@ -14,20 +14,22 @@ enum exit_status {
 /* argv[0] is the command's full name, such as "timerlab sim"; argv[argc] is NULL. */
 typedef int (*command_fn)(int argc, char **argv);
 
-/* One row of a table of commands. */
+/* One row of a table of commands: a function, or a table of its own. */
 struct command {
     const char *name; /* NULL ends the table */
     const char *summary;
     command_fn run;
+    const struct command *below;
 };
 
 /* Runs the row that argv[1] names, with argv[0] extended by it. Without a name, or with --help,
- * prints the table; an unknown name gets the nearest one. `program` is what stands before it. */
+ * prints the table; an unknown name gets the nearest one, also of the tables below. `program` is
+ * what stands before it. */
 int command_dispatch(const char *program, const struct command *table, int argc, char **argv);
 
 int command_list(int argc, char **argv);
 int command_describe(int argc, char **argv);
-int command_trace(int argc, char **argv);
+extern const struct command trace_commands[];
 int command_trace_gen(int argc, char **argv);
 int command_trace_import(int argc, char **argv);
 int command_trace_scale(int argc, char **argv);
@@ -44,7 +46,6 @@ int command_predict(int argc, char **argv);
 int command_tune(int argc, char **argv);
 int command_live(int argc, char **argv);
 int command_threads(int argc, char **argv);
-int command_cluster(int argc, char **argv);
 int command_cluster_check(int argc, char **argv);
 int command_cluster_sim(int argc, char **argv);
 int command_cluster_run(int argc, char **argv);

@@ -2,6 +2,7 @@
 
 #include "command.h"
 #include "foreign.h"
+#include "guess.h"
 #include "progress.h"
 #include "standard_files.h"
 #include "terminal.h"
@@ -172,6 +173,30 @@ static void take_option(struct reading *reading, const struct option_row *row, c
     }
 }
 
+/* Adds the nearest option to what getopt says of an unknown one. */
+static void suggest_option(struct reading *reading)
+{
+    static const char unknown[] = "unrecognized option '--";
+    char *name = strstr(reading->said, unknown);
+    if (name == NULL) {
+        return;
+    }
+    name += strlen(unknown);
+    char given[64];
+    (void)snprintf(given, sizeof given, "%.*s", (int)strcspn(name, "='"), name);
+    struct tl_guess guess = {.given = given};
+    for (const struct option_row *row = reading->line->options; !is_last(row); row++) {
+        if (row->option.name != NULL) {
+            (void)tl_guess_is(&guess, row->option.name);
+        }
+    }
+    if (guess.nearest != NULL) {
+        size_t used = strlen(reading->said);
+        (void)snprintf(reading->said + used, sizeof reading->said - used,
+                       "; did you mean '--%s'?", guess.nearest);
+    }
+}
+
 /* What argp and getopt say repeats words of the command line, which may hold anything. A line comes
  * in pieces, and its end at the end of one; only where argp says whom to ask has it broken the
  * line. */
@@ -188,6 +213,7 @@ static ssize_t say(void *cookie, const char *text, size_t bytes)
         }
     }
     if (ends) {
+        suggest_option(reading);
         FILE *own = stderr;
         stderr = reading->errors;
         standard_files_tell("%s\n", reading->said);

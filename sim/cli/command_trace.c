@@ -213,18 +213,13 @@ static int command_validate(int argc, char **argv)
                       validate);
 }
 
-static const struct command commands[] = {
-    {"gen", "a trace from a workload model", command_trace_gen},
-    {"import", "a trace from another tool's recording", command_trace_import},
-    {"scale", "a recording, superposed to more connections", command_trace_scale},
-    {"info", "what is in a trace", command_info},
-    {"head", "a trace's first operations as CSV", command_head},
-    {"dump", "all of a trace as CSV", command_dump},
-    {"validate", "whether a trace is whole", command_validate},
+const struct command trace_commands[] = {
+    {"gen", "a trace from a workload model", command_trace_gen, NULL},
+    {"import", "a trace from another tool's recording", command_trace_import, NULL},
+    {"scale", "a recording, superposed to more connections", command_trace_scale, NULL},
+    {"info", "what is in a trace", command_info, NULL},
+    {"head", "a trace's first operations as CSV", command_head, NULL},
+    {"dump", "all of a trace as CSV", command_dump, NULL},
+    {"validate", "whether a trace is whole", command_validate, NULL},
     {0},
 };
-
-int command_trace(int argc, char **argv)
-{
-    return command_dispatch("timerlab trace", commands, argc, argv);
-}

@@ -23,8 +23,8 @@ static int sim(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-    {"sim", "replays traces, or generated traffic, in shares: one for each rank", sim},
-    {NULL, NULL, NULL},
+    {"sim", "replays traces, or generated traffic, in shares: one for each rank", sim, NULL},
+    {0},
 };
 
 struct words {

@@ -48,6 +48,10 @@ static void what_is_a_number_is_read(void **state)
         {&bytes, "4096", 4096, 0},
         {&bytes, "800M", UINT64_C(838860800), 0},
         {&bytes, "1.5G", UINT64_C(1610612736), 0},
+        {&bytes, "64MB", UINT64_C(67108864), 0},
+        {&bytes, "64MiB", UINT64_C(67108864), 0},
+        {&bytes, "4KB", 4096, 0},
+        {&bytes, "512B", 512, 0},
         {&bytes, "1Ki", 1024, 0},
         {&real, "0.25", 0, 0.25},
         {&real, ".5", 0, 0.5},
@@ -190,7 +194,7 @@ static void refusals_name_option_value_and_what_is_taken(void **state)
         const char *sentence;
     } rows[] = {
         {&small, "--it takes a whole number from 2 to 1000, not '3x'"},
-        {&bytes, "--it takes bytes, as in 800M or 4G, not '3x'"},
+        {&bytes, "--it takes bytes, as in 64MB or 4G, not '3x'"},
         {&any_sign, "--it takes a number from -10 to 10, not '3x'"},
         {&percent, "--it takes percent from 50 to 99.99, as in 5%, not '3x'"},
         {&share, "--it takes a share from 0 to 1, as in 0.01 or 1%, not '3x'"},

@@ -303,7 +303,10 @@ static void a_name_is_guessed_only_if_it_is_near(void **state)
         {"hier-whel", "; did you mean 'hier-wheel'?"},
         {"heir-wheel", "; did you mean 'hier-wheel'?"},
         {"abcde", "; did you mean 'abc'?"}, /* as far as it goes: a third, rounded up */
-        {"abcdef", ";"},
+        {"abcdef", "; did you mean 'abc'?"}, /* begins with it */
+        {"hier", "; did you mean 'hier-wheel'?"},
+        {"acb", "; did you mean 'abc'?"}, /* letters that are swapped are one mistake */
+        {"abxxxxx", ";"},
         {"ab", "; did you mean 'abc'?"},
         {"axx", ";"},
         {"", ";"},

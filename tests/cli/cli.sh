@@ -51,6 +51,14 @@ expect 0 "Usage: timerlab COMMAND" "" --help
 expect 0 "^timerlab [0-9]" "" --version
 expect 0 "^timerlab [0-9]" "" -V
 expect 2 "" "no command 'lst'; did you mean 'list'" lst
+expect 2 "" "no command 'smi'; did you mean 'sim'" smi
+expect 2 "" "no command 'simulate'; did you mean 'sim'" simulate
+expect 2 "" "no command 'gen'; did you mean 'trace gen'" gen
+expect 2 "" "no command 'imprt'; did you mean 'trace import'" imprt
+expect 2 "" "no command 'chek'; did you mean 'check'" cluster chek
+expect 2 "" "unrecognized option '--fromat'; did you mean '--format'" list --fromat json
+expect 2 "" "unrecognized option '--latecy=x'; did you mean '--latency'" sim --latecy=x
+expect 2 "" "unrecognized option '--zzzzzz'\$" sim --zzzzzz
 expect 0 "^binary-heap " "" list
 expect 0 "^handoff +behind queues" "" list
 expect 0 "^lazy .*for one thread" "" list
