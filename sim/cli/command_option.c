@@ -1,8 +1,10 @@
 #include "command_option.h"
 
 #include "command.h"
+#include "command_examples.h"
 #include "foreign.h"
 #include "guess.h"
+#include "memory.h"
 #include "progress.h"
 #include "standard_files.h"
 #include "terminal.h"
@@ -192,8 +194,8 @@ static void suggest_option(struct reading *reading)
     }
     if (guess.nearest != NULL) {
         size_t used = strlen(reading->said);
-        (void)snprintf(reading->said + used, sizeof reading->said - used,
-                       "; did you mean '--%s'?", guess.nearest);
+        (void)snprintf(reading->said + used, sizeof reading->said - used, "; did you mean '--%s'?",
+                       guess.nearest);
     }
 }
 
@@ -265,8 +267,15 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
     if (good) {
         options[count] = (struct argp_option){.key = KEY_HELP, .flags = OPTION_HIDDEN};
     }
+    const char *examples = command_examples(argv[0]);
+    char *text =
+        memory_format("%s%s%s%s", line->text,
+                      examples == NULL           ? ""
+                      : strchr(line->text, '\v') ? "\n\n"
+                                                 : "\v",
+                      examples == NULL ? "" : "Examples:\n", examples == NULL ? "" : examples);
     const struct argp parser = {
-        .options = options, .parser = parse_argument, .args_doc = line->form, .doc = line->text};
+        .options = options, .parser = parse_argument, .args_doc = line->form, .doc = text};
     if (good) {
         (void)setvbuf(said, NULL, _IONBF, 0);
         stderr = said;
@@ -276,6 +285,7 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
     if (said != NULL) {
         (void)fclose(said);
     }
+    free(text);
     free(options);
     free(reading.given);
     return good;

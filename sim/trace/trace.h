@@ -154,6 +154,9 @@ struct trace_block {
 
 struct trace_reader;
 
+/* Whether the file begins as a trace. For readers of other formats; "-" is no trace. */
+bool trace_is(const char *path);
+
 /* Opens a trace, checks its header. "-" is standard input (standard_streams.h). NULL with `error`
  * set: not a trace, another version, damaged. */
 struct trace_reader *trace_reader_open(const char *path, struct error *error);

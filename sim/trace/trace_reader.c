@@ -317,6 +317,18 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
     return true;
 }
 
+bool trace_is(const char *path)
+{
+    char magic[TRACE_MAGIC_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = fd >= 0 && read_at(fd, magic, sizeof magic, 0) == NULL &&
+              memcmp(magic, TRACE_MAGIC, sizeof magic) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is;
+}
+
 struct trace_reader *trace_reader_open(const char *path, struct error *error)
 {
     struct trace_reader *reader = memory_new(1, sizeof *reader);

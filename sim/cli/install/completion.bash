@@ -81,7 +81,7 @@ _timerlab() {
     # Down the tables of commands, as far as the words lead; then the plug-ins.
     help=$(_timerlab_help "$program") || return 0
     for ((i = 1; i < ${#words[@]}; i++)); do
-        table=$(sed -n '1s/^Usage: .* COMMAND .*/table/p' <<<"$help")
+        table=$(sed -n '1s/^Usage: [a-z -]* COMMAND .*/table/p' <<<"$help")
         if [[ -n $table ]] && grep -q "^  ${words[i]} " <<<"$help"; then
             path+=("${words[i]}")
             help=$(_timerlab_help "$program" "${path[@]}")
@@ -93,7 +93,7 @@ _timerlab() {
     done
 
     local previous=${words[${#words[@]} - 1]} placeholder=''
-    if [[ -n $(sed -n '1s/^Usage: .* COMMAND .*/table/p' <<<"$help") ]]; then
+    if [[ -n $(sed -n '1s/^Usage: [a-z -]* COMMAND .*/table/p' <<<"$help") ]]; then
         # nothing behind a word that is no command
         if [[ ${#path[@]} -eq $((${#words[@]} - 1)) ]]; then
             mapfile -t candidates < <(sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p' <<<"$help")

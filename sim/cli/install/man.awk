@@ -127,6 +127,13 @@ function write_command(args, summary, parent, lines, n,    i, name, option, text
                 sub(/^ +/, "", text)
             }
             printf ".TP\n.B %s\n%s\n", roff(option), roff(text) > file
+        } else if (lines[i] == "Examples:") {
+            section("EXAMPLES")
+            print ".nf" > file
+            while (i < n && lines[i + 1] ~ /^  /) {
+                print roff(substr(lines[++i], 3)) > file
+            }
+            print ".fi" > file
         } else if (lines[i] ~ /^ [^ ]/) {
             if (!in_options) {
                 section("OPTIONS")
@@ -148,7 +155,7 @@ function write_command(args, summary, parent, lines, n,    i, name, option, text
 
 function write_pages(args, summary, parent,    lines, n) {
     n = read_help("ARGP_HELP_FMT=rmargin=2000,dup-args-note=0 '" program "'" args " --help", lines)
-    if (lines[1] ~ / COMMAND /) {
+    if (lines[1] ~ /^Usage: [a-z -]* COMMAND /) {
         write_table(args, summary, lines, n)
     } else {
         write_command(args, summary, parent, lines, n)
