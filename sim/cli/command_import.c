@@ -4,6 +4,7 @@
 #include "import.h"
 #include "memory.h"
 #include "standard_files.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,12 @@ int command_trace_import(int argc, char **argv)
         return EXIT_OK;
     }
     struct error error = {0};
+    if (trace_is(arguments.input)) {
+        (void)error_set(&error, "%s: is a trace already; `timerlab trace info` describes it",
+                        arguments.input);
+        command_complain(&error);
+        return EXIT_FAULT;
+    }
     const struct import_format *format = import_format_find(arguments.format, &error);
     if (format == NULL || !check_settings(&arguments, format, &error)) {
         command_complain(&error);

@@ -8,6 +8,7 @@
 #include "result_set.h"
 #include "results.h"
 #include "structure_json.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <math.h>
@@ -353,6 +354,9 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
                find_file(path, set->folder, "bench.json");
     for (size_t d = 0; d < sizeof cluster_drives / sizeof cluster_drives[0]; d++) {
         any = any || find_cluster(path, set->folder, d);
+    }
+    if (trace_is(set->folder)) {
+        return error_set(error, "%s: " TRACE_NO_RESULTS, set->folder, set->folder);
     }
     if (!any) {
         return error_set(error,

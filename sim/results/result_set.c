@@ -2,6 +2,7 @@
 
 #include "memory.h"
 #include "results.h"
+#include "trace.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -250,6 +251,9 @@ bool result_set_add(struct result_set *set, const char *source, const char *text
 
 static bool add_file(struct result_set *set, const char *path, struct error *error)
 {
+    if (trace_is(path)) {
+        return error_set(error, "%s: " TRACE_NO_RESULTS, path, path);
+    }
     FILE *file = memory_unless_short(fopen(path, "rb"));
     if (file == NULL) {
         return error_set(error, "%s: %s", path, strerror(errno));

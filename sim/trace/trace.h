@@ -157,6 +157,11 @@ struct trace_reader;
 /* Whether the file begins as a trace. For readers of other formats; "-" is no trace. */
 bool trace_is(const char *path);
 
+/* What to say then where results are wanted; takes the path. */
+#define TRACE_NO_RESULTS                                                                           \
+    "is a trace, not results; `timerlab sim %s -o DIR` makes results in DIR, and `timerlab trace "  \
+    "info` describes a trace"
+
 /* Opens a trace, checks its header. "-" is standard input (standard_streams.h). NULL with `error`
  * set: not a trace, another version, damaged. */
 struct trace_reader *trace_reader_open(const char *path, struct error *error);

@@ -322,6 +322,15 @@ says err "round 1 of 'echo hello': line 1: not JSON"
 run 1 --command 'cat before.json' --command 'cat before.json' -o kept
 says err 'kept: cannot be made'
 
+printf '\211TLT\r\n\032\n and the rest' >day.trace
+run 1 day.trace day.trace
+says err 'day.trace: is a trace, not results; '
+for command in 'report day.trace' 'trace import csv day.trace -o new.trace'; do
+    # shellcheck disable=SC2086 # words
+    "$timerlab" $command >out 2>err && complain "$command: succeeds"
+    says err 'day.trace: is a trace'
+done
+
 # --- the exit status for CI
 
 run 1 --threshold 5% before.json after.json
