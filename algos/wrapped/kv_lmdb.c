@@ -147,12 +147,13 @@ static enum tl_status open_table(struct lmdb_store *store)
     return status == TL_OK ? lmdb_commit(store) : status;
 }
 
-/* Empty a file that is shorter than its two root pages: the disk was full when it was created. */
-static bool forget_stump(const char *path)
+/* A file that is shorter than its two root pages was never begun: the disk was full, say. */
+static void forget_stump(const char *path)
 {
     struct stat file;
-    return stat(path, &file) != 0 || file.st_size >= 2 * sysconf(_SC_PAGESIZE) ||
-           truncate(path, 0) == 0;
+    if (stat(path, &file) == 0 && file.st_size < 2 * sysconf(_SC_PAGESIZE)) {
+        (void)truncate(path, 0);
+    }
 }
 
 static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
@@ -169,10 +170,9 @@ static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
         return TL_ERR_NOMEM;
     }
     unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | (synced ? 0 : MDB_NOSYNC);
+    forget_stump(path);
     (void)lib.mdb_env_set_mapsize(store->env, MAP_BYTES);
-    enum tl_status status = forget_stump(path)
-                                ? status_of(store, lib.mdb_env_open(store->env, path, flags, 0600))
-                                : TL_ERR_STORE;
+    enum tl_status status = status_of(store, lib.mdb_env_open(store->env, path, flags, 0600));
     if (status == TL_OK) {
         status = open_table(store);
     }
