@@ -10,6 +10,7 @@
 #include "show_text.h"
 #include "show_trace.h"
 #include "standard_files.h"
+#include "text_file.h"
 #include "trace_ids.h"
 
 #include <errno.h>
@@ -144,37 +145,10 @@ static const struct command_line syntax = {
 
 /* --- the sources ----------------------------------------------------------------------------- */
 
-/* A whole file as text, which the caller frees; NULL with `error` set. */
-static char *read_whole(const char *path, struct error *error)
-{
-    FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (stream == NULL) {
-        (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = NULL;
-    size_t bytes = 0;
-    errno = 0;
-    ssize_t length = getdelim(&text, &bytes, '\0', stream);
-    bool failed = ferror(stream) != 0;
-    if (stream != stdin) {
-        (void)fclose(stream);
-    }
-    if (length >= 0) {
-        return text;
-    }
-    free(text);
-    if (failed) {
-        (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-        return NULL;
-    }
-    return strdup("");
-}
-
 static bool show_script(const struct show_arguments *arguments, struct show_script *script,
                         struct show *show, struct error *error)
 {
-    char *text = arguments->script_file != NULL ? read_whole(arguments->script_file, error)
+    char *text = arguments->script_file != NULL ? text_file_read(arguments->script_file, error)
                                                 : strdup(arguments->script_text);
     if (text == NULL) {
         return false;

@@ -2,16 +2,13 @@
 
 #include "guess.h"
 #include "memory.h"
+#include "text_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Longest file, in bytes. */
-#define FILE_MAX (UINT64_C(1) << 20)
 
 struct reading {
     const char *path;
@@ -352,35 +349,10 @@ static bool take_scenario(const struct reading *reading, json_t *root, struct sc
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-static char *read_file(const char *path, struct error *error)
-{
-    FILE *file = memory_unless_short(fopen(path, "rb"));
-    if (file == NULL) {
-        (void)error_set(error, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = memory_bytes(FILE_MAX + 1);
-    size_t bytes = fread(text, 1, FILE_MAX + 1, file);
-    bool good = ferror(file) == 0;
-    (void)fclose(file);
-    if (!good) {
-        (void)error_set(error, "%s: it cannot be read", path);
-    } else if (bytes > FILE_MAX) {
-        (void)error_set(error, "%s: a scenario has at most %" PRIu64 " bytes", path, FILE_MAX);
-    } else if (memchr(text, '\0', bytes) != NULL) {
-        (void)error_set(error, "%s: it holds a zero byte, and so is no text", path);
-    } else {
-        text[bytes] = '\0';
-        return text;
-    }
-    free(text);
-    return NULL;
-}
-
 bool scenario_read(const char *path, struct scenario *scenario, struct error *error)
 {
     *scenario = (struct scenario){0};
-    struct reading reading = {.path = path, .text = read_file(path, error), .error = error};
+    struct reading reading = {.path = path, .text = text_file_read(path, error), .error = error};
     if (reading.text == NULL) {
         return false;
     }

@@ -63,11 +63,7 @@ bool import_tally_read(struct import_tally *tally, struct line_reader *reader, t
     bool good = true;
     while (good && (status = line_reader_next(reader, &line, error)) == 1) {
         tally->lines++;
-        if (line.cut_off) {
-            import_tally_malformed(tally, line.number, line.text, line.length, "longer than 1 MiB");
-        } else {
-            good = take(ctx, &line, error);
-        }
+        good = take(ctx, &line, error);
         if ((tally->lines & 4095) == 0) {
             progress_update(&progress, line_reader_bytes_done(reader));
             good = good && import_tally_bearable(tally, false, error);

@@ -68,8 +68,7 @@ bool import_tally_bearable(const struct import_tally *tally, bool at_end, struct
 /* Takes a line; false with `error` set ends the reading. */
 typedef bool (*tally_line_fn)(void *ctx, const struct line *line, struct error *error);
 
-/* Reads all lines, with progress; those that are too long are counted as malformed and not handed
- * on. Ends as soon as there are too many malformed ones. */
+/* Reads all lines, with progress. Ends as soon as there are too many malformed ones. */
 bool import_tally_read(struct import_tally *tally, struct line_reader *reader, tally_line_fn take,
                        void *ctx, struct error *error);
 

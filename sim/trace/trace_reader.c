@@ -338,7 +338,7 @@ struct trace_reader *trace_reader_open(const char *path, struct error *error)
     reader->zstd = memory_made(ZSTD_createDCtx());
     /* Not zeroed: it is megabytes, which a small trace does not need. */
     reader->decoded = memory_bytes(sizeof *reader->decoded);
-    if (standard && !standard_input_seekable(error)) {
+    if (standard && !standard_input_seekable(TRACE_MAGIC, TRACE_MAGIC_BYTES, error)) {
         trace_reader_close(reader);
         return NULL;
     }

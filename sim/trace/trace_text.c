@@ -304,8 +304,8 @@ static bool read_row(struct text *text, const char *line, struct error *error)
 static bool read_line(struct text *text, const struct line *line, struct error *error)
 {
     text->line = line->number;
-    if (line->cut_off || memchr(line->text, '\0', line->length) != NULL) {
-        return refuse(text, error, "too long a line, or no text at all");
+    if (memchr(line->text, '\0', line->length) != NULL) {
+        return refuse(text, error, "no text: it has a byte of value 0");
     }
     if (line->length == 0) {
         return true;

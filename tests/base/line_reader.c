@@ -32,7 +32,6 @@ static uint64_t count_numbered_lines(const char *path, struct error *error)
         char expected[32];
         int length = snprintf(expected, sizeof expected, "%" PRIu64 ":", ++count);
         assert_int_equal(line.number, count);
-        assert_false(line.cut_off);
         assert_true(line.length >= (size_t)length);
         assert_memory_equal(line.text, expected, (size_t)length);
     }
@@ -91,13 +90,13 @@ static size_t pack(enum packing packing, char *text, size_t length, char *out, s
 static void plain_lines(void **state)
 {
     (void)state;
-    static const char text[] = "first\r\n\n third \nwith \0 zero\nlast";
+    static const char text[] = "first\r\n\n third \nlast";
     struct line_reader *reader = open_lines(temporary_file("plain", text, sizeof text - 1));
-    static const char *const expected[] = {"first", "", " third ", "with \0 zero", "last"};
-    static const size_t lengths[] = {5, 0, 7, 11, 4};
+    static const char *const expected[] = {"first", "", " third ", "last"};
+    static const size_t lengths[] = {5, 0, 7, 4};
     struct line line;
     struct error error;
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 4; i++) {
         assert_int_equal(line_reader_next(reader, &line, &error), 1);
         assert_int_equal(line.length, lengths[i]);
         assert_memory_equal(line.text, expected[i], lengths[i]);
@@ -114,39 +113,128 @@ static void plain_lines(void **state)
     assert_non_null(strstr(error.text, "nowhere: cannot be opened: No such file"));
 }
 
-static void long_lines_are_cut_off(void **state)
+/* Reads to the end; NULL, or what was said instead. */
+static const char *complaint(const char *path, uint64_t *lines)
 {
-    (void)state;
-    /* At the limit, one above, far above (several buffers), and the limit again as last line. */
-    static const size_t lengths[] = {LINE_BYTES_MAX, LINE_BYTES_MAX + 1, 10 * LINE_BYTES_MAX + 3, 5,
-                                     LINE_BYTES_MAX};
-    size_t total = 0;
-    for (size_t i = 0; i < 5; i++) {
-        total += lengths[i] + 1;
-    }
-    char *text = malloc(total);
-    assert_non_null(text);
-    size_t used = 0;
-    for (size_t i = 0; i < 5; i++) {
-        memset(text + used, (int)('a' + i), lengths[i]);
-        used += lengths[i];
-        text[used++] = '\n';
-    }
-    const char *path = temporary_file("long", text, used - 1);
-    free(text);
+    static struct error error;
     struct line_reader *reader = open_lines(path);
     struct line line;
-    struct error error;
-    for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(line_reader_next(reader, &line, &error), 1);
-        assert_int_equal(line.number, i + 1);
-        assert_int_equal(line.cut_off, lengths[i] > LINE_BYTES_MAX);
-        assert_int_equal(line.length, lengths[i] < LINE_BYTES_MAX ? lengths[i] : LINE_BYTES_MAX);
-        assert_int_equal(line.text[0], 'a' + i);
-        assert_int_equal(line.text[line.length - 1], 'a' + i);
+    int status;
+    *lines = 0;
+    while ((status = line_reader_next(reader, &line, &error)) == 1) {
+        ++*lines;
     }
-    assert_int_equal(line_reader_next(reader, &line, &error), 0);
     line_reader_close(reader);
+    return status < 0 ? error.text : NULL;
+}
+
+static const char *complaint_about(const char *text, size_t length, uint64_t *lines)
+{
+    return complaint(temporary_file("text", text, length), lines);
+}
+
+static void long_lines_are_refused(void **state)
+{
+    (void)state;
+    enum { ROOM = 4 << 20 };
+    char *text = malloc(ROOM);
+    uint64_t lines;
+    assert_non_null(text);
+    memset(text, 'a', ROOM);
+    text[5] = '\n';
+    text[6 + LINE_BYTES_MAX] = '\n'; /* as long as may be */
+    assert_null(complaint_about(text, 7 + LINE_BYTES_MAX + 3, &lines));
+    assert_int_equal(lines, 3);
+    assert_null(complaint_about(text + 6, LINE_BYTES_MAX, &lines)); /* without a newline */
+    assert_int_equal(lines, 1);
+    const char *said = complaint_about(text, ROOM, &lines);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "text: line 3 is longer than 1 MiB"));
+    assert_int_equal(lines, 2);
+    assert_non_null(complaint_about(text + 7 + LINE_BYTES_MAX, LINE_BYTES_MAX + 1, &lines));
+    assert_int_equal(lines, 0);
+    free(text);
+}
+
+static void zeros_near_the_beginning_are_refused(void **state)
+{
+    (void)state;
+    enum { DISTANCE = 70000 };
+    char text[DISTANCE + 5];
+    uint64_t lines;
+    memset(text, 'x', sizeof text);
+    text[10] = '\n';
+    text[30] = '\0';
+    const char *said = complaint_about(text, sizeof text, &lines);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "text: byte 31 is 0, so it is not text"));
+    assert_int_equal(lines, 0);
+    text[30] = 'x';
+    text[DISTANCE] = '\0'; /* by then it is an odd line */
+    assert_null(complaint_about(text, sizeof text, &lines));
+    assert_int_equal(lines, 2);
+}
+
+/* None of these ends by itself, or it ends after hours. */
+static void endless_files_are_refused(void **state)
+{
+    (void)state;
+    enum { BLOCK = 1 << 20, BLOCKS = 64 };
+    uint64_t lines;
+    const char *said = complaint("/dev/zero", &lines);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "/dev/zero: byte 1 is 0"));
+    assert_non_null(complaint("/dev/urandom", &lines));
+    /* 64 MiB of the same byte, in a few kilobytes. */
+    static const char bytes[] = {'\0', 'a', '\n'};
+    char *block = malloc(BLOCK);
+    size_t room = ZSTD_compressBound((size_t)BLOCK * BLOCKS);
+    char *packed = malloc(room);
+    assert_non_null(block);
+    assert_non_null(packed);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        memset(block, bytes[i], BLOCK);
+        size_t one = pack(ZSTD, block, BLOCK, packed, room);
+        for (size_t k = 1; k < BLOCKS; k++) {
+            memcpy(packed + k * one, packed, one);
+        }
+        said = complaint(temporary_file("packed", packed, one * BLOCKS), &lines);
+        assert_non_null(said);
+        assert_true(lines <= (UINT64_C(1) << 20) + 1);
+    }
+    assert_non_null(strstr(said, "all lines after line 0 are empty"));
+    free(packed);
+    free(block);
+}
+
+/* An xz file of some bytes can ask for a window of gigabytes. */
+static void a_large_window_is_refused(void **state)
+{
+    (void)state;
+    lzma_options_lzma options;
+    uint8_t packed[4096];
+    size_t used = 0;
+    uint64_t lines;
+    assert_false(lzma_lzma_preset(&options, 0));
+    lzma_filter filters[] = {{.id = LZMA_FILTER_LZMA2, .options = &options},
+                             {.id = LZMA_VLI_UNKNOWN}};
+    assert_int_equal(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC64, NULL,
+                                               (const uint8_t *)"1:\n", 3, packed, &used,
+                                               sizeof packed),
+                     LZMA_OK);
+    /* The header of the block: its size, flags, two lengths, the filter, and of its properties how
+     * many there are, and the window's size; at its end the checksum. */
+    uint8_t *header = packed + LZMA_STREAM_HEADER_SIZE;
+    size_t header_bytes = (header[0] + 1u) * 4;
+    assert_int_equal(header[4], LZMA_FILTER_LZMA2);
+    header[6] = 39; /* 3 GiB */
+    uint32_t checksum = lzma_crc32(header, header_bytes - 4, 0);
+    for (size_t i = 0; i < 4; i++) {
+        header[header_bytes - 4 + i] = (uint8_t)(checksum >> 8 * i);
+    }
+    const char *said = complaint(temporary_file("packed", packed, used), &lines);
+    assert_non_null(said);
+    assert_non_null(strstr(said, "packed: unpacking needs hundreds of megabytes"));
 }
 
 static void compressed_lines(void **state)
@@ -196,8 +284,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_lines),
-        cmocka_unit_test(long_lines_are_cut_off),
+        cmocka_unit_test(long_lines_are_refused),
+        cmocka_unit_test(zeros_near_the_beginning_are_refused),
         cmocka_unit_test(compressed_lines),
+        cmocka_unit_test(endless_files_are_refused),
+        cmocka_unit_test(a_large_window_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     temporary_files_remove();

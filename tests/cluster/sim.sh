@@ -15,6 +15,17 @@ expect 2 "set by name=value" lease -p lease_s
 expect 2 "coarse-wheel cannot keep a model's events" lease -a coarse-wheel
 expect 1 'missing.trace' lease --trace missing.trace
 
+# What would take hours, by its parameters or by a file of them.
+expect 1 'poll_s is 0.001, which is 1.7e.11 times in the 2.6e.06 s' lease -p poll_s=0.001 \
+    -p schedulers=64
+expect 1 'take_poll_ms is 0.001, which is ' lease "${few[@]}" -p take_poll_ms=0.001 -p hosts=4096
+expect 1 'crash_every_s is 1e-08, which is ' lease "${few[@]}" -p crash_every_s=1e-8
+expect 2 'zero: it holds a zero byte, and so is no text' lease --measured /dev/zero
+for timers in -5 1e300; do
+    printf '{"timers": %s}' "$timers" >measured.json
+    expect 2 'measured.json: timers is not from 0 to 1e.07' lease --measured measured.json
+done
+
 # The same days, whichever structure keeps the events; and files that say what was printed.
 days() {
     "$TIMERLAB" cluster sim seed-ack "${few[@]}" -p crash_every_s=30 --format csv "$@" 2>/dev/null |

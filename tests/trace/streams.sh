@@ -121,6 +121,30 @@ refuses '^timerlab: standard input: line 3: no tick'
 "$timerlab" sim - - -a binary-heap <a.trace >out 2>err
 refuses '^timerlab: - is named twice; name it once'
 
+# What has no end is refused at its beginning.
+endless() {
+    local pattern=$1
+    shift
+    timeout 60 "$timerlab" "$@" >out 2>err
+    refuses "$pattern"
+}
+yes no trace | endless '^timerlab: standard input: not a timerlab trace' trace info -
+for format in csv ftrace process access-log 'events --key a'; do
+    # shellcheck disable=SC2086 # words
+    endless '^timerlab: /dev/zero: byte 1 is 0, so it is not text' trace import $format /dev/zero -o x.trace
+    # shellcheck disable=SC2086
+    tr '\0' a </dev/zero | endless '^timerlab: standard input: line 1 is longer than 1 MiB' trace import $format - -o x.trace
+    # shellcheck disable=SC2086
+    yes '#' | endless '^timerlab: standard input: ' trace import $format - -o x.trace
+    # shellcheck disable=SC2086
+    yes nonsense | endless '^timerlab: standard input: ' trace import $format - -o x.trace
+done
+endless '^timerlab: /dev/zero: not a capture' trace import pcap /dev/zero -o x.trace
+endless '^timerlab: /dev/zero: it holds a zero byte' trace gen --scenario /dev/zero -o x.trace
+yes 'start a 2' | endless '^timerlab: -: it is longer than 1 MiB' show hier-wheel --file -
+[ ! -e x.trace ] || complain 'what has no end became a trace'
+left 'what has no end'
+
 # A pipe that nobody reads any more, and a full disk.
 for command in 'trace gen rpc -n 2000 --seconds 2' 'trace scale a.trace -n 5000' 'trace import csv a.csv' \
     'trace import csv sparse.csv' "trace import ftrace $recording"; do

@@ -7,28 +7,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Holds a line of the greatest length, and what is read behind it in one step. */
-#define BUFFER_BYTES (2 * LINE_BYTES_MAX)
+/* Holds a line of the greatest length, and what is read after it in one step. */
+#define BUFFER_BYTES    (2 * LINE_BYTES_MAX)
 /* What one step reads: little enough to be in the cache still when it is looked at. */
-#define STEP_BYTES   ((size_t)1 << 17)
+#define STEP_BYTES      ((size_t)1 << 17)
+/* So many bytes at the beginning show whether a file is text. */
+#define TEXT_BYTES      ((uint64_t)1 << 16)
+/* More empty lines and comments than this in a row, and the file is not worth reading. */
+#define EMPTY_LINES_MAX ((uint64_t)1 << 20)
 
 struct line_reader {
     struct packed_file *file;
     uint64_t line_number;
+    uint64_t full_line; /* the last line that was neither empty nor a comment */
+    uint64_t bytes;     /* read so far */
     char *buffer;
     size_t begin; /* what was not handed out yet */
     size_t end;
-    bool ended;       /* nothing follows behind `end` */
-    bool inside_line; /* the beginning of a line was handed out, its rest is to be skipped */
+    bool ended; /* nothing follows after `end` */
 };
+
+/* What has just been read is looked at: a device, an image or a program is not worth reading. */
+static bool is_text(struct line_reader *reader, const char *text, size_t bytes, struct error *error)
+{
+    uint64_t before = reader->bytes;
+    reader->bytes += bytes;
+    uint64_t to_see = before < TEXT_BYTES ? TEXT_BYTES - before : 0;
+    const char *zero = memchr(text, '\0', bytes < to_see ? bytes : (size_t)to_see);
+    return zero == NULL ||
+           error_set(error,
+                     "%s: byte %" PRIu64 " is 0, so it is not text; if it is UTF-16, convert it: "
+                     "iconv -f UTF-16 -t UTF-8 FILE",
+                     packed_file_name(reader->file), before + (uint64_t)(zero - text) + 1);
+}
 
 /* Adds to the buffer, which has room, or finds the end. */
 static bool fill_buffer(struct line_reader *reader, struct error *error)
 {
+    char *to = reader->buffer + reader->end;
+    const char *unseen = reader->bytes == 0 ? reader->buffer : to;
     size_t room = BUFFER_BYTES - reader->end;
     const char *why;
     ssize_t n = reader->ended ? 0
-                              : packed_file_read(reader->file, reader->buffer + reader->end,
+                              : packed_file_read(reader->file, to,
                                                  room < STEP_BYTES ? room : STEP_BYTES, &why);
     if (n < 0) {
         return error_set(error, "%s: %s after line %" PRIu64 "; copy or record the file again",
@@ -36,7 +57,7 @@ static bool fill_buffer(struct line_reader *reader, struct error *error)
     }
     reader->end += (size_t)n;
     reader->ended = n == 0;
-    return true;
+    return is_text(reader, unseen, (size_t)(to - unseen + n), error);
 }
 
 struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count)
@@ -68,75 +89,54 @@ static bool extend(struct line_reader *reader, struct error *error)
     return fill_buffer(reader, error);
 }
 
-/* Drops everything up to and with the next newline. */
-static bool skip_rest_of_line(struct line_reader *reader, struct error *error)
-{
-    for (;;) {
-        const char *from = reader->buffer + reader->begin;
-        const char *newline = memchr(from, '\n', reader->end - reader->begin);
-        if (newline != NULL) {
-            reader->begin += (size_t)(newline - from) + 1;
-            return true;
-        }
-        reader->begin = 0;
-        reader->end = 0;
-        if (reader->ended) {
-            return true;
-        }
-        if (!fill_buffer(reader, error)) {
-            return false;
-        }
-    }
-}
-
-static void give(struct line_reader *reader, struct line *line, size_t length, bool cut_off)
+/* Hands out the next `length` bytes, with whatever ends them. */
+static int give(struct line_reader *reader, struct line *line, size_t length, size_t with_end,
+                struct error *error)
 {
     const char *text = reader->buffer + reader->begin;
-    if (!cut_off && length > 0 && text[length - 1] == '\r') {
+    reader->begin += with_end;
+    if (length > 0 && text[length - 1] == '\r') {
         length--;
     }
-    *line = (struct line){
-        .text = text, .length = length, .number = ++reader->line_number, .cut_off = cut_off};
+    *line = (struct line){.text = text, .length = length, .number = ++reader->line_number};
+    if (length > 0 && text[0] != '#') {
+        reader->full_line = line->number;
+    } else if (line->number - reader->full_line > EMPTY_LINES_MAX) {
+        (void)error_set(error,
+                        "%s: line %" PRIu64 ": all lines after line %" PRIu64
+                        " are empty or comments; remove them, if this is the right file",
+                        packed_file_name(reader->file), line->number, reader->full_line);
+        return -1;
+    }
+    return 1;
 }
 
 int line_reader_next(struct line_reader *reader, struct line *line, struct error *error)
 {
-    if (reader->inside_line) {
-        reader->inside_line = false;
-        if (!skip_rest_of_line(reader, error)) {
-            return -1;
-        }
-    }
     size_t searched = 0;
     for (;;) {
         const char *from = reader->buffer + reader->begin;
         size_t have = reader->end - reader->begin;
         const char *newline = memchr(from + searched, '\n', have - searched);
-        if (newline != NULL && (size_t)(newline - from) <= LINE_BYTES_MAX) {
-            size_t length = (size_t)(newline - from);
-            give(reader, line, length, false);
-            reader->begin += length + 1;
-            return 1;
+        size_t length = newline != NULL ? (size_t)(newline - from) : have;
+        if (length > LINE_BYTES_MAX) {
+            (void)error_set(error,
+                            "%s: line %" PRIu64
+                            " is longer than 1 MiB; give a text with one record in each line",
+                            packed_file_name(reader->file), reader->line_number + 1);
+            return -1;
         }
-        if (have > LINE_BYTES_MAX) {
-            break;
+        if (newline != NULL) {
+            return give(reader, line, length, length + 1, error);
         }
         if (reader->ended) {
-            if (have == 0) {
-                return 0;
-            }
-            give(reader, line, have, false);
-            reader->begin += have;
-            return 1;
+            return have > 0 ? give(reader, line, have, have, error) : 0;
         }
         searched = have;
         if (!extend(reader, error)) {
             return -1;
         }
     }
-    give(reader, line, LINE_BYTES_MAX, true);
-    reader->inside_line = true;
-    return 1;
 }
 
 const char *line_reader_name(const struct line_reader *reader)

@@ -8,18 +8,16 @@
 
 #include "error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line of more bytes than this is cut off there, and marked. */
+/* A longer line is refused. */
 #define LINE_BYTES_MAX ((size_t)1 << 20)
 
 struct line {
     const char *text; /* no newline, no carriage return before it, no terminating zero */
     size_t length;
     uint64_t number; /* from 1 */
-    bool cut_off;    /* longer than LINE_BYTES_MAX: `text` is only its beginning */
 };
 
 struct line_reader;
@@ -28,13 +26,15 @@ struct line_reader;
 struct line_reader *line_reader_open(const char *path, struct error *error);
 
 /* Reads on in a file of which the first `count` bytes, at most LINE_BYTES_MAX, were read already.
- * The reader owns the file then, and closes it; on failure, NULL with `error` set, it does not. */
+ * The reader owns the file then, and closes it. */
 struct packed_file;
 struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count);
 
 /* Gives the next line, valid until the next call. The last one needs no newline. 1: a line; 0: the
- * end; -1: `error` is set, with file and line: reading failed, or the compressed data is damaged
- * or ends early. */
+ * end; -1: `error` is set, with file and line: reading failed, the compressed data is damaged or
+ * ends early, or what is read is no text of lines: a byte near the beginning is 0, a line is longer
+ * than LINE_BYTES_MAX, or a million lines in a row are empty or begin with #. So a device, a pipe
+ * without an end or a file that unpacks to terabytes of nothing ends here. */
 int line_reader_next(struct line_reader *reader, struct line *line, struct error *error);
 
 /* How the file is named in messages: its path, or "standard input". */

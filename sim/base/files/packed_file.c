@@ -53,6 +53,11 @@ struct output {
 
 static const char damaged[] = "the compressed data is damaged";
 
+/* A few bytes can ask for gigabytes to be unpacked into. zstd's own limit is half of this. */
+#define XZ_BYTES_MAX (UINT64_C(1) << 28)
+static const char window_too_large[] =
+    "unpacking needs hundreds of megabytes; pipe what xz -dc or zstd --long=31 -dc prints,";
+
 /* Reads up to `room` bytes from the file. Negative on failure. */
 static ssize_t read_some(struct packed_file *file, void *to, size_t room, const char **why)
 {
@@ -124,7 +129,8 @@ static bool unpack_zstd(struct packed_file *file, struct output *out, const char
         memory_end();
     }
     if (ZSTD_isError(status)) {
-        *why = damaged;
+        bool too_large = ZSTD_getErrorCode(status) == ZSTD_error_frameParameter_windowTooLarge;
+        *why = too_large ? window_too_large : damaged;
         return false;
     }
     /* At the file's end there may be output left, but no frame begins. */
@@ -150,7 +156,7 @@ static bool unpack_xz(struct packed_file *file, struct output *out, const char *
     if (status == LZMA_STREAM_END) {
         file->frame_open = false;
     } else if (status != LZMA_OK && status != LZMA_BUF_ERROR) {
-        *why = damaged;
+        *why = status == LZMA_MEMLIMIT_ERROR ? window_too_large : damaged;
         return false;
     }
     file->input_begin = file->input_end - stream->avail_in;
@@ -225,7 +231,7 @@ static bool recognise(struct packed_file *file, struct error *error)
         file->zstd = ZSTD_createDStream();
         ready = file->zstd != NULL;
     } else if (file->packing == PACKING_XZ) {
-        ready = lzma_stream_decoder(&file->xz, UINT64_MAX, LZMA_CONCATENATED) == LZMA_OK;
+        ready = lzma_stream_decoder(&file->xz, XZ_BYTES_MAX, LZMA_CONCATENATED) == LZMA_OK;
     }
     if (!ready) {
         memory_end();

@@ -37,14 +37,21 @@ static bool not_stored(struct error *error)
                      strerror(errno));
 }
 
-/* Copies standard input to its end. */
-static bool spool(int to, struct error *error)
+/* Copies standard input to its end, or only its beginning if that is not `magic`: what is no trace
+ * may have no end. */
+static bool spool(int to, const char *magic, size_t magic_bytes, struct error *error)
 {
     char buffer[1 << 16];
+    size_t seen = 0;
     for (;;) {
         ssize_t n = read(STDIN_FILENO, buffer, sizeof buffer);
         if (n == 0) {
             return true;
+        }
+        for (ssize_t i = 0; i < n && seen < magic_bytes; i++) {
+            if (buffer[i] != magic[seen++]) {
+                return write_all(to, "", 1); /* which no file of magic begins with */
+            }
         }
         if (n < 0 && errno != EINTR) {
             return error_set(error, "standard input: cannot be read: %s", strerror(errno));
@@ -55,7 +62,7 @@ static bool spool(int to, struct error *error)
     }
 }
 
-bool standard_input_seekable(struct error *error)
+bool standard_input_seekable(const void *magic, size_t magic_bytes, struct error *error)
 {
     struct stat info;
     if (fstat(STDIN_FILENO, &info) != 0) {
@@ -69,7 +76,7 @@ bool standard_input_seekable(struct error *error)
                                 "or name a file");
     }
     int file = temporary_open_nameless(NULL);
-    bool good = file >= 0 ? spool(file, error) : not_stored(error);
+    bool good = file >= 0 ? spool(file, magic, magic_bytes, error) : not_stored(error);
     if (good && (lseek(file, 0, SEEK_SET) != 0 || dup2(file, STDIN_FILENO) < 0)) {
         good = error_set(error, "standard input: %s", strerror(errno));
     }

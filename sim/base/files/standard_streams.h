@@ -13,9 +13,10 @@
 bool is_standard_stream(const char *path);
 
 /* Make standard input a regular file that can be read from any place in it, for this process and
- * those that it starts from now on. A pipe is read to its end into a temporary file first. False
- * with `error` set: it is a terminal, or could not be read or stored. */
-bool standard_input_seekable(struct error *error);
+ * those that it starts from now on. A pipe is read to its end into a temporary file first; only
+ * its beginning, if that is not the `magic_bytes` of `magic`, for the caller to refuse. False with
+ * `error` set: it is a terminal, or could not be read or stored. */
+bool standard_input_seekable(const void *magic, size_t magic_bytes, struct error *error);
 
 /* False with `error` set if standard output is a terminal, which binary data would upset. */
 bool standard_output_takes_binary(struct error *error);

@@ -1,6 +1,12 @@
 #include "measured_file.h"
 
+#include "text_file.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+/* More than a real run has. */
+#define MEASURED_TIMERS_MAX 1e7
 
 static const double *value_of(double *values, const json_t *json)
 {
@@ -168,11 +174,21 @@ bool measured_file_read(const char *path, struct measured_file *file, struct err
 {
     json_error_t why;
     double timers;
-    file->whole = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    char *text = text_file_read(path, error);
+    if (text == NULL) {
+        return false;
+    }
+    file->whole = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+    free(text);
     if (file->whole == NULL) {
         return error_set(error, "%s, line %d: %s", path, why.line, why.text);
     }
-    file->timers = (uint64_t)*value_of(&timers, json_object_get(file->whole, "timers"));
+    (void)value_of(&timers, json_object_get(file->whole, "timers"));
+    if (!(timers >= 0 && timers <= MEASURED_TIMERS_MAX)) {
+        return error_set(error, "%s: timers is not from 0 to %g; give -n N", path,
+                         MEASURED_TIMERS_MAX);
+    }
+    file->timers = (uint64_t)timers;
     return read_parameters(json_object_get(file->whole, "parameters"), file->parameters, path,
                            error) &&
            read_steps(json_object_get(file->whole, "steps_ms"), file->steps, path, error);
