@@ -60,6 +60,29 @@ for name in "${names[@]}"; do
     written run/results.csv
     grep -q '^t.trace,renamed,' run/results.csv || complain "$(printf %q "$name"): a plug-in has no row"
 done
+# Verbs that take a while: the names that have been code somewhere.
+few=("${names[@]:0:8}" "${names[11]}" "$long")
+bench=$BUILD/bench/timerlab-bench
+for name in "${few[@]}"; do
+    cp ../t.trace "./$name"
+    tries "$TIMERLAB" tune -a binary-heap,simple-wheel --counts -- "$name"
+    tries "$TIMERLAB" sim -a binary-heap --runs 1 --format json -- "$name"
+    rm -f -- "$name"
+    tries "$TIMERLAB" live -a hier-wheel --seconds 0.01 -n 5 --timeout 0.005 -o "$name"
+    written "./$name/live.csv"
+    rm -rf -- "$name"
+    cp ../plug-in/own.so "./$name"
+    tries "$TIMERLAB" threads -a 'locked(renamed)' --plugin "./$name,renamed" --operations 1k --threads 1 --cancelled 50
+    tries "$TIMERLAB" check -a renamed --plugin "./$name,renamed" --case stop-idle
+    tries "$bench" --algo renamed --plugin "./$name,renamed" --n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
+        --benchmark_filter='^start/' --plain --benchmark_out="$name.json"
+    written "./$name.json"
+    rm -f -- "$name" "$name.json"
+    cp ../t.trace "./$name"
+    tries "$bench" --algo binary-heap --recording "$name" --n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
+        --benchmark_filter='^recorded/' --plain
+    rm -f -- "$name"
+done
 cd ../folders
 for name in "${names[@]}"; do
     tries "$TIMERLAB" export simple-wheel -o "$name"
