@@ -43,11 +43,17 @@ static void ends_of(const struct check_step *step, enum lane *from, enum lane *t
     case CLUSTER_REMOVE:
     case CLUSTER_DELETE:
     case CLUSTER_ACK:
+    case CLUSTER_JOIN:
+    case CLUSTER_HAND_OUT:
+    case CLUSTER_LATER:
     case CHECK_INSERT:
     case CHECK_SCAN:
         *to = TABLE;
         break;
     case CLUSTER_CLAIM:
+    case CLUSTER_CLAIM_PART:
+    case CLUSTER_CLAIM_OWN:
+    case CLUSTER_LOAD:
         *from = TABLE;
         *to = QUEUE;
         break;
@@ -59,6 +65,7 @@ static void ends_of(const struct check_step *step, enum lane *from, enum lane *t
         *from = QUEUE;
         break;
     case CLUSTER_CALL:
+    case CHECK_ASK_LATER:
         *to = SERVICE;
         break;
     case CHECK_RECOVER:

@@ -42,6 +42,9 @@ struct state {
     uint8_t master;
     uint8_t crashes; /* that happened */
     uint8_t outruns;
+    uint8_t laters;                   /* calls that were answered so */
+    uint8_t lists;                    /* handed out, a bit each: timer i is in list i */
+    uint8_t owners[CHECK_SCHEDULERS]; /* of ids, which have partition i each: scheduler + 1 */
     struct timer timers[CHECK_TIMERS];
     struct scheduler schedulers[CHECK_SCHEDULERS];
     struct executor executors[CHECK_EXECUTORS];
@@ -76,6 +79,8 @@ static const struct check_case cases[] = {
     {"scan", {.scan = true}},
     {"scan+crash", {.scan = true, .crashes = 1}},
     {"scan+crash+late", {.scan = true, .crashes = 1, .late = true}},
+    {"later", {.laters = 1}},
+    {"later+crash+outrun", {.laters = 1, .crashes = 1, .outruns = 1}},
 };
 
 const struct check_case *check_cases(size_t *count)
@@ -93,8 +98,8 @@ const char *check_actor_name(enum check_actor actor)
 
 const char *check_action_word(unsigned action)
 {
-    static const char *const words[] = {"insert", "delay",   "tick",  "crash",
-                                        "scan",   "recover", "outrun"};
+    static const char *const words[] = {"insert", "delay",   "tick",   "crash",
+                                        "scan",   "recover", "outrun", "ask-later"};
     return action < CLUSTER_STEPS ? cluster_step_word((enum cluster_step)action)
                                   : words[action - CLUSTER_STEPS];
 }
@@ -225,6 +230,65 @@ static void push(struct state *state, uint8_t timers)
     }
 }
 
+static void claim(struct state *state, uint8_t timers)
+{
+    mark(state, timers, READY);
+    push(state, timers);
+}
+
+/* A scheduler's step that is about one list or partition: each that it may be about, apart. True:
+ * this was such a step. */
+static bool schedule_part(struct search *search, const struct state *before, unsigned number,
+                          enum cluster_step step)
+{
+    const uint8_t any = due(before);
+    const struct scheduler *scheduler = &before->schedulers[number];
+    for (unsigned i = 0; i < CHECK_TIMERS; i++) {
+        struct state after = *before;
+        struct scheduler *own = &after.schedulers[number];
+        uint8_t bit = (uint8_t)(1u << i);
+        bool can = false;
+        switch (step) {
+        case CLUSTER_CLAIM_PART:
+            can = (any & bit) != 0;
+            claim(&after, any & bit);
+            break;
+        case CLUSTER_HAND_OUT: /* all of them at once */
+            can = i == 0 && (any | before->lists) != 0;
+            after.lists = (uint8_t)(any | before->lists);
+            bit = any;
+            own->step = 1;
+            break;
+        case CLUSTER_LOAD: /* who finds none has nothing to do */
+            can = (before->lists & bit) != 0 || (before->lists == 0 && i == 0);
+            bit = before->lists & bit;
+            after.lists = (uint8_t)(before->lists & ~bit);
+            claim(&after, any & bit);
+            *own = (struct scheduler){0};
+            break;
+        case CLUSTER_JOIN: /* its own, or one that nobody has */
+            can = (any & bit) != 0 && (before->owners[i] == 0 || before->owners[i] == number + 1);
+            after.owners[i] = (uint8_t)(number + 1);
+            *own = (struct scheduler){.step = 1, .second = (uint8_t)i};
+            break;
+        case CLUSTER_CLAIM_OWN:
+            can = i == scheduler->second;
+            bit = before->owners[i] == number + 1 ? any & bit : 0;
+            claim(&after, bit);
+            *own = (struct scheduler){0};
+            break;
+        default:
+            return false;
+        }
+        if (can) {
+            reach(search, &after,
+                  (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), (uint8_t)step, bit,
+                                      before->second});
+        }
+    }
+    return true;
+}
+
 /* The next step of a scheduler. */
 static void schedule(struct search *search, const struct state *before, unsigned number)
 {
@@ -236,6 +300,9 @@ static void schedule(struct search *search, const struct state *before, unsigned
     uint8_t touched = 0;
     bool ended = false;
     if (scheduler->step == 0 && protocol->master && before->master != number) {
+        return;
+    }
+    if (schedule_part(search, before, number, step)) {
         return;
     }
     switch (step) {
@@ -288,8 +355,7 @@ static void schedule(struct search *search, const struct state *before, unsigned
         if (touched == 0) {
             return;
         }
-        mark(&after, touched, READY);
-        push(&after, touched);
+        claim(&after, touched);
         break;
     default:
         return;
@@ -369,12 +435,31 @@ static void take(struct search *search, const struct state *before, unsigned num
     }
 }
 
+/* The service does not do it, and asks to be called again later. */
+static void answer_later(struct search *search, const struct state *before, unsigned number)
+{
+    struct state after = *before;
+    uint8_t step = after.executors[number].step++;
+    if (search->protocol->execute[step] == CLUSTER_CALL &&
+        search->protocol->execute[step + 1] == CLUSTER_LATER &&
+        before->laters < search->faults->laters) {
+        after.laters++;
+        search->fault = true;
+        reach(search, &after,
+              (struct check_step){(uint8_t)(CHECK_EXECUTOR + number), CHECK_ASK_LATER,
+                                  (uint8_t)(1u << before->executors[number].timer),
+                                  before->second});
+        search->fault = false;
+    }
+}
+
 static void execute(struct search *search, const struct state *before, unsigned number)
 {
     if (before->executors[number].step == 0) {
         take(search, before, number);
         return;
     }
+    answer_later(search, before, number);
     struct state after = *before;
     struct executor *executor = &after.executors[number];
     struct timer *timer = &after.timers[executor->timer];
@@ -385,6 +470,15 @@ static void execute(struct search *search, const struct state *before, unsigned 
     case CLUSTER_CALL:
         timer->calls++;
         come_to(timer, CHECK_STAGE_CALLED);
+        if (search->protocol->execute[executor->step + 1] == CLUSTER_LATER) {
+            executor->step++; /* it was not asked for */
+        }
+        break;
+    case CLUSTER_LATER:
+        if (timer->record == FLIGHT && timer->token == executor->token) {
+            timer->record = PENDING;
+        }
+        executor->step = CLUSTER_STEPS_MAX - 2; /* the last one: it ends */
         break;
     case CLUSTER_ACK:
         accepted = timer->record == FLIGHT && timer->token == executor->token;
@@ -522,6 +616,26 @@ static void crash(struct search *search, const struct state *before)
     search->fault = false;
 }
 
+/* The lease of a node's id ends although the node has only been slow. */
+static void take_id(struct search *search, const struct state *before)
+{
+    search->fault = true;
+    for (unsigned i = 0; i < CHECK_SCHEDULERS && before->outruns < search->faults->outruns; i++) {
+        unsigned owner = before->owners[i];
+        if (owner == 0 || before->schedulers[owner - 1].step == 0 ||
+            before->schedulers[owner - 1].second != i) {
+            continue;
+        }
+        struct state after = *before;
+        after.outruns++;
+        after.owners[i] = 0;
+        reach(
+            search, &after,
+            (struct check_step){CHECK_RECOVERY, CHECK_OUTRUN, (uint8_t)(1u << i), before->second});
+    }
+    search->fault = false;
+}
+
 /* A master that is thought to be dead goes on with what it has begun. */
 static void replace_master(struct search *search, const struct state *before)
 {
@@ -640,6 +754,7 @@ void check_search(const struct cluster_protocol *protocol, const struct check_fa
         recover(&search, &state);
         crash(&search, &state);
         replace_master(&search, &state);
+        take_id(&search, &state);
         if (search.successors == 0) {
             keep_end(&search, result, &room);
         }

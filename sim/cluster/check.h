@@ -27,8 +27,9 @@
 struct check_faults {
     unsigned crashes;
     unsigned outruns;
-    bool late; /* the last timer may come late */
-    bool scan; /* the second pass of a protocol that has one */
+    unsigned laters; /* how often the service asks to be called later */
+    bool late;       /* the last timer may come late */
+    bool scan;       /* the second pass of a protocol that has one */
 };
 
 /* The sets of faults that are looked at unless it is said otherwise; *count is set to how many. */
@@ -58,6 +59,7 @@ enum check_action {
     CHECK_SCAN,
     CHECK_RECOVER,
     CHECK_OUTRUN, /* recovers though somebody holds it */
+    CHECK_ASK_LATER,
     CHECK_ACTIONS,
 };
 const char *check_action_word(unsigned action);

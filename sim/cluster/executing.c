@@ -38,6 +38,8 @@ static void begin_call(struct cluster *cluster, struct slot *slot)
     }
     slot->failed =
         cluster->outage || (p[PAR_FAILURE] > 0 && random_unit(&cluster->services) < p[PAR_FAILURE]);
+    slot->later = does(cluster, CLUSTER_LATER) && p[PAR_LATER] > 0 &&
+                  random_unit(&cluster->services) < p[PAR_LATER];
     slot->copy.heard =
         p[PAR_REPLY_LOST] <= 0 || random_unit(&cluster->services) >= p[PAR_REPLY_LOST];
     if (takes_s > p[PAR_TIMEOUT_S]) {
@@ -184,6 +186,9 @@ static bool end_step(struct cluster *cluster, struct slot *slot)
     switch (cluster->protocol->execute[slot->step]) {
     case CLUSTER_CALL:
         cluster->outcome->attempts++;
+        if (!slot->failed && slot->later && slot->copy.heard) {
+            break; /* on to that step */
+        }
         if (!slot->failed) {
             carried_out(cluster, &slot->copy);
         }
@@ -191,7 +196,21 @@ static bool end_step(struct cluster *cluster, struct slot *slot)
             failed(cluster, &slot->copy, !slot->failed);
             return false;
         }
+        if (cluster->protocol->execute[slot->step + 1] == CLUSTER_LATER) {
+            slot->step++; /* it was not asked for */
+        }
         break;
+    case CLUSTER_LATER: /* it waits in the table, like one that is tried again */
+        if (timer->record == FLIGHT && timer->token == slot->copy.token &&
+            timer->event != FOR_RETRY) {
+            timer->record = PENDING;
+            came_by(timer, CLUSTER_PATH_RETRIED);
+            timer_event(cluster, slot->copy.timer, FOR_RETRY,
+                        cluster->now_us + us_of(cluster->p[PAR_LATER_S]));
+        } else {
+            drop_copy(cluster, &slot->copy, (enum cluster_cause)timer->cause);
+        }
+        return false;
     case CLUSTER_ACK:
         if (timer->record == FLIGHT && timer->token == slot->copy.token) {
             end_timer(cluster, &slot->copy);

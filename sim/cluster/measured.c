@@ -56,6 +56,9 @@ enum measured_time measured_as(enum cluster_step step)
 {
     switch (step) {
     case CLUSTER_CLAIM:
+    case CLUSTER_CLAIM_PART:
+    case CLUSTER_CLAIM_OWN:
+    case CLUSTER_LOAD:
         return TIME_CLAIM;
     case CLUSTER_TAKE:
     case CLUSTER_LEASE:

@@ -67,6 +67,7 @@ struct node {
 
 struct scheduler {
     uint8_t step;
+    uint8_t part;    /* of the due timers, which it is about to claim */
     uint64_t second; /* whose timers it fetches */
     uint64_t next_poll_us;
     struct ring held; /* copies */
@@ -81,6 +82,7 @@ struct slot {
     bool busy;
     bool looks; /* its next event is a look into the queue */
     bool failed;
+    bool later;        /* the service has asked for that */
     uint64_t begun_us; /* its step */
     uint64_t at_us;    /* of its next event */
 };
@@ -106,6 +108,9 @@ enum range {
 struct planner;
 
 #define NO_PLACE UINT32_MAX
+
+/* Partitions of the due timers, where schedulers claim one at a time; else there is one. */
+enum { DUE_PARTS = 8 };
 
 struct cluster {
     const struct cluster_request *request;
@@ -140,11 +145,14 @@ struct cluster {
     uint64_t lead_us; /* how much before its deadline a timer is shown to schedulers, whose clocks
                          differ */
 
-    struct ring due;     /* entries: in the table, by deadline */
-    struct ring behind;  /* entries: what the second pass looks through, by deadline */
-    struct ring expired; /* entries: leases, for the next look */
-    struct ring queue;   /* copies */
-    double queue_area;   /* timers times seconds */
+    struct ring due[DUE_PARTS];      /* entries: in the table, by deadline */
+    uint32_t lists;                  /* partitions that were handed out, a bit each */
+    uint32_t id_owner[DUE_PARTS];    /* of each partition's id, the scheduler, */
+    uint64_t id_until_us[DUE_PARTS]; /* and when its lock ends; 0: nobody has had it */
+    struct ring behind;              /* entries: what the second pass looks through, by deadline */
+    struct ring expired;             /* entries: leases, for the next look */
+    struct ring queue;               /* copies */
+    double queue_area;               /* timers times seconds */
     uint64_t queue_changed_us;
 
     uint64_t version;     /* of the claims: who has not seen the last one waits once more */

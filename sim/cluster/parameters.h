@@ -52,6 +52,8 @@
     X(PAR_TIMEOUT_S, "timeout_s", 3, 1e-3, 1e9, "own", "of a call")                                \
     X(PAR_FAILURE, "failure_share", 0.01, 0, 1, "own", "calls that fail")                          \
     X(PAR_REPLY_LOST, "reply_lost_share", 0.001, 0, 1, "own", "calls that are done unheard")       \
+    X(PAR_LATER, "later_share", 0, 0, 0.9, "reference design", "calls answered with a later time") \
+    X(PAR_LATER_S, "later_s", 300, 1e-3, 1e9, "own", "how much later that is")                     \
     X(PAR_OUTAGE_EVERY, "outage_every_s", 21600, 0, 1e9, "own", "between outages of the service")  \
     X(PAR_OUTAGE_S, "outage_s", 300, 0, 1e9, "own", "length of one")                               \
     X(PAR_RETRY_S, "retry_s", 1, 1e-3, 1e9, "EventBridge", "the first wait before a retry")        \

@@ -28,9 +28,15 @@
     X(CLUSTER_PUSH, "push", "puts what it holds into the queue")                                   \
     X(CLUSTER_MOVE_CURSOR, "move-cursor", "moves the cursor past the second whose timers it put")  \
     X(CLUSTER_CLAIM, "claim", "moves what is due from the table into the queue, in one step")      \
+    X(CLUSTER_CLAIM_PART, "claim-part", "the same, of one partition: others take the others")      \
+    X(CLUSTER_HAND_OUT, "hand-out", "puts the names of the lists that are due into a queue")       \
+    X(CLUSTER_LOAD, "load", "takes one such name, and claims what is due in that list")            \
+    X(CLUSTER_JOIN, "join", "gets a node id: a lock of the engine, with its lease")                \
+    X(CLUSTER_CLAIM_OWN, "claim-own", "claims from its id's partitions, if it still has the id")   \
     X(CLUSTER_TAKE, "take", "takes a timer out of the queue")                                      \
     X(CLUSTER_LEASE, "lease", "takes a timer out of the queue, for a time, with a new token")      \
     X(CLUSTER_CALL, "call", "calls the user's service")                                            \
+    X(CLUSTER_LATER, "later", "puts it back for the time that the service asked for, by token")    \
     X(CLUSTER_DELETE, "delete", "deletes the record")                                              \
     X(CLUSTER_ACK, "ack", "ends the timer, if its token is still the latest")
 

@@ -35,6 +35,17 @@ void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
 /* --- what is due -------------------------------------------------------------------------------
  */
 
+static bool is_divided(const struct cluster *cluster)
+{
+    return does(cluster, CLUSTER_CLAIM_PART) || does(cluster, CLUSTER_LOAD) ||
+           does(cluster, CLUSTER_CLAIM_OWN);
+}
+
+static struct ring *due_with(struct cluster *cluster, uint32_t number)
+{
+    return &cluster->due[is_divided(cluster) ? number % DUE_PARTS : 0];
+}
+
 /* Whoever has moved the clock past a second, and not read it yet, finds what comes into it. */
 static bool join_fetch(struct cluster *cluster, uint32_t number)
 {
@@ -66,7 +77,7 @@ void timer_due(struct cluster *cluster, uint32_t number)
         entries_push(cluster, &cluster->behind, entry);
     }
     if (!behind) {
-        entries_push(cluster, &cluster->due, entry);
+        entries_push(cluster, due_with(cluster, number), entry);
     } else if (!join_fetch(cluster, number)) {
         timer->cause = CLUSTER_CAUSE_LATE;
         settle(cluster, number);
@@ -77,7 +88,7 @@ void timer_due(struct cluster *cluster, uint32_t number)
 static void show_again(struct cluster *cluster, uint32_t number)
 {
     timer_at(cluster, number)->record = DUE;
-    entries_push(cluster, &cluster->due, entry_of(cluster, number));
+    entries_push(cluster, due_with(cluster, number), entry_of(cluster, number));
 }
 
 /* --- a scheduler's steps ------------------------------------------------------------------------
@@ -85,19 +96,19 @@ static void show_again(struct cluster *cluster, uint32_t number)
 
 static uint64_t local_us(const struct cluster *cluster, uint32_t number)
 {
-    int64_t offset = does(cluster, CLUSTER_CLAIM) ? 0 : cluster->nodes[number].offset_us;
+    int64_t offset = does(cluster, CLUSTER_LEASE) ? 0 : cluster->nodes[number].offset_us;
     return (uint64_t)((int64_t)cluster->now_us + offset);
 }
 
 /* Drops from the head what was stopped meanwhile; whether something is left. */
-static bool has_due(struct cluster *cluster)
+static bool has_due(struct cluster *cluster, struct ring *due)
 {
-    while (cluster->due.count > 0) {
-        const struct timer *timer = timer_of(cluster, entries_at(&cluster->due, 0));
+    while (due->count > 0) {
+        const struct timer *timer = timer_of(cluster, entries_at(due, 0));
         if (timer != NULL && (timer->record == DUE || cluster->protocol->master)) {
             return true;
         }
-        ring_drop(&cluster->due);
+        ring_drop(due);
     }
     return false;
 }
@@ -106,10 +117,11 @@ static bool has_due(struct cluster *cluster)
 static bool head_is_due(struct cluster *cluster, const struct scheduler *scheduler,
                         uint64_t clock_us)
 {
-    if (!has_due(cluster)) {
+    struct ring *due = &cluster->due[scheduler->part];
+    if (!has_due(cluster, due)) {
         return false;
     }
-    const struct timer *timer = timer_at(cluster, entries_at(&cluster->due, 0)->timer);
+    const struct timer *timer = timer_at(cluster, entries_at(due, 0)->timer);
     return does(cluster, CLUSTER_MOVE_CLOCK)
                ? timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) <= scheduler->second
                : timer->deadline_us <= clock_us;
@@ -118,14 +130,15 @@ static bool head_is_due(struct cluster *cluster, const struct scheduler *schedul
 static void take_due(struct cluster *cluster, uint32_t number, enum record record)
 {
     struct scheduler *scheduler = &cluster->schedulers[number];
+    struct ring *due = &cluster->due[scheduler->part];
     uint64_t most =
         does(cluster, CLUSTER_MOVE_CLOCK) ? UINT64_MAX : (uint64_t)cluster->p[PAR_BATCH];
     uint64_t clock_us = local_us(cluster, number);
     scheduler->full = false;
     while (scheduler->held.count < most && head_is_due(cluster, scheduler, clock_us)) {
-        struct entry entry = entries_pop(&cluster->due);
-        if (cluster->due.count > FETCH_AHEAD) {
-            fetch_timer(cluster, entries_at(&cluster->due, FETCH_AHEAD)->timer);
+        struct entry entry = entries_pop(due);
+        if (due->count > FETCH_AHEAD) {
+            fetch_timer(cluster, entries_at(due, FETCH_AHEAD)->timer);
         }
         struct timer *timer = timer_at(cluster, entry.timer);
         set_record(timer, record);
@@ -158,8 +171,8 @@ static void read_due(struct cluster *cluster, uint32_t number)
     uint64_t most = (uint64_t)cluster->p[PAR_BATCH];
     uint64_t clock_us = local_us(cluster, number);
     size_t index = 0;
-    for (; index < cluster->due.count && scheduler->held.count < most; index++) {
-        const struct entry *entry = entries_at(&cluster->due, index);
+    for (; index < cluster->due[0].count && scheduler->held.count < most; index++) {
+        const struct entry *entry = entries_at(&cluster->due[0], index);
         struct timer *timer = timer_of(cluster, entry);
         if (timer != NULL && timer->deadline_us > clock_us) {
             break;
@@ -210,6 +223,80 @@ static uint64_t step_us(struct cluster *cluster, uint32_t number, enum cluster_s
                     step != CLUSTER_FETCH);
 }
 
+/* Whether a node may claim from a partition, or take its id: one of its own, or one whose lock has
+ * ended, as its node is gone. */
+static bool has_id(const struct cluster *cluster, uint32_t number, unsigned part)
+{
+    return cluster->id_owner[part] == number && cluster->id_until_us[part] > cluster->now_us;
+}
+
+static bool may_join(const struct cluster *cluster, uint32_t number, unsigned part)
+{
+    bool is_its = part % cluster->scheduler_count == number;
+    bool ended = cluster->id_until_us[part] <= cluster->now_us;
+    return has_id(cluster, number, part) || (ended && (is_its || cluster->id_until_us[part] > 0));
+}
+
+/* The next partition, from one of its own on, that has something due and that it may have. */
+static bool find_part(struct cluster *cluster, uint32_t number)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    for (unsigned i = 0; i < DUE_PARTS; i++) {
+        scheduler->part = (uint8_t)((number + i) % DUE_PARTS);
+        if ((!does(cluster, CLUSTER_JOIN) || may_join(cluster, number, scheduler->part)) &&
+            head_is_due(cluster, scheduler, local_us(cluster, number))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The steps that are about one partition; whether its own is to be done once more. */
+static bool end_part_step(struct cluster *cluster, uint32_t number, enum cluster_step step)
+{
+    struct scheduler *scheduler = &cluster->schedulers[number];
+    unsigned part = scheduler->part;
+    if (step == CLUSTER_JOIN) {
+        if (may_join(cluster, number, part)) {
+            bool is_its = part % cluster->scheduler_count == number;
+            if (is_its || !has_id(cluster, number, part)) { /* another's is not renewed */
+                cluster->id_until_us[part] = cluster->now_us + us_of(cluster->p[PAR_DETECT_S]);
+            }
+            cluster->id_owner[part] = number;
+        }
+        return false;
+    }
+    if (step == CLUSTER_HAND_OUT) {
+        for (scheduler->part = 0; scheduler->part < DUE_PARTS; scheduler->part++) {
+            bool is_due = head_is_due(cluster, scheduler, local_us(cluster, number));
+            cluster->lists |= (uint32_t)is_due << scheduler->part;
+        }
+        scheduler->part = 0;
+        return false;
+    }
+    if (step == CLUSTER_LOAD && cluster->lists == 0) {
+        return false;
+    }
+    if (step == CLUSTER_LOAD) {
+        for (part = number % DUE_PARTS; (cluster->lists >> part & 1) == 0;) {
+            part = (part + 1) % DUE_PARTS;
+        }
+        cluster->lists &= ~(1u << part);
+        scheduler->part = (uint8_t)part;
+    }
+    if (step != CLUSTER_CLAIM_OWN || has_id(cluster, number, part)) {
+        take_due(cluster, number, READY);
+        if (step == CLUSTER_LOAD) {
+            cluster->lists |= (uint32_t)scheduler->full << part;
+            scheduler->full = false;
+        } else {
+            scheduler->full = scheduler->held.count > 0; /* there may be other partitions */
+        }
+        push_held(cluster, scheduler, true);
+    }
+    return step == CLUSTER_LOAD && cluster->lists != 0;
+}
+
 /* Whether there is anything to begin with. */
 static bool looks(struct cluster *cluster, uint32_t number)
 {
@@ -228,7 +315,11 @@ static bool looks(struct cluster *cluster, uint32_t number)
         scheduler->version = cluster->version; /* another was faster: it sleeps */
         return false;
     }
-    return head_is_due(cluster, scheduler, clock_us);
+    if (does(cluster, CLUSTER_LOAD) && cluster->lists != 0) {
+        return true;
+    }
+    return is_divided(cluster) ? find_part(cluster, number)
+                               : head_is_due(cluster, scheduler, clock_us);
 }
 
 static void look(struct cluster *cluster, uint32_t number)
@@ -299,12 +390,23 @@ static void end_step(struct cluster *cluster, uint32_t number)
         scheduler->version = cluster->version;
         push_held(cluster, scheduler, true);
         break;
+    case CLUSTER_CLAIM_PART:
+    case CLUSTER_HAND_OUT:
+    case CLUSTER_LOAD:
+    case CLUSTER_JOIN:
+    case CLUSTER_CLAIM_OWN:
+        if (end_part_step(cluster, number, step)) {
+            event_at(cluster, cluster->range[EVENT_POLL] + number,
+                     cluster->now_us + step_us(cluster, number, step));
+            return;
+        }
+        break;
     case CLUSTER_PUSH:
         push_held(cluster, scheduler, false);
         break;
     case CLUSTER_MOVE_CURSOR:
-        for (uint64_t i = 0; i < scheduler->second && cluster->due.count > 0; i++) {
-            ring_drop(&cluster->due);
+        for (uint64_t i = 0; i < scheduler->second && cluster->due[0].count > 0; i++) {
+            ring_drop(&cluster->due[0]);
         }
         break;
     default:
@@ -346,6 +448,7 @@ void scheduler_crash(struct cluster *cluster, uint32_t number)
         drop_copy(cluster, &copy, CLUSTER_CAUSE_CRASH);
     }
     scheduler->step = 0;
+    scheduler->full = false;
     event_cancel(cluster, cluster->range[EVENT_POLL] + number);
 }
 

@@ -431,7 +431,7 @@ static bool make_cluster(struct cluster *cluster)
     random_seed(&cluster->services, cluster->request->seed ^ UINT64_C(0x5e41c3));
     random_seed(&cluster->faults, cluster->request->seed ^ UINT64_C(0xfa0175));
     random_seed(&cluster->stores, cluster->request->seed ^ UINT64_C(0x5702e5));
-    if (!does(cluster, CLUSTER_CLAIM)) {
+    if (!does(cluster, CLUSTER_LEASE)) {
         cluster->lead_us =
             us_of(6 * p[PAR_OFFSET_MS] / 1e3 + (p[PAR_STEP_EVERY] > 0 ? p[PAR_STEP_S] : 0));
     }
@@ -463,7 +463,9 @@ static void destroy(struct cluster *cluster)
     }
     planner_close(cluster);
     free(cluster->fired);
-    ring_free(cluster, &cluster->due, sizeof(struct entry));
+    for (unsigned part = 0; part < DUE_PARTS; part++) {
+        ring_free(cluster, &cluster->due[part], sizeof(struct entry));
+    }
     ring_free(cluster, &cluster->behind, sizeof(struct entry));
     ring_free(cluster, &cluster->expired, sizeof(struct entry));
     ring_free(cluster, &cluster->queue, sizeof(struct copy));

@@ -17,9 +17,12 @@ struct trial {
     struct error error;
 };
 
+static const struct cluster_protocol lease = {
+    .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END}};
+
 static void begin(struct trial *trial)
 {
-    *trial = (struct trial){.plan = {.roles = {1, 1, 2, 1}, .engines = 2}};
+    *trial = (struct trial){.plan = {.roles = {1, 1, 2, 1}, .engines = 2, .protocol = &lease}};
     assert_true(temporary_make(&trial->temporary, &trial->error));
 }
 
@@ -201,6 +204,34 @@ static void a_restart_takes_the_place_of_what_was(void **state)
     end(&trial);
 }
 
+/* It is called at the time that it has asked for, and not before, if that was accepted. */
+static void called_later(void **state)
+{
+    (void)state;
+    for (unsigned too_soon = 0; too_soon < 2; too_soon++) {
+        struct trial trial;
+        begin(&trial);
+        start(&trial, 1, 1, 100, 5);
+        struct journal_record record = {
+            .id = 1, .generation = 1, .token = 1, .now_ms = 101, .what = JOURNAL_TAKEN};
+        add(&trial, RUN_EXECUTOR, record);
+        record.what = JOURNAL_CALLED;
+        record.answer = CALL_LATER;
+        record.at_ms = 400;
+        add(&trial, RUN_RECEIVER, record);
+        record.what = JOURNAL_NACKED;
+        record.answer = ANSWER_YES;
+        add(&trial, RUN_EXECUTOR, record);
+        attempt(&trial, 1, 2, 1, too_soon > 0 ? 399 : 400, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+        judge(&trial);
+        assert_int_equal(trial.result.laters, 1);
+        assert_int_equal(trial.result.errors, 0);
+        assert_int_equal(trial.result.fired, 1);
+        assert_int_equal(trial.result.early, too_soon);
+        end(&trial);
+    }
+}
+
 static void early_and_after_a_stop(void **state)
 {
     (void)state;
@@ -322,6 +353,7 @@ int main(void)
         cmocka_unit_test(taken_unseen),
         cmocka_unit_test(what_nobody_called_is_lost),
         cmocka_unit_test(a_restart_takes_the_place_of_what_was),
+        cmocka_unit_test(called_later),
         cmocka_unit_test(early_and_after_a_stop),
         cmocka_unit_test(a_second_call_has_its_cause),
         cmocka_unit_test(a_story_is_told_in_order),

@@ -53,14 +53,25 @@ static void known_numbers(void **state)
 }
 
 /* A lease loses nothing, calls no timer more often than something happened to it, and takes one
- * acknowledgement. */
+ * acknowledgement; however the due timers are claimed, and if the service asks to be called later. */
 static void what_a_lease_promises(void **state)
 {
     (void)state;
+    static const char *const names[] = {"partitions", "lists", "owners"};
+    for (size_t i = 0; i < 2 * sizeof names / sizeof names[0]; i++) {
+        struct check_result result = search(
+            names[i / 2],
+            (struct check_faults){.crashes = 1, .outruns = 1, .late = true, .laters = i % 2});
+        assert_int_equal(result.lost_ends, 0);
+        assert_int_equal(result.most_calls, 3);
+        assert_int_equal(result.most_acks, 1);
+        free(result.ends);
+    }
     for (unsigned crashes = 0; crashes <= 2; crashes++) {
         for (unsigned outruns = 0; outruns <= 2; outruns++) {
             struct check_result result =
-                search("lease", (struct check_faults){crashes, outruns, true, false});
+                search("lease",
+                       (struct check_faults){.crashes = crashes, .outruns = outruns, .late = true});
             assert_int_equal(result.lost_ends, 0);
             assert_int_equal(result.most_calls, 1 + crashes + outruns);
             assert_int_equal(result.most_acks, 1);

@@ -6,6 +6,7 @@ set -euo pipefail
 . "$SOURCE/tests/cluster/expect.bash" check
 
 expect 0 '^lease  .* 13276 .* ok$' lease
+expect 0 '^owners  *later.crash.outrun .* ok$' owners
 expect 1 '^  second 2  scheduler 1: crash$' seed-ack --crashes 1
 expect 1 '^ack-first,as given,157,4,2,1,1,11,loses$' ack-first --crashes 1 --format csv
 expect_protocols

@@ -399,9 +399,10 @@ static void stormy(void)
 {
     begin(WITH({PAR_ARRIVALS, 200}, {PAR_SHORT_S, 60}, {PAR_MINUTE_SHARE, 0.3},
                {PAR_CANCELLED, 0.15}, {PAR_STORE_MS, 5}, {PAR_SYNC_MS, 1}, {PAR_FAILURE, 0.05},
-               {PAR_REPLY_LOST, 0.01}, {PAR_LEASE_S, 3}, {PAR_AGAIN_S, 5}, {PAR_CRASH_EVERY, 30},
-               {PAR_RESTART_S, 5}, {PAR_PAUSE_EVERY, 40}, {PAR_CUT_EVERY, 60}, {PAR_STEP_EVERY, 50},
-               {PAR_OFFSET_MS, 5}, {PAR_OUTAGE_EVERY, 60}, {PAR_OUTAGE_S, 10}, {PAR_SCAN_DELAY, 60},
+               {PAR_REPLY_LOST, 0.01}, {PAR_LEASE_S, 3}, {PAR_LATER, 0.05}, {PAR_LATER_S, 5},
+               {PAR_AGAIN_S, 5}, {PAR_CRASH_EVERY, 30}, {PAR_RESTART_S, 5}, {PAR_PAUSE_EVERY, 40},
+               {PAR_CUT_EVERY, 60}, {PAR_STEP_EVERY, 50}, {PAR_OFFSET_MS, 5},
+               {PAR_OUTAGE_EVERY, 60}, {PAR_OUTAGE_S, 10}, {PAR_SCAN_DELAY, 60},
                {PAR_SCAN_EVERY, 10}));
 }
 
@@ -412,7 +413,8 @@ static void storms(void **state)
     (void)state;
     static const char *const structures[] = {"radix-heap", "hier-wheel", "skip-list",
                                              "chunk-wheel"};
-    static const char *const safe[] = {"lease", "row-lock", "master-wheel", "seed-ack"};
+    static const char *const safe[] = {"lease",    "partitions",   "lists",   "owners",
+                                       "row-lock", "master-wheel", "seed-ack"};
     size_t count;
     const struct cluster_protocol *all = cluster_protocols(&count);
     for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /*
  * The same small instance in Promela, for Spin. What stands before this file is made from a row of
  * the table of protocols: SCHEDULE_0 .. and EXECUTE_0 .., its steps; SCHEDULES and EXECUTES, how
- * many; RECOVERY, BY_CURSOR, SCANNED and MASTER. How often what may go wrong is in the environment.
+ * many; RECOVERY, BY_CURSOR, SCANNED, MASTER and LATER_FOLLOWS. How often what may go wrong is in the environment.
  *
  * Written apart from check.c, so that the two can be held against one another. Each option of a
  * `do` is one atomic step: its guard, then what it does. Where nothing can be done any more the
@@ -22,8 +22,8 @@ byte wall = 0;  /* second on the clock on the wall */
 byte clock = 0; /* the next second to be fetched */
 byte scan = 0;
 byte master = 0;
-byte crashes = 0, outruns = 0;
-byte crashes_max = 0, outruns_max = 0;
+byte crashes = 0, outruns = 0, laters = 0;
+byte crashes_max = 0, outruns_max = 0, laters_max = 0;
 bit late_allowed = 0, scan_allowed = 0;
 
 byte record[TIMERS], stage[TIMERS], queued[TIMERS], token[TIMERS], calls[TIMERS], acks[TIMERS];
@@ -209,21 +209,41 @@ proctype scheduler(byte s)
             fi                                                                                     \
         :: (what) == DELETE ->                                                                     \
             if :: record[e_timer[e]] != GONE -> END_TIMER(e_timer[e]) :: else fi                   \
+        :: (what) == LATER ->                                                                      \
+            if                                                                                     \
+            :: record[e_timer[e]] == FLIGHT && token[e_timer[e]] == e_token[e] ->                  \
+                record[e_timer[e]] = PENDING                                                       \
+            :: else                                                                                \
+            fi                                                                                     \
         fi;                                                                                        \
         if                                                                                         \
-        :: (k) == EXECUTES - 1 -> e_step[e] = 0; e_timer[e] = 0; e_token[e] = 0                    \
+        :: (what) == CALL && (k) + 1 < EXECUTES && LATER_FOLLOWS -> e_step[e] = (k) + 2             \
+        :: (k) == EXECUTES - 1 || (what) == LATER -> e_step[e] = 0; e_timer[e] = 0; e_token[e] = 0                    \
         :: else -> e_step[e]++                                                                     \
         fi                                                                                         \
+    }
+
+/* The service does not do it, and asks to be called later. */
+#define ASK_LATER_OPTION(e, k, what)                                                               \
+    :: d_step {                                                                                    \
+        !over && e_step[e] == (k) && (what) == CALL && LATER_FOLLOWS && laters < laters_max ->     \
+        SAY(1, e, ASK_LATER, BIT(e_timer[e]));                                                     \
+        laters++;                                                                                  \
+        e_step[e] = (k) + 1                                                                        \
     }
 
 proctype executor(byte e)
 {
     do
+    ASK_LATER_OPTION(e, 1, EXECUTE_1)
     TAKE_OPTION(e, 0)
     TAKE_OPTION(e, 1)
     EXECUTE_OPTION(e, 1, EXECUTE_1)
 #if EXECUTES > 2
     EXECUTE_OPTION(e, 2, EXECUTE_2)
+#endif
+#if EXECUTES > 3
+    EXECUTE_OPTION(e, 3, EXECUTE_3)
 #endif
     :: d_step {
         !over && crashes < crashes_max && e_step[e] > 0 ->
@@ -299,6 +319,7 @@ init
         c_code {
             now.crashes_max = (uchar)atoi(getenv("CRASHES"));
             now.outruns_max = (uchar)atoi(getenv("OUTRUNS"));
+            now.laters_max = (uchar)atoi(getenv("LATERS"));
             now.late_allowed = atoi(getenv("LATE")) != 0;
             now.scan_allowed = atoi(getenv("SCANS")) != 0;
         };

@@ -6,7 +6,7 @@ set -euo pipefail
 . "$SOURCE/tests/cluster/expect.bash" run
 
 expect_protocols
-expect 2 'of row-lock; seed-fetch seed-ack lease ack-first can be run' row-lock
+expect 2 'redis does not have the steps of row-lock, but of seed-fetch seed-ack lease partitions lists owners ack-first' row-lock
 expect 2 "'memcached' is no engine: redis and postgres are" -e memcached
 expect 2 'say --clock real' --rate 100
 if no_redis; then
@@ -38,6 +38,12 @@ expect_files out/run.csv out/run.json out/timers/lease.csv out/timers/lease.svg
 grep -q ',call,,"done"' out/timers/lease.csv || complain "the story has no call"
 jq -e '.rows[0].lost == 0 and .context.version != null' out/run.json >/dev/null || complain "run.json is not right"
 
+# However the due timers are claimed, and with calls that the service wants later.
+for protocol in partitions lists owners; do
+    expect 0 ',ok,' "$protocol" -n 1000 --kills 20 --pauses 2 --laters 10 --format csv --seed 4
+    [ "$(value laters)" -gt 0 ] || complain "$protocol: no call was answered with a later time"
+done
+
 # Two engines share the timers.
 expect 0 ',ok,2,' lease -e redis -e redis -n 500 --kills 6 --format csv
 
@@ -55,7 +61,10 @@ redis-cli -s "$PWD/own.sock" shutdown nosave >/dev/null 2>&1 || true
 
 if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
     ! grep -q 'not in this build' <("$TIMERLAB" cluster run -e postgres -n 1 2>&1); then
-    expect 2 'seed-ack runs on redis only, not on postgres' seed-ack -e postgres
+    expect 2 'postgres does not have the steps of seed-ack, but of lease partitions lists owners ack-first' seed-ack -e postgres
+    for protocol in partitions lists owners; do
+        expect 0 ',ok,' "$protocol" -e postgres -n 200 --kills 3 --laters 10 --format csv --seed 4
+    done
     expect 0 ',ok,' lease -e postgres -n 200 --kills 3 --format csv --seed 2
     expect 1 'fault' ack-first -e postgres -n 400 --kills 4 --format csv --seed 3 --batch 50
 fi

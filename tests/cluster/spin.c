@@ -72,9 +72,11 @@ static bool spin_write_model(const struct cluster_protocol *protocol, FILE *stre
     write_steps("EXECUTE", protocol->execute, stream);
     (void)fputs("#define RECOVERY ", stream);
     write_name(cluster_recovery_word(protocol->recovery), "", stream);
-    (void)fprintf(stream, "\n#define BY_CURSOR %d\n#define SCANNED %d\n#define MASTER %d\n",
+    (void)fprintf(stream,
+                  "\n#define BY_CURSOR %d\n#define SCANNED %d\n#define MASTER %d\n"
+                  "#define LATER_FOLLOWS %d\n",
                   cluster_protocol_does(protocol, CLUSTER_MOVE_CURSOR), protocol->scanned,
-                  protocol->master);
+                  protocol->master, cluster_protocol_does(protocol, CLUSTER_LATER));
     return copy_file(TL_SOURCE_DIR "/tests/cluster/cluster.pml", stream);
 }
 
@@ -88,7 +90,7 @@ struct program {
 
 /* The settings of a search, for the model's environment. */
 struct settings {
-    char text[4][16];
+    char text[5][16];
     char *environment[64];
 };
 
@@ -99,7 +101,8 @@ static void set_environment(struct settings *settings, const struct check_faults
     (void)snprintf(settings->text[1], 16, "OUTRUNS=%u", faults->outruns);
     (void)snprintf(settings->text[2], 16, "LATE=%d", faults->late);
     (void)snprintf(settings->text[3], 16, "SCANS=%d", faults->scan);
-    for (; count < 4; count++) {
+    (void)snprintf(settings->text[4], 16, "LATERS=%u", faults->laters);
+    for (; count < 5; count++) {
         settings->environment[count] = settings->text[count];
     }
     for (char **own = environ; *own != NULL && count < 63; own++) {

@@ -14,6 +14,7 @@ struct check_arguments {
     struct check_faults faults;
     uint64_t crashes;
     uint64_t outruns;
+    uint64_t laters;
     bool named; /* protocols */
 };
 
@@ -24,6 +25,7 @@ static void complete(void *at, struct argp_state *state)
     cluster_take_all(&arguments->common, state);
     arguments->faults.crashes = (unsigned)arguments->crashes;
     arguments->faults.outruns = (unsigned)arguments->outruns;
+    arguments->faults.laters = (unsigned)arguments->laters;
 }
 
 #define AT(member) OPTION_AT(struct check_arguments, member)
@@ -34,6 +36,9 @@ static const struct option_row options[] = {
     {{"outruns", 0, "K", 0, "So often a lease or delay may end though its holder lives", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
      AT(outruns)},
+    {{"laters", 0, "K", 0, "Up to K calls are answered: call me later", 0},
+     OPTION_WHOLE(0, CHECK_FAULTS_MAX),
+     AT(laters)},
     {{"late", 0, NULL, 0, "A timer may come into the table after its second has begun", 0},
      OPTION_FLAG,
      AT(faults.late)},
@@ -151,7 +156,8 @@ static bool check_protocol(struct work *work, const struct cluster_protocol *pro
     struct check_arguments *arguments = work->arguments;
     const struct check_faults *faults = &arguments->faults;
     const struct check_case own = {"as given", *faults};
-    bool given = faults->crashes > 0 || faults->outruns > 0 || faults->late || faults->scan;
+    bool given = faults->crashes > 0 || faults->outruns > 0 || faults->late || faults->scan ||
+                 faults->laters > 0;
     size_t count;
     const struct check_case *cases = check_cases(&count);
     bool done = true;
@@ -160,7 +166,9 @@ static bool check_protocol(struct work *work, const struct cluster_protocol *pro
         count = 1;
     }
     for (size_t i = 0; done && i < count; i++) {
-        if (protocol->scanned || !cases[i].faults.scan || given) {
+        bool can = (protocol->scanned || !cases[i].faults.scan) &&
+                   (cluster_protocol_does(protocol, CLUSTER_LATER) || cases[i].faults.laters == 0);
+        if (can || given) {
             done = check_case(work, protocol, &cases[i]);
         }
     }

@@ -25,29 +25,37 @@ struct run_arguments {
     double scan_s;
     double delay_ms;
     double backoff_ms;
+    double later_ms;
     double poll_ms;
 };
 
 static void take_protocol(void *at, const char *word, struct argp_state *state)
 {
     struct run_arguments *arguments = at;
-    struct run_plan plan;
     cluster_take_word(arguments, word, state);
-    const struct cluster_protocol *protocol = cluster_protocol_find(word, &arguments->common.error);
-    if (protocol != NULL && !run_plan_protocol(&plan, protocol)) {
+}
+
+/* Refuses a protocol whose steps the engine does not have. */
+static void check_protocols(struct run_arguments *arguments, struct argp_state *state)
+{
+    struct run_plan plan = arguments->plan;
+    for (size_t i = 0; i < arguments->common.count; i++) {
         char can[256] = "";
         size_t count;
+        const char *name = arguments->common.protocols[i]->name;
         const struct cluster_protocol *all = cluster_protocols(&count);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++) {
             size_t used = strlen(can);
-            if (run_plan_protocol(&plan, &all[i])) {
-                (void)snprintf(can + used, sizeof can - used, " %s", all[i].name);
+            if (run_plan_protocol(&plan, &all[k])) {
+                (void)snprintf(can + used, sizeof can - used, " %s", all[k].name);
             }
         }
-        argp_error(state,
-                   "no engine knows the steps of %s;%s can be run for real. `timerlab "
-                   "cluster check %s` goes through it on paper",
-                   word, can, word);
+        if (!run_plan_protocol(&plan, arguments->common.protocols[i])) {
+            argp_error(state,
+                       "%s does not have the steps of %s, but of%s. `timerlab cluster check %s` "
+                       "goes through it on paper",
+                       plan.engine->name, name, can, name);
+        }
     }
 }
 
@@ -86,23 +94,16 @@ static void complete(void *at, struct argp_state *state)
         argp_error(state, "an engine given by address takes one protocol at a time, and is to be "
                           "empty before the next");
     }
-    for (size_t i = 0; i < arguments->common.count; i++) {
-        struct run_plan steps;
-        (void)run_plan_protocol(&steps, arguments->common.protocols[i]);
-        if (plan->engine != NULL && !plan->engine->has_seed &&
-            steps.steps.protocol != ENGINE_LEASE) {
-            argp_error(state, "%s runs on redis only, not on %s",
-                       arguments->common.protocols[i]->name, plan->engine->name);
-        }
-    }
+    check_protocols(arguments, state);
     plan->engines = (uint32_t)arguments->engines.count;
     plan->steps_are_time = arguments->clock == CLOCK_STEPS;
     if (plan->steps_are_time && (plan->rate > 0 || plan->service_ms > 0)) {
         argp_error(state, "--rate and --service are of the real clock: say --clock real");
     }
     plan->steps.lease_ms = (uint64_t)arguments->lease_ms;
-    plan->steps.scan_ms = (uint64_t)(arguments->scan_s * 1000);
+    plan->scan_ms = (uint64_t)(arguments->scan_s * 1000);
     plan->delay_ms = arguments->delay_ms;
+    plan->later_ms = (uint64_t)arguments->later_ms;
     plan->backoff_ms = (uint64_t)arguments->backoff_ms;
     plan->poll_ms = (uint64_t)arguments->poll_ms;
     plan->pause_ms = arguments->pause_ms > 0 ? (uint64_t)arguments->pause_ms
@@ -158,6 +159,10 @@ static const struct option_row options[] = {
     {{"replies-lost", 0, "PERCENT", 0, "Calls that it carries out, of which nobody hears (1)", 0},
      OPTION_PERCENT(0, 90),
      AT(plan.replies_lost)},
+    {{"laters", 0, "PERCENT", 0, "Calls that it answers with a later time; not of seeds (0)", 0},
+     OPTION_PERCENT(0, 90),
+     AT(plan.laters)},
+    {{"later", 0, "MS", 0, "How much later that is (300)", 0}, OPTION_MS(1, 1e9), AT(later_ms)},
     {{"service", 0, "MS", 0, "Mean of what a call takes, exponential (0)", 0},
      OPTION_MS(0, 1e6),
      AT(plan.service_ms)},
@@ -209,8 +214,9 @@ static const struct command_line syntax = {
         "service that they call are processes, the table is on Redis or PostgreSQL, and all of "
         "them are killed in the middle of what they do. Each keeps a journal; afterwards "
         "these say what became of each timer: lost, early, fired after a confirmed stop, called "
-        "more than once and why. Protocols: lease (the default), which is to lose nothing; "
-        "seed-fetch, seed-ack and ack-first, which lose."
+        "more than once and why. Protocols: lease (the default), which is to lose nothing, "
+        "like partitions, lists and owners, which claim in other ways; seed-fetch, seed-ack and "
+        "ack-first, which lose."
         "\vExit status: 0 done and right, 1 a timer was lost, early, fired after a confirmed stop "
         "or called again without a cause, 2 usage.",
     .take_word = take_protocol,
@@ -246,6 +252,7 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
     cluster_row_count(row, result->after_stop, "after_stop");
     cluster_row_count(row, result->calls, "calls");
     cluster_row_count(row, result->errors, "errors");
+    cluster_row_count(row, result->laters, "laters");
     cluster_row_count(row, result->unreached, "unreached");
     cluster_row_count(row, result->stale, "acks_refused");
     cluster_row_count(row, result->twice_done, "acked_twice");
@@ -438,6 +445,7 @@ int command_cluster_run(int argc, char **argv)
         .lease_ms = 1500,
         .delay_ms = 2000,
         .backoff_ms = 100,
+        .later_ms = 300,
         .poll_ms = 1,
     };
     int status = cluster_command_run(&syntax, argc, argv, &arguments, run);

@@ -69,12 +69,14 @@ static void set_parameters(double *p, const struct run_plan *plan, const struct 
     p[PAR_FAILURE] =
         share_of(result->errors + result->unreached, result->calls + result->unreached);
     p[PAR_REPLY_LOST] = share_of(result->unheard, result->calls + result->unreached);
+    p[PAR_LATER] = share_of(result->laters, result->calls);
+    p[PAR_LATER_S] = (double)plan->later_ms / 1e3;
     p[PAR_RETRY_S] = (double)plan->backoff_ms / 1e3;
     p[PAR_ATTEMPTS] = plan->steps.attempts_max < 200 ? plan->steps.attempts_max : 200;
     p[PAR_LEASE_S] = (double)plan->steps.lease_ms / 1e3;
     p[PAR_REAP_S] = mean_s(&measured[RUN_SCHEDULER], TIME_REAP) / schedulers;
-    p[PAR_SCAN] = plan->steps.scan_ms > 0;
-    p[PAR_SCAN_DELAY] = plan->steps.scan_ms > 0 ? (double)plan->steps.scan_ms / 1e3 : 1;
+    p[PAR_SCAN] = plan->scan_ms > 0;
+    p[PAR_SCAN_DELAY] = plan->scan_ms > 0 ? (double)plan->scan_ms / 1e3 : 1;
     p[PAR_CRASH_EVERY] =
         every_s(result->seconds, result->kills[RUN_SCHEDULER] + result->kills[RUN_EXECUTOR], nodes);
     p[PAR_RESTART_S] = mean_s(&measured[RUN_EXECUTOR], TIME_RESTART);

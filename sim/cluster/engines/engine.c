@@ -65,41 +65,6 @@ const struct engine_kind *engine_find(const char *text, struct error *error)
     return NULL;
 }
 
-enum engine_end engine_tick_seed(const struct engine_seed *steps, const struct engine_plan *plan,
-                                 struct engine *engine, const char *clock, uint64_t now_ms,
-                                 uint64_t *version, int64_t *moved, void (*between)(void *ctx),
-                                 void *ctx, struct error *error)
-{
-    int64_t state = 0;
-    uint64_t passed = 0;
-    enum engine_end end =
-        steps->move_clock(engine, clock, now_ms / plan->tick_ms, version, &state, &passed, error);
-    if (end != ENGINE_OK) {
-        return end;
-    }
-    *moved = state == -2 ? 0 : state;
-    if (state < 0) {
-        return ENGINE_OK;
-    }
-    if (between != NULL) {
-        between(ctx);
-    }
-    return steps->fetch(engine, passed % ENGINE_REVOLUTION, now_ms, moved, error);
-}
-
-enum engine_end engine_scan_seed(const struct engine_seed *steps, const struct engine_plan *plan,
-                                 struct engine *engine, uint64_t now_ms, uint64_t *version,
-                                 uint64_t *reaped, struct error *error)
-{
-    int64_t moved = 0;
-    enum engine_end end = plan->scan_ms == 0 || now_ms < plan->scan_ms
-                              ? ENGINE_OK
-                              : engine_tick_seed(steps, plan, engine, "scn", now_ms - plan->scan_ms,
-                                                 version, &moved, NULL, NULL, error);
-    *reaped = moved > 0 ? (uint64_t)moved : 0;
-    return end;
-}
-
 bool engine_finds(const char *program)
 {
     const char *at = getenv("PATH");

@@ -10,10 +10,13 @@
  *     start -> P    advance: P -> ready    take: ready -> F(token, lease)    ack: F -> D
  *                   nack: F -> P           reap: F -> ready, when the lease has ended
  *
- * That is the protocol `lease`. The two of `seed` are a hashed wheel in a table of keys and values
- * as it is found in designs: a bucket a second, a clock that is moved on by compare and set, and
- * then the bucket is read; what is read goes into a queue. They lose timers, and are here so that
- * this can be seen.
+ * That is `lease`, and what is claimed in other ways. The two of `seed` are a hashed wheel in a table
+ * of keys and values as it is found in designs: a bucket a second, a clock that is moved on by
+ * compare and set, and then the bucket is read; what is read goes into a queue. They lose timers,
+ * and are here so that this can be seen.
+ *
+ * Each function is one step of the table of protocols (protocol.h), and atomic: between two of them
+ * a process or the engine may be killed.
  *
  * All times are given by the caller, from one clock, in milliseconds; none is ever read here.
  */
@@ -28,14 +31,9 @@
 #include <sys/types.h>
 
 /* Timers in one step, at most: an engine does nothing else meanwhile. */
-#define ENGINE_BATCH_MAX 1000u
+#define ENGINE_BATCH_MAX      1000u
 
-enum engine_protocol {
-    ENGINE_LEASE,
-    ENGINE_SEED_FETCH, /* the entry goes when its bucket is read */
-    ENGINE_SEED_ACK,   /* the entry goes when its call was acknowledged */
-    ENGINE_PROTOCOLS
-};
+#define ENGINE_PARTITIONS_MAX 64u
 
 struct engine_timer {
     uint64_t id;
@@ -63,7 +61,9 @@ enum engine_end {
 
 /* How the steps are to go. */
 struct engine_plan {
-    enum engine_protocol protocol;
+    bool is_seed;
+    uint32_t partitions; /* of the timers, by id; 1: they are not divided */
+    uint32_t ids;        /* of nodes, which have a share of the partitions each */
     uint64_t lease_ms;
     uint64_t tick_ms;      /* seed: what a bucket stands for */
     uint64_t scan_ms;      /* seed: what was missed is looked for so long after; 0: never */
@@ -75,6 +75,14 @@ struct engine_plan {
 
 struct engine; /* a connection */
 
+/* What is claimed. */
+struct engine_claim {
+    uint64_t now_ms;
+    uint32_t limit;
+    uint32_t partition;
+    int node; /* which must have the partition's id; below 0: any may */
+};
+
 /* An engine for one run only: its process, in a folder of its own. */
 struct engine_server {
     char folder[3000];
@@ -84,10 +92,10 @@ struct engine_server {
 
 /* What an engine can do. */
 struct engine_kind {
-    const char *name;    /* as in `redis` */
-    const char *scheme;  /* of its addresses, as in `redis://` */
-    const char *package; /* of Debian, without which it is not there */
-    bool has_seed;       /* it has the steps of the `seed` protocols, too */
+    const char *name;               /* as in `redis` */
+    const char *scheme;             /* of its addresses, as in `redis://` */
+    const char *package;            /* of Debian, without which it is not there */
+    const struct engine_seed *seed; /* the steps of the seed's schedulers; NULL: it has none */
 
     /* Whether its server is installed; otherwise `error` names Debian's package. */
     bool (*is_installed)(struct error *error);
@@ -114,23 +122,36 @@ struct engine_kind {
                             char *answers, struct error *error);
     enum engine_end (*ack)(struct engine *engine, const struct engine_timer *timers, size_t count,
                            char *answers, struct error *error);
+    /* `later`: the service has asked for it, so that it counts as no attempt. */
     enum engine_end (*nack)(struct engine *engine, const struct engine_timer *timers, size_t count,
-                            char *answers, struct error *error);
+                            bool later, char *answers, struct error *error);
 
-    /* Makes at most `limit` timers that are due ready, and says how many; *version is that of the
-     * clock which the caller saw last, 0 at first. If another has moved it on since, nothing is
-     * done, *moved is -1, and *version the new one: the caller may as well sleep. With `seed` the
-     * clock moves by one tick, to `now_ms` at most; `between` is called when it has, before the
-     * bucket is read. */
-    enum engine_end (*advance)(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                               uint64_t *version, int64_t *moved, void (*between)(void *ctx),
-                               void *ctx, struct error *error);
+    /* Makes timers that are due ready, and says how many. *version is that of the clock which the
+     * caller saw last, 0 at first: if another has moved it on since, nothing is done, *moved is -1,
+     * and *version the new one; the caller may as well sleep. NULL: that does not matter. *moved is
+     * -1, too, if the node has not the partition's id any more. */
+    enum engine_end (*claim)(struct engine *engine, const struct engine_claim *claim,
+                             uint64_t *version, int64_t *moved, struct error *error);
+
+    /* Names the partitions that have something due in a queue of lists; *lists: how many there
+     * are. */
+    enum engine_end (*hand_out)(struct engine *engine, uint64_t now_ms, int64_t *lists,
+                                struct error *error);
+
+    /* Takes one of these, and makes ready what is due in it; *moved is -1 if there is none. */
+    enum engine_end (*load)(struct engine *engine, uint64_t now_ms, uint32_t limit, int64_t *moved,
+                            struct error *error);
+
+    /* Gets ids for a node, by locks of the engine that end with their lease or with the connection:
+     * its own, and those of nodes that are gone. *ids: those that it has, a bit each. */
+    enum engine_end (*join)(struct engine *engine, uint64_t now_ms, unsigned node, uint64_t *ids,
+                            struct error *error);
 
     /* Takes at most *count ready timers for an attempt each. */
     enum engine_end (*take)(struct engine *engine, uint64_t now_ms, struct engine_timer *timers,
                             size_t *count, struct error *error);
 
-    /* Makes ready again what has outrun its lease (seed: what the scan finds), at most `limit`. */
+    /* Makes ready again what has outrun its lease, at most `limit`; NULL: there are no leases. */
     enum engine_end (*reap)(struct engine *engine, uint64_t now_ms, uint32_t limit,
                             uint64_t *reaped, struct error *error);
 
@@ -167,33 +188,22 @@ bool engine_finds(const char *program);
 /* Seconds that the wheel of `seed` has slots for: 3.17 years. */
 #define ENGINE_REVOLUTION 100000000u
 
-static inline bool engine_is_seed(const struct engine_plan *plan)
-{
-    return plan->protocol != ENGINE_LEASE;
-}
-
-/* The two steps in which a scheduler of `seed` works, on one engine. */
+/* The steps in which a scheduler of `seed` works, each on at most ENGINE_BATCH_MAX timers. */
 struct engine_seed {
     /* Moves a clock from *passed on by a tick, but not beyond `tick`: *state 0; or not, as another
      * has (-1) or as it is there (-2). */
     enum engine_end (*move_clock)(struct engine *engine, const char *clock, uint64_t tick,
                                   uint64_t *version, int64_t *state, uint64_t *passed,
                                   struct error *error);
-    /* Puts into the queue what lies in a bucket and is before `now_ms`, and says how many. */
-    enum engine_end (*fetch)(struct engine *engine, uint64_t bucket, uint64_t now_ms,
-                             int64_t *moved, struct error *error);
+    /* Reads what lies in the bucket of a tick and is before `now_ms`, all of it: an array for the
+     * caller to free. */
+    enum engine_end (*fetch)(struct engine *engine, uint64_t tick, uint64_t now_ms,
+                             struct engine_timer **timers, size_t *count, struct error *error);
+    enum engine_end (*remove)(struct engine *engine, const struct engine_timer *timers,
+                              size_t count, struct error *error);
+    enum engine_end (*push)(struct engine *engine, const struct engine_timer *timers, size_t count,
+                            struct error *error);
 };
-
-/* As `advance` of engine_kind, with the clock that `clock` names. */
-enum engine_end engine_tick_seed(const struct engine_seed *steps, const struct engine_plan *plan,
-                                 struct engine *engine, const char *clock, uint64_t now_ms,
-                                 uint64_t *version, int64_t *moved, void (*between)(void *ctx),
-                                 void *ctx, struct error *error);
-
-/* As `reap` of engine_kind: the second pass, a clock of its own that is behind. */
-enum engine_end engine_scan_seed(const struct engine_seed *steps, const struct engine_plan *plan,
-                                 struct engine *engine, uint64_t now_ms, uint64_t *version,
-                                 uint64_t *reaped, struct error *error);
 
 /* A process for `argv`, of whose output `log` gets a copy; the path is searched for `argv[0]`. As
  * `user` if it is not NULL. False, with `error` set, if there can be none. */

@@ -1,6 +1,6 @@
 /*
- * PostgreSQL, whose commits wait for the disk (synchronous_commit), for the protocol `lease`. A
- * step is a function of its own (postgres.sql), and so a transaction; what another has in hand is
+ * PostgreSQL, whose commits wait for the disk (synchronous_commit), for the protocol `lease` and what is
+ * claimed in other ways. A step is a function of its own (postgres.sql), and so a transaction; what another has in hand is
  * skipped, not waited for.
  */
 #include "engine.h"
@@ -46,6 +46,7 @@ LOADED_LIBRARY(PQ_FUNCTIONS, "libpq.so.5");
 struct engine {
     PGconn *connection;
     struct engine_plan plan;
+    uint64_t ids; /* of nodes, whose locks this connection has, a bit each */
     /* The arguments of a function. */
     int count;
     const char *arguments[ARGUMENTS];
@@ -207,29 +208,92 @@ static enum engine_end postgres_ack(struct engine *engine, const struct engine_t
 }
 
 static enum engine_end postgres_nack(struct engine *engine, const struct engine_timer *timers,
-                                     size_t count, char *answers, struct error *error)
+                                     size_t count, bool later, char *answers, struct error *error)
 {
-    return say(engine, "nack", timers, count, answers, error);
+    return say(engine, later ? "later" : "nack", timers, count, answers, error);
 }
 
-static enum engine_end postgres_advance(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                                        uint64_t *version, int64_t *moved,
-                                        void (*between)(void *ctx), void *ctx, struct error *error)
+static bool has_id(const struct engine *engine, uint32_t id)
 {
-    (void)between;
-    (void)ctx;
+    return (engine->ids >> id & 1) != 0;
+}
+
+static enum engine_end postgres_claim(struct engine *engine, const struct engine_claim *claim,
+                                      uint64_t *version, int64_t *moved, struct error *error)
+{
     PGresult *result;
+    if (claim->node >= 0 && !has_id(engine, claim->partition % engine->plan.ids)) {
+        *moved = -1;
+        return ENGINE_OK;
+    }
+    call(engine);
+    add(engine, claim->now_ms);
+    add(engine, claim->limit);
+    add(engine, version != NULL ? *version : 0);
+    add(engine, claim->partition);
+    add(engine, engine->plan.partitions);
+    enum engine_end end =
+        run(engine, "select * from timerlab.lease_claim($1, $2, $3, $4, $5)", &result, error);
+    if (end == ENGINE_OK) {
+        *moved = (int64_t)number_at(result, 0, 0);
+        if (version != NULL) {
+            *version = number_at(result, 0, 1);
+        }
+    }
+    lib.PQclear(result);
+    return end;
+}
+
+static enum engine_end postgres_hand_out(struct engine *engine, uint64_t now_ms, int64_t *lists,
+                                         struct error *error)
+{
+    uint64_t count = 0;
+    call(engine);
+    add(engine, now_ms);
+    add(engine, engine->plan.partitions);
+    enum engine_end end =
+        run_for_number(engine, "select timerlab.lease_hand_out($1, $2)", &count, error);
+    *lists = (int64_t)count;
+    return end;
+}
+
+static enum engine_end postgres_load(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                                     int64_t *moved, struct error *error)
+{
+    uint64_t count = 0;
     call(engine);
     add(engine, now_ms);
     add(engine, limit);
-    add(engine, *version);
+    add(engine, engine->plan.partitions);
+    /* One more, as -1 is not a number here. */
     enum engine_end end =
-        run(engine, "select * from timerlab.lease_advance($1, $2, $3)", &result, error);
-    if (end == ENGINE_OK) {
-        *moved = (int64_t)number_at(result, 0, 0);
-        *version = number_at(result, 0, 1);
+        run_for_number(engine, "select 1 + timerlab.lease_load($1, $2, $3)", &count, error);
+    *moved = (int64_t)count - 1;
+    return end;
+}
+
+/* By an advisory lock of the session, which is the lease: it ends with the connection. An id of a
+ * node that is gone is kept until the next call. */
+static enum engine_end postgres_join(struct engine *engine, uint64_t now_ms, unsigned node,
+                                     uint64_t *ids, struct error *error)
+{
+    enum engine_end end = ENGINE_OK;
+    (void)now_ms;
+    for (uint32_t id = 0; id < engine->plan.ids && end == ENGINE_OK; id++) {
+        bool is_mine = id == node % engine->plan.ids;
+        uint64_t got = 0;
+        if (is_mine && has_id(engine, id)) {
+            continue;
+        }
+        call(engine);
+        add(engine, id);
+        end = run_for_number(engine,
+                             has_id(engine, id) ? "select pg_advisory_unlock(7317, $1)::int - 1"
+                                                : "select pg_try_advisory_lock(7317, $1)::int",
+                             &got, error);
+        engine->ids = (engine->ids & ~(UINT64_C(1) << id)) | (uint64_t)(got == 1) << id;
     }
-    lib.PQclear(result);
+    *ids = engine->ids;
     return end;
 }
 
@@ -521,7 +585,10 @@ const struct engine_kind engine_postgres = {
     .stop = postgres_stop,
     .ack = postgres_ack,
     .nack = postgres_nack,
-    .advance = postgres_advance,
+    .claim = postgres_claim,
+    .hand_out = postgres_hand_out,
+    .load = postgres_load,
+    .join = postgres_join,
     .take = postgres_take,
     .reap = postgres_reap,
     .is_new = postgres_is_new,

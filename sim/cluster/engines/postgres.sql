@@ -17,8 +17,8 @@ create index on timerlab.timer (until) where state = 'F';
 create index on timerlab.timer (until) where state = 'D';
 create index on timerlab.timer (id) where state = 'Z';
 
--- Says something of timers, one after the other: `start` or `stop` of this generation, or how an attempt went, `ack` or
--- `nack`, of which only who holds the token is believed.
+-- Says something of timers, one after the other: `start` or `stop` of this generation, or how an attempt went, `ack`,
+-- `nack` or `later`, of which only who holds the token is believed.
 create function timerlab.lease_say(what text, attempts_max int, ids bigint[], generations int[], tokens bigint[],
     ats bigint[]) returns text as $$
 declare
@@ -55,30 +55,72 @@ begin
             answers[i] := case when old.attempts >= attempts_max then '2' else '1' end;
             update timerlab.timer set state = case when old.attempts >= attempts_max then 'Z'::"char" else 'P' end,
                 at = ats[i] where id = ids[i];
+        elsif what = 'later' and is_held and old.state = 'F' then
+            answers[i] := '1';
+            update timerlab.timer set state = 'P', at = ats[i], attempts = attempts - 1 where id = ids[i];
         end if;
     end loop;
     return array_to_string(answers, '');
 end $$ language plpgsql;
 
-create function timerlab.lease_advance(now bigint, most int, seen bigint, out moved bigint, out version bigint) as $$
+-- Claims what is due in a partition. Those who claim all of it race for the clock: who has not seen its last version does
+-- nothing.
+create function timerlab.lease_claim(now bigint, most int, seen bigint, part int, parts int, out moved bigint,
+    out version bigint) as $$
 declare
     was timerlab.clock;
 begin
     insert into timerlab.clock values ('clk', 0, 1) on conflict do nothing;
-    select * into was from timerlab.clock where name = 'clk' for update;
+    if parts = 1 then
+        select * into was from timerlab.clock where name = 'clk' for update;
+    else
+        select * into was from timerlab.clock where name = 'clk';
+    end if;
     version := was.version;
     moved := -1;
     if seen <> 0 and seen <> was.version then
         return;
     end if;
     update timerlab.timer set state = 'R' where id in (
-        select id from timerlab.timer where state = 'P' and at <= greatest(now, was.at)
+        select id from timerlab.timer where state = 'P' and at <= greatest(now, was.at) and id % parts = part
         order by at limit most for update skip locked);
     get diagnostics moved = row_count;
     if moved > 0 or now - was.at >= 1000 then
         version := was.version + 1;
-        update timerlab.clock set at = greatest(now, was.at), version = was.version + 1 where name = 'clk';
+        update timerlab.clock set at = greatest(now, was.at), version = was.version + 1 where name = 'clk'
+            and timerlab.clock.at <= now;
     end if;
+end $$ language plpgsql;
+
+-- The lists that are due, for any node to work off.
+create table timerlab.list (part int primary key);
+
+create function timerlab.lease_hand_out(now bigint, parts int) returns bigint as $$
+    insert into timerlab.clock values ('clk', now, 1)
+        on conflict (name) do update set at = now where clock.at < now - 1000;
+    insert into timerlab.list select distinct id % parts from timerlab.timer where state = 'P' and at <= now
+        order by 1 on conflict do nothing;
+    select count(*) from timerlab.list;
+$$ language sql;
+
+create function timerlab.lease_load(now bigint, most int, parts int) returns bigint as $$
+declare
+    which int;
+    moved bigint;
+begin
+    delete from timerlab.list where part = (select part from timerlab.list order by random() limit 1
+        for update skip locked) returning part into which;
+    if which is null then
+        return -1;
+    end if;
+    update timerlab.timer set state = 'R' where id in (
+        select id from timerlab.timer where state = 'P' and at <= now and id % parts = which
+        order by at limit most for update skip locked);
+    get diagnostics moved = row_count;
+    if moved = most then
+        insert into timerlab.list values (which) on conflict do nothing;
+    end if;
+    return moved;
 end $$ language plpgsql;
 
 create function timerlab.lease_take(most int, now bigint, lease bigint)

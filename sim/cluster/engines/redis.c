@@ -19,20 +19,41 @@
 enum script {
     SCRIPT_START,
     SCRIPT_STOP,
-    SCRIPT_ADVANCE, /* seed: the clock */
-    SCRIPT_FETCH,   /* seed */
     SCRIPT_TAKE,
     SCRIPT_ACK,
     SCRIPT_NACK,
-    SCRIPT_REAP, /* lease */
+    /* lease */
+    SCRIPT_REAP,
+    SCRIPT_CLAIM,
+    SCRIPT_HAND_OUT,
+    SCRIPT_LOAD,
+    SCRIPT_JOIN,
+    /* seed */
+    SCRIPT_CLOCK,
+    SCRIPT_FETCH,
     SCRIPTS
 };
 
+/* Of the seed an entry that was read is deleted like one whose call was acknowledged, and one whose
+ * call failed goes into the queue like one that was read. */
 static const char *const scripts[2][SCRIPTS] = {
-    {text_lease_start_lua, text_lease_stop_lua, text_lease_advance_lua, NULL, text_lease_take_lua,
-     text_lease_ack_lua, text_lease_nack_lua, text_lease_reap_lua},
-    {text_seed_start_lua, text_seed_stop_lua, text_seed_clock_lua, text_seed_fetch_lua,
-     text_seed_take_lua, text_seed_ack_lua, text_seed_nack_lua, NULL},
+    {[SCRIPT_START] = text_lease_start_lua,
+     [SCRIPT_STOP] = text_lease_stop_lua,
+     [SCRIPT_TAKE] = text_lease_take_lua,
+     [SCRIPT_ACK] = text_lease_ack_lua,
+     [SCRIPT_NACK] = text_lease_nack_lua,
+     [SCRIPT_REAP] = text_lease_reap_lua,
+     [SCRIPT_CLAIM] = text_lease_claim_lua,
+     [SCRIPT_HAND_OUT] = text_lease_hand_out_lua,
+     [SCRIPT_LOAD] = text_lease_load_lua,
+     [SCRIPT_JOIN] = text_lease_join_lua},
+    {[SCRIPT_START] = text_seed_start_lua,
+     [SCRIPT_STOP] = text_seed_stop_lua,
+     [SCRIPT_TAKE] = text_seed_take_lua,
+     [SCRIPT_ACK] = text_seed_remove_lua,
+     [SCRIPT_NACK] = text_seed_push_lua,
+     [SCRIPT_CLOCK] = text_seed_clock_lua,
+     [SCRIPT_FETCH] = text_seed_fetch_lua},
 };
 
 #define WORD_BYTES 24u /* of a number, as text */
@@ -44,7 +65,6 @@ struct engine {
     redisContext *redis;
     struct engine_plan plan;
     char names[SCRIPTS][41]; /* by which the server knows the scripts */
-    uint64_t scan_version;
     /* The arguments of a script. */
     size_t count;
     const char *words[8 * ENGINE_BATCH_MAX + 16];
@@ -53,7 +73,7 @@ struct engine {
 
 static bool is_seed(const struct engine *engine)
 {
-    return engine_is_seed(&engine->plan);
+    return engine->plan.is_seed;
 }
 
 static void add(struct engine *engine, uint64_t number)
@@ -120,17 +140,12 @@ static enum engine_end run_for_answers(struct engine *engine, size_t count, char
     return end;
 }
 
-static uint64_t bucket_of(const struct engine *engine, uint64_t at_ms)
-{
-    return at_ms / engine->plan.tick_ms % ENGINE_REVOLUTION;
-}
-
 static enum engine_end redis_start(struct engine *engine, const struct engine_timer *timers,
                                    size_t count, char *answers, struct error *error)
 {
     call(engine, SCRIPT_START);
+    add(engine, is_seed(engine) ? ENGINE_REVOLUTION : engine->plan.partitions);
     if (is_seed(engine)) {
-        add(engine, ENGINE_REVOLUTION);
         add(engine, engine->plan.tick_ms);
     }
     for (size_t i = 0; i < count; i++) {
@@ -145,6 +160,7 @@ static enum engine_end redis_stop(struct engine *engine, const struct engine_tim
                                   size_t count, char *answers, struct error *error)
 {
     call(engine, SCRIPT_STOP);
+    add(engine, is_seed(engine) ? engine->plan.tick_ms : engine->plan.partitions);
     for (size_t i = 0; i < count; i++) {
         add(engine, timers[i].id);
         add(engine, timers[i].generation);
@@ -155,31 +171,28 @@ static enum engine_end redis_stop(struct engine *engine, const struct engine_tim
 static enum engine_end redis_ack(struct engine *engine, const struct engine_timer *timers,
                                  size_t count, char *answers, struct error *error)
 {
-    if (engine->plan.protocol == ENGINE_SEED_FETCH) { /* the entry went long ago */
-        memset(answers, ANSWER_YES, count);
-        return ENGINE_OK;
-    }
     call(engine, SCRIPT_ACK);
     if (!is_seed(engine)) {
         add(engine, engine->plan.keep_ms);
     }
     for (size_t i = 0; i < count; i++) {
+        if (is_seed(engine)) {
+            add(engine, timers[i].at_ms / engine->plan.tick_ms % ENGINE_REVOLUTION);
+        }
         add(engine, timers[i].id);
         add(engine, timers[i].generation);
         add(engine, is_seed(engine) ? timers[i].at_ms : timers[i].token);
-        if (is_seed(engine)) {
-            add(engine, bucket_of(engine, timers[i].at_ms));
-        }
     }
     return run_for_answers(engine, count, answers, error);
 }
 
 static enum engine_end redis_nack(struct engine *engine, const struct engine_timer *timers,
-                                  size_t count, char *answers, struct error *error)
+                                  size_t count, bool later, char *answers, struct error *error)
 {
     call(engine, SCRIPT_NACK);
     if (!is_seed(engine)) {
-        add(engine, engine->plan.attempts_max);
+        add(engine, engine->plan.partitions);
+        add(engine, later ? 0 : engine->plan.attempts_max);
     }
     for (size_t i = 0; i < count; i++) {
         add(engine, timers[i].id);
@@ -205,7 +218,7 @@ static enum engine_end redis_move_clock(struct engine *engine, const char *clock
                                         struct error *error)
 {
     redisReply *reply;
-    call(engine, SCRIPT_ADVANCE);
+    call(engine, SCRIPT_CLOCK);
     engine->words[engine->count++] = clock;
     add(engine, tick);
     add(engine, *version);
@@ -219,43 +232,116 @@ static enum engine_end redis_move_clock(struct engine *engine, const char *clock
     return end;
 }
 
-static enum engine_end redis_fetch(struct engine *engine, uint64_t bucket, uint64_t now_ms,
-                                   int64_t *moved, struct error *error)
+static enum engine_end redis_fetch(struct engine *engine, uint64_t tick, uint64_t now_ms,
+                                   struct engine_timer **timers, size_t *count, struct error *error)
 {
     redisReply *reply;
+    size_t room = 0;
+    *timers = NULL;
+    *count = 0;
     call(engine, SCRIPT_FETCH);
-    add(engine, bucket);
+    add(engine, tick % ENGINE_REVOLUTION);
     add(engine, now_ms);
-    add(engine, engine->plan.protocol == ENGINE_SEED_ACK);
+    enum engine_end end = run(engine, &reply, error);
+    if (end != ENGINE_OK) {
+        return end;
+    }
+    const char *line = reply->type == REDIS_REPLY_STRING ? reply->str : "";
+    struct engine_timer timer = {0};
+    while (line != NULL && sscanf(line, "%" SCNu64 ":%" SCNu32 ":%" SCNu64, &timer.id,
+                                  &timer.generation, &timer.at_ms) == 3) {
+        MEMORY_REACH(*timers, room, *count);
+        (*timers)[(*count)++] = timer;
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    freeReplyObject(reply);
+    return ENGINE_OK;
+}
+
+static enum engine_end redis_push(struct engine *engine, const struct engine_timer *timers,
+                                  size_t count, struct error *error)
+{
+    char answers[ENGINE_BATCH_MAX];
+    return redis_nack(engine, timers, count, false, answers, error);
+}
+
+static enum engine_end redis_remove(struct engine *engine, const struct engine_timer *timers,
+                                    size_t count, struct error *error)
+{
+    char answers[ENGINE_BATCH_MAX];
+    return redis_ack(engine, timers, count, answers, error);
+}
+
+static const struct engine_seed seed = {redis_move_clock, redis_fetch, redis_remove, redis_push};
+
+static enum engine_end redis_claim(struct engine *engine, const struct engine_claim *claim,
+                                   uint64_t *version, int64_t *moved, struct error *error)
+{
+    redisReply *reply;
+    call(engine, SCRIPT_CLAIM);
+    add(engine, claim->now_ms);
+    add(engine, claim->limit);
+    add(engine, version != NULL ? *version : 0);
+    add(engine, claim->partition);
+    if (claim->node >= 0) {
+        add(engine, (uint64_t)claim->node);
+    } else {
+        engine->words[engine->count++] = "-";
+    }
+    add(engine, engine->plan.ids);
     enum engine_end end = run(engine, &reply, error);
     if (end == ENGINE_OK) {
-        *moved = reply->integer;
+        *moved = number_in(reply, 0);
+        if (version != NULL) {
+            *version = (uint64_t)number_in(reply, 1);
+        }
         freeReplyObject(reply);
     }
     return end;
 }
 
-static const struct engine_seed seed = {redis_move_clock, redis_fetch};
-
-static enum engine_end redis_advance(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                                     uint64_t *version, int64_t *moved, void (*between)(void *ctx),
-                                     void *ctx, struct error *error)
+/* A script that answers with a number. */
+static enum engine_end run_for_number(struct engine *engine, int64_t *number, struct error *error)
 {
-    if (is_seed(engine)) {
-        return engine_tick_seed(&seed, &engine->plan, engine, "clk", now_ms, version, moved,
-                                between, ctx, error);
-    }
     redisReply *reply;
-    call(engine, SCRIPT_ADVANCE);
-    add(engine, now_ms);
-    add(engine, limit);
-    add(engine, *version);
     enum engine_end end = run(engine, &reply, error);
     if (end == ENGINE_OK) {
-        *moved = number_in(reply, 0);
-        *version = (uint64_t)number_in(reply, 1);
+        *number = reply->integer;
         freeReplyObject(reply);
     }
+    return end;
+}
+
+static enum engine_end redis_hand_out(struct engine *engine, uint64_t now_ms, int64_t *lists,
+                                      struct error *error)
+{
+    call(engine, SCRIPT_HAND_OUT);
+    add(engine, now_ms);
+    add(engine, engine->plan.partitions);
+    return run_for_number(engine, lists, error);
+}
+
+static enum engine_end redis_load(struct engine *engine, uint64_t now_ms, uint32_t limit,
+                                  int64_t *moved, struct error *error)
+{
+    call(engine, SCRIPT_LOAD);
+    add(engine, now_ms);
+    add(engine, limit);
+    return run_for_number(engine, moved, error);
+}
+
+static enum engine_end redis_join(struct engine *engine, uint64_t now_ms, unsigned node,
+                                  uint64_t *ids, struct error *error)
+{
+    int64_t bits = 0;
+    call(engine, SCRIPT_JOIN);
+    add(engine, now_ms);
+    add(engine, engine->plan.lease_ms);
+    add(engine, node);
+    add(engine, engine->plan.ids);
+    enum engine_end end = run_for_number(engine, &bits, error);
+    *ids = (uint64_t)bits;
     return end;
 }
 
@@ -288,21 +374,13 @@ static enum engine_end redis_take(struct engine *engine, uint64_t now_ms,
 static enum engine_end redis_reap(struct engine *engine, uint64_t now_ms, uint32_t limit,
                                   uint64_t *reaped, struct error *error)
 {
-    redisReply *reply;
-    *reaped = 0;
-    if (is_seed(engine)) {
-        return engine_scan_seed(&seed, &engine->plan, engine, now_ms, &engine->scan_version, reaped,
-                                error);
-    }
+    int64_t late = 0;
     call(engine, SCRIPT_REAP);
     add(engine, now_ms);
     add(engine, limit);
     add(engine, engine->plan.attempts_max);
-    enum engine_end end = run(engine, &reply, error);
-    if (end == ENGINE_OK) {
-        *reaped = (uint64_t)reply->integer;
-        freeReplyObject(reply);
-    }
+    enum engine_end end = run_for_number(engine, &late, error);
+    *reaped = (uint64_t)late;
     return end;
 }
 
@@ -339,10 +417,15 @@ static enum engine_end redis_is_new(struct engine *engine, bool *is_new, struct 
 
 static enum engine_end redis_waiting(struct engine *engine, uint64_t *count, struct error *error)
 {
-    static const char *const of_lease[] = {"ZCARD due:" TAG, "LLEN rdy:" TAG, "ZCARD fly:" TAG};
     static const char *const of_seed[] = {"DBSIZE", "LLEN rdy:" TAG};
+    const char *of_lease[ENGINE_PARTITIONS_MAX + 2] = {"LLEN rdy:" TAG, "ZCARD fly:" TAG};
+    char names[ENGINE_PARTITIONS_MAX][40];
+    for (uint32_t i = 0; i < engine->plan.partitions; i++) {
+        (void)snprintf(names[i], sizeof names[i], "ZCARD due:" TAG ":%" PRIu32, i);
+        of_lease[2 + i] = names[i];
+    }
     return is_seed(engine) ? sum_of(engine, of_seed, 2, count, error)
-                           : sum_of(engine, of_lease, 3, count, error);
+                           : sum_of(engine, of_lease, 2 + engine->plan.partitions, count, error);
 }
 
 static enum engine_end redis_dead(struct engine *engine,
@@ -540,7 +623,7 @@ const struct engine_kind engine_redis = {
     .name = "redis",
     .scheme = "redis://",
     .package = "redis-server",
-    .has_seed = true,
+    .seed = &seed,
     .is_installed = redis_is_installed,
     .prepare = redis_prepare,
     .serve = redis_serve,
@@ -550,7 +633,10 @@ const struct engine_kind engine_redis = {
     .stop = redis_stop,
     .ack = redis_ack,
     .nack = redis_nack,
-    .advance = redis_advance,
+    .claim = redis_claim,
+    .hand_out = redis_hand_out,
+    .load = redis_load,
+    .join = redis_join,
     .take = redis_take,
     .reap = redis_reap,
     .is_new = redis_is_new,

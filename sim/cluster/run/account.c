@@ -29,7 +29,10 @@ struct story {
     uint8_t stop; /* and how the stop was; 0: not at all */
     uint64_t calls;
     uint64_t effects;
-    uint64_t called_ms; /* the last time */
+    uint64_t laters;
+    const struct journal_record *later; /* the last call that was answered "later" */
+    uint64_t asked_ms;                  /* by it, if that was accepted */
+    uint64_t called_ms;                 /* the last time */
     bool is_early;
 };
 
@@ -81,7 +84,7 @@ static enum cluster_cause cause_of(const struct account *account,
     if (called->answer == CALL_UNHEARD) {
         return CLUSTER_CAUSE_REPLY;
     }
-    if (account->plan->steps.protocol != ENGINE_LEASE && account->plan->steps.scan_ms > 0) {
+    if (account->plan->scan_ms > 0) {
         return CLUSTER_CAUSE_SCAN;
     }
     if (acked != NULL && acked->answer == ANSWER_YES) {
@@ -96,6 +99,11 @@ static enum cluster_cause cause_of(const struct account *account,
         return CLUSTER_CAUSE_CRASH;
     }
     return acked != NULL ? CLUSTER_CAUSE_OUTRUN : CLUSTER_CAUSE_OTHER;
+}
+
+static bool has_effect(const struct journal_record *called)
+{
+    return called->answer == CALL_DONE || called->answer == CALL_UNHEARD;
 }
 
 static bool is_dead(const struct account *account, uint64_t id, uint32_t generation)
@@ -141,8 +149,18 @@ static struct story story_of(const struct journal_record *records, size_t count)
         case JOURNAL_CALLED:
             story.calls++;
             story.called_ms = record->now_ms;
-            story.effects += record->answer != CALL_REFUSED;
-            story.is_early = story.is_early || record->now_ms < story.at_ms;
+            story.effects += has_effect(record);
+            story.laters += record->answer == CALL_LATER;
+            story.is_early =
+                story.is_early || record->now_ms < story.at_ms || record->now_ms < story.asked_ms;
+            story.later = record->answer == CALL_LATER ? record : story.later;
+            break;
+        case JOURNAL_NACKED:
+            /* Otherwise it was not heard, and this is for a retry. */
+            if (story.later != NULL && story.later->token == record->token &&
+                story.later->at_ms == record->at_ms && record->answer == ANSWER_YES) {
+                story.asked_ms = story.later->at_ms;
+            }
             break;
         default:
             break;
@@ -217,7 +235,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
         }
         struct attempt known = attempt_of(attempt, count);
         const struct journal_record *called = known.called;
-        bool had_effect = called != NULL && called->answer != CALL_REFUSED;
+        bool had_effect = called != NULL && has_effect(called);
         result->stale += known.stale;
         accepted += known.accepted;
         result->unheard += had_effect && (called->answer == CALL_UNHEARD || known.nacked);
@@ -243,7 +261,8 @@ static void go_through_attempts(struct account *account, const struct story *sto
         }
         refused = refused || (called != NULL ? !had_effect : known.nacked);
         answered += known.answered;
-        unanswered = unanswered || (!known.answered && !account->plan->acks_first);
+        unanswered =
+            unanswered || (!known.answered && account->plan->protocol->execute[1] == CLUSTER_CALL);
     }
     result->twice_done += accepted > 1 ? accepted - 1 : 0;
 }
@@ -259,13 +278,14 @@ static void judge(struct account *account, const struct story *story, const stru
     result->stopped += story->stop == ANSWER_YES;
     result->fired += story->effects > 0;
     result->calls += story->calls;
-    result->errors += story->calls - story->effects;
+    result->errors += story->calls - story->effects - story->laters;
+    result->laters += story->laters;
     if (story->started && (double)story->started_ms > result->planned_s * 1e3) {
         result->planned_s = (double)story->started_ms / 1e3;
     }
     result->dead += gone && story->effects == 0;
     result->early += story->is_early;
-    if (story->calls > 0 &&
+    if (story->calls > story->laters &&
         (story->stop == ANSWER_YES ||
          (next != NULL && next->start == ANSWER_YES && story->called_ms > next->started_ms))) {
         result->after_stop++;

@@ -1,7 +1,8 @@
 /*
- * An executor: takes ready timers, calls the service, and says how it went. Killed after the call
- * and before the acknowledgement, it leaves a timer that will be called again: nobody can know
- * better. What it calls with, id and generation, is the same then, so that the service can.
+ * An executor: takes ready timers and does the steps of its protocol's row with them: calls the
+ * service, and says how it went. Killed after the call and before the acknowledgement, it leaves a
+ * timer that will be called again: nobody can know better. What it calls with, id and generation, is
+ * the same then, so that the service can.
  */
 #include "part.h"
 
@@ -30,8 +31,9 @@ static bool send_all(int socket, const void *bytes, size_t count)
     return true;
 }
 
-static bool receive_all(int socket, char *to, size_t count)
+static bool receive_all(int socket, void *bytes, size_t count)
 {
+    char *to = bytes;
     while (count > 0) {
         ssize_t got = recv(socket, to, count, 0);
         if (got == 0 || (got < 0 && errno != EINTR)) {
@@ -61,10 +63,10 @@ static int connect_receiver(const struct part *part)
     return -1;
 }
 
-/* Calls the service. Who does not answer is not known to have been reached: `outcomes` are then as
- * of replies that are lost. */
+/* Calls the service. If it does not answer, it is not known to have been reached: the answers are
+ * then as of replies that are lost. */
 static void call_service(struct part *part, int *service, const struct engine_timer *timers,
-                         size_t count, char *outcomes)
+                         size_t count, struct part_answer *answers)
 {
     struct part_call calls[ENGINE_BATCH_MAX];
     uint64_t number = count;
@@ -82,8 +84,10 @@ static void call_service(struct part *part, int *service, const struct engine_ti
     }
     if (*service < 0 || !send_all(*service, &number, sizeof number) ||
         !send_all(*service, calls, count * sizeof *calls) ||
-        !receive_all(*service, outcomes, count)) {
-        memset(outcomes, CALL_UNHEARD, count);
+        !receive_all(*service, answers, count * sizeof *answers)) {
+        for (size_t i = 0; i < count; i++) {
+            answers[i] = (struct part_answer){.outcome = CALL_UNHEARD};
+        }
         if (*service >= 0) {
             (void)close(*service);
         }
@@ -95,7 +99,7 @@ static void call_service(struct part *part, int *service, const struct engine_ti
 static uint64_t again_at(const struct part *part, const struct engine_timer *timer)
 {
     uint64_t wait_ms = part->plan->backoff_ms;
-    if (part->plan->steps.protocol != ENGINE_LEASE) {
+    if (part->plan->steps.is_seed) {
         return timer->at_ms; /* its name has the deadline in it */
     }
     for (uint32_t i = 1; i < timer->attempt && wait_ms < BACKOFF_MAX_MS; i++) {
@@ -105,44 +109,90 @@ static uint64_t again_at(const struct part *part, const struct engine_timer *tim
            (wait_ms < BACKOFF_MAX_MS ? wait_ms : BACKOFF_MAX_MS);
 }
 
-/* Says to the engine how those calls went of which `well` is true, or of the others. */
-static bool answer(struct part *part, uint32_t which, bool well, const struct engine_timer *timers,
-                   size_t count, const char *outcomes)
+/* What the engine is told of a call. */
+enum verdict { WELL, FAILED, LATER };
+
+static enum verdict verdict_of(const struct part_answer *answer)
+{
+    return answer->outcome == CALL_DONE ? WELL : answer->outcome == CALL_LATER ? LATER : FAILED;
+}
+
+static enum engine_end say(struct part *part, struct engine *engine, enum verdict verdict,
+                           const struct engine_timer *timers, size_t count, char *answers)
 {
     const struct engine_kind *kind = part->plan->engine;
+    return verdict == WELL
+               ? kind->ack(engine, timers, count, answers, &part->error)
+               : kind->nack(engine, timers, count, verdict == LATER, answers, &part->error);
+}
+
+/* Says to the engine of which calls this is the verdict; `heard` NULL: of all. Without an `ends`
+ * the row has no such step, and there is only the journal. */
+static bool report(struct part *part, uint32_t which, enum verdict verdict, bool ends,
+                   const struct engine_timer *timers, size_t count, const struct part_answer *heard)
+{
     struct engine_timer own[ENGINE_BATCH_MAX];
     struct journal_record records[ENGINE_BATCH_MAX];
-    char answers[ENGINE_BATCH_MAX] = {0};
+    char answers[ENGINE_BATCH_MAX];
     size_t some = 0;
+    memset(answers, ANSWER_YES, sizeof answers);
     for (size_t i = 0; i < count; i++) {
-        if (well == (outcomes == NULL || outcomes[i] == CALL_DONE)) {
+        if (heard == NULL || verdict_of(&heard[i]) == verdict) {
             own[some] = timers[i];
-            own[some].at_ms = well ? timers[i].at_ms : again_at(part, &timers[i]);
+            own[some].at_ms = verdict == WELL    ? timers[i].at_ms
+                              : verdict == LATER ? heard[i].again_ms
+                                                 : again_at(part, &timers[i]);
             some++;
         }
     }
-    enum part_go go = some == 0 ? PART_DONE : PART_AGAIN;
+    enum part_go go = some == 0 || !ends ? PART_DONE : PART_AGAIN;
     while (go == PART_AGAIN) {
         struct engine *engine = part_engine(part, which);
         if (engine == NULL) {
             return false;
         }
         uint64_t begun_ns = clock_now_ns();
-        go = part_judge(part, which,
-                        (well ? kind->ack : kind->nack)(engine, own, some, answers, &part->error));
+        go = part_judge(part, which, say(part, engine, verdict, own, some, answers));
         if (go == PART_DONE) {
-            part_store_took(part, well ? TIME_ACK : TIME_NACK, begun_ns);
+            part_store_took(part, verdict == WELL ? TIME_ACK : TIME_NACK, begun_ns);
         }
         part_point(part);
     }
-    if (go != PART_DONE || some == 0) {
-        return go == PART_DONE;
-    }
-    for (size_t i = 0; i < some; i++) {
-        records[i] = part_record(part, well ? JOURNAL_ACKED : JOURNAL_NACKED, &own[i]);
+    for (size_t i = 0; i < some && go == PART_DONE; i++) {
+        records[i] = part_record(part, verdict == WELL ? JOURNAL_ACKED : JOURNAL_NACKED, &own[i]);
         records[i].answer = (uint8_t)answers[i];
     }
-    return journal_add(part->journal, records, some, &part->error);
+    return go == PART_DONE && journal_add(part->journal, records, some, &part->error);
+}
+
+/* The steps after the first. */
+static bool do_steps(struct part *part, uint32_t which, int *service,
+                     const struct engine_timer *timers, size_t count)
+{
+    struct part_answer heard[ENGINE_BATCH_MAX];
+    bool called = false;
+    bool ended = false;
+    bool right = true;
+    for (const enum cluster_step *step = part->plan->protocol->execute + 1;
+         *step != CLUSTER_END && right; step++) {
+        part_point(part);
+        if (*step == CLUSTER_CALL) {
+            uint64_t begun_ns = clock_now_ns();
+            call_service(part, service, timers, count, heard);
+            part_took(part, TIME_CALL, begun_ns);
+            called = true;
+        } else {
+            enum verdict verdict = *step == CLUSTER_LATER ? LATER : WELL;
+            right = report(part, which, verdict, true, timers, count, called ? heard : NULL);
+            ended = ended || verdict == WELL;
+        }
+        part_point(part);
+    }
+    if (ended && part->plan->protocol->execute[1] != CLUSTER_CALL) {
+        return right; /* it was ended before the call: whatever that came to is forgotten */
+    }
+    return right && (ended || report(part, which, WELL, false, timers, count, heard)) &&
+           report(part, which, FAILED, true, timers, count, heard);
 }
 
 /* Takes what is ready at an engine, and sees it through. */
@@ -150,7 +200,6 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
 {
     struct engine_timer timers[ENGINE_BATCH_MAX];
     struct journal_record records[ENGINE_BATCH_MAX];
-    char outcomes[ENGINE_BATCH_MAX];
     size_t count = part->plan->batch;
     struct engine *engine = part_engine(part, which);
     if (engine == NULL) {
@@ -172,22 +221,11 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
     part_store_took(part, TIME_TAKE, begun_ns);
     *idle = false;
     part_point(part);
-    begun_ns = clock_now_ns();
     for (size_t i = 0; i < count; i++) {
         records[i] = part_record(part, JOURNAL_TAKEN, &timers[i]);
     }
-    if (!journal_add(part->journal, records, count, &part->error)) {
-        return false;
-    }
-    if (part->plan->acks_first && !answer(part, which, true, timers, count, NULL)) {
-        return false;
-    }
-    part_point(part);
-    call_service(part, service, timers, count, outcomes);
-    part_took(part, TIME_CALL, begun_ns);
-    part_point(part);
-    return part->plan->acks_first || (answer(part, which, true, timers, count, outcomes) &&
-                                      answer(part, which, false, timers, count, outcomes));
+    return journal_add(part->journal, records, count, &part->error) &&
+           do_steps(part, which, service, timers, count);
 }
 
 bool part_execute(struct part *part)

@@ -27,6 +27,7 @@ enum journal_answer {
     CALL_DONE = 'd',
     CALL_REFUSED = 'e',
     CALL_UNHEARD = 'l', /* done, and the reply is lost */
+    CALL_LATER = 'w',   /* not done: it wants to be called again, at `at_ms` */
     FAULT_KILL = 'k',
     FAULT_PAUSE = 'p'
 };

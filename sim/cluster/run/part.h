@@ -98,7 +98,7 @@ double part_chance(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 /* Where the service listens. */
 void part_receiver_path(const struct part *part, char path[108]);
 
-/* What is sent to the service, and for each of which it answers one enum journal_answer. */
+/* What is sent to the service, and what it answers for each. */
 struct part_call {
     uint64_t id;
     uint64_t at_ms;
@@ -108,6 +108,12 @@ struct part_call {
     uint16_t incarnation;
     uint8_t member;
     uint8_t spare[5];
+};
+
+struct part_answer {
+    uint64_t again_ms; /* of CALL_LATER: when it wants to be called */
+    uint8_t outcome;   /* enum journal_answer */
+    uint8_t spare[7];
 };
 
 #endif

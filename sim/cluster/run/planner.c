@@ -187,7 +187,7 @@ static bool may_go_on(struct part *part, uint64_t step, bool *go)
         }
         all += count;
     }
-    *go = *go && (all < plan->waiting_max || plan->steps.protocol != ENGINE_LEASE);
+    *go = *go && (all < plan->waiting_max || plan->steps.is_seed);
     return true;
 }
 

@@ -39,9 +39,11 @@ static enum journal_answer outcome_of(const struct run_plan *plan, const struct 
 {
     double chance =
         part_chance(plan->seed, 2, call->id, (uint64_t)call->generation << 32 | call->token);
-    return chance < plan->errors                        ? CALL_REFUSED
-           : chance < plan->errors + plan->replies_lost ? CALL_UNHEARD
-                                                        : CALL_DONE;
+    double unheard = plan->errors + plan->replies_lost;
+    return chance < plan->errors             ? CALL_REFUSED
+           : chance < unheard                ? CALL_UNHEARD
+           : chance < unheard + plan->laters ? CALL_LATER
+                                             : CALL_DONE;
 }
 
 static void hang_up(struct service *service, size_t at)
@@ -59,7 +61,7 @@ static bool serve(struct service *service, size_t at)
     struct part *part = service->part;
     struct caller *caller = service->callers[at];
     struct journal_record records[ENGINE_BATCH_MAX];
-    char answers[ENGINE_BATCH_MAX];
+    struct part_answer answers[ENGINE_BATCH_MAX];
     for (uint64_t i = 0; i < caller->count; i++) {
         const struct part_call *call = &caller->calls[i];
         records[i] = (struct journal_record){
@@ -75,7 +77,11 @@ static bool serve(struct service *service, size_t at)
             .what = JOURNAL_CALLED,
             .answer = (uint8_t)outcome_of(part->plan, call),
         };
-        answers[i] = (char)records[i].answer;
+        answers[i] = (struct part_answer){.outcome = records[i].answer};
+        if (records[i].answer == CALL_LATER) {
+            answers[i].again_ms = records[i].now_ms + part->plan->later_ms;
+            records[i].at_ms = answers[i].again_ms;
+        }
     }
     part_point(part);
     if (!journal_add(part->journal, records, caller->count, &part->error)) {
@@ -86,7 +92,8 @@ static bool serve(struct service *service, size_t at)
     size_t count = caller->count;
     caller->have = 0;
     caller->waits = false;
-    if (send(service->polls[at].fd, answers, count, MSG_NOSIGNAL) != (ssize_t)count) {
+    size_t bytes = count * sizeof *answers;
+    if (send(service->polls[at].fd, answers, bytes, MSG_NOSIGNAL) != (ssize_t)bytes) {
         hang_up(service, at);
     }
     return true;

@@ -66,19 +66,40 @@ struct conductor {
     size_t dead_count;
 };
 
+/* Whether an engine has that step. */
+static bool knows(const struct engine_kind *engine, enum cluster_step step)
+{
+    static const uint32_t any = 1u << CLUSTER_CLAIM | 1u << CLUSTER_CLAIM_PART |
+                                1u << CLUSTER_HAND_OUT | 1u << CLUSTER_LOAD | 1u << CLUSTER_JOIN |
+                                1u << CLUSTER_CLAIM_OWN | 1u << CLUSTER_LEASE | 1u << CLUSTER_CALL |
+                                1u << CLUSTER_LATER | 1u << CLUSTER_ACK;
+    static const uint32_t of_seed = 1u << CLUSTER_MOVE_CLOCK | 1u << CLUSTER_FETCH |
+                                    1u << CLUSTER_REMOVE | 1u << CLUSTER_PUSH | 1u << CLUSTER_TAKE |
+                                    1u << CLUSTER_CALL | 1u << CLUSTER_DELETE;
+    return ((any | (engine->seed != NULL ? of_seed : 0)) >> step & 1) != 0;
+}
+
+enum { PARTITIONS = 8 };
+
 bool run_plan_protocol(struct run_plan *plan, const struct cluster_protocol *protocol)
 {
-    bool leased = cluster_protocol_does(protocol, CLUSTER_CLAIM) &&
-                  cluster_protocol_does(protocol, CLUSTER_LEASE);
-    size_t call = 0;
-    while (protocol->execute[call] != CLUSTER_CALL) {
-        call++;
+    bool divided = cluster_protocol_does(protocol, CLUSTER_CLAIM_PART) ||
+                   cluster_protocol_does(protocol, CLUSTER_HAND_OUT) ||
+                   cluster_protocol_does(protocol, CLUSTER_JOIN);
+    bool known = cluster_protocol_does(protocol, CLUSTER_LEASE) ||
+                 cluster_protocol_does(protocol, CLUSTER_MOVE_CLOCK);
+    for (size_t i = 0; i < CLUSTER_STEPS_MAX; i++) {
+        known =
+            known &&
+            (protocol->schedule[i] == CLUSTER_END || knows(plan->engine, protocol->schedule[i])) &&
+            (protocol->execute[i] == CLUSTER_END || knows(plan->engine, protocol->execute[i]));
     }
-    plan->acks_first = call > 0 && protocol->execute[call - 1] == CLUSTER_ACK;
-    plan->steps.protocol = leased                                            ? ENGINE_LEASE
-                           : cluster_protocol_does(protocol, CLUSTER_REMOVE) ? ENGINE_SEED_FETCH
-                                                                             : ENGINE_SEED_ACK;
-    return leased || cluster_protocol_does(protocol, CLUSTER_MOVE_CLOCK);
+    plan->protocol = protocol;
+    plan->steps.is_seed = cluster_protocol_does(protocol, CLUSTER_MOVE_CLOCK);
+    plan->steps.partitions = divided ? PARTITIONS : 1;
+    plan->steps.ids = plan->roles[RUN_SCHEDULER];
+    plan->laters = cluster_protocol_does(protocol, CLUSTER_LATER) ? plan->laters : 0;
+    return known;
 }
 
 static bool is_ours(const struct conductor *conductor)
@@ -478,7 +499,7 @@ static bool ask_waiting(struct conductor *conductor, uint64_t *count)
 static bool nothing_comes(struct conductor *conductor, bool *nothing)
 {
     const struct run_plan *plan = conductor->plan;
-    uint64_t quiet_ms = 4 * plan->steps.lease_ms + 10 * plan->steps.tick_ms + plan->steps.scan_ms;
+    uint64_t quiet_ms = 4 * plan->steps.lease_ms + 10 * plan->steps.tick_ms + plan->scan_ms;
     uint64_t last = atomic_load(&conductor->shared->last_call_ms);
     uint64_t deadline = atomic_load(&conductor->shared->last_deadline_ms);
     uint64_t count = 0;
@@ -486,7 +507,7 @@ static bool nothing_comes(struct conductor *conductor, bool *nothing)
     if (!planners_are_done(conductor)) {
         return true;
     }
-    if (plan->steps.protocol == ENGINE_LEASE) {
+    if (!plan->steps.is_seed) {
         bool asked = ask_waiting(conductor, &count);
         *nothing = count == 0;
         return asked;
@@ -520,7 +541,7 @@ static bool conduct(struct conductor *conductor)
         right = right && nothing_comes(conductor, &nothing);
         progress_update(&progress, atomic_load(&shared->steps));
         uint64_t call = atomic_load(&shared->last_call_ms);
-        if (call != last_call || conductor->plan->steps.protocol != ENGINE_LEASE) {
+        if (call != last_call || conductor->plan->steps.is_seed) {
             last_call = call;
             moved_ns = clock_now_ns();
         }

@@ -32,8 +32,9 @@ struct run_plan {
     const struct engine_kind *engine;
     const char *urls[RUN_ENGINES_MAX]; /* NULL: a server of our own, for this run */
     uint32_t engines;                  /* a timer's id says which of them has it */
+    const struct cluster_protocol *protocol;
     struct engine_plan steps;
-    bool acks_first; /* the executor says done before it calls: at most once, and some never */
+    uint64_t scan_ms;           /* seed: the second pass is behind by this; 0: there is none */
     uint32_t roles[RUN_ENGINE]; /* processes of each; of the receiver one */
     uint64_t timers;            /* at least; more until all faults have come */
     uint32_t batch;             /* timers in a step */
@@ -43,7 +44,9 @@ struct run_plan {
     double stopped;             /* shares of the timers */
     double restarted;
     double errors;       /* shares of the calls: the service refuses, */
-    double replies_lost; /* or does what it is asked for, and the caller never hears of it */
+    double replies_lost; /* or does what it is asked for, and the caller never hears of it, */
+    double laters;       /* or asks to be called again, after this */
+    uint64_t later_ms;
     double service_ms;   /* mean of what a call takes, exponential; 0: nothing */
     uint64_t backoff_ms; /* before the second attempt; twice as long before each further one */
     uint64_t poll_ms;    /* who finds nothing to do looks again after this */
@@ -57,8 +60,8 @@ struct run_plan {
     double floor_seconds; /* for measuring what the engine does by itself; 0: not */
 };
 
-/* Makes a plan of a row of the table: by which steps of an engine, and in which order executors
- * work. False: no engine knows its steps. */
+/* Makes a plan of a row of the table, for which the engine and the number of schedulers are known.
+ * False: the engine does not know its steps. */
 bool run_plan_protocol(struct run_plan *plan, const struct cluster_protocol *protocol);
 
 /* How a timer came to its first effect. */
@@ -89,7 +92,8 @@ struct run_result {
     uint64_t calls;
     uint64_t errors;
     uint64_t dead;
-    uint64_t stale; /* acknowledgements that were refused */
+    uint64_t laters; /* calls that were answered so */
+    uint64_t stale;  /* acknowledgements that were refused */
     uint64_t lost;
     uint64_t early;
     uint64_t after_stop;                 /* fired though it was confirmed that they will not */

@@ -1,58 +1,201 @@
-/* A scheduler: makes ready what is due, and again what has outrun its lease. Several race for each
- * tick; who loses sleeps. Nothing rests on it being there: what it leaves, another takes. */
+/*
+ * A scheduler: does the steps of its protocol's row, one after the other, and makes ready what has
+ * outrun its lease. Between two steps it may be killed, with what it holds then.
+ */
 #include "part.h"
 
 #include "clock.h"
 
+#include <stdlib.h>
+
 enum { REAP_EVERY = 4 };
 
-static void between(void *part)
+/* One round through the steps, on one engine. */
+struct round {
+    struct part *part;
+    uint32_t which;
+    const char *clock; /* of a seed's pass */
+    uint64_t now_ms;
+    uint64_t *version;
+    uint64_t tick; /* that was won */
+    uint64_t ids;
+    struct engine_timer *timers; /* in hand */
+    size_t count;
+    int64_t moved;
+    bool ends; /* there is no more to do */
+};
+
+/* In pieces of what a step takes. */
+static enum engine_end in_pieces(struct round *round, struct engine *engine,
+                                 enum engine_end (*step)(struct engine *engine,
+                                                         const struct engine_timer *timers,
+                                                         size_t count, struct error *error))
 {
-    part_point(part);
+    enum engine_end end = ENGINE_OK;
+    for (size_t at = 0; at < round->count && end == ENGINE_OK; at += ENGINE_BATCH_MAX) {
+        size_t left = round->count - at;
+        end = step(engine, round->timers + at, left < ENGINE_BATCH_MAX ? left : ENGINE_BATCH_MAX,
+                   &round->part->error);
+        part_point(round->part);
+    }
+    return end;
 }
 
-/* False: it cannot go on, or it is over. *idle: there was nothing to do. */
+/* Partition by partition, beginning with one of its own, so that schedulers are apart. */
+static enum engine_end claim_parts(struct round *round, struct engine *engine, int node)
+{
+    const struct engine_plan *plan = &round->part->plan->steps;
+    enum engine_end end = ENGINE_OK;
+    for (uint32_t i = 0; i < plan->partitions && end == ENGINE_OK; i++) {
+        int64_t moved = 0;
+        const struct engine_claim claim = {.now_ms = round->now_ms,
+                                           .limit = ENGINE_BATCH_MAX,
+                                           .partition =
+                                               (round->part->member + i) % plan->partitions,
+                                           .node = node};
+        if (node >= 0 && (round->ids >> claim.partition % plan->ids & 1) == 0) {
+            continue;
+        }
+        end = round->part->plan->engine->claim(engine, &claim, NULL, &moved, &round->part->error);
+        round->moved += moved > 0 ? moved : 0;
+        part_point(round->part);
+    }
+    return end;
+}
+
+static enum engine_end load_lists(struct round *round, struct engine *engine)
+{
+    enum engine_end end = ENGINE_OK;
+    for (int64_t moved = 0; moved >= 0 && end == ENGINE_OK;) {
+        end = round->part->plan->engine->load(engine, round->now_ms, ENGINE_BATCH_MAX, &moved,
+                                              &round->part->error);
+        round->moved += moved > 0 ? moved : 0;
+        part_point(round->part);
+    }
+    return end;
+}
+
+static enum engine_end do_step(struct round *round, struct engine *engine, enum cluster_step step)
+{
+    struct part *part = round->part;
+    const struct engine_kind *kind = part->plan->engine;
+    const struct engine_plan *plan = &part->plan->steps;
+    const struct engine_claim all = {
+        .now_ms = round->now_ms, .limit = ENGINE_BATCH_MAX, .node = -1};
+    enum engine_end end;
+    int64_t state = 0;
+    switch (step) {
+    case CLUSTER_MOVE_CLOCK:
+        end = kind->seed->move_clock(engine, round->clock, round->now_ms / plan->tick_ms,
+                                     round->version, &state, &round->tick, &part->error);
+        round->ends = state < 0;
+        return end;
+    case CLUSTER_FETCH:
+        end = kind->seed->fetch(engine, round->tick, round->now_ms, &round->timers, &round->count,
+                                &part->error);
+        round->moved = (int64_t)round->count;
+        round->ends = end == ENGINE_OK && round->count == 0;
+        return end;
+    case CLUSTER_REMOVE:
+        return in_pieces(round, engine, kind->seed->remove);
+    case CLUSTER_PUSH:
+        return in_pieces(round, engine, kind->seed->push);
+    case CLUSTER_CLAIM:
+        return kind->claim(engine, &all, round->version, &round->moved, &part->error);
+    case CLUSTER_CLAIM_PART:
+        return claim_parts(round, engine, -1);
+    case CLUSTER_HAND_OUT:
+        end = kind->hand_out(engine, round->now_ms, &state, &part->error);
+        round->ends = end == ENGINE_OK && state == 0;
+        return end;
+    case CLUSTER_LOAD:
+        return load_lists(round, engine);
+    case CLUSTER_JOIN:
+        return kind->join(engine, round->now_ms, part->member, &round->ids, &part->error);
+    default: /* CLUSTER_CLAIM_OWN: others were refused */
+        return claim_parts(round, engine, part->member);
+    }
+}
+
+/* False: it cannot go on, or it is over. A step that is cut off by a broken connection is done
+ * again, by the next connection; but the first one, with which nothing is in hand yet. */
+static bool do_steps(struct round *round)
+{
+    const enum cluster_step *steps = round->part->plan->protocol->schedule;
+    enum part_go go = PART_DONE;
+    for (size_t i = 0; steps[i] != CLUSTER_END && go == PART_DONE && !round->ends; i++) {
+        do {
+            struct engine *engine = part_engine(round->part, round->which);
+            if (engine == NULL) {
+                go = PART_END;
+                break;
+            }
+            part_point(round->part);
+            uint64_t begun_ns = clock_now_ns();
+            go = part_judge(round->part, round->which, do_step(round, engine, steps[i]));
+            if (go == PART_DONE && i == 0) {
+                part_store_took(round->part, round->moved > 0 ? TIME_CLAIM : TIME_IDLE, begun_ns);
+            }
+        } while (go == PART_AGAIN && i > 0);
+        part_point(round->part);
+    }
+    free(round->timers);
+    return go != PART_END;
+}
+
+/* *idle: there was nothing to do. */
 static bool turn(struct part *part, uint32_t which, bool reap, uint64_t *version, bool *idle)
 {
-    const struct engine_kind *kind = part->plan->engine;
-    struct engine *engine = part_engine(part, which);
-    if (engine == NULL) {
+    struct round round = {.part = part,
+                          .which = which,
+                          .clock = "clk",
+                          .now_ms = part_now_ms(part->shared, part->plan),
+                          .version = version};
+    uint64_t reaped = 0;
+    enum part_go go = PART_DONE;
+    if (!do_steps(&round)) {
         return false;
     }
-    int64_t moved = 0;
-    uint64_t reaped = 0;
-    part_point(part);
-    uint64_t begun_ns = clock_now_ns();
-    uint64_t now_ms = part_now_ms(part->shared, part->plan);
-    enum part_go go = part_judge(part, which,
-                                 kind->advance(engine, now_ms, ENGINE_BATCH_MAX, version, &moved,
-                                               between, part, &part->error));
-    if (go == PART_DONE) {
-        part_store_took(part, moved > 0 ? TIME_CLAIM : TIME_IDLE, begun_ns);
-    }
-    part_point(part);
-    if (go == PART_DONE && reap) {
+    struct engine *engine = reap && !part->plan->steps.is_seed ? part_engine(part, which) : NULL;
+    if (engine != NULL) {
         go = part_judge(part, which,
-                        kind->reap(engine, now_ms, ENGINE_BATCH_MAX, &reaped, &part->error));
+                        part->plan->engine->reap(engine, round.now_ms, ENGINE_BATCH_MAX, &reaped,
+                                                 &part->error));
         part_point(part);
     }
-    *idle = *idle && go == PART_DONE && moved <= 0 && reaped == 0;
+    *idle = *idle && go == PART_DONE && round.moved <= 0 && reaped == 0;
     return go != PART_END;
+}
+
+/* The seed's second pass: the same steps with a clock of its own, which is behind. */
+static bool scan(struct part *part, uint32_t which, uint64_t *version)
+{
+    uint64_t now_ms = part_now_ms(part->shared, part->plan);
+    uint64_t behind_ms = part->plan->scan_ms;
+    struct round round = {.part = part,
+                          .which = which,
+                          .clock = "scn",
+                          .now_ms = now_ms - behind_ms,
+                          .version = version};
+    return behind_ms == 0 || now_ms < behind_ms || do_steps(&round);
 }
 
 bool part_schedule(struct part *part)
 {
     uint64_t versions[RUN_ENGINES_MAX] = {0};
+    uint64_t scans[RUN_ENGINES_MAX] = {0};
     uint64_t reaped_ns = clock_now_ns();
     for (uint64_t i = 0; !part_is_over(part); i++) {
         bool idle = true;
+        bool reap = i % REAP_EVERY == 0;
         uint64_t begun_ns = clock_now_ns();
-        if (i % REAP_EVERY == 0) {
+        if (reap) {
             part_took(part, TIME_REAP, reaped_ns);
             reaped_ns = begun_ns;
         }
         for (uint32_t which = 0; which < part->plan->engines; which++) {
-            if (!turn(part, which, i % REAP_EVERY == 0, &versions[which], &idle)) {
+            if (!turn(part, which, reap, &versions[which], &idle) ||
+                (reap && !scan(part, which, &scans[which]))) {
                 return part_is_over(part);
             }
         }

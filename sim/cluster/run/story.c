@@ -43,6 +43,8 @@ static const char *answer_text(const struct journal_record *record)
         return "refused";
     case CALL_UNHEARD:
         return "done, reply lost";
+    case CALL_LATER:
+        return "call me later";
     case FAULT_KILL:
         return "killed, and replaced";
     case FAULT_PAUSE:
@@ -129,8 +131,8 @@ static bool deduce(const struct run_plan *plan, const struct journal_record *own
 {
     *what = (struct journal_record){.generation = of->generation, .role = RUN_ENGINE};
     uint64_t ends_ms = of->now_ms + plan->steps.lease_ms;
-    bool leased = plan->steps.protocol == ENGINE_LEASE && of->what == JOURNAL_TAKEN &&
-                  end_of(of, own, count) > ends_ms;
+    bool leased =
+        !plan->steps.is_seed && of->what == JOURNAL_TAKEN && end_of(of, own, count) > ends_ms;
     for (size_t i = 0; i < count; i++) {
         if (own[i].what != JOURNAL_TAKEN || own[i].generation != of->generation) {
             continue;

@@ -1,10 +1,10 @@
--- start: ARGV = id, generation, deadline of each. A record is its state (P pending or ready, F in flight,
+-- start: ARGV = partitions, then id, generation, deadline of each. A record is its state (P pending or ready, F in flight,
 -- D done, Z dead, X stopped, Y stopped in flight), generation, attempts, token, deadline.
 local s, form = KEYS[1], '<c1I4I4dd'
-local answers, due = {}, {}
-for i = 1, #ARGV, 3 do
+local answers = {}
+for i = 2, #ARGV, 3 do
     local id, gen, at = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-    local key = 't:' .. s .. ':' .. id
+    local key, list = 't:' .. s .. ':' .. id, 'due:' .. s .. ':' .. id % ARGV[1]
     local old = redis.call('GET', key)
     local answer = '1'
     if old then
@@ -15,18 +15,14 @@ for i = 1, #ARGV, 3 do
             redis.call('ZREM', 'fly:' .. s, id .. ':' .. g)
             answer = '2'
         elseif state == 'P' then
-            redis.call('ZREM', 'due:' .. s, id .. ':' .. g)
+            redis.call('ZREM', list, id .. ':' .. g)
             answer = attempts > 0 and '2' or '1'
         end
     end
     if answer ~= '0' then
         redis.call('SET', key, struct.pack(form, 'P', gen, 0, 0, at))
-        due[#due + 1] = at
-        due[#due + 1] = id .. ':' .. gen
+        redis.call('ZADD', list, at, id .. ':' .. gen)
     end
     answers[#answers + 1] = answer
-end
-if #due > 0 then
-    redis.call('ZADD', 'due:' .. s, unpack(due))
 end
 return table.concat(answers)

@@ -1,7 +1,7 @@
--- stop: ARGV = id, generation of each. What is said twice is answered as at first.
+-- stop: ARGV = partitions, then id, generation of each. What is said twice is answered as at first.
 local s, form = KEYS[1], '<c1I4I4dd'
 local answers = {}
-for i = 1, #ARGV, 2 do
+for i = 2, #ARGV, 2 do
     local id, gen = ARGV[i], tonumber(ARGV[i + 1])
     local key = 't:' .. s .. ':' .. id
     local old = redis.call('GET', key)
@@ -13,7 +13,7 @@ for i = 1, #ARGV, 2 do
             answer = attempts > 0 and '2' or '1'
             if state == 'P' then
                 redis.call('SET', key, struct.pack(form, 'X', g, attempts, token, at))
-                redis.call('ZREM', 'due:' .. s, id .. ':' .. g)
+                redis.call('ZREM', 'due:' .. s .. ':' .. id % ARGV[1], id .. ':' .. g)
             end
         elseif g == gen and (state == 'F' or state == 'Y') then
             answer = '2'

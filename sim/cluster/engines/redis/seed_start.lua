@@ -1,7 +1,9 @@
 -- start: ARGV = ticks a revolution, tick, then id, generation, deadline of each. The bucket is a list; what it
--- holds is id:generation:deadline, so that whoever reads it needs no other key.
+-- holds is id:generation:deadline, so that its reader needs no other key. An entry whose tick the clock has passed may
+-- have been read: it may still fire.
 local s = KEYS[1]
 local answers = {}
+local clock = tonumber(redis.call('HGET', 'clk:' .. s, 'now') or 0)
 for i = 3, #ARGV, 3 do
     local id, gen, at = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
     local key, member = 't:' .. s .. ':' .. id, id .. ':' .. gen .. ':' .. ARGV[i + 2]
@@ -9,14 +11,12 @@ for i = 3, #ARGV, 3 do
     local old = redis.call('GET', key)
     local answer = '1'
     if old then
-        local g, bucket = string.match(old, '^%d+:(%d+):%d+ (%d+)$')
+        local before, g, was_at, bucket = string.match(old, '^(%d+:(%d+):(%d+)) (%d+)$')
         if tonumber(g) >= tonumber(gen) then
             answer = '0'
         else
-            local before = string.match(old, '^%S+')
             local held = redis.call('LREM', 'b:' .. s .. ':' .. bucket, 1, before)
-            local read = redis.call('HDEL', 'read:' .. s, before)
-            answer = held == 1 and read == 0 and '1' or '2'
+            answer = held == 1 and math.floor(was_at / tonumber(ARGV[2])) >= clock and '1' or '2'
         end
     end
     if answer ~= '0' then
