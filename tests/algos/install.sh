@@ -127,9 +127,18 @@ done
 grep -q -- 'drive' "$(find "$installed" -name timerlab-sim.1)" || fail "timerlab-sim has no options"
 
 # Completion is found by the name of the command.
-cmp -s "$SOURCE/sim/cli/install/completion.bash" "$installed/share/bash-completion/completions/timerlab" ||
-    fail "no completion"
+for shell in bash:bash-completion/completions/timerlab zsh:zsh/site-functions/_timerlab fish:fish/vendor_completions.d/timerlab.fish; do
+    cmp -s "$SOURCE/sim/cli/install/completion.${shell%%:*}" "$installed/share/${shell#*:}" || fail "no completion for ${shell%%:*}"
+done
 if [ -x "$BUILD/bench/timerlab-bench" ]; then
     page timerlab-bench
     timerlab-bench --help >/dev/null || fail "timerlab-bench does not start"
 fi
+
+# What was installed can be removed again; what others have put beside it stays.
+cmake --install "$BUILD" --prefix "$scratch/again" >"$scratch/log"
+touch "$scratch/again/bin/other"
+cmake --build "$BUILD" --target uninstall >"$scratch/log" || fail "uninstall: $(cat "$scratch/log")"
+find "$scratch/again" -type f -o -type l -o -name '*timerlab*' >"$scratch/left"
+[ "$(cat "$scratch/left")" = "$scratch/again/bin/other" ] || fail "uninstall leaves $(cat "$scratch/left")"
+! cmake --build "$BUILD" --target uninstall >"$scratch/log" 2>&1 || fail "uninstalls what is not there"

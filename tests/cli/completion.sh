@@ -76,6 +76,42 @@ is 'trace import ftrace d' day.trace
 is 'trace gen server -o d' day.trace
 has "describe --plugin $BUILD/tests/starter_c.so " starter
 has "sim --plugin=$BUILD/tests/starter_c.so -a sta" starter
+is 'record --ou' '--output='
 is 'new some' ''
 is 'nothing-like-this ' ''
+
+# zsh and fish, where they are, ask the same script: whole words, by the files as they are installed.
+mkdir -p share/bash-completion/completions share/zsh share/fish bin
+cp "$SOURCE/sim/cli/install/completion.bash" share/bash-completion/completions/timerlab
+mkdir share/zsh/site-functions share/fish/vendor_completions.d
+cp "$SOURCE/sim/cli/install/completion.zsh" share/zsh/site-functions/_timerlab
+cp "$SOURCE/sim/cli/install/completion.fish" share/fish/vendor_completions.d/timerlab.fish
+ln -s "$TIMERLAB" bin/timerlab
+PATH=$scratch/bin:$PATH
+in_zsh() { # LINE
+    # shellcheck disable=SC2016 # zsh's own
+    zsh -f -c 'fpath=("$PWD/share/zsh/site-functions" $fpath); autoload -Uz _timerlab
+        compadd() { shift "${@[(i)--]}"; print -l -- "$@"; }
+        words=(${=1}); [[ $1 != *" " ]] || words+=("")
+        CURRENT=$#words; PREFIX=$words[-1]; _timerlab' zsh "$1"
+}
+in_fish() {
+    # shellcheck disable=SC2016 # fish's own
+    HOME=$scratch fish --no-config -c 'source share/fish/vendor_completions.d/timerlab.fish; complete -C $argv[1]' "$1"
+}
+for shell in zsh fish; do
+    command -v $shell >/dev/null || { echo "completion: $shell is not here, and not tested" && continue; }
+    while IFS=: read -r line wanted; do
+        got=$(in_$shell "timerlab $line" | grep -v '^$' | sort | paste -sd ' ')
+        [ "$got" = "$wanted" ] || { echo "completion: $shell: 'timerlab $line': '$got', not '$wanted'" && failures=$((failures + 1)); }
+    done <<'END'
+descr:describe
+trace va:validate
+sim --dr:--drive=
+sim --drive=sl:--drive=sleep
+sim --drive p:poll
+sim day.trace -a ordered-list,hier-wh:ordered-list,hier-wheel
+sim da:day.trace
+END
+done
 [ "$failures" -eq 0 ]

@@ -150,4 +150,11 @@ _timerlab() {
     return 0
 }
 
-complete -F _timerlab timerlab
+# zsh and fish run this file, with the line up to the cursor, and get whole words.
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+    COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDBREAKS=''
+    _timerlab
+    printf '%s\n' "${COMPREPLY[@]}"
+else
+    complete -F _timerlab timerlab
+fi

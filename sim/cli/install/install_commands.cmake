@@ -1,9 +1,18 @@
 # The programs, their manual pages, which are made of what they say of themselves, and the
-# completion of command lines in bash. What has not been built is left out.
+# completion of command lines in bash, zsh and fish. What has not been built is left out.
 install(TARGETS timerlab_command OPTIONAL COMPONENT runtime)
 install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.bash"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME timerlab
     COMPONENT runtime)
+# Debian's zsh does not look into /usr/share/zsh/site-functions.
+set(zsh_functions site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND EXISTS /etc/debian_version)
+    set(zsh_functions vendor-completions)
+endif()
+install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.zsh"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/${zsh_functions}" RENAME _timerlab COMPONENT runtime)
+install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.fish"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" RENAME timerlab.fish COMPONENT runtime)
 
 install(FILES LICENSE CHANGELOG.md SECURITY.md docs/third-party.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
     COMPONENT runtime)
