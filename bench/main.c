@@ -637,8 +637,8 @@ static int measure(int *argc, char **argv)
     }
     suite_watch(bench_has_filter() ? 0 : repetitions);
     foreign_enter(0, "a structure that was measured");
-    size_t selected = bench_run();
-    bool written = bench_commit(selected > 0 && !selection.list_rows);
+    bool written;
+    size_t selected = bench_run(&written);
     uint64_t failures = suite_failures();
     suite_end();
     recording_free(&selection.recording);

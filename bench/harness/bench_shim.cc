@@ -144,6 +144,24 @@ std::unique_ptr<benchmark::BenchmarkReporter> out_reporter()
 }
 #pragma GCC diagnostic pop
 
+// Puts the file into its place, or reports why it is not there.
+bool commit_out()
+{
+    struct error error;
+    bool good = !out_failed && outfile_commit(&out, &error);
+    if (out_failed) {
+        // The library's own error is gone; one more write has the same cause.
+        (void)std::fseek(out.stream, 0, SEEK_END);
+        (void)std::fputc('\n', out.stream);
+        const int cause = stream_error(out.stream);
+        good = outfile_fail(out.path, cause != 0 ? cause : EIO, OUTFILE_NOTHING_LEFT, &error);
+    }
+    if (!good) {
+        standard_files_tell("%s: %s\n", program_invocation_short_name, error.text);
+    }
+    return good;
+}
+
 // The value of a flag, from the command line or, as the library does it, from the environment.
 const char *value_of(const std::string &flag, const char *variable, char **argv)
 {
@@ -238,30 +256,15 @@ void bench_print_flags(void)
     benchmark::PrintDefaultHelp();
 }
 
-size_t bench_run(void)
+size_t bench_run(bool *written)
 {
     const auto reporter = out_reporter();
     size_t count = listing ? listed : benchmark::RunSpecifiedBenchmarks(nullptr, reporter.get());
     benchmark::Shutdown();
-    return count;
-}
-
-bool bench_commit(bool keep)
-{
-    struct error error;
-    bool good = true;
-    if (out.stream != nullptr && keep && out_failed) {
-        // The library's own error is gone; one more write has the same cause.
-        (void)std::fseek(out.stream, 0, SEEK_END);
-        (void)std::fputc('\n', out.stream);
-        const int cause = stream_error(out.stream);
-        good = outfile_fail(out.path, cause != 0 ? cause : EIO, OUTFILE_NOTHING_LEFT, &error);
-    } else if (out.stream != nullptr && keep) {
-        good = outfile_commit(&out, &error);
+    *written = true;
+    if (out.stream != nullptr && count > 0 && !listing) {
+        *written = commit_out();
     }
     outfile_abort(&out);
-    if (!good) {
-        standard_files_tell("%s: %s\n", program_invocation_short_name, error.text);
-    }
-    return good;
+    return count;
 }

@@ -89,13 +89,10 @@ void bench_list(void);
 /* Prints the help for Google Benchmark's own flags on standard output. */
 void bench_print_flags(void);
 
-/* Runs what the filter selects, or has listed it. Returns how many benchmarks that were. */
-size_t bench_run(void);
-
-/* Put the file of --benchmark_out, if there is one, into its place, or, without `keep`, remove it.
- * False if it could not be written completely, which is then reported on standard error; an earlier
- * file of that name stays. */
-bool bench_commit(bool keep);
+/* Runs what the filter selects, or has listed it. Returns how many benchmarks that were. `*written`:
+ * false if the file of --benchmark_out could not be written completely, which is then reported on
+ * standard error; an earlier file of that name stays. */
+size_t bench_run(bool *written);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@
 #include "registry.h"
 #include "replays.h"
 #include "standard_files.h"
+#include "supervisor.h"
+#include "temporary_file.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -70,8 +72,7 @@ static struct flag_number numbers[] = {
     {.flag = NULL},
 };
 
-static char folder[4096]; /* for what is made; "" until it is needed */
-static char imported_path[sizeof folder + 32];
+static struct temporary made; /* for all files that are made; none until it is needed */
 static struct error failure;
 static unsigned failures;
 
@@ -83,26 +84,10 @@ static const char *row_failed(void)
     return failure.text;
 }
 
-/* The folder that everything is made in: in memory if nothing else is asked for, so that no disk is
- * measured. */
 static bool make_folder(void)
 {
-    if (folder[0] != '\0') {
-        return true;
-    }
-    const char *base = getenv("TMPDIR");
-    struct stat status;
-    if (base == NULL) {
-        base = stat("/dev/shm", &status) == 0 ? "/dev/shm" : "/tmp";
-    }
-    char made[sizeof folder];
-    int length = snprintf(made, sizeof made - 64, "%s/timerlab-bench-XXXXXX", base);
-    if (length < 0 || length >= (int)sizeof made - 64 || mkdtemp(made) == NULL) {
-        return error_set(&failure, "%s: no folder can be made there: %s", base, strerror(errno));
-    }
-    memcpy(folder, made, sizeof folder);
-    (void)snprintf(imported_path, sizeof imported_path, "%s/imported.trace", folder);
-    return true;
+    temporary_files_lie_in_memory(); /* so that no disk is measured */
+    return made.folder[0] != '\0' || temporary_make(&made, &failure);
 }
 
 static int compare(const void *a, const void *b)
@@ -152,7 +137,7 @@ static bool prepare_text(struct text *text)
         return false;
     }
     if (text->recording != NULL) {
-        (void)snprintf(text->path, sizeof text->path, "%.*s/%s", (int)sizeof folder - 64, folder,
+        (void)snprintf(text->path, sizeof text->path, "%.*s/%s", PATH_MAX - 64, made.folder,
                        text->recording->format);
         FILE *stream = memory_unless_short(fopen(text->path, "w"));
         if (stream == NULL) {
@@ -178,7 +163,7 @@ static bool import_text(const struct text *text)
     if (nowhere == NULL) {
         return error_set(&failure, "/dev/null: %s", strerror(errno));
     }
-    const struct import_job job = {.input = text->path, .output = imported_path, .report = nowhere};
+    const struct import_job job = {.input = text->path, .output = made.file, .report = nowhere};
     enum import_result result = text->format->run(&job, &failure);
     (void)fclose(nowhere);
     return result == IMPORT_DONE;
@@ -252,7 +237,7 @@ struct model {
     const char *workload;
     uint32_t connections;
     double seconds;
-    char path[sizeof folder + 96]; /* "" until it is made */
+    char path[PATH_MAX + 96]; /* "" until it is made */
 };
 
 /* All that rows need, each made when its first row runs. The server has starts and stops in any
@@ -275,7 +260,7 @@ static bool generate(struct model *model, struct gen_summary *summary)
     gen_parameters_default(workload, part.parameters);
     const struct gen_request request = {
         .parts = &part, .part_count = 1, .seconds = model->seconds, .seed = 1};
-    (void)snprintf(model->path, sizeof model->path, "%s/%s-%" PRIu32 "-%g.trace", folder,
+    (void)snprintf(model->path, sizeof model->path, "%s/%s-%" PRIu32 "-%g.trace", made.folder,
                    model->workload, model->connections, model->seconds);
     return gen_trace(&request, model->path, summary, &failure);
 }
@@ -329,28 +314,6 @@ static const char *measure_decode(void *arg, struct bench_measured *out)
     }
     trace_reader_close(reader);
     return good ? NULL : row_failed();
-}
-
-static void remove_all(void)
-{
-    if (folder[0] == '\0') {
-        return;
-    }
-    for (size_t i = 0; i < settings.text_count; i++) {
-        if (settings.texts[i].recording != NULL) {
-            (void)unlink(settings.texts[i].path);
-        }
-    }
-    for (size_t i = 0; i < settings.size_count; i++) {
-        const struct model *const made[] = {&models[i].server, &models[i].longer, &models[i].idle};
-        for (size_t k = 0; k < sizeof made / sizeof made[0]; k++) {
-            if (made[k]->path[0] != '\0') {
-                (void)unlink(made[k]->path);
-            }
-        }
-    }
-    (void)unlink(imported_path);
-    (void)rmdir(folder);
 }
 
 /* --- replaying -------------------------------------------------------------------------------- */
@@ -733,18 +696,33 @@ static int measure(int *argc, char **argv)
         standard_files_tell("timerlab-bench-traces: %s\n", failure.text);
         return STATUS_FAULT;
     }
-    size_t selected = bench_run();
+    bool written;
+    size_t selected = bench_run(&written);
     if (selected == 0) {
         standard_files_tell("timerlab-bench-traces: no row is selected; --benchmark_list_tests "
                             "lists all\n");
         return STATUS_USAGE;
     }
-    return failures > 0 || fflush(stdout) != 0 ? STATUS_FAULT : STATUS_OK;
+    return failures > 0 || !written ? STATUS_FAULT : STATUS_OK;
+}
+
+struct arguments {
+    int count;
+    char **texts;
+};
+
+static int measure_all(void *ctx)
+{
+    struct arguments *arguments = ctx;
+    int status = measure(&arguments->count, arguments->texts);
+    temporary_remove(&made);
+    return standard_files_written("timerlab-bench-traces") || status != STATUS_OK ? status
+                                                                                  : STATUS_FAULT;
 }
 
 int main(int argc, char **argv)
 {
-    int status = measure(&argc, argv);
-    remove_all();
-    return status;
+    struct arguments arguments = {argc, argv};
+    standard_files_fill();
+    return supervisor_run(measure_all, NULL, &arguments);
 }

@@ -90,6 +90,12 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return 0;
 }
 
+void cleanup_remove(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cleanup_forget(path);
+}
+
 static struct entry *latest(void)
 {
     struct entry *found = NULL;

@@ -23,6 +23,9 @@ void cleanup_add_with_files(const char *path);
 /* Take a path off the list; nothing happens if it is not listed. */
 void cleanup_forget(const char *path);
 
+/* Remove a file, or a folder with all that is in it, and take it off the list. */
+void cleanup_remove(const char *path);
+
 /* For the supervisor: begin a list, before it makes the command's process. False if there is no
  * memory for it. */
 bool cleanup_begin(void);

@@ -6,7 +6,6 @@
 #include "outfile.h"
 #include "standard_files.h"
 #include "supervisor.h"
-#include "temporary_file.h"
 #include "timer_record.h"
 
 #include <errno.h>
@@ -46,54 +45,36 @@ static void complete(void *at, struct argp_state *state)
     }
 }
 
-/* The file that is recorded into, and copied to the output in the end: processes that outlive the
- * recording have it mapped. */
-struct workspace {
-    struct temporary temporary;
-    int file;
+/* The recorded processes map the file that becomes the output. */
+struct recording {
+    struct outfile file;
     struct timer_record_header *header;
 };
 
 /* Room for the header and the first records is made before any of it is mapped. */
-static bool workspace_open(struct workspace *workspace, const char *output, struct error *error)
+static bool recording_open(struct recording *recording, const char *output, struct error *error)
 {
     size_t bytes = TIMER_RECORD_HEADER_BYTES + TIMER_RECORD_STEP * sizeof(struct timer_record);
-    char folder[PATH_MAX];
-    char absolute[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", output);
-    if (realpath(dirname(folder), absolute) == NULL ||
-        !temporary_make_in(&workspace->temporary, absolute)) {
-        return error_set(error, "%s: cannot be written: %s", output, strerror(errno));
+    if (!outfile_open(&recording->file, output, error)) {
+        return false;
     }
-    workspace->file = open(workspace->temporary.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int why = workspace->file >= 0 ? posix_fallocate(workspace->file, 0, (off_t)bytes) : errno;
+    int file = fileno(recording->file.stream);
+    int why = posix_fallocate(file, 0, (off_t)bytes);
     if (why != 0) {
         return error_set(error,
                          "%s: could not be written: %s; a recording needs at least %zu bytes there",
                          output, strerror(why), bytes);
     }
-    void *map = mmap(NULL, TIMER_RECORD_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-                     workspace->file, 0);
+    void *map = mmap(NULL, TIMER_RECORD_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (map == MAP_FAILED) {
         return error_set(error, "%s: cannot be mapped: %s", output, strerror(errno));
     }
-    workspace->header = map;
-    memcpy(workspace->header->magic, TIMER_RECORD_MAGIC, TIMER_RECORD_MAGIC_BYTES);
-    workspace->header->version = TIMER_RECORD_VERSION;
-    workspace->header->record_bytes = sizeof(struct timer_record);
-    workspace->header->room = TIMER_RECORD_STEP;
+    recording->header = map;
+    memcpy(recording->header->magic, TIMER_RECORD_MAGIC, TIMER_RECORD_MAGIC_BYTES);
+    recording->header->version = TIMER_RECORD_VERSION;
+    recording->header->record_bytes = sizeof(struct timer_record);
+    recording->header->room = TIMER_RECORD_STEP;
     return true;
-}
-
-static void workspace_close(struct workspace *workspace)
-{
-    if (workspace->header != NULL) {
-        (void)munmap(workspace->header, TIMER_RECORD_HEADER_BYTES);
-    }
-    temporary_remove(&workspace->temporary);
-    if (workspace->file >= 0) {
-        (void)close(workspace->file);
-    }
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
@@ -111,14 +92,14 @@ static void pass_on(int signal)
     }
 }
 
-static void run_child(char **command, const char *recorder, const char *workspace)
+static void run_child(char **command, const char *recorder, const char *recording)
 {
     const char *others = getenv("LD_PRELOAD");
     char preload[2 * PATH_MAX];
     (void)snprintf(preload, sizeof preload, "%s%s%s", recorder, others != NULL ? ":" : "",
                    others != NULL ? others : "");
     (void)setenv("LD_PRELOAD", preload, 1);
-    (void)setenv(TIMER_RECORD_ENVIRONMENT, workspace, 1);
+    (void)setenv(TIMER_RECORD_ENVIRONMENT, recording, 1);
     (void)signal(SIGXFSZ, SIG_DFL);
     (void)execvp(command[0], command);
     standard_files_tell("timerlab: %s: cannot be run: %s\n", command[0], strerror(errno));
@@ -126,7 +107,7 @@ static void run_child(char **command, const char *recorder, const char *workspac
 }
 
 /* Runs the program, and waits for it and for all that it leaves running. */
-static bool run(char **command, const char *recorder, const char *workspace, int *status,
+static bool run(char **command, const char *recorder, const char *recording, int *status,
                 struct error *error)
 {
     /* Daemons become our children when their parents end. */
@@ -140,7 +121,7 @@ static bool run(char **command, const char *recorder, const char *workspace, int
         return error_set(error, "%s: cannot be run: %s", command[0], strerror(errno));
     }
     if (pid == 0) {
-        run_child(command, recorder, workspace);
+        run_child(command, recorder, recording);
     }
     child = pid;
     for (;;) {
@@ -155,56 +136,41 @@ static bool run(char **command, const char *recorder, const char *workspace, int
     }
 }
 
-/* Copies what was recorded to where it is wanted. */
-static bool save(struct workspace *workspace, const char *output, uint64_t *count,
-                 struct error *error)
+/* Puts the recording into its place. If that fails, it stays under another name. */
+static bool save(struct recording *recording, uint64_t *count, struct error *error)
 {
-    struct timer_record_header *header = workspace->header;
+    char spare[PATH_MAX];
+    char folder[PATH_MAX];
+    struct timer_record_header *header = recording->header;
     atomic_store(&header->closed, 1);
     uint64_t claimed = atomic_load(&header->claimed);
     uint64_t room = atomic_load(&header->room);
     *count = claimed < room ? claimed : room;
-    struct outfile file;
-    if (!outfile_open(&file, output, error)) {
-        return false;
+    if (waitpid(-1, NULL, WNOHANG) < 0) { /* nobody has it mapped any more */
+        (void)ftruncate(fileno(recording->file.stream),
+                        (off_t)(TIMER_RECORD_HEADER_BYTES + *count * sizeof(struct timer_record)));
     }
-    uint64_t left = TIMER_RECORD_HEADER_BYTES + *count * sizeof(struct timer_record);
-    char buffer[1 << 16];
-    off_t at = 0;
-    while (left > 0) {
-        ssize_t n = pread(workspace->file, buffer, left < sizeof buffer ? left : sizeof buffer, at);
-        if (n <= 0 || fwrite(buffer, 1, (size_t)n, file.stream) != (size_t)n) {
-            (void)outfile_fail(output, errno, OUTFILE_NOTHING_LEFT, error);
-            outfile_abort(&file);
-            return false;
-        }
-        at += n;
-        left -= (uint64_t)n;
-    }
-    return outfile_commit(&file, error);
-}
-
-/* Gives what could not be saved a name under which it stays. */
-static void keep(const struct workspace *workspace)
-{
-    char path[PATH_MAX];
-    char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", workspace->temporary.folder);
-    if (snprintf(path, sizeof path, "%s/timerlab-recording-%d", dirname(folder), (int)getpid()) <
-            (int)sizeof path &&
-        rename(workspace->temporary.file, path) == 0) {
+    (void)snprintf(folder, sizeof folder, "%s", recording->file.path);
+    bool kept = snprintf(spare, sizeof spare, "%s/timerlab-recording-%d", dirname(folder),
+                         (int)getpid()) < (int)sizeof spare &&
+                link(recording->file.temporary.file, spare) == 0;
+    bool saved = outfile_commit(&recording->file, error);
+    if (saved && kept) {
+        (void)unlink(spare);
+    } else if (kept) {
         standard_files_tell(
-            "timerlab: the recording is kept in %s, for `timerlab trace import process`\n", path);
+            "timerlab: the recording is kept in %s, for `timerlab trace import process`\n", spare);
     }
+    return saved;
 }
 
 static enum exit_status conclude(const struct record_arguments *arguments,
-                                 struct workspace *workspace, int status, struct error *error)
+                                 struct recording *recording, int status, struct error *error)
 {
     uint64_t count;
     const char *name = arguments->command[0];
     bool ran = !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
-    if (!ran || atomic_load(&workspace->header->claimed) == 0) {
+    if (!ran || atomic_load(&recording->header->claimed) == 0) {
         if (ran) {
             (void)fprintf(
                 stderr,
@@ -214,16 +180,15 @@ static enum exit_status conclude(const struct record_arguments *arguments,
         }
         return EXIT_FAULT;
     }
-    if (!save(workspace, arguments->output, &count, error)) {
+    if (!save(recording, &count, error)) {
         command_complain(error);
-        keep(workspace);
         return EXIT_FAULT;
     }
-    uint64_t lost = atomic_load(&workspace->header->claimed) - count;
+    uint64_t lost = atomic_load(&recording->header->claimed) - count;
     standard_files_tell("%s: %" PRIu64 " records", arguments->output, count);
     if (lost > 0) {
         (void)fprintf(stderr, "; %" PRIu64 " or more were lost: %s", lost,
-                      strerror(atomic_load(&workspace->header->failed)));
+                      strerror(atomic_load(&recording->header->failed)));
     }
     (void)fputc('\n', stderr);
     bool by_itself = interrupted == 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0;
@@ -265,17 +230,19 @@ int command_record(int argc, char **argv)
     struct error error = {0};
     static const char *const places[] = {"sim", TL_RECORDER_INSTALLED};
     char recorder[PATH_MAX];
-    struct workspace workspace = {.file = -1};
+    char path[PATH_MAX];
+    struct recording recording = {0};
     int status = 0;
     enum exit_status result = EXIT_FAULT;
     if (near_program_find(places, "timerlab-recorder.so", recorder, &error) &&
-        outfile_check(arguments.output, &error) &&
-        workspace_open(&workspace, arguments.output, &error) &&
-        run(arguments.command, recorder, workspace.temporary.file, &status, &error)) {
-        result = conclude(&arguments, &workspace, status, &error);
+        recording_open(&recording, arguments.output, &error) &&
+        (realpath(recording.file.temporary.file, path) != NULL ||
+         error_set(&error, "%s: %s", arguments.output, strerror(errno))) &&
+        run(arguments.command, recorder, path, &status, &error)) {
+        result = conclude(&arguments, &recording, status, &error);
     } else {
         command_complain(&error);
     }
-    workspace_close(&workspace);
+    outfile_abort(&recording.file);
     return (int)result;
 }

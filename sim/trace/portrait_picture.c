@@ -5,6 +5,7 @@
 #include "program.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,15 +50,20 @@ static bool make_stem(const char *const *names, size_t count, const char *folder
            error_set(error, "%s: the name is too long", folder);
 }
 
-/* Draws under temporary names, and renames both pictures when they are there. */
+/* Draws in a temporary folder, and renames both pictures when they are there. */
 static bool draw(const char *stem, const char *script, struct error *error)
 {
+    struct temporary temporary;
     char part[PATH_MAX];
     char data[PATH_MAX];
+    (void)snprintf(part, sizeof part, "%.*s", (int)(strrchr(stem, '/') - stem), stem);
+    if (!temporary_make_in(&temporary, part)) {
+        return error_set(error, "%s.csv could not be drawn: %s", stem, strerror(errno));
+    }
     /* Of a path that begins otherwise gnuplot might take the first character for a pipe. */
     const char *here = stem[0] == '/' || stem[0] == '.' ? "" : "./";
     (void)snprintf(data, sizeof data, "%s%.*s.csv", here, PATH_MAX - 16, stem);
-    (void)snprintf(part, sizeof part, "%s%.*s.part", here, PATH_MAX - 16, stem);
+    (void)snprintf(part, sizeof part, "%s%.*s", here, PATH_MAX - 16, temporary.file);
     const char *caption = strrchr(stem, '/') + sizeof("/" PREFIX) - 1;
     const char *words[] = {"gnuplot", "-c", script, "portrait", data, part, caption, NULL};
     (void)setenv("LC_ALL", "C.UTF-8", 1); /* gnuplot warns of any other */
@@ -69,10 +75,8 @@ static bool draw(const char *stem, const char *script, struct error *error)
         (void)snprintf(from, sizeof from, "%.*s%s", PATH_MAX - 8, part, endings[i]);
         (void)snprintf(to, sizeof to, "%.*s%s", PATH_MAX - 8, stem, endings[i]);
         good = good && rename(from, to) == 0;
-        if (!good) {
-            (void)unlink(from);
-        }
     }
+    temporary_remove(&temporary);
     return good || error_set(error, "%s.csv could not be drawn: %s; Debian has it as gnuplot-nox",
                              stem, why.text);
 }

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,27 +25,10 @@ void temporary_files_lie_in_memory(void)
 
 /* --- removing -------------------------------------------------------------------------------- */
 
-static int remove_inner(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info;
-    (void)kind;
-    if (walk->level > 0) {
-        (void)remove(path);
-    }
-    return 0;
-}
-
-void temporary_folder_clear(const char *path)
-{
-    (void)nftw(path, remove_inner, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 void temporary_remove(struct temporary *temporary)
 {
     if (temporary->folder[0] != '\0') {
-        temporary_folder_clear(temporary->folder);
-        (void)rmdir(temporary->folder);
-        cleanup_forget(temporary->folder);
+        cleanup_remove(temporary->folder);
         (void)close(temporary->lock);
         temporary->folder[0] = '\0';
     }
@@ -58,8 +40,7 @@ static void remove_if_abandoned(const char *path)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        temporary_folder_clear(path);
-        (void)rmdir(path);
+        cleanup_remove(path);
     }
     if (fd >= 0) {
         (void)close(fd);

@@ -36,7 +36,4 @@ int temporary_open_nameless(const char *folder);
 /* Remove the folder with all that is in it; nothing happens if there is none. */
 void temporary_remove(struct temporary *temporary);
 
-/* Remove all that is in a folder. */
-void temporary_folder_clear(const char *path);
-
 #endif

@@ -6,12 +6,12 @@
 
 #include "account.h"
 #include "child.h"
+#include "cleanup.h"
 #include "clock.h"
 #include "memory.h"
 #include "part.h"
 #include "progress.h"
 #include "random.h"
-#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -445,8 +445,7 @@ static bool set_watch(struct conductor *conductor)
             (void)kill(-pid, SIGKILL);
         }
     }
-    temporary_folder_clear(conductor->folder);
-    (void)rmdir(conductor->folder);
+    cleanup_remove(conductor->folder);
     _exit(0);
 }
 

@@ -1,6 +1,7 @@
 #include "kit_crash.h"
 
 #include "child.h"
+#include "cleanup.h"
 #include "crash_image.h"
 #include "crash_shim.h"
 #include "memory.h"
@@ -531,7 +532,8 @@ static void forget(struct life *life, uint64_t seed)
     life->drains = false;
     life->may_fail = false;
     life->trace = NULL;
-    temporary_folder_clear(life->folder);
+    cleanup_remove(life->folder);
+    (void)mkdir(life->folder, 0700);
 }
 
 /* Ended at that point, and again a little later; then everything fires. */
@@ -590,7 +592,8 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
         *life->journal = *lived;
         life->journal->report = so_far;
         uint64_t cut = random_bits(&random) % crash_trace_calls(trace);
-        temporary_folder_clear(life->folder);
+        cleanup_remove(life->folder);
+        (void)mkdir(life->folder, 0700);
         done = crash_image_make(trace, cut, k % 2 == 1, random_bits(&random), life->folder,
                                 &life->journal->moment, error);
         life->journal->report.images++;
@@ -664,9 +667,7 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
     life.early_ticks = precision.early_ticks;
     life.late_ticks = precision.late_ticks;
     life.at_most = has_word(algo, options, "delivery", "at-most");
-    bool done =
-        temporary_make(&temporary, error) &&
-        (mkdir(life.folder, 0700) == 0 || error_set(error, "%s: %s", life.folder, strerror(errno)));
+    bool done = temporary_make(&temporary, error);
     if (done && !tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder)) {
         memory_end();
     }
