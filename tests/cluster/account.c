@@ -3,6 +3,7 @@
 #include "account.h"
 #include "journal.h"
 #include "temporary_file.h"
+#include "timeline.h"
 
 #include "test.h"
 
@@ -311,7 +312,7 @@ static void a_second_call_has_its_cause(void **state)
 }
 
 /* With what nobody has written down, and the faults that had to do with it. */
-static void a_story_is_told_in_order(void **state)
+static void a_timeline_is_in_order(void **state)
 {
     (void)state;
     struct trial trial;
@@ -328,20 +329,20 @@ static void a_story_is_told_in_order(void **state)
     start(&trial, 2, 1, 100, 5);
     trial.plan.steps.lease_ms = 50;
     FILE *stream = open_memstream(&text, &bytes);
-    assert_true(run_tell(&trial.plan, trial.temporary.folder, 1, stream, &trial.error));
+    assert_true(timeline_write_run(&trial.plan, trial.temporary.folder, 1, stream, &trial.error));
     (void)fclose(stream);
-    assert_string_equal(text, "ms,who,generation,token,event,due_ms,answer\n"
-                              "5,planner 0,1,0,start,100,\"\"\n"
-                              "5,planner 0,1,0,started,,\"yes\"\n"
-                              "100,table,1,0,it is due,,\"\"\n"
-                              "101,executor 0,1,4,take,,\"\"\n"
-                              "101,executor 0,1,4,call,,\"done\"\n"
-                              "103,executor 0,0,0,fault,,\"killed, and replaced\"\n"
-                              "151,table,1,0,lease ends,,\"\"\n"
-                              "160,executor 1,1,6,take,,\"\"\n"
-                              "160,executor 1,1,6,call,,\"done\"\n"
-                              "160,executor 1,1,6,try again,,\"yes\"\n"
-                              "160,receiver 0,0,0,fault,,\"killed, and replaced\"\n");
+    assert_string_equal(text, "ms,who,event,timers,token,due_ms,answer\n"
+                              "5,planner 0,start,\"1\",,100,\"\"\n"
+                              "5,planner 0,started,\"1\",,,\"yes\"\n"
+                              "100,table,it is due,\"1\",,,\"\"\n"
+                              "101,executor 0,take,\"1\",4,,\"\"\n"
+                              "101,executor 0,call,\"1\",4,,\"done\"\n"
+                              "103,executor 0,fault,\"0\",,,\"killed, and replaced\"\n"
+                              "151,table,lease ends,\"1\",,,\"\"\n"
+                              "160,executor 1,take,\"1\",6,,\"\"\n"
+                              "160,executor 1,call,\"1\",6,,\"done\"\n"
+                              "160,executor 1,try again,\"1\",6,,\"yes\"\n"
+                              "160,receiver 0,fault,\"0\",,,\"killed, and replaced\"\n");
     free(text);
     end(&trial);
 }
@@ -356,7 +357,7 @@ int main(void)
         cmocka_unit_test(called_later),
         cmocka_unit_test(early_and_after_a_stop),
         cmocka_unit_test(a_second_call_has_its_cause),
-        cmocka_unit_test(a_story_is_told_in_order),
+        cmocka_unit_test(a_timeline_is_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* timerlab cluster check: search every state of small instances of the protocols. */
-#include "chart.h"
 #include "check.h"
 #include "cluster_rows.h"
 #include "command.h"
 #include "progress.h"
+#include "timeline.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static json_t *row_of(const struct cluster_protocol *protocol, const char *fault
     json_t *run = json_array();
     for (size_t i = 0; i < result->run_count; i++) {
         char text[96];
-        chart_step_text(&result->run[i], text, sizeof text);
+        timeline_step_text(&result->run[i], text, sizeof text);
         (void)json_array_append_new(
             run, json_pack("{s:i, s:s}", "second", (int)result->run[i].second, "step", text));
     }
@@ -98,13 +98,13 @@ struct picture {
 static void write_picture(const void *ctx, FILE *stream)
 {
     const struct picture *picture = ctx;
-    chart_write(picture->result->run, picture->result->run_count, picture->title, stream);
+    timeline_draw_check(picture->result->run, picture->result->run_count, picture->title, stream);
 }
 
 static void write_data(const void *ctx, FILE *stream)
 {
     const struct picture *picture = ctx;
-    chart_write_csv(picture->result->run, picture->result->run_count, stream);
+    timeline_write_check(picture->result->run, picture->result->run_count, stream);
 }
 
 /* The shortest losing run, drawn, and its data beside it. */

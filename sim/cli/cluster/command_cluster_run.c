@@ -7,6 +7,7 @@
 #include "run.h"
 #include "temporary_file.h"
 #include "terminal.h"
+#include "timeline.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -202,7 +203,7 @@ static const struct option_row options[] = {
     {{"seed", 0, "K", 0, "Of timers and faults (1)", 0},
      OPTION_WHOLE(0, UINT32_MAX),
      AT(plan.seed)},
-    CLUSTER_OPTION_ROWS("run.csv, run.json, the story of one timer and, of the real clock, what "
+    CLUSTER_OPTION_ROWS("run.csv, run.json, the timeline of one timer and, of the real clock, what "
                         "was measured"),
 };
 
@@ -313,7 +314,7 @@ static void say_floor(const char *protocol, const struct run_result *result)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-struct story {
+struct timeline_request {
     const struct run_plan *plan;
     const char *folder;
     const char *title;
@@ -322,26 +323,28 @@ struct story {
     bool *told;
 };
 
-static void write_story(const void *ctx, FILE *stream)
+static void write_table(const void *ctx, FILE *stream)
 {
-    const struct story *story = ctx;
-    *story->told = run_tell(story->plan, story->folder, story->id, stream, story->error);
+    const struct timeline_request *wanted = ctx;
+    *wanted->told =
+        timeline_write_run(wanted->plan, wanted->folder, wanted->id, stream, wanted->error);
 }
 
 static void write_picture(const void *ctx, FILE *stream)
 {
-    const struct story *story = ctx;
-    *story->told =
-        run_draw(story->plan, story->folder, story->id, story->title, stream, story->error);
+    const struct timeline_request *wanted = ctx;
+    *wanted->told = timeline_draw_run(wanted->plan, wanted->folder, wanted->id, wanted->title,
+                                      stream, wanted->error);
 }
 
-static bool keep_story(const struct run_plan *plan, const char *folder, const char *protocol,
-                       const struct run_result *result, struct outfolder *out, struct error *error)
+static bool keep_timeline(const struct run_plan *plan, const char *folder, const char *protocol,
+                          const struct run_result *result, struct outfolder *out,
+                          struct error *error)
 {
     char name[64];
     char title[128];
     bool told = true;
-    struct story story = {plan, folder, title, result->example[0], error, &told};
+    struct timeline_request wanted = {plan, folder, title, result->example[0], error, &told};
     static const char *const worths[] = {[WORTH_NOTHING] = "",
                                          [WORTH_AGAIN] = ", called again",
                                          [WORTH_CRASH] = ", called again after a crash",
@@ -349,9 +352,9 @@ static bool keep_story(const struct run_plan *plan, const char *folder, const ch
     (void)snprintf(title, sizeof title, "%s: timer %" PRIu64 "%s", protocol, result->example[0],
                    worths[result->worth]);
     (void)snprintf(name, sizeof name, "timers/%s.csv", protocol);
-    bool done = outfolder_write(out, name, write_story, &story, error) && told;
+    bool done = outfolder_write(out, name, write_table, &wanted, error) && told;
     (void)snprintf(name, sizeof name, "timers/%s.svg", protocol);
-    return done && outfolder_write(out, name, write_picture, &story, error) && told;
+    return done && outfolder_write(out, name, write_picture, &wanted, error) && told;
 }
 
 static void write_measured(const void *ctx, FILE *stream)
@@ -374,7 +377,7 @@ static bool keep_measured(const struct run_plan *plan, const char *protocol,
     return done;
 }
 
-/* Runs a protocol in a folder of its own, and keeps the story of the timer that tells most. */
+/* Runs a protocol in a folder of its own, and keeps the timeline of the timer that tells most. */
 static bool run_protocol(struct run_arguments *arguments, const struct cluster_protocol *protocol,
                          struct run_result *result, struct outfolder *out)
 {
@@ -388,9 +391,10 @@ static bool run_protocol(struct run_arguments *arguments, const struct cluster_p
     struct measured_histograms *measured = memory_new(RUN_ENGINE, sizeof *measured);
     bool right = run_cluster(&plan, folder, result, measured, &arguments->common.error);
     if (right && out != NULL) {
-        right = keep_story(&plan, folder, protocol->name, result, out, &arguments->common.error) &&
-                (plan.steps_are_time || keep_measured(&plan, protocol->name, result, measured, out,
-                                                      &arguments->common.error));
+        right =
+            keep_timeline(&plan, folder, protocol->name, result, out, &arguments->common.error) &&
+            (plan.steps_are_time ||
+             keep_measured(&plan, protocol->name, result, measured, out, &arguments->common.error));
     }
     free(measured);
     temporary_remove(&temporary);

@@ -69,7 +69,7 @@ enum run_path { PATH_FIRST, PATH_RETRIED, PATH_RECOVERED, PATH_ALL, RUN_PATHS };
 
 extern const char *const run_path_names[RUN_PATHS];
 
-/* What the story of a timer tells. */
+/* Why the timeline of a timer is worth a look. */
 enum run_worth {
     WORTH_NOTHING,
     WORTH_AGAIN, /* it was called again; */
@@ -105,7 +105,8 @@ struct run_result {
     uint64_t kills[RUN_ROLES];
     uint64_t pauses[RUN_ROLES];
     struct run_lateness lateness[RUN_PATHS];
-    uint64_t example[2];  /* the id and generation of the first of those whose story tells most, */
+    uint64_t
+        example[2]; /* the id and generation of the first of those that are most worth a look, */
     enum run_worth worth; /* and that is so much */
     double planned_s;     /* until the last start was acknowledged */
     double seconds;
@@ -122,11 +123,5 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
 /* Whether nothing was lost, early, or fired after a confirmed stop, and each second call has a
  * cause. */
 bool run_is_right(const struct run_result *result);
-
-/* What became of one timer, by the journals of a run: a table, and the same as a drawing. */
-bool run_tell(const struct run_plan *plan, const char *folder, uint64_t id, FILE *stream,
-              struct error *error);
-bool run_draw(const struct run_plan *plan, const char *folder, uint64_t id, const char *title,
-              FILE *stream, struct error *error);
 
 #endif
