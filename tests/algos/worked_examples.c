@@ -410,6 +410,62 @@ static void hier_wheel_jumps_without_overflow_wheels(void **state)
     bench_close(&b);
 }
 
+/* --- the sorted array ------------------------------------------------------------------------ */
+
+/* The head of the file: 20, 8, 3 and 3, then one more for 8, which fires after the earlier one; and
+ * timer 1, stopped among those of its tick. */
+static void sorted_array_of_four(void **state)
+{
+    (void)state;
+    struct bench b = {0};
+    bench_open(&b, "sorted-array", "", 0, 0);
+    static const uint64_t starts[][2] = {{7, 3}, {1, 3}, {4, 8}, {0, 20}, {5, 8}};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(b.algo->start(b.self, (uint32_t)starts[i][0], starts[i][1]), TL_OK);
+    }
+    assert_int_equal(b.algo->stop(b.self, 1), TL_OK);
+    assert_int_equal(b.algo->stop(b.self, 1), TL_IDLE);
+    assert_int_equal(b.algo->next(b.self), 3);
+    assert_int_equal(tick(&b, 2), 0);
+    assert_int_equal(tick(&b, 3), 1);
+    assert_int_equal(b.fired[0], 7);
+    assert_int_equal(tick(&b, 20), 3);
+    assert_int_equal(b.fired[0], 4);
+    assert_int_equal(b.fired[1], 5);
+    assert_int_equal(b.fired[2], 0);
+    bench_close(&b);
+}
+
+/* --- expiry by sampling ---------------------------------------------------------------------- */
+
+/* Cycles at 10, 20, ... look at two timers each. At 10 timers 0 and 1 are looked at, of which 0 is
+ * due: a half is more than 50 percent less one, so the cycle goes on with 2 and 3, of which none is.
+ * Timer 4, due at 5, waits for the cycle at 20, whose sample is 4 and 5. */
+static void sampling_of_two(void **state)
+{
+    (void)state;
+    struct bench b = {0};
+    bench_open(&b, "sampling-expiry", "period=10:sample=2:stale=49", 0, 0);
+    static const uint64_t deadlines[] = {5, 90, 90, 90, 5, 90};
+    for (uint32_t id = 0; id < 6; id++) {
+        assert_int_equal(b.algo->start(b.self, id, deadlines[id]), TL_OK);
+    }
+    assert_int_equal(b.algo->next(b.self), 10);
+    assert_int_equal(tick(&b, 9), 0);
+    assert_int_equal(tick(&b, 10), 1);
+    assert_int_equal(b.fired[0], 0);
+    assert_int_equal(tick(&b, 19), 0);
+    assert_int_equal(tick(&b, 20), 1);
+    assert_int_equal(b.fired[0], 4);
+    /* The four others are due at 90; all of a sample are, so that one cycle finds them. */
+    assert_int_equal(b.algo->count(b.self), 4);
+    assert_int_equal(tick(&b, 89), 0);
+    assert_int_equal(b.algo->next(b.self), 90);
+    assert_int_equal(tick(&b, 90), 4);
+    assert_int_equal(b.algo->next(b.self), TL_NEVER);
+    bench_close(&b);
+}
+
 /* --- every structure ------------------------------------------------------------------------- */
 
 /* A connection's idle timer, restarted at every heartbeat, fires 60 s after the last of them and
@@ -464,6 +520,8 @@ int main(void)
         cmocka_unit_test(hier_wheel_goes_from_bucket_to_bucket),
         cmocka_unit_test(hier_wheel_does_without_overflow_wheels),
         cmocka_unit_test(hier_wheel_jumps_without_overflow_wheels),
+        cmocka_unit_test(sorted_array_of_four),
+        cmocka_unit_test(sampling_of_two),
         cmocka_unit_test(idle_timer_fires_after_the_last_heartbeat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
