@@ -469,6 +469,10 @@ static void print_help(void)
         "  --progress              show progress even where there is no terminal\n"
         "  --version               which timerlab this is, and end\n"
         "\n"
+        "Examples:\n"
+        "  timerlab-bench --algo hier-wheel --algo binary-heap --n 10k\n"
+        "  timerlab-bench --algo hier-wheel --benchmark_filter=^restart/ --n 1k,1m\n"
+        "\n"
         "What rows may differ in. Each word is a flag, for the suites that have it, and the "
         "others\n"
         "are left out:\n");

@@ -65,4 +65,17 @@ if command -v mawk >/dev/null; then
     [ "$(grep -l '^[.]SH EXAMPLES' pages/* | wc -l)" -eq ${#all[@]} ] || complain "not all pages have examples"
 fi
 
+bench=$BUILD/bench/timerlab-bench
+if [ -x "$bench" ]; then
+    ln -s "$bench" bin/timerlab-bench
+    timerlab-bench --help | sed -n '/^Examples:$/,/^$/p' | grep '^  ' >lines || complain "timerlab-bench has none"
+    while IFS= read -r line; do
+        line="${line/1k,1m/1k} --benchmark_min_time=0"
+        [[ $line == *filter* ]] || line+=" --benchmark_filter=^start/"
+        bash -c "$line" >out 2>err </dev/null || complain "$line: $(tail -n 3 err)"
+    done <lines
+    mawk -v bench="$bench" -v version=1 -v folder=pages -f "$SOURCE/sim/cli/install/man.awk"
+    grep -A 2 '^[.]SH EXAMPLES' pages/timerlab-bench.1 | grep -q '^timerlab.*algo hier' || complain "no examples in timerlab-bench.1"
+fi
+
 [ $failures -eq 0 ]

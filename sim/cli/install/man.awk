@@ -128,12 +128,7 @@ function write_command(args, summary, parent, lines, n,    i, name, option, text
             }
             printf ".TP\n.B %s\n%s\n", roff(option), roff(text) > file
         } else if (lines[i] == "Examples:") {
-            section("EXAMPLES")
-            print ".nf" > file
-            while (i < n && lines[i + 1] ~ /^  /) {
-                print roff(substr(lines[++i], 3)) > file
-            }
-            print ".fi" > file
+            i = examples(lines, n, i)
         } else if (lines[i] ~ /^ [^ ]/) {
             if (!in_options) {
                 section("OPTIONS")
@@ -162,8 +157,19 @@ function write_pages(args, summary, parent,    lines, n) {
     }
 }
 
+# The examples of which lines[i] is the heading; returns their last line's number.
+function examples(lines, n, i) {
+    section("EXAMPLES")
+    print ".nf" > file
+    while (i < n && lines[i + 1] ~ /^  /) {
+        print roff(substr(lines[++i], 3)) > file
+    }
+    print ".fi" > file
+    return i
+}
+
 # Help of another form is shown as it is.
-function write_plain(name, summary, program,    lines, n, i) {
+function write_plain(name, summary, program,    lines, n, i, heading) {
     n = read_help("'" program "' --help", lines)
     begin_page(name, summary)
     section("SYNOPSIS")
@@ -172,9 +178,16 @@ function write_plain(name, summary, program,    lines, n, i) {
     section("DESCRIPTION")
     print ".nf" > file
     for (i = 3; i <= n; i++) {
-        print roff(lines[i]) > file
+        if (lines[i] == "Examples:") {
+            heading = i
+            for (; lines[i + 1] ~ /^  /; i++) {
+            }
+        } else {
+            print roff(lines[i]) > file
+        }
     }
     print ".fi" > file
+    examples(lines, n, heading)
     section("SEE ALSO")
     printf ".BR timerlab (1)\n" > file
     close(file)
