@@ -27,13 +27,15 @@ refuses() {
 
 "$timerlab" trace gen rpc -n 100 --seconds 2 -o t.trace 2>err || complain "no trace: $(cat err)"
 
+printf 'tick,id,op,delay\n0,0,start,5\n' >t.csv
+
 # In a file's place.
 mkdir folder
 mkfifo pipe
 for target in folder pipe; do
     what=$([ $target = folder ] && echo 'is a folder' || echo 'is a device or a pipe')
     refuses "^timerlab: $target: $what, not a file" "$timerlab" trace gen rpc -n 100 -o $target
-    refuses "^timerlab: $target: $what" "$timerlab" trace import csv t.trace -o $target
+    refuses "^timerlab: $target: $what" "$timerlab" trace import csv t.csv -o $target
     refuses "^timerlab: $target: $what" "$timerlab" tune t.trace -a binary-heap --counts -o $target
     [ ! -s out ] || complain "tune -o $target: works before it looks"
     refuses "^timerlab: $target: $what" "$timerlab" check -a binary-heap --seconds 0 --save $target
@@ -132,7 +134,6 @@ limited() { # TARGET COMMAND...
     [ -z "$(find . -name '.timerlab-*')" ] || complain "$*: left behind: $(find . -name '.timerlab-*')"
     [ ! -e made ] || [ -n "$(ls -A made)" ] || complain "$*: left an empty folder"
 }
-printf 'tick,id,op,delay\n0,0,start,5\n' >t.csv
 limited small "$timerlab" trace gen rpc -n 100 -o small
 limited small "$timerlab" trace import csv t.csv -o small
 limited small "$timerlab" trace scale t.trace -n 1000 -o small
@@ -181,7 +182,6 @@ if unshare -m sh on_full_disk true 2>/dev/null; then
     on_full() { # COMMAND...: the last word is the file or folder to write
         refuses "^timerlab: folder/x.*$full" unshare -m sh on_full_disk "$timerlab" "$@"
     }
-    printf 'tick,id,op,delay\n0,0,start,5\n' >t.csv
     on_full trace gen rpc -n 1000 --seconds 20 -o folder/x
     on_full trace import csv t.csv -o folder/x
     on_full show hier-wheel 'start a 2; advance 3' -o folder/x.svg
