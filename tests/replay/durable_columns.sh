@@ -21,7 +21,7 @@ rows() {
 
 "$TIMERLAB" trace gen rpc -n 300 --seconds 3 -o t.trace 2>err
 heap='durable(binary-heap)'
-"$TIMERLAB" sim t.trace -a "binary-heap,$heap:window=7,$heap:window=40,$heap:sync=none" --drive poll --runs 1 -o r >out 2>err ||
+"$TIMERLAB" sim t.trace -a "binary-heap,$heap:window=7,$heap:window=40,$heap:sync=none" --drive poll --runs 1 --wide -o r >out 2>err ||
     fail "sim: $(cat out err)"
 
 rows '.[0] | .algo == "binary-heap" and ([.bytes_durable, .syncs_per_fired, .acknowledged_lateness_max,
