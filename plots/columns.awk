@@ -1,5 +1,5 @@
-# columns.awk: some columns of a table, a tab between them, without the header.
-#   awk -f csv.awk -f columns.awk FILE.csv of=COLUMN,COLUMN,...
+# columns.awk: some columns of a table, separated by tabs, without the header; with distinct=1, each line once.
+#   awk -f csv.awk -f columns.awk FILE.csv of=COLUMN,COLUMN,... [distinct=1]
 
 BEGIN {
     csv_settings(given)
@@ -11,7 +11,11 @@ FNR == 1 {
 }
 {
     csv_split($0, field)
-    for (i = 1; i <= count; i++) {
-        printf "%s%s", field[column[wanted[i]]], i < count ? "\t" : "\n"
+    line = field[column[wanted[1]]]
+    for (i = 2; i <= count; i++) {
+        line = line "\t" field[column[wanted[i]]]
+    }
+    if (!given["distinct"] || !seen[line]++) {
+        print line
     }
 }
