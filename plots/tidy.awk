@@ -13,6 +13,8 @@
 #   per     only rows of those values of this column with which `at` has several values
 #   valued  1: only rows with a value of `by`
 #   most    no more than so many contenders keep their looks, the first; the others get the style MUTED
+#   drawn   no more than so many contenders are kept, the first
+#   omitted the number of the others is written to this file
 
 BEGIN {
     # As style.gp has it.
@@ -141,7 +143,11 @@ END {
     for (i = 1; i <= count; i++) {
         series = order[i]
         look = style[series]
-        if (most > 0 && look > 0 && ++contenders > most) {
+        if (look > 0 && ++contenders > given["drawn"] + 0) {
+            omitted++
+            continue
+        }
+        if (most > 0 && look > 0 && contenders > most) {
             look = MUTED
         }
         for (j = 1; j <= row_count[series]; j++) {
@@ -150,4 +156,5 @@ END {
             }
         }
     }
+    print omitted + 0 >given["omitted"]
 }
