@@ -7,6 +7,9 @@
 
 #define REDRAW_NS UINT64_C(100000000)
 
+/* Where there is no terminal to draw on, a line that often. */
+#define LINE_NS   UINT64_C(10000000000)
+
 static enum progress_mode policy = PROGRESS_AUTO;
 
 static uint64_t now_ns(void)
@@ -28,18 +31,23 @@ bool progress_is_shown(void)
 
 void progress_begin(struct progress *progress, const char *what, const char *unit, uint64_t total)
 {
-    bool shown = progress_is_shown();
-    *progress = (struct progress){
-        .what = what, .unit = unit, .total = total, .begun_ns = now_ns(), .shown = shown};
+    uint64_t now = now_ns();
+    bool drawn = progress_is_shown();
+    *progress = (struct progress){.what = what,
+                                  .unit = unit,
+                                  .total = total,
+                                  .begun_ns = now,
+                                  .shown_ns = drawn ? 0 : now,
+                                  .every_ns = drawn                     ? REDRAW_NS
+                                              : policy == PROGRESS_AUTO ? LINE_NS
+                                                                        : UINT64_MAX,
+                                  .drawn = drawn};
 }
 
 void progress_update(struct progress *progress, uint64_t done)
 {
-    if (!progress->shown) {
-        return;
-    }
-    uint64_t now = now_ns();
-    if (now - progress->shown_ns < REDRAW_NS) {
+    uint64_t now = progress->every_ns < UINT64_MAX ? now_ns() : 0;
+    if (now - progress->shown_ns < progress->every_ns) {
         return;
     }
     progress->shown_ns = now;
@@ -55,6 +63,10 @@ void progress_update(struct progress *progress, uint64_t done)
         n = snprintf(line, sizeof line, "%s: %" PRIu64 " %s, %.3g/s", progress->what, done,
                      progress->unit, rate);
     }
+    if (!progress->drawn) {
+        (void)fprintf(stderr, "%s\n", line);
+        return;
+    }
     unsigned width = n > 0 ? (unsigned)n : 0;
     int pad = progress->width > width ? (int)(progress->width - width) : 0;
     (void)fprintf(stderr, "\r%s%*s", line, pad, "");
@@ -64,7 +76,7 @@ void progress_update(struct progress *progress, uint64_t done)
 
 void progress_end(struct progress *progress)
 {
-    if (progress->shown && progress->width > 0) {
+    if (progress->width > 0) {
         (void)fprintf(stderr, "\r%*s\r", (int)progress->width, "");
         (void)fflush(stderr);
         progress->width = 0;

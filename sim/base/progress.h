@@ -1,6 +1,7 @@
 /*
  * progress.h: one line on standard error that says how far a long piece of work is: what, share
- * done, rate, time left. Shown on a terminal, or wherever it is asked for; otherwise silent.
+ * done, rate, time left. It is drawn on a terminal, or wherever that is asked for; elsewhere, as in
+ * a pipe, a new line is written every ten seconds.
  */
 #ifndef SIM_PROGRESS_H
 #define SIM_PROGRESS_H
@@ -17,14 +18,15 @@ struct progress {
     uint64_t total;
     uint64_t begun_ns;
     uint64_t shown_ns;
+    uint64_t every_ns; /* UINT64_MAX: never */
     unsigned width;
-    bool shown;
+    bool drawn;
 };
 
-/* Sets the policy for the whole process; PROGRESS_AUTO (a terminal only) until then. */
+/* Sets the policy for the whole process; PROGRESS_AUTO until then. */
 void progress_set_mode(enum progress_mode mode);
 
-/* Whether progress is shown: a terminal, or asked for. */
+/* Whether progress is drawn: on a terminal, or asked for. */
 bool progress_is_shown(void);
 
 /* Starts a line. `what` and `unit` (plural, such as "events") must outlive it. total 0: unknown. */

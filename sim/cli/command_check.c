@@ -18,16 +18,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_SECONDS 2.0
+#define DEFAULT_SECONDS    2.0
 
 /* What hangs once hangs often: after the first time, it is given up sooner. */
-#define HANG_SECONDS    1.0
+#define HANG_SECONDS       1.0
 
 /* One defect fails many cases: after so many the others are not run, unless all are wanted. */
-#define FAILING_MOST    5u
+#define FAILING_MOST       5u
+
+/* Structures with larger instances are checked with --large only. */
+#define INSTANCE_BYTES_MAX (UINT64_C(32) << 20)
 
 /* So much of a trace is printed; the whole of it can be saved. */
-#define TRACE_LINES     40u
+#define TRACE_LINES        40u
 
 /* The fuzzer stands beside the cases under this name. */
 static const char fuzz_name[] = "fuzz";
@@ -281,6 +284,24 @@ static void run_cases(struct check_arguments *arguments, const struct kit_target
     progress_end(&progress);
 }
 
+/* Whether a check would take minutes, since each instance is large; then a row says so. */
+static bool is_too_large(const struct check_arguments *arguments, const struct kit_target *target,
+                         const struct contender *contender, struct check_report *report)
+{
+    bool all = arguments->case_name == NULL && !arguments->large && !arguments->all;
+    uint64_t bytes = all ? kit_instance_bytes(target) : 0;
+    if (bytes <= INSTANCE_BYTES_MAX) {
+        return false;
+    }
+    struct check_row *row = new_row(report, contender, "all", "all");
+    row->verdict.result = KIT_SKIPPED;
+    (void)snprintf(row->verdict.message, sizeof row->verdict.message,
+                   "not checked: an instance takes %.0f MB, and a check makes hundreds; with "
+                   "--large it takes minutes, with smaller options seconds",
+                   (double)bytes / 1e6);
+    return true;
+}
+
 /* Everything asked of one structure. False, with the error set, if it could not be carried out. */
 static bool check_one(struct check_arguments *arguments, const struct contender *contender,
                       struct check_report *report)
@@ -292,6 +313,9 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
         row = new_row(report, contender, "replay", "replay");
         row->told = true;
         return run_replay(arguments, &target, row);
+    }
+    if (is_too_large(arguments, &target, contender, report)) {
+        return true;
     }
     run_cases(arguments, &target, contender, report);
     bool wanted = arguments->case_name == NULL || strcmp(arguments->case_name, fuzz_name) == 0;

@@ -1,5 +1,6 @@
 #include "kit.h"
 
+#include "child.h"
 #include "clock.h"
 #include "kit_bytes.h"
 #include "kit_run.h"
@@ -54,6 +55,36 @@ static bool can_be_run(const struct kit_target *target, struct kit_verdict *verd
 static struct kit_witness *begin(const struct kit_target *target, struct kit_verdict *verdict)
 {
     return can_be_run(target, verdict) ? memory_made(kit_witness_new()) : NULL;
+}
+
+static bool create_one(void *ctx, void *result, struct error *error)
+{
+    const struct kit_target *target = ctx;
+    struct tl_memory memory;
+    tl_counting_allocator(&memory, tl_system_allocator());
+    const struct tl_config config = {
+        .capacity = 1, .options = target->options, .allocator = &memory.allocator};
+    void *self = NULL;
+    (void)error;
+    if (target->algo->create(&config, &self) == TL_OK) {
+        *(uint64_t *)result = memory.bytes;
+        target->algo->destroy(self);
+    }
+    return true;
+}
+
+uint64_t kit_instance_bytes(const struct kit_target *target)
+{
+    struct kit_target asked = *target;
+    const struct child_request request = {.run = create_one,
+                                          .ctx = &asked,
+                                          .result_bytes = sizeof(uint64_t),
+                                          .timeout_seconds = 10,
+                                          .keep_stderr = true};
+    struct child_outcome outcome;
+    struct error error;
+    uint64_t bytes = 0;
+    return child_run(&request, &bytes, &outcome, &error) && outcome.end == CHILD_DONE ? bytes : 0;
 }
 
 /* --- cases ----------------------------------------------------------------------------------- */

@@ -38,6 +38,10 @@ struct kit_target {
  * another one, it is to be set. */
 struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_algo *counted);
 
+/* The memory of an instance for one timer; 0 if none can be made. Checking takes about a second for
+ * each 4 MB of it: the cases make hundreds of instances. */
+uint64_t kit_instance_bytes(const struct kit_target *target);
+
 struct kit_run; /* what a case gets: kit_run.h */
 
 /* A structure that takes records, where other needs are capabilities. */

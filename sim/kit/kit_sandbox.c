@@ -2,6 +2,7 @@
 
 #include "child.h"
 #include "kit_interpreter.h"
+#include "kit_syncs.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,6 +17,9 @@
 
 /* A child that uses no processor time and does not end is waiting for something. */
 #define WAIT_FACTOR    20.0
+
+/* Of waiting for its disk. */
+#define SYNC_SECONDS   0.1
 
 /* The watch looks so often in the time that a child has. A hook that has not returned in so many
  * looks hangs, one that has all memory before it in more; of a child that goes on, what was done
@@ -160,6 +164,7 @@ static bool live(void *ctx, void *result, struct error *error)
     (void)result;
     (void)error;
     life->witness->give_up = leave_with_fault;
+    kit_syncs_limit(SYNC_SECONDS);
     begin_watch(life->witness, life->seconds);
     life->child(life->ctx, life->witness);
     return true;

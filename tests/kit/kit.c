@@ -11,9 +11,11 @@
 #include "made.h"
 #include "test.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* What hangs here hangs soon. */
 static struct kit_limits short_limits(void)
@@ -949,6 +951,8 @@ static void the_command_reports_and_exits_accordingly(void **state)
         {"-a ordered-list --case fuzz --operations 5000", 0, "fuzz      ok      1/1"},
         {"-a ordered-list --format json --case order", 0, "\"status\": \"ok\""},
         {"-a null --case order", 0, "fires nothing"},
+        {"-a ffs-queue:buckets=16777215", 0, "not checked: an instance takes 273 MB, and a check"},
+        {"-a ffs-queue:buckets=16777215 --case create", 0, "1/1"},
         {"--list", 0, "callback-restart-self"},
         {"-a ordered-list --case bugdet", 2, "did you mean 'budget'?"},
         {"-a ordered-lis", 2, "ordered-list"},
@@ -979,6 +983,43 @@ static void the_command_reports_and_exits_accordingly(void **state)
         }
         free(output);
     }
+}
+
+/* --- a slow disk ----------------------------------------------------------------------------- */
+
+static const struct tl_algo *plain_algo;
+
+/* Waits for a disk as long as it is let: a call that does not look at its file has been spared. */
+static enum tl_status create_and_sync(const struct tl_config *config, void **self)
+{
+    FILE *file = tmpfile();
+    for (unsigned calls = 0; calls < 100000000 && fdatasync(-1) != 0; calls++) {
+        (void)fdatasync(fileno(file));
+    }
+    if (fdatasync(-1) != 0 || fsync(-1) != 0) {
+        abort();
+    }
+    (void)fclose(file);
+    return plain_algo->create(config, self);
+}
+
+static void no_case_waits_long_for_a_disk(void **state)
+{
+    (void)state;
+    const struct kit_limits limits = kit_limits_default();
+    plain_algo = tl_registry_find("binary-heap")->timed;
+    struct tl_algo algo = *plain_algo;
+    algo.create = create_and_sync;
+    const struct kit_target target = kit_target_of(&algo, &algo);
+    struct kit_verdict verdict;
+    kit_check_case(&target, kit_case_find("create"), &limits, &verdict, NULL);
+    if (verdict.result != KIT_OK) {
+        fail_msg("%s", verdict.message);
+    }
+    /* Here, and in all that is no case, a call is what it is. */
+    assert_int_equal(fdatasync(-1), -1);
+    assert_int_equal(fsync(-1), -1);
+    assert_int_equal(errno, EBADF);
 }
 
 static void the_documentation_lists_every_case(void **state)
@@ -1080,6 +1121,7 @@ int main(void)
         cmocka_unit_test(one_seed_finds_the_same_again),
         cmocka_unit_test(traces_are_read_or_refused_with_line),
         cmocka_unit_test(the_command_reports_and_exits_accordingly),
+        cmocka_unit_test(no_case_waits_long_for_a_disk),
         cmocka_unit_test(the_documentation_lists_every_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

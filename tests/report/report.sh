@@ -351,6 +351,17 @@ quick,,poll,1000,988,3' >won/live.csv
             complain "$folder: pictures were not drawn: $(cat said)"
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
     done
+    # Of a thousand structures the best are drawn, and the page says so.
+    results thousand '[.[0], (range(1000) as $i | .[2] | .algo = "made-up-\($i)" |
+        .ns_per_event = 2000 - $i | .bytes_per_timer = $i)]'
+    "$SOURCE/plots/draw" -s thousand/structures.json thousand 2>said ||
+        complain "thousand: pictures were not drawn: $(cat said)"
+    [ "$(cut -d, -f1 thousand/pictures/throughput-day.one.csv | tail -n +2 | tr '\n' ' ')" = \
+        "idle-one $(printf 'made-up-%d ' $(seq 999 -1 940))" ] ||
+        complain "of a thousand not the fastest 60 are drawn: $(cut -d, -f1 thousand/pictures/throughput-day.one.csv | head -4)"
+    [ -s thousand/pictures/memory-day.one.svg ] || complain "of a thousand no memory is drawn"
+    grep -q 'The 60 best of 1000 structures are drawn; the table has all' thousand/pictures/pictures.csv ||
+        complain "nothing says how many of a thousand are drawn: $(cat thousand/pictures/pictures.csv)"
     for name in throughput-day.one stall-day.one memory-day.one latency-day.one wakeups-day.one \
         work-day.one cost threads live; do
         for ending in csv svg png; do
