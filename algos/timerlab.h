@@ -34,17 +34,9 @@
 extern "C" {
 #endif
 
-/* The version of this contract. Raised when a structure compiled against an older header would
- * misbehave, or has a descriptor that ends earlier; a plug-in with a newer number is refused, and
- * so is one older than TL_ABI_OLDEST. What a descriptor lacks is as if it were NULL.
- *
- *   1   up to the hook place
- *   2   the hook walk
- *   3   the text differs
- *   4   records, and what lies in them: embedded_bytes, the hook moved; what is durable: the hooks
- *       sync, recover and durability */
-#define TL_ABI          4u
-#define TL_ABI_OLDEST   1u
+/* The version of this contract: 1 until release 1.0. Raised after it when a structure compiled
+ * against an older header would misbehave. A plug-in with another number is refused. */
+#define TL_ABI          1u
 
 /* Every deadline handed to a structure is at most this. */
 #define TL_DEADLINE_MAX (UINT64_C(1) << 63)
@@ -342,7 +334,7 @@ struct tl_config {
     const int64_t *options;   /* one value per row of the option table */
     const struct tl_allocator *allocator;
 
-    /* Since abi 4, and only handed to a structure with embedded_bytes > 0. Not NULL: its timers lie
+    /* Only handed to a structure with embedded_bytes > 0. Not NULL: its timers lie
      * in these records, of which there is one for each id below the capacity, and their bytes are
      * all zero when create, or the reserve that makes room for the id, is called. From then on
      * until destroy they are the structure's, and nobody else writes to them. NULL: they lie in
@@ -431,30 +423,30 @@ struct tl_algo {
      * callback. */
     enum tl_status (*place)(const void *self, uint32_t id, struct tl_place *out);
 
-    /* Optional, since abi 2. Shows the structure's inside to `visitor`, for step-by-step views:
+    /* Optional. Shows the structure's inside to `visitor`, for step-by-step views:
      * all of a wheel's slots, empty ones too, and every pending timer exactly once without
      * TL_MARK_STALE. Time does not matter. Not called inside a callback. */
     void (*walk)(const void *self, const struct tl_visitor *visitor);
 
-    /* Optional, since abi 3. In what it differs from the original that `origin` names, as far as a
+    /* Optional. In what it differs from the original that `origin` names, as far as a
      * caller can notice (when and in which order timers fire, what start and stop answer, what is
      * refused, what is kept), and which of the original's habits are left out. One sentence or a
      * few, each without the subject: "no cap on pending timers; fires at the tick, ...". NULL: it
      * has no original. */
     const char *differs;
 
-    /* Optional, since abi 4. So many bytes of each timer may lie in the caller's records, where
+    /* Optional. So many bytes of each timer may lie in the caller's records, where
      * config->records says so: a multiple of TL_EMBEDDED_ALIGN, so that another timer's may follow
      * in the same record. 0: none may. */
     size_t embedded_bytes;
 
-    /* Since abi 4, required with embedded_bytes > 0. The records have come to lie elsewhere, or
+    /* Required with embedded_bytes > 0. The records have come to lie elsewhere, or
      * further apart, and what they held has been copied along: from now on they are there, and
      * where they were may be gone. The caller who enlarges his table moves it, calls this, and then
      * reserve. Only for a structure that was given records; not called inside a callback. */
     void (*moved)(void *self, const struct tl_records *records);
 
-    /* Since abi 4, required with TL_CAP_DURABLE, as are the next two. Makes all operations so far
+    /* Required with TL_CAP_DURABLE, as are the next two. Makes all operations so far
      * durable, and sets the durable sequence. TL_ERR_STORE: it could not, and *durable_sequence is
      * as far as it is. A caller that is about to wait for `next` syncs first. Not called inside a
      * callback. */

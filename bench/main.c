@@ -7,11 +7,10 @@
 #include "build_info.h"
 #include "disk_floor.h"
 #include "flags.h"
-#include "foreign.h"
 #include "front.h"
 #include "guess.h"
 #include "hardware_counters.h"
-#include "plugin.h"
+#include "plug_in.h"
 #include "progress.h"
 #include "recording.h"
 #include "registry.h"
@@ -36,7 +35,8 @@ enum {
 };
 
 struct selection {
-    struct tl_plugin *plugins[PLUGINS_MAX];
+    struct plug_in *plugins[PLUGINS_MAX];
+    bool failed; /* one of them could not be looked at */
     size_t plugin_count;
     const struct tl_algo *composed[SUBJECTS_MAX]; /* behind front ends, to be released */
     size_t composed_count;
@@ -55,8 +55,6 @@ struct selection {
 };
 
 static struct selection selection;
-
-#define LOAD_SECONDS 10.0 /* for what runs in a plug-in when it comes and goes */
 
 static const char program[] = "timerlab-bench";
 
@@ -138,7 +136,7 @@ static const struct tl_algo *known_at(size_t index)
         return tl_registry_at(index)->timed;
     }
     return index - registered < selection.plugin_count
-               ? tl_plugin_algo(selection.plugins[index - registered])
+               ? plug_in_algo(selection.plugins[index - registered])
                : NULL;
 }
 
@@ -177,21 +175,21 @@ static bool load_plugin(const char *spec)
         standard_files_tell("timerlab-bench: more than %d plug-ins\n", (int)PLUGINS_MAX);
         return false;
     }
-    char why[512];
-    foreign_enter(LOAD_SECONDS, "%s, while it was loaded", spec);
-    struct tl_plugin *plugin = tl_plugin_open(spec, why, sizeof why);
-    foreign_leave();
-    if (plugin == NULL) {
-        standard_files_tell("timerlab-bench: %s\n", why);
-        return false;
+    struct error error;
+    struct plug_in *plugin = NULL;
+    enum plug_in_found found = plug_in_read(spec, &plugin, &error);
+    if (found != PLUG_IN_FOUND) {
+        standard_files_tell("timerlab-bench: %s\n", error.text);
+        selection.failed = selection.failed || found == PLUG_IN_FAILED;
+        return found == PLUG_IN_FAILED;
     }
-    const char *name = tl_plugin_algo(plugin)->name;
+    const char *name = plug_in_algo(plugin)->name;
     if (find_known(name) != NULL) {
         standard_files_tell(
             "timerlab-bench: %s: the name '%s' is taken; --plugin FILE,NAME gives it "
             "another\n",
-            tl_plugin_file(plugin), name);
-        tl_plugin_close(plugin);
+            plug_in_file(plugin), name);
+        plug_in_free(plugin);
         return false;
     }
     selection.plugins[selection.plugin_count++] = plugin;
@@ -244,8 +242,13 @@ static bool select_structure(const char *spec)
     if (algo == NULL && strchr(name, '(') != NULL) {
         algo = compose(name, &inner);
         if (algo == NULL) {
-            return false;
+            return selection.failed; /* its structure may be the one that is missing */
         }
+    }
+    if (algo == NULL && selection.failed) {
+        standard_files_tell("timerlab-bench: %s: no such structure, while a plug-in is missing\n",
+                            name);
+        return true;
     }
     if (algo == NULL) {
         struct tl_guess guess = {.given = name};
@@ -535,17 +538,36 @@ static void print_suites(void)
 
 /* --- context --------------------------------------------------------------------------------- */
 
-/* Whether it fires on the due tick, with its options and every delay of the steady states. */
-static bool is_exact(const struct suite_subject *subject)
+static bool see_whether_exact(void *ctx, void *result, struct error *error)
 {
+    const struct suite_subject *subject = ctx;
+    (void)error;
+    child_phase(child_hook_seconds(), "in precision");
     for (uint64_t delay_ticks = 1; delay_ticks <= WORKLOAD_SPAN_TICKS; delay_ticks++) {
         struct tl_precision precision =
             tl_algo_precision(subject->algo, subject->options, delay_ticks);
         if (precision.early_ticks != 0 || precision.late_ticks != 0) {
-            return false;
+            return true;
         }
     }
+    *(bool *)result = true;
     return true;
+}
+
+/* Whether it fires on the due tick, with its options and every delay of the steady states. */
+static bool is_exact(struct suite_subject *subject)
+{
+    bool exact = false;
+    struct child_outcome outcome;
+    struct error error;
+    const struct child_request request = {
+        .run = see_whether_exact, .ctx = subject, .result_bytes = sizeof exact};
+    if (subject->algo->precision == NULL || !plug_in_is(subject->algo)) {
+        (void)see_whether_exact(subject, &exact, &error);
+    } else if (!plug_in_run(subject->algo, &request, &exact, &outcome, &error)) {
+        return false;
+    }
+    return exact;
 }
 
 static void add_context(void)
@@ -566,7 +588,7 @@ static void add_context(void)
                    disk_floor_is_memory() ? ", which lies in memory: no disk is waited for" : "");
     bench_context("files", text);
     for (size_t i = 0; i < selection.subject_count; i++) {
-        const struct suite_subject *subject = &selection.subjects[i];
+        struct suite_subject *subject = &selection.subjects[i];
         if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
             bench_context("floor", subject->name);
         }
@@ -640,13 +662,11 @@ static int measure(int *argc, char **argv)
         return STATUS_FAULT;
     }
     suite_watch(bench_has_filter() ? 0 : repetitions);
-    foreign_enter(0, "a structure that was measured");
     bool written;
     size_t selected = bench_run(&written);
     uint64_t failures = suite_failures();
     suite_end();
     recording_free(&selection.recording);
-    foreign_leave();
     if (selected == 0) {
         standard_files_tell("timerlab-bench: no row is selected; --benchmark_list_tests lists "
                             "all\n");
@@ -672,25 +692,18 @@ static int measure_all(void *ctx)
         tl_front_release(selection.composed[i]);
     }
     for (size_t i = 0; i < selection.plugin_count; i++) {
-        foreign_enter(LOAD_SECONDS, "%s, while it was unloaded",
-                      tl_plugin_file(selection.plugins[i]));
-        tl_plugin_close(selection.plugins[i]);
-        foreign_leave();
+        plug_in_free(selection.plugins[i]);
     }
+    status = status == STATUS_OK && selection.failed ? STATUS_FAULT : status;
     if (!standard_files_written("timerlab-bench")) {
         return status == STATUS_OK ? STATUS_FAULT : status;
     }
     return status;
 }
 
-static int supervised(void *ctx)
-{
-    return foreign_supervise(program, measure_all, ctx, STATUS_FAULT);
-}
-
 int main(int argc, char **argv)
 {
     struct arguments arguments = {argc, argv};
     standard_files_fill();
-    return supervisor_run(supervised, NULL, &arguments);
+    return supervisor_run(measure_all, NULL, &arguments);
 }

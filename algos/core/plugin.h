@@ -22,14 +22,13 @@ struct tl_plugin;
  * validates its descriptor. A FILE without a slash is looked for in the current folder only.
  *
  * NULL, with a sentence in `why` that names the file, if there is no such file, if it is no shared
- * object or one for another machine, if the symbol is missing, its abi is not one of
- * TL_ABI_OLDEST to TL_ABI, or the descriptor is not valid. Whether the name is still free is for
+ * object or one for another machine, if the symbol is missing, its abi is not
+ * TL_ABI, or the descriptor is not valid. Whether the name is still free is for
  * the caller to see.
  */
 struct tl_plugin *tl_plugin_open(const char *spec, char *why, size_t why_bytes);
 
-/* The descriptor, under the name that was asked for, as one of TL_ABI: hooks that came after the
- * plug-in's own are NULL. Valid until the plug-in is closed. */
+/* The descriptor, under the name that was asked for, valid until the plug-in is closed. */
 const struct tl_algo *tl_plugin_algo(const struct tl_plugin *plugin);
 
 /* The file that it came from; valid until the plug-in is closed. */

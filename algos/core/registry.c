@@ -178,7 +178,6 @@ static void validate_options(const struct tl_algo *algo, struct text *complaint)
     }
 }
 
-/* Of a descriptor that has these members. */
 static void validate_embedding(const struct tl_algo *algo, struct text *complaint)
 {
     if ((algo->embedded_bytes > 0) != (algo->moved != NULL)) {
@@ -192,7 +191,6 @@ static void validate_embedding(const struct tl_algo *algo, struct text *complain
     }
 }
 
-/* Likewise. */
 static void validate_durability(const struct tl_algo *algo, struct text *complaint)
 {
     bool durable = (algo->capabilities & TL_CAP_DURABLE) != 0;
@@ -219,7 +217,7 @@ static void validate_durability(const struct tl_algo *algo, struct text *complai
 enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes)
 {
     struct text complaint = text_in(why, why_bytes);
-    if (algo->abi < TL_ABI_OLDEST || algo->abi > TL_ABI) {
+    if (algo->abi != TL_ABI) {
         char detail[64];
         (void)snprintf(detail, sizeof detail, "abi %u where this timerlab has %u",
                        (unsigned)algo->abi, (unsigned)TL_ABI);
@@ -287,12 +285,8 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
         (caps & TL_CAP_FIRES_NOTHING) == 0) {
         complain(&complaint, "neither the capability `exact` nor a precision hook", "");
     }
-    if (algo->abi >= 4) {
-        validate_embedding(algo, &complaint);
-        validate_durability(algo, &complaint);
-    } else if ((caps & TL_CAP_DURABLE) != 0) {
-        complain(&complaint, "the capability `durable` came with abi 4", "");
-    }
+    validate_embedding(algo, &complaint);
+    validate_durability(algo, &complaint);
     validate_options(algo, &complaint);
     return complaint.used == 0 ? TL_OK : TL_ERR_DESCRIPTOR;
 }

@@ -37,7 +37,7 @@ const struct tl_capability_row *tl_capabilities(size_t *count);
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-/* Whether a descriptor can be used: abi (of an older one only what it has is looked at), required
+/* Whether a descriptor can be used: abi, required
  * hooks, capabilities and hooks that belong together, names, option table. TL_ERR_DESCRIPTOR, and
  * `why` names everything that is missing or wrong, separated by "; ". */
 enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes);

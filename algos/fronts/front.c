@@ -16,7 +16,7 @@
 /* A front end with its structure. */
 struct composition {
     struct tl_algo algo; /* the descriptor of the whole */
-    struct tl_algo inner;
+    const struct tl_algo *inner;
     const struct tl_front *front;
     size_t own_options; /* the first rows are the front end's */
     struct tl_option options[TL_OPTIONS_MAX + 1];
@@ -61,7 +61,7 @@ static enum tl_status create_in(size_t slot, const struct tl_config *config, voi
     const struct composition *whole = slots[slot];
     struct tl_config below = *config;
     below.options = config->options + whole->own_options;
-    return whole->front->create(&whole->inner, config->options, &below, self);
+    return whole->front->create(whole->inner, config->options, &below, self);
 }
 
 static struct tl_precision precision_in(size_t slot, const int64_t *options, uint64_t delay_ticks)
@@ -69,8 +69,8 @@ static struct tl_precision precision_in(size_t slot, const int64_t *options, uin
     const struct composition *whole = slots[slot];
     const int64_t *below = options + whole->own_options;
     return whole->front->precision != NULL
-               ? whole->front->precision(&whole->inner, options, below, delay_ticks)
-               : tl_algo_precision(&whole->inner, below, delay_ticks);
+               ? whole->front->precision(whole->inner, options, below, delay_ticks)
+               : tl_algo_precision(whole->inner, below, delay_ticks);
 }
 
 /* Two hexadecimal digits name a slot. */
@@ -117,22 +117,22 @@ static bool join_options(struct composition *whole, char *why, size_t why_bytes)
         whole->options[count++] = *o;
     }
     whole->own_options = count;
-    size_t below = tl_option_count(&whole->inner);
+    size_t below = tl_option_count(whole->inner);
     if (count + below > TL_OPTIONS_MAX) {
         (void)snprintf(why, why_bytes, "%s cannot stand before %s: together they have %zu options",
-                       whole->front->name, whole->inner.name, count + below);
+                       whole->front->name, whole->inner->name, count + below);
         return false;
     }
     for (size_t i = 0; i < below; i++) {
         for (size_t k = 0; k < whole->own_options; k++) {
-            if (strcmp(whole->options[k].name, whole->inner.options[i].name) == 0) {
+            if (strcmp(whole->options[k].name, whole->inner->options[i].name) == 0) {
                 (void)snprintf(why, why_bytes,
                                "%s cannot stand before %s: both have an option '%s'",
-                               whole->front->name, whole->inner.name, whole->options[k].name);
+                               whole->front->name, whole->inner->name, whole->options[k].name);
                 return false;
             }
         }
-        whole->options[count++] = whole->inner.options[i];
+        whole->options[count++] = whole->inner->options[i];
     }
     return true;
 }
@@ -170,7 +170,7 @@ static bool meets_needs(const struct tl_front *front, const struct tl_algo *inne
 static void describe(struct composition *whole)
 {
     const struct tl_front *front = whole->front;
-    const struct tl_algo *inner = &whole->inner;
+    const struct tl_algo *inner = whole->inner;
     (void)snprintf(whole->name, sizeof whole->name, "%s(%s)", front->name, inner->name);
     (void)snprintf(whole->summary, sizeof whole->summary, "%s: %s", front->summary, inner->summary);
     (void)snprintf(whole->origin, sizeof whole->origin, "%s; %s", front->origin, inner->origin);
@@ -199,7 +199,7 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
         return NULL;
     }
     whole->front = front;
-    whole->inner = *inner;
+    whole->inner = inner;
     if (!join_options(whole, why, why_bytes)) {
         free(whole);
         return NULL;
@@ -242,14 +242,26 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
     return &whole->algo;
 }
 
-const struct tl_front *tl_front_of(const struct tl_algo *algo)
+static const struct composition *composition_of(const struct tl_algo *algo)
 {
     for (size_t i = 0; i < TL_COMPOSITIONS_MAX; i++) {
         if (slots[i] != NULL && slots[i]->algo.create == algo->create) {
-            return slots[i]->front;
+            return slots[i];
         }
     }
     return NULL;
+}
+
+const struct tl_front *tl_front_of(const struct tl_algo *algo)
+{
+    const struct composition *whole = composition_of(algo);
+    return whole != NULL ? whole->front : NULL;
+}
+
+const struct tl_algo *tl_front_inner(const struct tl_algo *algo)
+{
+    const struct composition *whole = composition_of(algo);
+    return whole != NULL ? whole->inner : NULL;
 }
 
 void tl_front_release(const struct tl_algo *composed)

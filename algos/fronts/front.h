@@ -66,7 +66,7 @@ const struct tl_front *tl_front_find(const char *name);
 
 /*
  * The descriptor of `inner` behind `front`: named "front(inner)", with the options of both. `inner`
- * is copied; what it points to must outlive the composition. NULL, with a sentence in `why`: it
+ * must outlive the composition. NULL, with a sentence in `why`: it
  * lacks what the front end needs, has what it bars, has an option of the same name, is composed
  * itself, or there are TL_COMPOSITIONS_MAX already, or no memory. Not thread-safe, nor is its
  * counterpart.
@@ -76,6 +76,9 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
 
 /* The front end of a composed descriptor, or of a copy of it; NULL of any other. */
 const struct tl_front *tl_front_of(const struct tl_algo *algo);
+
+/* The structure behind the front end, likewise. */
+const struct tl_algo *tl_front_inner(const struct tl_algo *algo);
 
 /* Frees a composed descriptor. No instance of it may be left. NULL is legal. */
 void tl_front_release(const struct tl_algo *composed);

@@ -5,8 +5,7 @@
 
 use std::os::raw::{c_char, c_void};
 
-pub const TL_ABI: u32 = 4;
-pub const TL_ABI_OLDEST: u32 = 1;
+pub const TL_ABI: u32 = 1;
 pub const TL_DEADLINE_MAX: u64 = 1 << 63;
 pub const TL_NEVER: u64 = u64::MAX;
 pub const TL_NO_BUDGET: u64 = u64::MAX;

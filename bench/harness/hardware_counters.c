@@ -139,6 +139,9 @@ static const char *why_not(int error)
 
 const char *hardware_counters_open(void)
 {
+    while (group.count > 0) {
+        close_last(); /* of a parent */
+    }
     static char line[256];
     bool open[BENCH_EVENTS] = {false};
     while (group.count > 0) {

@@ -6,7 +6,9 @@
 
 #include "cache.h"
 #include "floor.h"
+#include "hardware_counters.h"
 #include "memory.h"
+#include "plug_in.h"
 #include "progress.h"
 #include "stream.h"
 #include "stretch.h"
@@ -144,6 +146,7 @@ bool leave_out(struct fixture *fixture, const char *format, ...)
 
 bool has_patience(const struct fixture *fixture)
 {
+    child_alive();
     return cpu_now_ns() < fixture->patience_end_ns;
 }
 
@@ -429,16 +432,114 @@ static bool measure_row(struct fixture *fixture, struct row *row, struct bench_m
     return true;
 }
 
+/* Measures a row in this process. False, with the reason in the fixture, if it was not measured. */
+static bool run_here(struct fixture *fixture, struct row *row, struct bench_measured *out)
+{
+    bool measured = measure_row(fixture, row, out);
+    end_fixture(fixture);
+    /* A rate needs a time, however short. */
+    out->elapsed_ns += out->elapsed_ns == 0;
+    return measured;
+}
+
+/* --- rows of plug-ins ------------------------------------------------------------------------ */
+
+/* What a child hands over of a row: of the pointers, those to what both processes have. */
+struct apart {
+    struct bench_measured measured;
+    bool right;
+    bool left_out;
+    bool given_up;
+    char error[sizeof((struct fixture *)NULL)->error];
+    char remark[sizeof((struct row *)NULL)->remark];
+    struct {
+        bool known;
+        size_t count;
+        struct longest_call calls[LONGEST_KEPT_MAX];
+    } longest[WATCHED];
+};
+
+static bool run_in_child(void *ctx, void *result, struct error *error)
+{
+    struct row *row = ctx;
+    struct apart *apart = result;
+    struct fixture fixture = {0};
+    (void)error;
+    (void)hardware_counters_open(); /* of this process */
+    child_phase(child_hook_seconds() + patience_s, "while it was measured");
+    apart->right = run_here(&fixture, row, &apart->measured);
+    apart->left_out = fixture.left_out;
+    apart->given_up = row->given_up;
+    memcpy(apart->error, fixture.error, sizeof apart->error);
+    memcpy(apart->remark, row->remark, sizeof apart->remark);
+    for (int kind = 0; kind < WATCHED; kind++) {
+        const struct longest *longest = &row->longest[kind];
+        apart->longest[kind].known = longest->known;
+        apart->longest[kind].count = longest->count;
+        if (longest->count > 0) {
+            memcpy(apart->longest[kind].calls, longest->calls,
+                   longest->count * sizeof *longest->calls);
+        }
+    }
+    return true;
+}
+
+static void take_over(struct row *row, const struct apart *apart)
+{
+    row->given_up = apart->given_up;
+    memcpy(row->remark, apart->remark, sizeof row->remark);
+    for (int kind = 0; kind < WATCHED; kind++) {
+        struct longest *longest = &row->longest[kind];
+        size_t count = apart->longest[kind].count;
+        longest->known = apart->longest[kind].known;
+        longest->count = count < LONGEST_KEPT_MAX ? count : LONGEST_KEPT_MAX;
+        if (longest->known) {
+            longest->calls =
+                memory_resize(longest->calls, LONGEST_KEPT_MAX, sizeof *longest->calls);
+            memcpy(longest->calls, apart->longest[kind].calls, sizeof apart->longest[kind].calls);
+        }
+    }
+}
+
+/* The same in a child, for what may do anything there. If it did, its other rows are not run. */
+static bool run_apart(struct fixture *fixture, struct row *row, struct bench_measured *out)
+{
+    static struct apart apart;
+    struct child_outcome outcome;
+    struct error error;
+    const struct child_request request = {
+        .run = run_in_child, .ctx = row, .result_bytes = sizeof apart};
+    /* The operations are made here, once for all rows that they serve. */
+    struct fixture plan = {.row = row, .algo = row->subject->algo};
+    memcpy(plan.options, row->subject->options, sizeof plan.options);
+    (void)row->suite->plan(&plan);
+    bool made = plug_in_run(row->subject->algo, &request, &apart, &outcome, &error);
+    const char *fault = made ? child_fault(&outcome) : error.text;
+    if (fault != NULL) {
+        for (size_t i = 0; i < row_count; i++) {
+            if (rows[i].subject == row->subject) {
+                (void)snprintf(rows[i].fault, sizeof rows[i].fault, "%.500s", fault);
+            }
+        }
+        return fail(fixture, "%s", fault);
+    }
+    take_over(row, &apart);
+    *out = apart.measured;
+    fixture->left_out = apart.left_out;
+    memcpy(fixture->error, apart.error, sizeof fixture->error);
+    return apart.right;
+}
+
 static const char *run_row(void *arg, struct bench_measured *out)
 {
     static char error[sizeof((struct fixture *)NULL)->error];
     struct row *row = arg;
     struct fixture fixture = {0};
     progress_update(&progress, runs_done++);
-    bool measured = measure_row(&fixture, row, out);
-    end_fixture(&fixture);
-    /* A rate needs a time, however short. */
-    out->elapsed_ns += out->elapsed_ns == 0;
+    bool apart = row->subject != NULL && plug_in_is(row->subject->algo);
+    bool measured = row->fault[0] != '\0' ? fail(&fixture, "%s", row->fault)
+                    : apart               ? run_apart(&fixture, row, out)
+                                          : run_here(&fixture, row, out);
     if (!measured) {
         failures += !fixture.left_out;
         memcpy(error, fixture.error, sizeof error);

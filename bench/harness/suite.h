@@ -54,6 +54,7 @@ enum watched {
 };
 
 /* The calls of one kind that took longest in a row's first repetition. */
+enum { LONGEST_KEPT_MAX = 1 << 14 };
 struct longest {
     struct longest_call {
         uint32_t index;
@@ -71,6 +72,7 @@ struct row {
     struct shape shape;
     bool given_up;    /* it took too long once: not tried again */
     char remark[128]; /* what stands behind its figures; "": nothing */
+    char fault[512];  /* its plug-in did this in another row: it is not run; "": it did nothing */
     struct longest longest[WATCHED];
 };
 

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { KEPT_MAX = 1 << 14 };
-
 static const char *const figures[WATCHED] = {
 #define WATCHED_FIGURE(code, figure) figure,
     WATCHED_MAP(WATCHED_FIGURE)
@@ -63,10 +61,11 @@ static void sift_up(struct longest_call *calls, size_t at, struct longest_call c
 static void keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
 {
     longest->known = true;
-    longest->calls = memory_new(count < KEPT_MAX ? count + 1 : KEPT_MAX, sizeof *longest->calls);
+    longest->calls =
+        memory_new(count < LONGEST_KEPT_MAX ? count + 1 : LONGEST_KEPT_MAX, sizeof *longest->calls);
     for (size_t i = 0; i < count; i++) {
         struct longest_call call = {.index = (uint32_t)i, .cycles = cycles[i]};
-        if (longest->count < KEPT_MAX) {
+        if (longest->count < LONGEST_KEPT_MAX) {
             sift_up(longest->calls, longest->count++, call);
         } else if (call.cycles > longest->calls[0].cycles) {
             sift_down(longest->calls, longest->count, call);

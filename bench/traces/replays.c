@@ -447,11 +447,8 @@ static bool replay_alone(void *ctx, void *result, struct error *error)
 static bool hold(const struct replays_subject *subject, struct held *held, struct error *error)
 {
     struct replays_subject own = *subject;
-    const struct child_request request = {.run = replay_alone,
-                                          .ctx = &own,
-                                          .result_bytes = sizeof *held,
-                                          .timeout_seconds = 3600,
-                                          .keep_stderr = true};
+    const struct child_request request = {
+        .run = replay_alone, .ctx = &own, .result_bytes = sizeof *held, .timeout_seconds = 3600};
     struct child_outcome outcome;
     /* What this process has freed and still holds, the other would use before it grows. */
     (void)malloc_trim(0);

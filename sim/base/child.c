@@ -1,19 +1,26 @@
 #include "child.h"
 
 #include "clock.h"
+#include "memory.h"
+#include "standard_files.h"
+#include "supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -27,23 +34,30 @@
 #define SANITIZED 0
 #endif
 
-/* How far the child got; in front of its result, which is aligned by it. */
+#define HOOK_SECONDS   60.0
+
+/* The process's own needs beside what the structure may use: the oracle, the trace, the program. */
+#define OVERHEAD_BYTES (UINT64_C(2) << 30)
+
+/* The monitor looks this often at a child that prints nothing. */
+#define LOOK_MS        100
+
+/* Shared by the child and its parent. The result follows it, aligned by it. */
 struct note {
-    _Alignas(max_align_t) bool returned; /* from the function, with `good` */
-    bool good;
+    _Alignas(max_align_t) uint64_t token; /* the child's, once the function has returned */
+    bool good;                            /* what it returned */
+    bool threads;                         /* others were running then */
     struct error error;
+    struct child_place place;
 };
 
-/* The note and the result, in memory that both processes see. */
-struct shared {
-    struct note *note;
-    void *result;
-    size_t bytes;
-};
+static struct child_place no_child;
+struct child_place *child_place = &no_child;
 
 void *child_memory_new(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory != MAP_FAILED ? memory : NULL;
 }
 
@@ -59,187 +73,439 @@ void child_signal_text(int number, char *text, size_t text_bytes)
     (void)snprintf(text, text_bytes, "killed by signal %d (%s)", number, strsignal(number));
 }
 
+const char *child_fault(const struct child_outcome *outcome)
+{
+    return outcome->end != CHILD_DONE    ? outcome->reason
+           : outcome->misdeed[0] != '\0' ? outcome->misdeed
+                                         : NULL;
+}
+
+double child_hook_seconds(void)
+{
+    const char *text = getenv("TIMERLAB_HOOK_SECONDS");
+    double seconds = text != NULL ? strtod(text, NULL) : 0;
+    return seconds > 0 ? seconds : HOOK_SECONDS;
+}
+
 /* --- in the child ---------------------------------------------------------------------------- */
+
+void child_phase(double seconds, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(child_place->phase, sizeof child_place->phase, format, arguments);
+    va_end(arguments);
+    child_place->hook[0] = '\0';
+    child_place->limit_seconds = seconds;
+    child_alive();
+}
+
+static uint64_t own_limit(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0
+               ? (uint64_t)pages / 10 * 9 * (uint64_t)page_bytes + OVERHEAD_BYTES
+               : RLIM_INFINITY;
+}
 
 static void limit_child(const struct child_request *request)
 {
-    struct rlimit no_core = {0, 0};
-    (void)setrlimit(RLIMIT_CORE, &no_core);
-    if (!SANITIZED && request->address_space_bytes > 0) {
-        struct rlimit limit = {request->address_space_bytes, request->address_space_bytes};
-        (void)setrlimit(RLIMIT_AS, &limit);
-    }
-    /* What the parent does about signals is not for the child: a test program's handlers would go
-     * on with its other tests. */
-    static const int signals[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL, SIGABRT,
-                                  SIGSYS,  SIGTERM, SIGPROF, SIGXCPU};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        (void)signal(signals[i], SIG_DFL);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (!SANITIZED) {
+        rlim_t bytes = request->address_space_bytes;
+        bytes = bytes == 0 ? own_limit() : bytes;
+        (void)setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
     }
     if (request->processor_seconds > 0) {
         rlim_t seconds = (rlim_t)request->processor_seconds + 1;
         /* The second signal cannot be caught. */
         (void)setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
     }
+    /* If the machine's memory runs out, the system ends this process first. */
+    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0) {
+        (void)!write(score, "1000", 4);
+        (void)close(score);
+    }
+}
+
+/* What the parent does about signals is not for the child: a test program's handlers would go on
+ * with its other tests. */
+static void forget_signals(const sigset_t *mask)
+{
+    for (int number = 1; number < NSIG; number++) {
+        (void)signal(number, SIG_DFL);
+    }
+    (void)sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+static int by_number(const void *left, const void *right)
+{
+    return *(const int *)left - *(const int *)right;
+}
+
+/* Its output goes to the monitor; no file of the caller's is open but those that it needs. */
+static void leave_files(const struct child_request *request, int output_fd)
+{
+    int kept[16];
+    size_t count = 0;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)dup2(null, STDIN_FILENO);
+    if (dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0) {
+        _exit(1);
+    }
+    for (; count < request->kept_count && count < sizeof kept / sizeof kept[0]; count++) {
+        kept[count] = request->kept[count];
+    }
+    qsort(kept, count, sizeof kept[0], by_number);
+    unsigned from = STDERR_FILENO + 1;
+    for (size_t i = 0; i < count; i++) {
+        if (kept[i] > STDERR_FILENO && (unsigned)kept[i] > from) {
+            (void)close_range(from, (unsigned)kept[i] - 1, 0);
+        }
+        from = kept[i] >= (int)from ? (unsigned)kept[i] + 1 : from;
+    }
+    (void)close_range(from, ~0U, 0);
+}
+
+static struct note *own_note; /* the child's */
+static uint64_t own_token;
+static pid_t own_pid;
+
+/* Hands over what the function returned: not for a copy of the child that a structure has forked.
+ */
+static noreturn void hand_over(bool good)
+{
+    if (getpid() == own_pid) {
+        own_note->good = good;
+        own_note->token = own_token;
+    }
+    _exit(0);
+}
+
+static void hand_over_no_memory(void)
+{
+    if (getpid() == own_pid) {
+        (void)error_set(&own_note->error, "out of memory");
+    }
+    hand_over(false);
+}
+
+/* Whether other threads run. One that was waited for may still be on its way out. */
+static bool has_threads(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    unsigned links = 0;
+    for (unsigned look = 0; look < 50; look++) {
+        struct stat info;
+        /* A link for each thread, besides the two of every folder. */
+        links = stat("/proc/self/task", &info) == 0 ? (unsigned)info.st_nlink : 0;
+        if (links <= 3) {
+            return false;
+        }
+        (void)nanosleep(&moment, NULL);
+    }
+    return true;
 }
 
 /* The child's whole life. */
-static noreturn void live(const struct child_request *request, const struct shared *shared,
-                          int output_fd)
+static noreturn void live(const struct child_request *request, struct note *note, uint64_t token,
+                          const sigset_t *mask, int output_fd)
 {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (dup2(output_fd, STDOUT_FILENO) < 0 ||
-        (request->keep_stderr && dup2(output_fd, STDERR_FILENO) < 0)) {
+    own_note = note;
+    own_token = token;
+    own_pid = getpid();
+    child_place = &note->place;
+    memory_set_end(hand_over_no_memory);
+    (void)setpgid(0, 0);
+    forget_signals(mask);
+    leave_files(request, output_fd);
+    limit_child(request);
+    /* A structure that writes where it must not, or goes on in two processes, does not write to the
+     * caller's memory. */
+    struct error error = {{0}};
+    void *result = request->result_bytes > 0 ? memory_new(1, request->result_bytes) : NULL;
+    bool good = request->run(request->ctx, result, &error);
+    child_phase(child_hook_seconds(), "at its end");
+    (void)fflush(NULL); /* what was printed into a buffer was printed */
+    if (request->alone && getpid() == own_pid) {
+        note->threads = has_threads();
+    }
+    if (getpid() == own_pid && good && result != NULL) {
+        size_t bytes = request->sized ? *(const size_t *)result : request->result_bytes;
+        memcpy(note + 1, result, bytes < request->result_bytes ? bytes : request->result_bytes);
+    } else if (getpid() == own_pid) {
+        note->error = error;
+    }
+    hand_over(good);
+}
+
+/* --- in the monitor -------------------------------------------------------------------------- */
+
+struct watch {
+    const struct child_request *request;
+    struct note *note;
+    struct child_outcome *outcome;
+    pid_t pid;
+    int output_fd;
+    uint64_t begun_ns;
+    uint64_t beats;        /* when it was looked at last, */
+    uint64_t beat_ns;      /* and when that number was seen first */
+    char place[160];       /* " in start": where it is */
+    double passed_seconds; /* the limit that it has passed; 0: none */
+};
+
+/* Reads what there is to be read: all that a pipe holds, but not for ever. Closes the pipe at its
+ * end. */
+static void read_output(struct watch *watch)
+{
+    struct child_outcome *outcome = watch->outcome;
+    char text[4096];
+    ssize_t n = 1;
+    for (unsigned reads = 0;
+         watch->output_fd >= 0 && reads < 64 && (n = read(watch->output_fd, text, sizeof text)) > 0;
+         reads++) {
+        for (ssize_t i = 0; i < n && outcome->output_bytes + (uint64_t)i < CHILD_OUTPUT_BYTES - 1;
+             i++) {
+            outcome->output[outcome->output_bytes + (uint64_t)i] = text[i] != '\0' ? text[i] : ' ';
+        }
+        outcome->output_bytes += (uint64_t)n;
+    }
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        (void)close(watch->output_fd);
+        watch->output_fd = -1;
+    }
+}
+
+/* Makes a text that is fit for any terminal and file: one line, and no broken character. */
+static void make_plain(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at != '\0';) {
+        size_t bytes = standard_files_plain(at);
+        if (bytes == 0) {
+            *to++ = (unsigned char)*at < ' ' || *at == 127 ? ' ' : '?';
+            at++;
+        } else {
+            memmove(to, at, bytes);
+            to += bytes;
+            at += bytes;
+        }
+    }
+    *to = '\0';
+}
+
+static void read_place(struct watch *watch)
+{
+    struct child_place place;
+    memcpy(&place, &watch->note->place, sizeof place); /* the child may go on writing */
+    place.hook[sizeof place.hook - 1] = '\0';
+    place.phase[sizeof place.phase - 1] = '\0';
+    make_plain(place.hook);
+    make_plain(place.phase);
+    watch->place[0] = '\0';
+    if (place.hook[0] != '\0') {
+        (void)snprintf(watch->place, sizeof watch->place, " in %s", place.hook);
+    } else if (place.phase[0] != '\0') {
+        (void)snprintf(watch->place, sizeof watch->place, " %s", place.phase);
+    }
+}
+
+static bool is_overdue(struct watch *watch, uint64_t now_ns)
+{
+    const struct child_place *place = &watch->note->place;
+    double hook = watch->request->hook_seconds;
+    hook = hook > 0 ? hook : child_hook_seconds();
+    double limit = place->hook[0] != '\0' ? hook : place->limit_seconds;
+    if (place->beats != watch->beats) {
+        watch->beats = place->beats;
+        watch->beat_ns = now_ns;
+    } else if (limit > 0 && (double)(now_ns - watch->beat_ns) / 1e9 >= limit) {
+        watch->passed_seconds = limit;
+    }
+    limit = watch->request->timeout_seconds;
+    if (limit > 0 && (double)(now_ns - watch->begun_ns) / 1e9 >= limit) {
+        watch->passed_seconds = limit;
+    }
+    return watch->passed_seconds > 0;
+}
+
+static volatile sig_atomic_t told_to_end;
+
+static void take_signal(int number)
+{
+    told_to_end = told_to_end || number != SIGCHLD;
+}
+
+/* Waits until the child has ended, by itself or because it is overdue. It is not reaped yet. */
+static void wait_for_end(struct watch *watch)
+{
+    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
+    siginfo_t info = {.si_pid = 0};
+    sigset_t none;
+    (void)sigemptyset(&none);
+    while (waitid(P_PID, (id_t)watch->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0) {
+        if (told_to_end || (watch->passed_seconds <= 0 && is_overdue(watch, clock_now_ns()))) {
+            read_place(watch);
+            (void)kill(watch->pid, SIGKILL);
+        }
+        struct pollfd output = {watch->output_fd, POLLIN, 0};
+        (void)ppoll(&output, watch->output_fd >= 0, &look, &none);
+        read_output(watch);
+        if (watch->request->progress != NULL && watch->note->place.done > 0) {
+            watch->request->progress(watch->request->progress_ctx, watch->note->place.done);
+        }
+    }
+}
+
+static void judge(struct watch *watch, uint64_t token, int status, bool others)
+{
+    struct child_outcome *outcome = watch->outcome;
+    char how[256];
+    bool timeout = watch->passed_seconds > 0;
+    bool slow =
+        WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU && watch->request->processor_seconds > 0;
+    if (timeout || slow) {
+        outcome->end = CHILD_TIMEOUT;
+        (void)snprintf(how, sizeof how, "not done after %.3g s%s",
+                       timeout ? watch->passed_seconds : watch->request->processor_seconds,
+                       timeout ? "" : " of processor time");
+    } else if (WIFSIGNALED(status)) {
+        outcome->end = CHILD_CRASHED;
+        outcome->signal = WTERMSIG(status);
+        child_signal_text(outcome->signal, how, sizeof how);
+    } else if (watch->note->token != token || WEXITSTATUS(status) != 0) {
+        /* What has returned ends with 0, unless a tool that watches it says otherwise: valgrind. */
+        outcome->end = CHILD_EXITED;
+        outcome->exit_status = WEXITSTATUS(status);
+        (void)snprintf(how, sizeof how, "the process ended itself with exit status %d",
+                       outcome->exit_status);
+    } else {
+        outcome->end = watch->note->good ? CHILD_DONE : CHILD_FAILED;
+    }
+    outcome->output[CHILD_OUTPUT_BYTES - 1] = '\0';
+    make_plain(outcome->output);
+    if (outcome->end == CHILD_FAILED) {
+        (void)snprintf(outcome->reason, sizeof outcome->reason, "%s", watch->note->error.text);
+    } else if (outcome->end != CHILD_DONE) {
+        if (!timeout) {
+            read_place(watch);
+        }
+        (void)snprintf(outcome->reason, sizeof outcome->reason, "%s%s%s%s", how, watch->place,
+                       outcome->output_bytes > 0 ? "; it printed: " : "", outcome->output);
+    }
+    if (others || watch->note->threads) {
+        outcome->strays = true;
+        (void)snprintf(outcome->misdeed, sizeof outcome->misdeed,
+                       "made %s, which a structure must not, and left them running",
+                       others ? "processes" : "threads");
+    } else if (outcome->output_bytes > 0) {
+        (void)snprintf(outcome->misdeed, sizeof outcome->misdeed,
+                       "printed %llu bytes, which a structure must not: %s",
+                       (unsigned long long)outcome->output_bytes, outcome->output);
+    }
+}
+
+static void take_signals(void)
+{
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const struct sigaction action = {.sa_handler = take_signal};
+        (void)sigaction(numbers[i], &action, NULL);
+        (void)sigaddset(&set, numbers[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* The monitor's whole life. */
+static noreturn void monitor(const struct child_request *request, struct note *note,
+                             struct child_outcome *outcome, const sigset_t *mask, pid_t parent)
+{
+    struct watch watch = {.request = request, .note = note, .outcome = outcome};
+    uint64_t token = clock_cycles() | 1;
+    int output[2];
+    take_signals();
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || pipe2(output, O_CLOEXEC) != 0) {
         _exit(1);
     }
-    limit_child(request);
-    bool good = request->run(request->ctx, shared->result, &shared->note->error);
-    (void)fflush(NULL); /* what was printed into a buffer was printed */
-    shared->note->good = good;
-    shared->note->returned = true;
+    /* The reading end never waits; the writing end does, as standard output should. */
+    (void)fcntl(output[0], F_SETFL, O_NONBLOCK);
+    watch.begun_ns = watch.beat_ns = clock_now_ns();
+    pid_t self = getpid();
+    watch.pid = fork();
+    if (watch.pid < 0) {
+        _exit(1);
+    }
+    if (watch.pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        child_memory_free(outcome, sizeof *outcome);
+        if (getppid() != self) {
+            _exit(1);
+        }
+        live(request, note, token, mask, output[1]);
+    }
+    (void)setpgid(watch.pid, watch.pid);
+    (void)close(output[1]);
+    watch.output_fd = output[0];
+    wait_for_end(&watch);
+    int status = 0;
+    if (request->progress != NULL) {
+        request->progress(request->progress_ctx, CHILD_PROGRESS_END);
+    }
+    (void)kill(-watch.pid, SIGKILL);
+    while (waitpid(watch.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    bool others = waitpid(-1, NULL, WNOHANG) >= 0;
+    supervisor_end_children(SIGKILL, 0);
+    read_output(&watch); /* its last words */
+    judge(&watch, token, status, others);
+    outcome->seconds = (double)(clock_now_ns() - watch.begun_ns) / 1e9;
     _exit(0);
 }
 
 /* --- in the parent --------------------------------------------------------------------------- */
 
-/* Reads what there is to be read: all that a pipe holds, but not for ever. Closes *fd, and makes it
- * negative, at its end. */
-static void read_output(int *fd, struct child_outcome *outcome)
-{
-    char text[4096];
-    ssize_t n = 1;
-    for (unsigned reads = 0; reads < 64 && (n = read(*fd, text, sizeof text)) > 0; reads++) {
-        for (ssize_t i = 0; i < n && outcome->output_bytes + (uint64_t)i < CHILD_OUTPUT_BYTES - 1;
-             i++) {
-            bool control = (unsigned char)text[i] < ' ' || text[i] == 127;
-            outcome->output[outcome->output_bytes + (uint64_t)i] = control ? ' ' : text[i];
-        }
-        outcome->output_bytes += (uint64_t)n;
-    }
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        (void)close(*fd);
-        *fd = -1;
-    }
-}
-
-static bool has_ended(pid_t pid)
-{
-    siginfo_t info = {.si_pid = 0};
-    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
-}
-
-/* Reads the child's output until it has ended, or its time has. False: it has not ended. */
-static bool watch(pid_t pid, int *output_fd, double seconds, struct child_outcome *outcome)
-{
-    uint64_t begun_ns = clock_now_ns();
-    while (!has_ended(pid)) {
-        if ((double)(clock_now_ns() - begun_ns) / 1e9 >= seconds) {
-            return false;
-        }
-        /* The output's end is the child's, unless that has left it to others, or goes on without.
-         */
-        struct pollfd output = {*output_fd, POLLIN, 0};
-        if (poll(&output, 1, *output_fd >= 0 ? 100 : 1) > 0) {
-            read_output(output_fd, outcome);
-        }
-    }
-    if (*output_fd >= 0) {
-        read_output(output_fd, outcome); /* its last words */
-    }
-    return true;
-}
-
-static void tell_timeout(const char *kind, double seconds, struct child_outcome *outcome)
-{
-    outcome->end = CHILD_TIMEOUT;
-    (void)snprintf(outcome->reason, sizeof outcome->reason, "not done after %.0f s%s", seconds,
-                   kind);
-}
-
-static void judge(const struct child_request *request, const struct note *note, bool in_time,
-                  int status, struct child_outcome *outcome)
-{
-    if (!in_time) {
-        tell_timeout("", request->timeout_seconds, outcome);
-    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU &&
-               request->processor_seconds > 0) {
-        tell_timeout(" of processor time", request->processor_seconds, outcome);
-    } else if (WIFSIGNALED(status)) {
-        outcome->end = CHILD_CRASHED;
-        outcome->signal = WTERMSIG(status);
-        child_signal_text(outcome->signal, outcome->reason, sizeof outcome->reason);
-    } else if (!note->returned || WEXITSTATUS(status) != 0) {
-        /* What has returned ends with 0, unless whoever watches it says otherwise: valgrind. */
-        outcome->end = CHILD_EXITED;
-        outcome->exit_status = WEXITSTATUS(status);
-        (void)snprintf(outcome->reason, sizeof outcome->reason,
-                       "the process ended itself with exit status %d", outcome->exit_status);
-    } else {
-        outcome->end = note->good ? CHILD_DONE : CHILD_FAILED;
-        (void)snprintf(outcome->reason, sizeof outcome->reason, "%s", note->error.text);
-    }
-}
-
-/* Makes the process. Its pid, and in *output_fd what to watch; or -1. */
-static pid_t fork_child(const struct child_request *request, const struct shared *shared,
-                        int *output_fd)
-{
-    int output[2];
-    /* The reading end never waits; the writing end does, as standard output should. */
-    if (pipe2(output, O_CLOEXEC) != 0) {
-        return -1;
-    }
-    (void)fcntl(output[0], F_SETFL, O_NONBLOCK);
-    /* What is buffered now would be written twice. */
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)close(output[0]);
-        live(request, shared, output[1]);
-    }
-    int why = errno;
-    (void)close(output[1]);
-    *output_fd = output[0];
-    if (pid < 0) {
-        (void)close(output[0]);
-        errno = why;
-    }
-    return pid;
-}
-
 bool child_run(const struct child_request *request, void *result, struct child_outcome *outcome,
                struct error *error)
 {
-    *outcome = (struct child_outcome){0};
-    struct shared shared = {.bytes = sizeof *shared.note + request->result_bytes};
-    shared.note = child_memory_new(shared.bytes);
-    if (shared.note == NULL) {
-        return error_set(error, "no process can be made: %s", strerror(errno));
+    size_t bytes = sizeof(struct note) + request->result_bytes;
+    struct note *note = child_memory_new(bytes);
+    struct child_outcome *found = child_memory_new(sizeof *found);
+    sigset_t mask;
+    int status = 1;
+    (void)sigprocmask(SIG_SETMASK, NULL, &mask);
+    /* What is buffered now would be written twice. */
+    (void)fflush(NULL);
+    pid_t parent = getpid();
+    pid_t pid = note != NULL && found != NULL ? fork() : -1;
+    if (pid == 0) {
+        monitor(request, note, found, &mask, parent);
     }
-    shared.result = shared.note + 1;
-    uint64_t begun_ns = clock_now_ns();
-    int output_fd = -1;
-    pid_t pid = fork_child(request, &shared, &output_fd);
-    if (pid < 0) {
-        (void)error_set(error, "no process can be made: %s", strerror(errno));
-        child_memory_free(shared.note, shared.bytes);
-        return false;
+    int why = errno;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    bool in_time = watch(pid, &output_fd, request->timeout_seconds, outcome);
-    if (!in_time) {
-        (void)kill(pid, SIGKILL);
+    bool made = status == 0 || (pid > 0 && WIFSIGNALED(status));
+    if (!made) {
+        (void)error_set(error, "no process can be made: %s", strerror(pid < 0 ? why : EAGAIN));
+    } else if (status != 0) {
+        *outcome = (struct child_outcome){.end = CHILD_CRASHED, .signal = WTERMSIG(status)};
+        (void)snprintf(outcome->reason, sizeof outcome->reason,
+                       "the process that watches over it was killed by signal %d", outcome->signal);
+    } else {
+        *outcome = *found;
+        if (outcome->end == CHILD_DONE && request->result_bytes > 0) {
+            size_t used =
+                request->sized ? *(const size_t *)(const void *)(note + 1) : request->result_bytes;
+            memcpy(result, note + 1, used < request->result_bytes ? used : request->result_bytes);
+        }
     }
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    judge(request, shared.note, in_time, status, outcome);
-    if (outcome->end == CHILD_DONE && request->result_bytes > 0) {
-        memcpy(result, shared.result, request->result_bytes);
-    }
-    outcome->seconds = (double)(clock_now_ns() - begun_ns) / 1e9;
-    if (output_fd >= 0) {
-        (void)close(output_fd);
-    }
-    child_memory_free(shared.note, shared.bytes);
-    return true;
+    child_memory_free(note, bytes);
+    child_memory_free(found, sizeof *found);
+    return made;
 }

@@ -1,15 +1,21 @@
 /*
  * child.h: runs a function in a process of its own, so that what it does wrong stays there. It may
- * crash, hang, exhaust memory, call exit or print: the parent gets to know, and goes on.
+ * crash, hang, stop itself, exhaust memory, close its files, print, call exit or fork: the caller
+ * learns what happened, and goes on.
+ *
+ * Between the caller and the child is a small process, the monitor. It reads the child's output,
+ * ends the child when a limit is passed, and ends all processes that the child has left.
  */
 #ifndef SIM_CHILD_H
 #define SIM_CHILD_H
 
 #include "error.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Fills `result` (zeroed before) and returns true; or returns false with `error` set. */
 typedef bool (*child_fn)(void *ctx, void *result, struct error *error);
@@ -25,34 +31,101 @@ enum child_end {
 struct child_request {
     child_fn run;
     void *ctx;
-    size_t result_bytes;      /* plain data */
-    double timeout_seconds;   /* of the clock on the wall */
-    double processor_seconds; /* limit of its processor time, as kind to a busy machine, in whole
-                                 seconds above; 0: none */
-    uint64_t address_space_bytes; /* limit of the process's memory; 0: none */
-    bool keep_stderr; /* what it writes to standard error is kept like standard output */
+    size_t result_bytes; /* plain data; pointers in it only to what the caller has, too */
+    bool sized; /* the result begins with a size_t: how many bytes of it, this one included, are
+                   handed over */
+    double timeout_seconds;       /* by the wall clock; 0: only phases are limited */
+    double processor_seconds;     /* limit of its processor time, as kind to a busy machine, in
+                                     whole seconds above; 0: none */
+    uint64_t address_space_bytes; /* limit of the process's memory; 0: by the machine's */
+    double hook_seconds;          /* limit of a hook; 0: child_hook_seconds */
+    const int *kept;              /* open files that it needs; all others above 2 are closed */
+    size_t kept_count;
+    bool alone; /* that it leaves threads running is a misdeed, too */
+    /* Called in the monitor now and then with the latest number of child_progress, and last with
+     * CHILD_PROGRESS_END; NULL: not. */
+    void (*progress)(void *ctx, uint64_t done);
+    void *progress_ctx;
 };
 
 #define CHILD_OUTPUT_BYTES 400u
+#define CHILD_PROGRESS_END UINT64_MAX
 
 struct child_outcome {
     enum child_end end;
     int signal;                      /* of CHILD_CRASHED */
     int exit_status;                 /* of CHILD_EXITED */
     char reason[1024];               /* a sentence, unless it is done */
+    char misdeed[512];               /* what it did that no structure may, though it is done: it
+                                        printed, or left processes or threads running; "" if nothing */
+    bool strays;                     /* it left processes or threads running */
     uint64_t output_bytes;           /* how much it printed */
     char output[CHILD_OUTPUT_BYTES]; /* the beginning of that, on one line */
     double seconds;
 };
 
-/* Runs it and waits. What it prints does not reach the parent's standard output. False, with
- * `error` set, only if no process could be made. A sanitizer build ignores the address space
- * limit: the sanitizers reserve more than any. */
+/* Runs it and waits. Its standard input is empty, its standard output and error are kept in
+ * `outcome`. False, with `error` set, only if no process could be made. A sanitizer build ignores
+ * the address space limit: the sanitizers reserve more than any. */
 bool child_run(const struct child_request *request, void *result, struct child_outcome *outcome,
                struct error *error);
 
+/* What is wrong with the outcome: `reason` or `misdeed`; NULL: nothing. */
+const char *child_fault(const struct child_outcome *outcome);
+
 /* "killed by signal 11 (Segmentation fault)". */
 void child_signal_text(int number, char *text, size_t text_bytes);
+
+/* --- in the child ---------------------------------------------------------------------------- */
+
+/* How long a hook of a structure may take: TIMERLAB_HOOK_SECONDS of the environment, or 60. */
+double child_hook_seconds(void);
+
+/* From here on, until the next phase: what is done, as in "while it was loaded", for the sentence
+ * about how it ended. It must show that it is alive within `seconds`; 0: there is no limit. */
+void child_phase(double seconds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What the monitor sees of the child. */
+struct child_place {
+    _Atomic uint64_t beats; /* changes as long as it goes on */
+    _Atomic uint64_t done;
+    double limit_seconds; /* of a phase */
+    char hook[16];        /* "" between hooks */
+    char phase[128];
+};
+
+/* Of this process; in one that is no child, nobody looks at it. */
+extern struct child_place *child_place;
+
+/* It is alive. A store to memory: cheap, but not for the inside of timed loops. For any thread. */
+static inline void child_alive(void)
+{
+    atomic_store_explicit(&child_place->beats,
+                          atomic_load_explicit(&child_place->beats, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+/* The same, with how far it is. */
+static inline void child_progress(uint64_t done)
+{
+    atomic_store_explicit(&child_place->done, done, memory_order_relaxed);
+    child_alive();
+}
+
+/* A hook of a structure begins, which has a limit. `hook` has 16 bytes. */
+static inline void child_enter(const char *hook)
+{
+    memcpy(child_place->hook, hook, sizeof child_place->hook);
+    child_alive();
+}
+
+static inline void child_leave(void)
+{
+    child_place->hook[0] = '\0';
+    child_alive();
+}
+
+/* --- shared memory --------------------------------------------------------------------------- */
 
 /* Memory, all zero, that children share with the parent: what one has written there is there
  * whatever ends it. NULL if there is none. */

@@ -1,5 +1,7 @@
 #include "progress.h"
 
+#include "child.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -72,6 +74,15 @@ void progress_update(struct progress *progress, uint64_t done)
     (void)fprintf(stderr, "\r%s%*s", line, pad, "");
     (void)fflush(stderr);
     progress->width = width;
+}
+
+void progress_follow(void *progress, uint64_t done)
+{
+    if (done == CHILD_PROGRESS_END) {
+        progress_end(progress);
+    } else {
+        progress_update(progress, done);
+    }
 }
 
 void progress_end(struct progress *progress)

@@ -1,21 +1,17 @@
 #include "catalog.h"
 
-#include "foreign.h"
 #include "front.h"
 #include "guess.h"
-#include "plugin.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* For what runs in a plug-in when it comes and goes. */
-#define LOAD_SECONDS 10.0
-
 /* A structure behind a front end. */
 struct catalog_composition {
     struct catalog_entry entry;
-    const struct tl_algo *timed; /* what the entry's copies are of */
+    const struct tl_algo *timed;
     const struct tl_algo *counted;
     struct catalog_composition *next;
 };
@@ -41,11 +37,9 @@ bool catalog_init(struct catalog *catalog, struct error *error)
     }
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_entry *built_in = tl_registry_at(i);
-        struct catalog_entry entry = {.timed = *built_in->timed, .counted = *built_in->counted};
-        const struct tl_algo *embedded = tl_entry_for_records(built_in);
-        if (embedded != NULL) {
-            entry.embedded = *embedded;
-        }
+        struct catalog_entry entry = {.timed = built_in->timed,
+                                      .counted = built_in->counted,
+                                      .embedded = tl_entry_for_records(built_in)};
         if (!append_entry(catalog, &entry, error)) {
             return false;
         }
@@ -56,7 +50,7 @@ bool catalog_init(struct catalog *catalog, struct error *error)
 static const struct catalog_entry *lookup(const struct catalog *catalog, const char *name)
 {
     for (size_t i = 0; i < catalog->count; i++) {
-        if (strcmp(catalog->entries[i].timed.name, name) == 0) {
+        if (strcmp(catalog->entries[i].timed->name, name) == 0) {
             return &catalog->entries[i];
         }
     }
@@ -89,9 +83,9 @@ static const struct catalog_entry *compose(const struct catalog *catalog,
         (void)error_set(error, "out of memory");
         return NULL;
     }
-    composition->timed = tl_front_compose(front, &inner->timed, why, sizeof why);
+    composition->timed = tl_front_compose(front, inner->timed, why, sizeof why);
     composition->counted = composition->timed != NULL
-                               ? tl_front_compose(front, &inner->counted, why, sizeof why)
+                               ? tl_front_compose(front, inner->counted, why, sizeof why)
                                : NULL;
     if (composition->counted == NULL) {
         tl_front_release(composition->timed);
@@ -99,8 +93,8 @@ static const struct catalog_entry *compose(const struct catalog *catalog,
         (void)error_set(error, "%s", why);
         return NULL;
     }
-    composition->entry = (struct catalog_entry){.timed = *composition->timed,
-                                                .counted = *composition->counted,
+    composition->entry = (struct catalog_entry){.timed = composition->timed,
+                                                .counted = composition->counted,
                                                 .origin_file = inner->origin_file};
     composition->next = *catalog->compositions;
     *catalog->compositions = composition;
@@ -112,7 +106,7 @@ static const struct catalog_entry *find_composition(const struct catalog *catalo
                                                     struct error *error)
 {
     for (const struct catalog_composition *c = *catalog->compositions; c != NULL; c = c->next) {
-        if (strcmp(c->entry.timed.name, name) == 0) {
+        if (strcmp(c->entry.timed->name, name) == 0) {
             return &c->entry;
         }
     }
@@ -156,49 +150,47 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
     }
     struct tl_guess guess = {.given = name};
     for (size_t i = 0; i < catalog->count; i++) {
-        (void)tl_guess_is(&guess, catalog->entries[i].timed.name);
+        (void)tl_guess_is(&guess, catalog->entries[i].timed->name);
     }
     (void)error_set(error, "there is no structure '%s'%s `timerlab list` shows all", name,
                     tl_guess_text(&guess));
     return NULL;
 }
 
-bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error *error)
+enum plug_in_found catalog_add_plugin(struct catalog *catalog, const char *spec,
+                                      struct error *error)
 {
-    struct tl_plugin **plugins =
-        realloc(catalog->plugins, (catalog->plugin_count + 1) * sizeof *plugins);
-    if (plugins == NULL) {
-        return error_set(error, "out of memory");
+    struct plug_in *plug_in = NULL;
+    enum plug_in_found found = plug_in_read(spec, &plug_in, error);
+    catalog->failed = catalog->failed || found == PLUG_IN_FAILED;
+    if (found != PLUG_IN_FOUND) {
+        return found;
     }
-    catalog->plugins = plugins;
-    char why[sizeof error->text];
-    foreign_enter(LOAD_SECONDS, "%s, while it was loaded", spec);
-    struct tl_plugin *plugin = tl_plugin_open(spec, why, sizeof why);
-    foreign_leave();
-    if (plugin == NULL) {
-        return error_set(error, "%s", why);
-    }
-    const struct tl_algo *algo = tl_plugin_algo(plugin);
-    const char *file = tl_plugin_file(plugin);
-    struct catalog_entry entry = {
-        .timed = *algo, .counted = *algo, .embedded = *algo, .origin_file = file};
+    const struct tl_algo *algo = plug_in_algo(plug_in);
+    const char *file = plug_in_file(plug_in);
+    const struct catalog_entry entry = {.timed = algo,
+                                        .counted = algo,
+                                        .embedded = algo->embedded_bytes > 0 ? algo : NULL,
+                                        .origin_file = file};
     if (lookup(catalog, algo->name) != NULL) {
         (void)error_set(error,
                         "%s: the name '%s' is taken; list it under another with --plugin %s,NAME",
                         file, algo->name, file);
-    } else if (append_entry(catalog, &entry, error)) {
-        catalog->plugins[catalog->plugin_count++] = plugin;
-        return true;
+        plug_in_free(plug_in);
+        return PLUG_IN_REFUSED;
     }
-    tl_plugin_close(plugin);
-    return false;
+    catalog->plug_ins =
+        memory_resize((void *)catalog->plug_ins, catalog->plug_in_count + 1, sizeof plug_in);
+    catalog->plug_ins[catalog->plug_in_count++] = plug_in;
+    (void)append_entry(catalog, &entry, error);
+    return PLUG_IN_FOUND;
 }
 
 const struct tl_algo *catalog_floor(const struct catalog *catalog)
 {
     for (size_t i = 0; i < catalog->count; i++) {
-        if ((catalog->entries[i].timed.capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            return &catalog->entries[i].timed;
+        if ((catalog->entries[i].timed->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+            return catalog->entries[i].timed;
         }
     }
     return NULL;
@@ -218,23 +210,21 @@ bool catalog_leaves_path_alone(const struct tl_algo *algo, const int64_t *option
 static bool append_contender(struct contender_list *list, const struct catalog_entry *entry,
                              const char *options, struct error *error)
 {
-    struct contender contender = {.timed = &entry->timed,
-                                  .counted = &entry->counted,
-                                  .embedded =
-                                      entry->embedded.embedded_bytes > 0 ? &entry->embedded : NULL};
+    struct contender contender = {
+        .timed = entry->timed, .counted = entry->counted, .embedded = entry->embedded};
     char why[512];
-    if (tl_options_parse(&entry->timed, options, contender.options, why, sizeof why) != TL_OK) {
+    if (tl_options_parse(entry->timed, options, contender.options, why, sizeof why) != TL_OK) {
         return error_set(error, "%s", why);
     }
     if (!catalog_leaves_path_alone(contender.timed, contender.options, error)) {
         return false;
     }
-    (void)tl_options_format(&entry->timed, contender.options, false, contender.option_text,
+    (void)tl_options_format(entry->timed, contender.options, false, contender.option_text,
                             sizeof contender.option_text);
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].timed == contender.timed &&
             strcmp(list->items[i].option_text, contender.option_text) == 0) {
-            return error_set(error, "%s is named twice with the same options", entry->timed.name);
+            return error_set(error, "%s is named twice with the same options", entry->timed->name);
         }
     }
     struct contender *items = realloc(list->items, (list->count + 1) * sizeof *items);
@@ -259,12 +249,23 @@ static void move_options_out(char *text)
     }
 }
 
-static bool select_one(const struct catalog *catalog, char *text, struct contender_list *list,
+bool catalog_misses(struct catalog *catalog, const char *name)
+{
+    char *before = catalog->missing;
+    if (catalog->failed) {
+        catalog->missing =
+            memory_format("%s%s%s", before != NULL ? before : "", before != NULL ? " " : "", name);
+        free(before);
+    }
+    return catalog->failed;
+}
+
+static bool select_one(struct catalog *catalog, char *text, struct contender_list *list,
                        struct error *error)
 {
     if (strcmp(text, "all") == 0) {
         for (size_t i = 0; i < catalog->count; i++) {
-            if ((catalog->entries[i].timed.capabilities & TL_CAP_BASELINE) == 0 &&
+            if ((catalog->entries[i].timed->capabilities & TL_CAP_BASELINE) == 0 &&
                 !append_contender(list, &catalog->entries[i], "", error)) {
                 return false;
             }
@@ -278,7 +279,7 @@ static bool select_one(const struct catalog *catalog, char *text, struct contend
     }
     const struct catalog_entry *entry = catalog_find(catalog, text, error);
     if (entry == NULL) {
-        return false;
+        return catalog_misses(catalog, text);
     }
     if (colon != NULL && colon[1] == '\0') {
         return error_set(error, "nothing follows '%s:'", text);
@@ -286,7 +287,7 @@ static bool select_one(const struct catalog *catalog, char *text, struct contend
     return append_contender(list, entry, colon != NULL ? colon + 1 : "", error);
 }
 
-bool catalog_select(const struct catalog *catalog, const char *text, struct contender_list *list,
+bool catalog_select(struct catalog *catalog, const char *text, struct contender_list *list,
                     struct error *error)
 {
     char *copy = strdup(text);
@@ -310,14 +311,6 @@ void contender_list_free(struct contender_list *list)
 
 void catalog_free(struct catalog *catalog)
 {
-    for (size_t i = 0; i < catalog->plugin_count; i++) {
-        foreign_enter(LOAD_SECONDS, "%s, while it was unloaded",
-                      tl_plugin_file(catalog->plugins[i]));
-        tl_plugin_close(catalog->plugins[i]);
-        foreign_leave();
-    }
-    free(catalog->plugins);
-    free(catalog->entries);
     while (catalog->compositions != NULL && *catalog->compositions != NULL) {
         struct catalog_composition *composition = *catalog->compositions;
         *catalog->compositions = composition->next;
@@ -325,6 +318,12 @@ void catalog_free(struct catalog *catalog)
         tl_front_release(composition->counted);
         free(composition);
     }
-    free(catalog->compositions);
+    for (size_t i = 0; i < catalog->plug_in_count; i++) {
+        plug_in_free(catalog->plug_ins[i]);
+    }
+    free((void *)catalog->plug_ins);
+    free(catalog->missing);
+    free(catalog->entries);
+    free((void *)catalog->compositions);
     *catalog = (struct catalog){0};
 }

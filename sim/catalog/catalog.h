@@ -6,6 +6,7 @@
 #define SIM_CATALOG_H
 
 #include "error.h"
+#include "plug_in.h"
 #include "registry.h"
 
 #include <stdbool.h>
@@ -14,21 +15,23 @@
 
 /* A structure that can be chosen. */
 struct catalog_entry {
-    struct tl_algo timed; /* the descriptor; a plug-in's may carry another name */
-    struct tl_algo counted;
-    struct tl_algo embedded; /* the build that takes records; its embedded_bytes 0: none does */
-    const char *origin_file; /* the plug-in's file; NULL for a built-in one */
+    const struct tl_algo *timed; /* a plug-in's carries the name that it was given */
+    const struct tl_algo *counted;
+    const struct tl_algo *embedded; /* the build that takes records; NULL: none does */
+    const char *origin_file;        /* the plug-in's file; NULL for a built-in one */
 };
 
-struct tl_plugin;
 struct catalog_composition;
 
 /* Treat as opaque. */
 struct catalog {
     struct catalog_entry *entries;
     size_t count;
-    struct tl_plugin **plugins;
-    size_t plugin_count;
+    struct plug_in **plug_ins;
+    size_t plug_in_count;
+    bool failed;   /* a plug-in could not be looked at: its structure is missing */
+    char *missing; /* the names that were selected and are not known, joined by blanks, where one of
+                      them may be that structure's */
     struct catalog_composition **compositions; /* those asked for so far, the latest first */
 };
 
@@ -49,15 +52,21 @@ struct contender_list {
 /* Fills the catalogue with the built-in structures. */
 bool catalog_init(struct catalog *catalog, struct error *error);
 
-/* Loads a plug-in, "FILE" or "FILE,name" to list it under another name. Must come before any
+/* Adds a plug-in, "FILE" or "FILE,name" to list it under another name. Must come before any
  * selection. Refused, with the reason: no such file, not a shared object of this machine, no
- * symbol timerlab_algo, another abi, an invalid descriptor, a name that is taken. */
-bool catalog_add_plugin(struct catalog *catalog, const char *spec, struct error *error);
+ * symbol timerlab_algo, another abi, an invalid descriptor, a name that is taken. What fails, as
+ * in plug_in.h, is missing from the catalogue. */
+enum plug_in_found catalog_add_plugin(struct catalog *catalog, const char *spec,
+                                      struct error *error);
 
 /* The structure of that name; NULL, with the nearest name in `error`. "front(structure)" is the
  * structure behind a front end, put together when it is first asked for. */
 const struct catalog_entry *catalog_find(const struct catalog *catalog, const char *name,
                                          struct error *error);
+
+/* Whether a name that is not known may be that of a plug-in which has failed; it is then added to
+ * `missing`. */
+bool catalog_misses(struct catalog *catalog, const char *name);
 
 /* The structure that fires nothing, which shows what the harness itself takes; NULL: none. */
 const struct tl_algo *catalog_floor(const struct catalog *catalog);
@@ -71,13 +80,14 @@ bool catalog_leaves_path_alone(const struct tl_algo *algo, const int64_t *option
 /* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a
  * baseline. A NAME may be front(NAME), with the options of both behind it; those of the structure
  * may stand within, too: front(NAME:opt=v). Refused: unknown names and options, a durable
- * structure's `path`, the same structure with the same options twice. */
-bool catalog_select(const struct catalog *catalog, const char *text, struct contender_list *list,
+ * structure's `path`, the same structure with the same options twice. If a plug-in has failed, an
+ * unknown structure is skipped, and added to `missing`. */
+bool catalog_select(struct catalog *catalog, const char *text, struct contender_list *list,
                     struct error *error);
 
 void contender_list_free(struct contender_list *list);
 
-/* Unloads plug-ins. No contender may be used afterwards. */
+/* No contender may be used afterwards. */
 void catalog_free(struct catalog *catalog);
 
 #endif

@@ -1,8 +1,8 @@
 #include "structure_json.h"
 
-#include "child.h"
 #include "front.h"
 #include "json_text.h"
+#include "watched.h"
 
 #include <stdlib.h>
 
@@ -114,7 +114,7 @@ struct subject {
 static bool measure(void *ctx, void *result, struct error *error)
 {
     const struct subject *subject = ctx;
-    const struct tl_algo *algo = subject->algo;
+    const struct tl_algo *algo = watched(subject->algo);
     struct footprint *footprint = result;
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
@@ -146,11 +146,11 @@ static struct footprint measure_apart(struct subject subject)
                                           .ctx = &subject,
                                           .result_bytes = sizeof footprint,
                                           .timeout_seconds = FOOTPRINT_SECONDS};
-    bool made = child_run(&request, &footprint, &outcome, &error);
-    if (!made || outcome.end != CHILD_DONE) {
+    bool made = plug_in_run(subject.algo, &request, &footprint, &outcome, &error);
+    const char *fault = made ? child_fault(&outcome) : error.text;
+    if (fault != NULL) {
         footprint.status = TL_ERR_UNAVAILABLE;
-        (void)snprintf(footprint.fault, sizeof footprint.fault, "%.159s",
-                       made ? outcome.reason : error.text);
+        (void)snprintf(footprint.fault, sizeof footprint.fault, "%s", fault);
     }
     return footprint;
 }
@@ -229,7 +229,7 @@ static json_t *fronts_json(const struct tl_algo *algo)
 
 json_t *structure_json(const struct catalog_entry *entry)
 {
-    const struct tl_algo *algo = &entry->timed;
+    const struct tl_algo *algo = entry->timed;
     struct footprint footprint = footprint_measure(algo);
     size_t count = 0;
     const struct tl_capability_row *capability = tl_capabilities(&count);
@@ -263,12 +263,12 @@ json_t *structure_json(const struct catalog_entry *entry)
                                       : json_integer((json_int_t)footprint.horizon_ticks));
     }
     struct footprint besides = {0};
-    if (entry->embedded.embedded_bytes > 0) {
-        besides = footprint_embedded(&entry->embedded);
+    if (entry->embedded != NULL) {
+        besides = footprint_embedded(entry->embedded);
         fault = fault[0] != '\0' ? fault : besides.fault;
         json_t *embedded = json_object();
         (void)json_object_set_new(embedded, "record_bytes",
-                                  json_integer((json_int_t)entry->embedded.embedded_bytes));
+                                  json_integer((json_int_t)entry->embedded->embedded_bytes));
         if (besides.status == TL_OK) {
             (void)json_object_set_new(embedded, "bytes_fixed",
                                       json_integer((json_int_t)besides.bytes_fixed));

@@ -21,10 +21,10 @@ struct footprint {
                                FOOTPRINT_SPREAD_TICKS was announced: TL_DEADLINE_MAX if any */
     struct tl_precision precision;     /* the widest for delays of up to FOOTPRINT_SPREAD_TICKS */
     struct tl_precision precision_far; /* for one of just that */
-    char fault[160]; /* how its calls ended the process that measured it; "": they did not */
+    char fault[1024]; /* how its calls ended the process that measured it; "": they did not */
 };
 
-/* In a process of its own, as foreign code wants it. */
+/* In a process of its own. */
 struct footprint footprint_measure(const struct tl_algo *algo);
 
 /* Of a build that takes records, and its timers lie in some: what the structure has besides. Reach

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 
 /* What hangs once hangs often: after the first time, it is given up sooner. */
 #define HANG_SECONDS       1.0
+#define HANG_HOOK_SECONDS  5.0
 
 /* One defect fails many cases: after so many the others are not run, unless all are wanted. */
 #define FAILING_MOST       5u
@@ -277,8 +279,10 @@ static void run_cases(struct check_arguments *arguments, const struct kit_target
         struct check_row *row = new_row(report, contender, cases[i].group, cases[i].name);
         run_case(arguments, target, &cases[i], &limits, !has_told(report, from), row);
         failing += row->verdict.result == KIT_FAULT;
-        limits.processor_seconds =
-            row->verdict.fault == FAULT_HANG ? HANG_SECONDS : limits.processor_seconds;
+        if (row->verdict.fault == FAULT_HANG) {
+            limits.processor_seconds = HANG_SECONDS;
+            limits.hook_seconds = fmin(limits.hook_seconds, HANG_HOOK_SECONDS);
+        }
         progress_update(&progress, i + 1);
     }
     progress_end(&progress);

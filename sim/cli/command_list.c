@@ -26,7 +26,7 @@ struct list_arguments {
 /* How many bytes of a timer may lie in the caller's record; "-": none. */
 static const char *record_text(const struct catalog_entry *entry, char *text, size_t text_bytes)
 {
-    size_t bytes = entry->embedded.embedded_bytes;
+    size_t bytes = entry->embedded != NULL ? entry->embedded->embedded_bytes : 0;
     (void)snprintf(text, text_bytes, "%zu", bytes);
     return bytes > 0 ? text : "-";
 }
@@ -35,7 +35,7 @@ static const char *record_text(const struct catalog_entry *entry, char *text, si
 static bool tell_fault(const char *command, const char *name, const char *fault)
 {
     if (fault[0] != '\0') {
-        standard_files_tell("timerlab %s: %s, while its memory was measured: %s; `timerlab check` "
+        standard_files_tell("timerlab %s: %s: its memory was not measured: %s; `timerlab check` "
                             "finds out more\n",
                             command, name, fault);
     }
@@ -45,7 +45,7 @@ static bool tell_fault(const char *command, const char *name, const char *fault)
 static void add_structure(struct text_table *table, const struct catalog_entry *entry,
                           const struct footprint *footprint)
 {
-    const struct tl_algo *algo = &entry->timed;
+    const struct tl_algo *algo = entry->timed;
     bool measured = footprint->status == TL_OK;
     char record[32];
     char words[256];
@@ -102,7 +102,7 @@ static void list_markdown(const struct catalog *catalog, const struct footprint 
                  "bytes per timer | bytes in a record | promises |\n");
     (void)printf("|---|---|---|---|---|---|---|--:|--:|--:|---|\n");
     for (size_t i = 0; i < catalog->count; i++) {
-        const struct tl_algo *algo = &catalog->entries[i].timed;
+        const struct tl_algo *algo = catalog->entries[i].timed;
         char record[32];
         char words[256];
         capability_words(algo->capabilities, words, sizeof words);
@@ -143,7 +143,7 @@ static bool list_json(const struct catalog *catalog)
     json_array_foreach(rows, index, row)
     {
         const char *fault = json_string_value(json_object_get(row, "fault"));
-        right = (fault == NULL || tell_fault("list", catalog->entries[index].timed.name, fault)) &&
+        right = (fault == NULL || tell_fault("list", catalog->entries[index].timed->name, fault)) &&
                 right;
     }
     json_decref(rows);
@@ -156,7 +156,7 @@ static bool list_text(const struct catalog *catalog, bool markdown)
     struct footprint *footprints = memory_new(catalog->count, sizeof *footprints);
     bool right = true;
     for (size_t i = 0; i < catalog->count; i++) {
-        footprints[i] = footprint_measure(&catalog->entries[i].timed);
+        footprints[i] = footprint_measure(catalog->entries[i].timed);
     }
     if (markdown) {
         list_markdown(catalog, footprints);
@@ -166,7 +166,7 @@ static bool list_text(const struct catalog *catalog, bool markdown)
         list_fronts();
     }
     for (size_t i = 0; i < catalog->count; i++) {
-        right = tell_fault("list", catalog->entries[i].timed.name, footprints[i].fault) && right;
+        right = tell_fault("list", catalog->entries[i].timed->name, footprints[i].fault) && right;
     }
     free(footprints);
     return right;
@@ -245,12 +245,12 @@ static void describe_embedded(size_t record_bytes, const struct footprint *besid
 
 static bool describe(const struct catalog_entry *entry)
 {
-    const struct tl_algo *algo = &entry->timed;
+    const struct tl_algo *algo = entry->timed;
     struct footprint footprint = footprint_measure(algo);
-    size_t record_bytes = entry->embedded.embedded_bytes;
+    size_t record_bytes = entry->embedded != NULL ? entry->embedded->embedded_bytes : 0;
     struct footprint besides = {0};
     if (record_bytes > 0) {
-        besides = footprint_embedded(&entry->embedded);
+        besides = footprint_embedded(entry->embedded);
     }
     (void)printf("%s: %s\n\n", algo->name, algo->summary);
     print_wrapped(algo->description, 0);
@@ -366,7 +366,7 @@ static int run_describe(void *at, int argc, char **argv)
                       : NULL;
     if (front == NULL && entry == NULL) {
         command_complain(&error);
-        return EXIT_USAGE;
+        return arguments->structures.catalog.failed ? EXIT_FAULT : EXIT_USAGE;
     }
     bool right = true;
     struct wrapped lines;

@@ -1,15 +1,16 @@
 /* timerlab live: structures driven by the real clock, and what that shows. */
 #include "catalog.h"
+#include "child.h"
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
-#include "foreign.h"
 #include "kernel.h"
 #include "live.h"
 #include "outfolder.h"
 #include "progress.h"
 #include "results.h"
 #include "text_table.h"
+#include "watched.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -174,9 +175,9 @@ static json_t *real_or_null(double value)
     return isnan(value) ? json_null() : json_real(value);
 }
 
-/* `refused`: why it could not be driven; NULL: it was. */
+/* Its figures are not known unless it was driven. */
 static json_t *row_json(const struct subject *subject, const struct live_result *result,
-                        const struct subject_costs *costs, const char *refused)
+                        const struct subject_costs *costs, const char *status, bool driven)
 {
     const struct contender *contender = subject->contender;
     bool is_durable = contender != NULL && (contender->timed->capabilities & TL_CAP_DURABLE) != 0;
@@ -215,14 +216,9 @@ static json_t *row_json(const struct subject *subject, const struct live_result 
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         (void)json_object_set_new(row, figures[i].name,
-                                  real_or_null(refused == NULL ? figures[i].value : NAN));
+                                  real_or_null(driven ? figures[i].value : NAN));
     }
-    char why[512];
-    (void)snprintf(why, sizeof why, "unsupported: %s", refused != NULL ? refused : "");
-    (void)json_object_set_new(row, "status",
-                              json_string(refused != NULL            ? why
-                                          : result->fault[0] == '\0' ? "ok"
-                                                                     : result->fault));
+    (void)json_object_set_new(row, "status", json_string(status));
     const struct {
         const char *name;
         double value;
@@ -234,7 +230,7 @@ static json_t *row_json(const struct subject *subject, const struct live_result 
     };
     for (size_t i = 0; i < sizeof costs_of / sizeof costs_of[0]; i++) {
         (void)json_object_set_new(row, costs_of[i].name,
-                                  real_or_null(refused == NULL ? costs_of[i].value : NAN));
+                                  real_or_null(driven ? costs_of[i].value : NAN));
     }
     json_t *curve = json_array();
     for (size_t i = 0; i < sizeof lateness_shares / sizeof lateness_shares[0]; i++) {
@@ -269,7 +265,7 @@ static void print_csv(FILE *stream, const json_t *rows)
         const char *separator = "";
         json_object_foreach(row, name, value)
         {
-            char text[256];
+            char text[1200];
             if (json_is_array(value)) {
                 continue;
             }
@@ -353,10 +349,10 @@ static void print_table(json_t *rows)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static void show_progress(void *ctx, uint64_t done_ns)
+static void take_progress(void *ctx, uint64_t done_ns)
 {
-    foreign_alive();
-    progress_update(ctx, done_ns / 1000000);
+    (void)ctx;
+    child_progress(done_ns / 1000000);
 }
 
 /* All connections are there: what they took, and from here on calls count. */
@@ -376,19 +372,31 @@ static void on_ready(void *ctx)
     costs->calls_before = *costs->calls;
 }
 
-/* False, with the reason, if it cannot be driven. */
-static bool run_one(const struct live_arguments *arguments, const struct subject *subject,
-                    struct live_result *result, struct subject_costs *costs, struct error *error)
+/* What a child drives, and what it finds out. */
+struct drive {
+    const struct live_arguments *arguments;
+    const struct subject *subject;
+};
+
+struct driven {
+    struct live_result result;
+    struct subject_costs costs;
+};
+
+/* In the child. False, with the reason, if it cannot be driven. */
+static bool run_here(void *ctx, void *into, struct error *error)
 {
+    const struct drive *drive = ctx;
+    const struct live_arguments *arguments = drive->arguments;
+    const struct subject *subject = drive->subject;
+    struct live_result *result = &((struct driven *)into)->result;
+    struct subject_costs *costs = &((struct driven *)into)->costs;
     const struct contender *contender = subject->contender;
-    const char *name = contender != NULL ? contender->timed->name : kernel_name(subject->kind);
     uint64_t traffic_ns = (uint64_t)(arguments->traffic_ms * 1e6);
     struct live_plan plan = arguments->plan;
-    struct progress progress;
     plan.drive = subject->drive;
     plan.duration_ns = (uint64_t)(arguments->seconds * 1e9);
-    plan.progress = show_progress;
-    plan.progress_ctx = &progress;
+    plan.progress = take_progress;
     plan.ready = on_ready;
     plan.ready_ctx = costs;
     *costs = (struct subject_costs){.before = kernel_memory_read(),
@@ -398,10 +406,9 @@ static bool run_one(const struct live_arguments *arguments, const struct subject
     struct kernel_timers *timers = NULL;
     struct live_clock clock;
     if (contender != NULL) {
-        plan.algo = contender->timed;
+        plan.algo = watched(contender->timed);
         plan.options = contender->options;
         if (!live_epoll_open(loop, traffic_ns, error)) {
-            kernel_memory_free(costs->before);
             return false;
         }
         loop->by_timeout = subject->by_timeout;
@@ -410,7 +417,6 @@ static bool run_one(const struct live_arguments *arguments, const struct subject
     } else {
         timers = kernel_open(subject->kind, plan.connections, plan.tick_ns, traffic_ns, error);
         if (timers == NULL) {
-            kernel_memory_free(costs->before);
             return false;
         }
         plan.algo = kernel_algo(subject->kind);
@@ -419,11 +425,8 @@ static bool run_one(const struct live_arguments *arguments, const struct subject
         costs->calls = kernel_system_calls(timers);
         clock = kernel_clock(timers);
     }
-    progress_begin(&progress, name, "milliseconds", plan.duration_ns / 1000000);
-    foreign_enter(60, "%s, while it was driven", name);
+    child_phase(child_hook_seconds(), "while it was driven");
     bool done = live_run(&plan, &clock, result, error);
-    foreign_leave();
-    progress_end(&progress);
     costs->system_calls = *costs->calls - costs->calls_before;
     if (contender != NULL) {
         live_epoll_close(loop);
@@ -433,28 +436,48 @@ static bool run_one(const struct live_arguments *arguments, const struct subject
     return done;
 }
 
-/* Drives it and adds its row. A structure that cannot be driven ends the command; what the kernel
- * or a library does not give is a row that says why. */
+/* Drives it in a child, and adds its row, which also says why it could not be driven. A built-in
+ * structure that cannot be driven ends the command. */
 static bool add_row(const struct live_arguments *arguments, const struct subject *subject,
-                    struct live_result *result, json_t *rows, struct error *error)
+                    struct driven *driven, json_t *rows, bool *right, struct error *error)
 {
-    struct subject_costs costs;
-    if (run_one(arguments, subject, result, &costs, error)) {
-        (void)json_array_append_new(rows, row_json(subject, result, &costs, NULL));
-        return true;
-    }
-    if (subject->contender != NULL) {
+    const struct contender *contender = subject->contender;
+    const char *name = contender != NULL ? contender->timed->name : kernel_name(subject->kind);
+    const struct tl_algo *algo = contender != NULL ? contender->timed : kernel_algo(subject->kind);
+    struct drive drive = {arguments, subject};
+    struct child_outcome outcome;
+    struct progress progress;
+    const struct child_request request = {.run = run_here,
+                                          .ctx = &drive,
+                                          .result_bytes = sizeof *driven,
+                                          .progress = progress_follow,
+                                          .progress_ctx = &progress};
+    char status[sizeof outcome.reason + 32] = "ok";
+    *driven = (struct driven){.costs = {.connections = arguments->plan.connections}};
+    progress_begin(&progress, name, "milliseconds", (uint64_t)(arguments->seconds * 1e3));
+    if (!plug_in_run(algo, &request, driven, &outcome, error)) {
         return false;
     }
-    *result = (struct live_result){0};
-    (void)json_array_append_new(rows, row_json(subject, result, &costs, error->text));
+    const char *fault = child_fault(&outcome);
+    if (outcome.end == CHILD_FAILED) {
+        if (contender != NULL && !plug_in_is(algo)) {
+            return error_set(error, "%s", outcome.reason);
+        }
+        (void)snprintf(status, sizeof status, "unsupported: %s", outcome.reason);
+        *right = *right && contender == NULL;
+    } else if (fault != NULL || driven->result.fault[0] != '\0') {
+        (void)snprintf(status, sizeof status, "%s", fault != NULL ? fault : driven->result.fault);
+        *right = false;
+    }
+    (void)json_array_append_new(rows, row_json(subject, &driven->result, &driven->costs, status,
+                                               outcome.end == CHILD_DONE));
     return true;
 }
 
 static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *right,
                     struct error *error)
 {
-    struct live_result *result = malloc(sizeof *result);
+    struct driven *result = malloc(sizeof *result);
     bool done = result != NULL || error_set(error, "out of memory");
     for (size_t i = 0; done && i < arguments->structures.contenders.count; i++) {
         const struct contender *contender = &arguments->structures.contenders.items[i];
@@ -466,21 +489,18 @@ static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *
                 continue;
             }
             struct subject subject = {.contender = contender, .drive = (enum live_drive)drive};
-            done = add_row(arguments, &subject, result, rows, error);
-            *right = *right && (!done || result->fault[0] == '\0');
+            done = add_row(arguments, &subject, result, rows, right, error);
         }
         if (done && arguments->kernel && sleeps) {
             struct subject subject = {
                 .contender = contender, .drive = LIVE_SLEEP, .by_timeout = true};
-            done = add_row(arguments, &subject, result, rows, error);
-            *right = *right && (!done || result->fault[0] == '\0');
+            done = add_row(arguments, &subject, result, rows, right, error);
         }
     }
     for (int kind = 0; done && kind < KERNEL_AND_HOSTED; kind++) {
         if (kind < KERNEL_KINDS ? arguments->kernel : arguments->hosted) {
             struct subject subject = {.kind = (enum kernel_kind)kind, .drive = LIVE_OWN};
-            done = add_row(arguments, &subject, result, rows, error);
-            *right = *right && (!done || result->fault[0] == '\0');
+            done = add_row(arguments, &subject, result, rows, right, error);
         }
     }
     free(result);

@@ -2,7 +2,6 @@
 
 #include "command.h"
 #include "command_examples.h"
-#include "foreign.h"
 #include "guess.h"
 #include "memory.h"
 #include "progress.h"
@@ -110,8 +109,11 @@ static void take_tolerance(const struct option_row *row, const char *text, char 
 static void load_plugin(struct catalog *catalog, const char *text, struct argp_state *state)
 {
     struct error error;
-    if (!catalog_add_plugin(catalog, text, &error)) {
+    enum plug_in_found found = catalog_add_plugin(catalog, text, &error);
+    if (found == PLUG_IN_REFUSED) {
         argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
+    } else if (found == PLUG_IN_FAILED) {
+        command_complain(&error);
     }
 }
 
@@ -347,40 +349,32 @@ void command_structures_find(struct command_structures *structures, structure_se
             argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
         }
     }
-}
-
-/* What a command with structures is made of. */
-struct work {
-    const struct command_line *line;
-    int argc;
-    char **argv;
-    void *arguments;
-    struct command_structures *structures;
-    int (*run)(void *arguments, int argc, char **argv);
-};
-
-static int do_work(void *ctx)
-{
-    const struct work *work = ctx;
-    struct command_structures *structures = work->structures;
-    struct error error;
-    int status = EXIT_USAGE;
-    if (!catalog_init(&structures->catalog, &error)) {
+    if (structures->catalog.missing != NULL) {
+        (void)error_set(&error, "%s: no such structure, while a plug-in is missing",
+                        structures->catalog.missing);
         command_complain(&error);
-        status = EXIT_FAULT;
-    } else if (command_line_read(work->line, work->argc, work->argv, work->arguments)) {
-        status = work->run(work->arguments, work->argc, work->argv);
     }
-    contender_list_free(&structures->contenders);
-    free((void *)structures->selections.items);
-    catalog_free(&structures->catalog);
-    return status;
+    if (structures->contenders.count == 0 && structures->catalog.failed) {
+        exit(EXIT_FAULT);
+    }
 }
 
 int command_structures_run(const struct command_line *line, int argc, char **argv, void *arguments,
                            struct command_structures *structures,
                            int (*run)(void *arguments, int argc, char **argv))
 {
-    struct work work = {line, argc, argv, arguments, structures, run};
-    return foreign_supervise(argv[0], do_work, &work, EXIT_FAULT);
+    struct error error;
+    int status = EXIT_USAGE;
+    if (!catalog_init(&structures->catalog, &error)) {
+        command_complain(&error);
+        status = EXIT_FAULT;
+    } else if (command_line_read(line, argc, argv, arguments)) {
+        status = run(arguments, argc, argv);
+    }
+    /* What could not be loaded is a row that is missing. */
+    status = status == EXIT_OK && structures->catalog.failed ? EXIT_FAULT : status;
+    contender_list_free(&structures->contenders);
+    free((void *)structures->selections.items);
+    catalog_free(&structures->catalog);
+    return status;
 }

@@ -183,7 +183,7 @@ struct command_structures {
 
 /* Finds the structures that -a asked for, with catalog_select or what is like it. If there are
  * none, says `how` they are chosen. */
-typedef bool (*structure_select)(const struct catalog *catalog, const char *text,
+typedef bool (*structure_select)(struct catalog *catalog, const char *text,
                                  struct contender_list *list, struct error *error);
 void command_structures_find(struct command_structures *structures, structure_select select,
                              const char *how, struct argp_state *state);

@@ -3,7 +3,6 @@
 #include "command_option.h"
 #include "context.h"
 #include "csv_table.h"
-#include "foreign.h"
 #include "import.h"
 #include "json_text.h"
 #include "memory.h"
@@ -11,6 +10,7 @@
 #include "standard_files.h"
 #include "temporary_file.h"
 #include "text_table.h"
+#include "watched.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -304,30 +304,55 @@ static enum import_result read_recording(const struct predict_arguments *argumen
     return result;
 }
 
-/* Fills a row for each structure that can take the recording, and says which cannot. */
+/* What a child replays. */
+struct replay {
+    const char *path;
+    const struct recording *recording;
+    const struct contender *contender;
+};
+
+static bool predict_here(void *ctx, void *result, struct error *error)
+{
+    const struct replay *replay = ctx;
+    struct contender contender = *replay->contender;
+    struct predictor *predictor = predictor_create(replay->path, replay->recording, error);
+    contender.timed = watched(contender.timed);
+    child_phase(child_hook_seconds(), "while the recording was replayed");
+    bool good = predictor != NULL && predict(predictor, &contender, result, error);
+    predictor_destroy(predictor);
+    return good;
+}
+
+/* Fills a row for each structure that can take the recording, and says which cannot: a plug-in may
+ * do what it likes, and that is `wrong`. */
 static bool predict_all(const struct predict_arguments *arguments, const char *path,
                         const struct recording *recording, struct predict_row *rows, size_t *count,
-                        struct error *error)
+                        bool *wrong, struct error *error)
 {
     const struct contender_list *contenders = &arguments->structures.contenders;
-    struct predictor *predictor = predictor_create(path, recording, error);
-    bool good = predictor != NULL;
+    bool good = true;
     for (size_t i = 0; i < contenders->count && good; i++) {
         const struct contender *contender = &contenders->items[i];
         struct predict_row *row = &rows[*count];
         (void)snprintf(row->algo, sizeof row->algo, "%s%s%s", contender->timed->name,
                        contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
-        foreign_enter(60, "%s, while the recording was replayed", row->algo);
-        good = predict(predictor, contender, &row->prediction, error);
-        foreign_leave();
-        if (good && row->prediction.refusal[0] != '\0') {
+        struct replay replay = {path, recording, contender};
+        struct child_outcome outcome;
+        const struct child_request request = {
+            .run = predict_here, .ctx = &replay, .result_bytes = sizeof row->prediction};
+        good = plug_in_run(contender->timed, &request, &row->prediction, &outcome, error);
+        if (good && outcome.end == CHILD_FAILED && !plug_in_is(contender->timed)) {
+            good = error_set(error, "%s", outcome.reason);
+        } else if (good && child_fault(&outcome) != NULL) {
+            standard_files_tell("timerlab: %s: %s\n", row->algo, child_fault(&outcome));
+            *wrong = true;
+        } else if (good && row->prediction.refusal[0] != '\0') {
             (void)error_set(error, "%s", row->prediction.refusal);
             command_complain(error);
         } else {
             *count += good;
         }
     }
-    predictor_destroy(predictor);
     return good;
 }
 
@@ -363,10 +388,11 @@ static int run(void *at, int argc, char **argv)
         return EXIT_FAULT;
     }
     size_t count = 0;
+    bool wrong = false;
     struct predict_row *rows = calloc(arguments->structures.contenders.count, sizeof *rows);
     bool good = rows != NULL || error_set(&error, "out of memory");
     good = good && read_recording(arguments, trace.file, &recording, &error) == IMPORT_DONE &&
-           predict_all(arguments, trace.file, &recording, rows, &count, &error);
+           predict_all(arguments, trace.file, &recording, rows, &count, &wrong, &error);
     temporary_remove(&trace);
     if (good && !print(arguments, rows, count, argc, argv)) {
         good = error_set(&error, "out of memory");
@@ -376,7 +402,7 @@ static int run(void *at, int argc, char **argv)
     }
     recording_free(&recording);
     free(rows);
-    return good && count > 0 ? EXIT_OK : EXIT_FAULT;
+    return good && count > 0 && !wrong ? EXIT_OK : EXIT_FAULT;
 }
 
 int command_predict(int argc, char **argv)

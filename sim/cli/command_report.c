@@ -81,7 +81,7 @@ static bool append_yardsticks(json_t *list, const json_t *known, struct error *e
         return false;
     }
     for (size_t i = 0; i < catalog.count; i++) {
-        const struct tl_algo *algo = &catalog.entries[i].timed;
+        const struct tl_algo *algo = catalog.entries[i].timed;
         if ((algo->capabilities & TL_CAP_BASELINE) != 0 &&
             json_object_get(known, algo->name) == NULL) {
             (void)json_array_append_new(list, structure_json(&catalog.entries[i]));

@@ -1,7 +1,7 @@
 /* timerlab show: a structure watched step by step. */
 #include "command.h"
 #include "command_option.h"
-#include "foreign.h"
+#include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "show.h"
@@ -12,6 +12,7 @@
 #include "standard_files.h"
 #include "text_file.h"
 #include "trace_ids.h"
+#include "watched.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,6 +34,7 @@ struct show_arguments {
     struct show_window window;
     uint32_t ids[IDS_MAX];
     bool silent;
+    uint64_t events; /* of the trace */
     struct error error;
 };
 
@@ -145,32 +147,30 @@ static const struct command_line syntax = {
 
 /* --- the sources ----------------------------------------------------------------------------- */
 
-static bool show_script(const struct show_arguments *arguments, struct show_script *script,
-                        struct show *show, struct error *error)
+/* Reads the script, and what the structure is to begin with. */
+static bool prepare_script(const struct show_arguments *arguments, struct show_script *script,
+                           struct show_setup *setup, struct error *error)
 {
     char *text = arguments->script_file != NULL ? text_file_read(arguments->script_file, error)
                                                 : strdup(arguments->script_text);
-    if (text == NULL) {
-        return false;
-    }
-    bool good = show_script_parse(script, text, error);
+    bool good = text != NULL && show_script_parse(script, text, error);
     free(text);
-    if (!good) {
-        return false;
+    if (good) {
+        *setup = (struct show_setup){
+            .capacity = script->name_count,
+            .clock = arguments->clock,
+            .max_delay_ticks = arguments->max_delay_ticks > 0
+                                   ? arguments->max_delay_ticks
+                                   : show_script_longest_delay(script, arguments->clock),
+            .names = script->names,
+        };
     }
-    const struct show_setup setup = {
-        .capacity = script->name_count,
-        .clock = arguments->clock,
-        .max_delay_ticks = arguments->max_delay_ticks > 0
-                               ? arguments->max_delay_ticks
-                               : show_script_longest_delay(script, arguments->clock),
-        .names = script->names,
-    };
-    return show_open(show, &arguments->structures.contenders.items[0], &setup, error) &&
-           show_script_run(script, show, error);
+    return good;
 }
 
-static bool show_trace(struct show_arguments *arguments, struct show *show, struct error *error)
+/* The same of a trace. */
+static bool prepare_trace(struct show_arguments *arguments, struct show_setup *setup,
+                          struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(arguments->trace, error);
     if (reader == NULL) {
@@ -180,7 +180,7 @@ static bool show_trace(struct show_arguments *arguments, struct show *show, stru
     if (!header->causes_known) {
         standard_files_tell("%s: " TRACE_OPEN_LOOP_NOTE "\n", arguments->trace);
     }
-    const struct show_setup setup = {
+    *setup = (struct show_setup){
         .capacity = header->ids,
         .max_delay_ticks =
             arguments->max_delay_ticks > 0 ? arguments->max_delay_ticks : header->max_delay_ticks,
@@ -193,24 +193,33 @@ static bool show_trace(struct show_arguments *arguments, struct show *show, stru
     if (arguments->window.to_tick > header->end_tick) {
         arguments->window.to_tick = header->end_tick;
     }
-    good = good && show_open(show, &arguments->structures.contenders.items[0], &setup, error) &&
-           show_trace_run(arguments->trace, &arguments->window, show, error);
+    arguments->events = header->events;
     trace_reader_close(reader);
     return good;
 }
 
-/* --- what is written ------------------------------------------------------------------------- */
+/* --- in the child ---------------------------------------------------------------------------- */
 
-static bool draw_to(const struct show *show, size_t first, size_t count, const char *path,
-                    struct error *error)
-{
-    struct outfile file;
-    if (!outfile_open(&file, path, error)) {
-        return false;
-    }
-    show_draw(show, first, count, file.stream);
-    return outfile_commit(&file, error);
-}
+/* Text and pictures together. */
+#define SHOWN_BYTES_MAX ((size_t)1 << 28)
+
+struct work {
+    const struct show_arguments *arguments;
+    const struct show_script *script;
+    const struct show_setup *setup;
+};
+
+/* What the child hands over. */
+struct shown {
+    size_t bytes; /* of all this */
+    bool good;
+    struct error error;
+    bool truncated;
+    size_t text_bytes;
+    size_t pictures;
+    size_t picture_ends[SHOW_STEPS_MAX]; /* in `data` */
+    char data[SHOWN_BYTES_MAX];          /* the text, then the pictures */
+};
 
 static bool is_picture(const char *path)
 {
@@ -218,50 +227,135 @@ static bool is_picture(const char *path)
     return length > 4 && strcmp(path + length - 4, ".svg") == 0;
 }
 
-static bool draw(const struct show *show, const char *path, struct error *error)
+static void draw_all(const struct work *work, const struct show *show, struct shown *shown,
+                     FILE *stream)
+{
+    size_t steps = is_picture(work->arguments->out_path) ? show->step_count : 1;
+    for (size_t i = 0; i < show->step_count; i += steps) {
+        show_draw(show, i, steps, stream);
+        shown->picture_ends[shown->pictures++] = (size_t)ftell(stream);
+    }
+}
+
+static bool show_here(void *ctx, void *result, struct error *error)
+{
+    const struct work *work = ctx;
+    const struct show_arguments *arguments = work->arguments;
+    struct shown *shown = result;
+    struct show show = {0};
+    struct contender contender = arguments->structures.contenders.items[0];
+    FILE *stream = memory_made(fmemopen(shown->data, sizeof shown->data, "w"));
+    contender.counted = watched(contender.counted);
+    child_phase(child_hook_seconds(), "while it was shown");
+    shown->good = show_open(&show, &contender, work->setup, &shown->error) &&
+                  (arguments->trace != NULL
+                       ? show_trace_run(arguments->trace, &arguments->window, &show, &shown->error)
+                       : show_script_run(work->script, &show, &shown->error));
+    shown->truncated = show.truncated;
+    /* What happened before something went wrong explains it. */
+    if (!arguments->silent && show.step_count > 0) {
+        show_write_text(&show, stream);
+    }
+    shown->text_bytes = (size_t)ftell(stream);
+    if (shown->good && arguments->out_path != NULL) {
+        draw_all(work, &show, shown, stream);
+    }
+    show_close(&show);
+    shown->bytes = offsetof(struct shown, data) + (size_t)ftell(stream);
+    return fclose(stream) == 0 || error_set(error, "there is too much to show; choose fewer steps");
+}
+
+/* --- what is written ------------------------------------------------------------------------- */
+
+/* Whether the places are within the bytes: a plug-in may have written to its process's memory. */
+static bool is_whole(const struct shown *shown)
+{
+    bool whole = shown->text_bytes <= sizeof shown->data && shown->pictures <= SHOW_STEPS_MAX;
+    size_t end = shown->text_bytes;
+    for (size_t i = 0; whole && i < shown->pictures; i++) {
+        whole = shown->picture_ends[i] >= end && shown->picture_ends[i] <= sizeof shown->data;
+        end = shown->picture_ends[i];
+    }
+    return whole;
+}
+
+static bool draw_to(const struct shown *shown, size_t picture, const char *path,
+                    struct error *error)
+{
+    struct outfile file;
+    size_t from = picture > 0 ? shown->picture_ends[picture - 1] : shown->text_bytes;
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    (void)fwrite(shown->data + from, 1, shown->picture_ends[picture] - from, file.stream);
+    return outfile_commit(&file, error);
+}
+
+static bool draw(const struct shown *shown, const char *path, struct error *error)
 {
     if (is_picture(path)) {
-        return draw_to(show, 0, show->step_count, path, error);
+        return draw_to(shown, 0, path, error);
     }
     bool good = folder_make(path, error);
-    for (size_t i = 0; good && i < show->step_count; i++) {
+    for (size_t i = 0; good && i < shown->pictures; i++) {
         char file[PATH_MAX];
         (void)snprintf(file, sizeof file, "%s/step-%03zu.svg", path, i);
-        good = draw_to(show, i, 1, file, error);
+        good = draw_to(shown, i, file, error);
     }
     return good;
+}
+
+static bool show_and_draw(struct show_arguments *arguments, const struct work *work,
+                          struct shown *shown, struct error *error)
+{
+    const struct tl_algo *algo = arguments->structures.contenders.items[0].timed;
+    struct child_outcome outcome;
+    struct progress progress;
+    const struct child_request request = {.run = show_here,
+                                          .ctx = (void *)work,
+                                          .result_bytes = sizeof *shown,
+                                          .sized = true,
+                                          .progress = progress_follow,
+                                          .progress_ctx = &progress};
+    progress_begin(&progress, "replaying up to the window", "operations", arguments->events);
+    if (!plug_in_run(algo, &request, shown, &outcome, error)) {
+        return false;
+    }
+    if (outcome.end != CHILD_DONE) {
+        return error_set(error, "%s: %s", algo->name, outcome.reason);
+    }
+    if (!is_whole(shown)) {
+        return error_set(error, "%s: wrote to memory that is not its own", algo->name);
+    }
+    (void)fwrite(shown->data, 1, shown->text_bytes, stdout);
+    bool good = shown->good || error_set(error, "%s", shown->error.text);
+    if (good && arguments->out_path != NULL) {
+        good = draw(shown, arguments->out_path, error);
+    }
+    return good && (child_fault(&outcome) == NULL ||
+                    error_set(error, "%s: %s", algo->name, child_fault(&outcome)));
 }
 
 static int run(void *at, int argc, char **argv)
 {
     struct show_arguments *arguments = at;
+    struct error *error = &arguments->error;
+    struct show_script script = {0};
+    struct show_setup setup = {0};
+    struct shown *shown = memory_new(1, sizeof *shown);
     (void)argc;
     (void)argv;
-    struct show show = {0};
-    struct show_script script = {0};
-    foreign_enter(60, "%s, while it was shown",
-                  arguments->structures.contenders.items[0].timed->name);
-    bool good = arguments->trace != NULL
-                    ? show_trace(arguments, &show, &arguments->error)
-                    : show_script(arguments, &script, &show, &arguments->error);
-    foreign_leave();
-    /* What happened before something went wrong explains it. */
-    if (!arguments->silent && show.step_count > 0) {
-        show_write_text(&show, stdout);
-    }
-    if (good && arguments->out_path != NULL) {
-        good = draw(&show, arguments->out_path, &arguments->error);
-    }
+    const struct work work = {arguments, &script, &setup};
+    bool good = (arguments->trace != NULL ? prepare_trace(arguments, &setup, error)
+                                          : prepare_script(arguments, &script, &setup, error)) &&
+                show_and_draw(arguments, &work, shown, error);
     if (!good) {
-        command_complain(&arguments->error);
-    } else if (show.truncated) {
+        command_complain(error);
+    } else if (shown->truncated) {
         (void)fprintf(stderr, "timerlab: more than %d steps: the rest is not shown\n",
                       SHOW_STEPS_MAX);
     }
-    foreign_enter(60, "%s, while it was destroyed",
-                  arguments->structures.contenders.items[0].timed->name);
-    show_close(&show);
-    foreign_leave();
+    free(shown);
     show_script_free(&script);
     return good ? EXIT_OK : EXIT_FAULT;
 }

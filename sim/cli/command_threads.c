@@ -3,7 +3,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "concurrent.h"
-#include "foreign.h"
+#include "csv_table.h"
 #include "front.h"
 #include "progress.h"
 #include "text_table.h"
@@ -170,21 +170,23 @@ static void print_head(struct threads_arguments *arguments)
 }
 
 static void print_row(struct threads_arguments *arguments, const struct contender *contender,
-                      const struct concurrent_plan *plan, const struct concurrent_result *result)
+                      const struct concurrent_plan *plan, const struct concurrent_result *result,
+                      const char *status)
 {
-    const char *status = result->faults == 0 ? "ok" : result->fault;
     const char *option_text = contender->option_text;
     const struct concurrent_counts *inside = &result->inside;
     uint64_t acts = inside->starts + inside->restarts + inside->stopped + inside->idle;
     if (arguments->format == FORMAT_CSV) {
         const struct concurrent_counts *counts = &result->counts;
         (void)printf("%s,%s,%u,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                     ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",\"%s\"\n",
+                     ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
                      contender->timed->name, option_text, plan->threads, plan->cancelled_percent,
                      result->per_second, result->call_ns_p50, result->call_ns_p99,
                      result->call_ns_p999, result->call_ns_max, counts->starts + inside->starts,
                      counts->restarts + inside->restarts, counts->stopped + inside->stopped,
-                     result->fired, acts, result->ticks, status);
+                     result->fired, acts, result->ticks);
+        csv_write_field(stdout, status);
+        (void)putchar('\n');
     } else {
         struct text_table *table = &arguments->table;
         text_table_add(table, "%s%s%s", contender->timed->name, option_text[0] != '\0' ? ":" : "",
@@ -202,6 +204,36 @@ static void print_row(struct threads_arguments *arguments, const struct contende
         text_table_write_last(table, &arguments->page);
     }
     (void)fflush(stdout);
+}
+
+static bool run_here(void *ctx, void *result, struct error *error)
+{
+    const struct concurrent_plan *plan = ctx;
+    child_phase(child_hook_seconds(), "under %u threads", plan->threads);
+    return concurrent_run(plan, result, error);
+}
+
+/* One cell of the table, in a child. */
+static bool run_cell(struct threads_arguments *arguments, const struct contender *contender,
+                     struct concurrent_plan *plan, bool *right)
+{
+    struct concurrent_result result = {.counts = {0}};
+    struct child_outcome outcome;
+    const struct child_request request = {
+        .run = run_here, .ctx = plan, .result_bytes = sizeof result};
+    if (!plug_in_run(contender->timed, &request, &result, &outcome, &arguments->error)) {
+        return false;
+    }
+    if (outcome.end == CHILD_FAILED && !plug_in_is(contender->timed)) {
+        return error_set(&arguments->error, "%s", outcome.reason);
+    }
+    const char *fault = child_fault(&outcome);
+    if (fault == NULL && result.faults > 0) {
+        fault = result.fault;
+    }
+    print_row(arguments, contender, plan, &result, fault != NULL ? fault : "ok");
+    *right = *right && fault == NULL;
+    return true;
 }
 
 static int run(void *at, int argc, char **argv)
@@ -222,21 +254,14 @@ static int run(void *at, int argc, char **argv)
         const struct contender *contender =
             &arguments->structures.contenders.items[cell / shares / counts];
         struct concurrent_plan plan = arguments->plan;
-        struct concurrent_result result;
         plan.algo = contender->timed;
         plan.options = contender->options;
         plan.threads = arguments->threads.items[cell / shares % counts];
         plan.cancelled_percent = arguments->cancelled.items[cell % shares];
         plan.timers = arguments->timers / plan.threads > 0 ? arguments->timers / plan.threads : 1;
-        foreign_enter(60, "%s, under %u threads", contender->timed->name, plan.threads);
-        done = concurrent_run(&plan, &result, &arguments->error);
-        foreign_leave();
-        if (done) {
-            progress_end(&progress);
-            print_row(arguments, contender, &plan, &result);
-            progress_update(&progress, cell + 1);
-            right = right && result.faults == 0;
-        }
+        progress_end(&progress);
+        done = run_cell(arguments, contender, &plan, &right);
+        progress_update(&progress, cell + 1);
     }
     progress_end(&progress);
     text_table_free(&arguments->table);

@@ -123,8 +123,8 @@ static const struct command_line syntax = {
     .form = "TRACE",
     .text = "Searches structures and options for the traffic of a trace, and says which to use, "
             "why, at what cost, and how sure that is. - is standard input."
-            "\vExit status: 0 there is an answer, 1 nothing keeps to the limits, or it failed, 2 "
-            "usage.",
+            "\vExit status: 0 there is an answer, 1 nothing keeps to the limits, a structure "
+            "was wrong or crashed, or it failed, 2 usage.",
     .take_word = take_trace,
     .complete = complete,
 };
@@ -190,7 +190,7 @@ static int run(void *at, int argc, char **argv)
     if (!good) {
         command_complain(&arguments->error);
     }
-    int status = good && result.best != NULL ? EXIT_OK : EXIT_FAULT;
+    int status = good && result.best != NULL && !result.wrong ? EXIT_OK : EXIT_FAULT;
     json_decref(answer);
     json_decref(context);
     tune_result_free(&result);

@@ -5,7 +5,7 @@
  */
 #include "model.h"
 
-#include "foreign.h"
+#include "child.h"
 #include "memory.h"
 
 #include <inttypes.h>
@@ -343,7 +343,7 @@ static void run(struct cluster *cluster)
         }
         cluster->fired_count = 0;
         if (turns++ % 256 == 0) { /* to read the clock each time would be felt */
-            foreign_alive();
+            child_alive();
         }
         (void)cluster->algo->advance(cluster->events, cluster->now_us, TL_NO_BUDGET, keep_fired,
                                      cluster);

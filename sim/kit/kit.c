@@ -1,12 +1,12 @@
 #include "kit.h"
 
-#include "child.h"
 #include "clock.h"
 #include "kit_bytes.h"
 #include "kit_run.h"
 #include "kit_sandbox.h"
 #include "kit_shrink.h"
 #include "memory.h"
+#include "plug_in.h"
 #include "standard_files.h"
 
 #include <inttypes.h>
@@ -29,6 +29,7 @@ struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_alg
 struct kit_limits kit_limits_default(void)
 {
     return (struct kit_limits){.processor_seconds = 10,
+                               .hook_seconds = child_hook_seconds(),
                                .bytes = UINT64_C(1) << 30,
                                .patience_seconds = 4,
                                .shrink_seconds = 10};
@@ -66,6 +67,7 @@ static bool create_one(void *ctx, void *result, struct error *error)
         .capacity = 1, .options = target->options, .allocator = &memory.allocator};
     void *self = NULL;
     (void)error;
+    child_phase(child_hook_seconds(), "in create");
     if (target->algo->create(&config, &self) == TL_OK) {
         *(uint64_t *)result = memory.bytes;
         target->algo->destroy(self);
@@ -76,15 +78,15 @@ static bool create_one(void *ctx, void *result, struct error *error)
 uint64_t kit_instance_bytes(const struct kit_target *target)
 {
     struct kit_target asked = *target;
-    const struct child_request request = {.run = create_one,
-                                          .ctx = &asked,
-                                          .result_bytes = sizeof(uint64_t),
-                                          .timeout_seconds = 10,
-                                          .keep_stderr = true};
+    const struct child_request request = {
+        .run = create_one, .ctx = &asked, .result_bytes = sizeof(uint64_t), .timeout_seconds = 10};
     struct child_outcome outcome;
     struct error error;
     uint64_t bytes = 0;
-    return child_run(&request, &bytes, &outcome, &error) && outcome.end == CHILD_DONE ? bytes : 0;
+    return plug_in_run(target->algo, &request, &bytes, &outcome, &error) &&
+                   outcome.end == CHILD_DONE
+               ? bytes
+               : 0;
 }
 
 /* --- cases ----------------------------------------------------------------------------------- */

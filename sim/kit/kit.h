@@ -97,6 +97,7 @@ struct kit_verdict {
  * much time a case takes that could go on for ever: it then stops, and says how far it came. */
 struct kit_limits {
     double processor_seconds;
+    double hook_seconds; /* by the wall clock, for one hook, which may wait for ever */
     uint64_t bytes;
     double patience_seconds;
     double shrink_seconds; /* of looking for fewer operations that show a fault */

@@ -69,7 +69,12 @@ void kit_log_advanced(struct kit_log *log, uint32_t instance)
 
 void kit_log_trace(const struct kit_log *log, struct kit_trace *trace)
 {
-    *trace = (struct kit_trace){.session_count = log->session_count};
+    *trace = (struct kit_trace){.ops = NULL};
+    /* A structure may have written to it. */
+    if (log->session_count > KIT_INSTANCES_MAX || log->count > KIT_OPS_MAX) {
+        return;
+    }
+    trace->session_count = log->session_count;
     memcpy(trace->sessions, log->sessions, sizeof trace->sessions);
     size_t most = log->count + 2 * (size_t)KIT_INSTANCES_MAX;
     if (log->cut || log->session_count == 0) {

@@ -1,8 +1,8 @@
 #include "kit_sandbox.h"
 
-#include "child.h"
 #include "kit_interpreter.h"
 #include "kit_syncs.h"
+#include "plug_in.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,14 +54,19 @@ static void describe_place(const struct kit_witness *witness, char *text, size_t
         kit_hook_word(witness->hook), witness->hook_id, witness->hook_tick, witness->clock);
 }
 
-static void judge(const struct kit_witness *witness, const struct child_outcome *outcome,
+static void judge(struct kit_witness *witness, const struct child_outcome *outcome,
                   struct kit_verdict *verdict)
 {
     char place[160];
     describe_place(witness, place, sizeof place);
     const char *printed = outcome->output_bytes > 0 ? "; printed: " : "";
     verdict->result = KIT_FAULT;
-    if (witness->fault != FAULT_NONE) {
+    if (outcome->strays) {
+        /* Two processes have written to the witness, and what they did is not one list. */
+        witness->log.session_count = 0;
+        verdict->fault = FAULT_PROCESS;
+        (void)snprintf(verdict->message, sizeof verdict->message, "%s", outcome->misdeed);
+    } else if (witness->fault != FAULT_NONE) {
         verdict->fault = witness->fault;
         (void)snprintf(verdict->message, sizeof verdict->message, "%s", witness->message);
     } else if (witness->cut_short) {
@@ -183,12 +188,12 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
         .ctx = &life,
         .timeout_seconds = limits->processor_seconds * WAIT_FACTOR,
         .processor_seconds = limits->processor_seconds * LAST_FACTOR,
+        .hook_seconds = limits->hook_seconds,
         .address_space_bytes = limits->bytes < UINT64_MAX / 4 ? limits->bytes * 2 + SPARE_BYTES : 0,
-        .keep_stderr = true,
     };
     struct child_outcome outcome;
     struct error error;
-    if (!child_run(&request, NULL, &outcome, &error)) {
+    if (!plug_in_run(algo, &request, NULL, &outcome, &error)) {
         (void)snprintf(verdict->message, sizeof verdict->message, "%s", error.text);
         return;
     }

@@ -1,5 +1,7 @@
 #include "kit_subject.h"
 
+#include "child.h"
+
 #include "due.h"
 #include "memory.h"
 
@@ -48,11 +50,12 @@ void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uin
     witness->hook_id = id;
     witness->hook_tick = tick;
     witness->clock = subject->clock;
+    child_enter(kit_hook_word(hook));
 }
 
 const char *kit_hook_word(enum kit_hook hook)
 {
-    static const char *const names[] = {
+    static const char names[][16] = {
 #define KIT_HOOK_NAME(code, word) word,
         KIT_HOOK_MAP(KIT_HOOK_NAME)
 #undef KIT_HOOK_NAME

@@ -15,9 +15,9 @@
  */
 #include "concurrent.h"
 
+#include "child.h"
 #include "clock.h"
 #include "due.h"
-#include "foreign.h"
 #include "histogram.h"
 #include "live_draw.h"
 #include "memory.h"
@@ -242,7 +242,7 @@ static void *work(void *arg)
         waits = step(worker, index) ? 0 : waits + 1;
         index = index + 1 < plan->timers ? index + 1 : 0;
         if (index % 1024 == 0) {
-            foreign_alive();
+            child_alive();
         }
         if (waits > 0 && waits % plan->timers == 0) {
             (void)sched_yield();

@@ -48,9 +48,10 @@
       "memory use is out of proportion, or hidden from the allocator")                             \
     X(FAULT_CRASH, "crash", FAULT_NO_COLUMN,                                                       \
       "the process was ended by a signal; it is named, with the hook")                             \
-    X(FAULT_HANG, "hang", FAULT_NO_COLUMN, "a hook did not return within its processor time")      \
+    X(FAULT_HANG, "hang", FAULT_NO_COLUMN, "a hook did not return in time")                        \
     X(FAULT_EXIT, "exit", FAULT_NO_COLUMN, "the structure ended the process")                      \
     X(FAULT_OUTPUT, "output", FAULT_NO_COLUMN, "the structure printed")                            \
+    X(FAULT_PROCESS, "process", FAULT_NO_COLUMN, "processes or threads were left running")         \
     X(FAULT_HARNESS, "harness", FAULT_NO_COLUMN, "the check itself could not be carried out")
 
 enum fault_kind {

@@ -1,4 +1,5 @@
 /* A pass from the trace's first block to its end: the structure, the window, the clock. */
+#include "child.h"
 #include "clock.h"
 #include "memory.h"
 #include "replay_pass.h"
@@ -366,6 +367,7 @@ static bool run_operations(struct replay *replay)
     int more;
     while ((more = trace_reader_next(replay->reader, &block, replay->error)) == 1) {
         const uint64_t *events = NULL;
+        child_alive();
         const struct trace_block *come =
             replay->arrivals != NULL ? arrivals_of(replay->arrivals, &block, &events) : &block;
         if (!run_block(replay, come, events, &begin)) {
@@ -411,16 +413,17 @@ static bool close_loop(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
     const struct tl_algo *algo = replay->algo;
+    uint64_t max_delay_ticks = replay->header->max_delay_ticks;
+    replay->result->exact = tl_algo_is_exact(algo, request->options, max_delay_ticks);
     if (replay->header->reactions == 0 || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
         return true;
     }
-    uint64_t max_delay_ticks = replay->header->max_delay_ticks;
     replay->may_be_early = tl_algo_may_be_early(algo, request->options, max_delay_ticks);
     if (request->pass == PASS_CHECK) {
         const struct closed_loop_plan plan = {
             .trace_path = request->trace_path,
             /* By any other drive it is late for its timers, whose firings then meet. */
-            .exact = replay->plain && tl_algo_is_exact(algo, request->options, max_delay_ticks),
+            .exact = replay->plain && replay->result->exact,
             .carry = check_carry,
             .ctx = replay,
         };

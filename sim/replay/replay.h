@@ -125,6 +125,7 @@ struct replay_result {
     uint64_t operations_digest; /* check: of the reactions as they were carried out, in any order */
     uint64_t reactions;         /* check: carried out */
     uint64_t not_reached;       /* check: reactions that were not */
+    bool exact;  /* check: by its promise, with these options and the trace's delays */
     bool counts; /* check: the structure counts its work; one that is built without is all zeros */
     struct tl_counters counters; /* check: work in the window */
     struct work_series work;     /* check: the same over its ticks */

@@ -40,6 +40,11 @@ struct tape *tape_create(struct error *error)
     return tape;
 }
 
+int tape_file(const struct tape *tape)
+{
+    return tape->file;
+}
+
 void tape_close(struct tape *tape)
 {
     if (tape != NULL) {

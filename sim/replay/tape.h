@@ -54,6 +54,9 @@ struct tape;
 /* An empty one, in $TMPDIR or /tmp. NULL with `error` set. */
 struct tape *tape_create(struct error *error);
 
+/* Its open file, which a process needs that writes or plays it. */
+int tape_file(const struct tape *tape);
+
 /* Ends it, and its file. Harmless on NULL. */
 void tape_close(struct tape *tape);
 

@@ -70,7 +70,7 @@ void sweep_knobs_free(struct sweep_knobs *knobs);
  * Selects structures with alternatives: in "NAME:opt=a/b/c:opt=d/e,..." each combination is one.
  * Otherwise as catalog_select.
  */
-bool sweep_select(const struct catalog *catalog, const char *text, struct contender_list *list,
+bool sweep_select(struct catalog *catalog, const char *text, struct contender_list *list,
                   struct error *error);
 
 /* What is told of a point when it is done. */

@@ -27,7 +27,7 @@ json_t *sweep_file_key(const char *path)
 static json_t *plugin_key(const struct catalog *catalog, const struct contender *contender)
 {
     for (size_t i = 0; i < catalog->count; i++) {
-        if (&catalog->entries[i].timed == contender->timed &&
+        if (catalog->entries[i].timed == contender->timed &&
             catalog->entries[i].origin_file != NULL) {
             return sweep_file_key(catalog->entries[i].origin_file);
         }

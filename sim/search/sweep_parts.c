@@ -51,7 +51,7 @@ static json_t *describe_structure(const struct catalog *catalog, const struct co
         json_pack("{s:s, s:s}", "algo", contender->timed->name, "options", contender->option_text);
     for (size_t i = 0; i < catalog->count; i++) {
         char sum[OUTFOLDER_SUM_BYTES];
-        if (&catalog->entries[i].timed == contender->timed &&
+        if (catalog->entries[i].timed == contender->timed &&
             catalog->entries[i].origin_file != NULL &&
             outfolder_sum(catalog->entries[i].origin_file, sum)) {
             (void)json_object_set_new(structure, "plugin", json_string(sum));

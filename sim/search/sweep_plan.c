@@ -81,7 +81,7 @@ void sweep_knobs_free(struct sweep_knobs *knobs)
 /* --- structures with alternatives ------------------------------------------------------------ */
 
 /* Selects one structure; the first value with alternatives is replaced by each of them. */
-static bool select_alternatives(const struct catalog *catalog, const char *text,
+static bool select_alternatives(struct catalog *catalog, const char *text,
                                 struct contender_list *list, struct error *error)
 {
     const char *slash = strchr(text, '/');
@@ -110,7 +110,7 @@ static bool select_alternatives(const struct catalog *catalog, const char *text,
     return good;
 }
 
-bool sweep_select(const struct catalog *catalog, const char *text, struct contender_list *list,
+bool sweep_select(struct catalog *catalog, const char *text, struct contender_list *list,
                   struct error *error)
 {
     bool good = true;

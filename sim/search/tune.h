@@ -142,6 +142,7 @@ struct tune_result {
     bool later_judged;                  /* it was timed beside the best: */
     struct judgement later_difference;  /* how much longer it takes than the best: less */
     uint64_t search_events;             /* operations of the window that were searched with */
+    bool wrong;                         /* a structure was wrong, or crashed */
     bool out_of_time;                   /* the budget ended the search before it was through */
 };
 

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "plug_in.h"
 #include "simulate.h"
 #include "statistics.h"
 
@@ -42,32 +43,42 @@ void tuner_add(struct tuner *tuner, size_t structure, const int64_t *options)
     tuner_read_promise(tuner, contender, &candidate->early_promise, &candidate->late_promise);
 }
 
+/* The worst that is promised for these delays. A plug-in that cannot be asked promises nothing. */
+static void read_precision(const struct contender *contender, const uint64_t *delays, size_t count,
+                           uint64_t *early, uint64_t *late)
+{
+    struct tl_precision precisions[64] = {{0}};
+    struct error error;
+    bool known =
+        plug_in_precision(contender->timed, contender->options, delays, count, precisions, &error);
+    *early = known ? 0 : UINT64_MAX;
+    *late = *early;
+    for (size_t i = 0; known && i < count; i++) {
+        *early = precisions[i].early_ticks > *early ? precisions[i].early_ticks : *early;
+        *late = precisions[i].late_ticks > *late ? precisions[i].late_ticks : *late;
+    }
+}
+
 void tuner_read_promise(const struct tuner *tuner, const struct contender *contender,
                         uint64_t *early, uint64_t *late)
 {
     const struct trace_info *info = &tuner->result->info;
     const uint64_t delays[] = {info->delay_min, info->delay_p50, info->delay_p90, info->delay_p99,
                                info->delay_max};
-    *early = 0;
-    *late = 0;
-    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
-        struct tl_precision precision =
-            tl_algo_precision(contender->timed, contender->options, delays[i]);
-        *early = precision.early_ticks > *early ? precision.early_ticks : *early;
-        *late = precision.late_ticks > *late ? precision.late_ticks : *late;
-    }
+    read_precision(contender, delays, sizeof delays / sizeof delays[0], early, late);
 }
 
 /* Whether nothing ever fires early or late under these options. */
 static bool is_always_exact(const struct contender *contender)
 {
-    struct tl_precision precision = tl_algo_precision(contender->timed, contender->options, 0);
-    bool exact = precision.early_ticks == 0 && precision.late_ticks == 0;
-    for (unsigned bit = 0; bit < 63 && exact; bit++) {
-        precision = tl_algo_precision(contender->timed, contender->options, UINT64_C(1) << bit);
-        exact = precision.early_ticks == 0 && precision.late_ticks == 0;
+    uint64_t delays[64] = {0};
+    uint64_t early;
+    uint64_t late;
+    for (unsigned bit = 0; bit < 63; bit++) {
+        delays[bit + 1] = UINT64_C(1) << bit;
     }
-    return exact;
+    read_precision(contender, delays, sizeof delays / sizeof delays[0], &early, &late);
+    return early == 0 && late == 0;
 }
 
 /* Names the first limit that a candidate breaks; lateness comes last, so that what breaks that one
@@ -137,11 +148,14 @@ static void take_row(const struct tuner *tuner, struct tune_candidate *candidate
                      const struct row *row, enum tune_stage stage)
 {
     candidate->stage = stage;
-    candidate->counted = strcmp(row_text(row, COL_STATUS), "ok") == 0;
+    const char *status = row_text(row, COL_STATUS);
+    candidate->counted = strcmp(status, "ok") == 0;
+    tuner->result->wrong =
+        tuner->result->wrong || strcmp(status, "crashed") == 0 || strcmp(status, "fault") == 0;
     if (!candidate->counted) {
-        candidate->too_slow = strcmp(row_text(row, COL_STATUS), "timeout") == 0;
-        (void)snprintf(candidate->why_not, sizeof candidate->why_not, "%s: %.150s",
-                       row_text(row, COL_STATUS), row_text(row, COL_REASON));
+        candidate->too_slow = strcmp(status, "timeout") == 0;
+        (void)snprintf(candidate->why_not, sizeof candidate->why_not, "%s: %.150s", status,
+                       row_text(row, COL_REASON));
         return;
     }
     candidate->firing = firing_of_row(row);

@@ -1,8 +1,7 @@
 #include "show_trace.h"
 
+#include "child.h"
 #include "closed_loop.h"
-#include "foreign.h"
-#include "progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,16 +193,12 @@ static bool close_loop(struct window_run *run, const char *path, const struct tr
 static bool run_window(struct window_run *run, struct trace_reader *reader)
 {
     struct trace_block block;
-    struct progress progress;
     bool over = false;
     int got = 0;
-    progress_begin(&progress, "replaying up to the window", "operations",
-                   trace_reader_header(reader)->events);
     show_set_quiet(run->show, true);
     while (!over && (got = trace_reader_next(reader, &block, run->error)) == 1) {
-        foreign_alive();
         over = apply_block(run, &block);
-        progress_update(&progress, block.first_event + block.record_count);
+        child_progress(block.first_event + block.record_count);
     }
     if (got >= 0 && !run->begun) {
         begin(run);
@@ -211,7 +206,6 @@ static bool run_window(struct window_run *run, struct trace_reader *reader)
     if (got >= 0) {
         pass_until(run, run->window->to_tick);
     }
-    progress_end(&progress);
     return got >= 0 && (run->loop == NULL || !closed_loop_failed(run->loop, run->error));
 }
 

@@ -108,32 +108,8 @@ static uint64_t faulty_count(const void *self)
 #endif
 }
 
-#if defined(FAULTY_OLD) || defined(FAULTY_OLDER)
-static void no_walk(const void *self, const struct tl_visitor *visitor)
-{
-    (void)self;
-    (void)visitor;
-    abort();
-}
-#endif
-
-#if defined(FAULTY_RECENT)
-static void no_moved(void *self, const struct tl_records *records)
-{
-    (void)self;
-    (void)records;
-    abort();
-}
-#endif
-
 #if defined(FAULTY_ABI)
 #define FAULTY_ABI_NUMBER (TL_ABI + 1)
-#elif defined(FAULTY_OLDER)
-#define FAULTY_ABI_NUMBER 1
-#elif defined(FAULTY_OLD)
-#define FAULTY_ABI_NUMBER 2
-#elif defined(FAULTY_RECENT)
-#define FAULTY_ABI_NUMBER 3
 #else
 #define FAULTY_ABI_NUMBER TL_ABI
 #endif
@@ -162,14 +138,4 @@ const struct tl_algo timerlab_algo = {
     .next = list_next,
 #endif
     .count = faulty_count,
-#if defined(FAULTY_OLD) || defined(FAULTY_OLDER)
-    /* A descriptor of abi 1 ends before this, one of abi 2 behind it: what lies after the end is
-     * none of its hooks, and none of its texts. */
-    .walk = no_walk,
-    .differs = "what lies behind the end",
-#elif defined(FAULTY_RECENT)
-    .differs = "of its own abi, the last one without records.",
-    .embedded_bytes = 7,
-    .moved = no_moved,
-#endif
 };

@@ -1,8 +1,11 @@
 /* Processes of their own: how each may end, and what of it reaches the parent. */
 #include "child.h"
+#include "clock.h"
 
 #include "test.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +37,6 @@ static struct child_outcome run(child_fn function, void *ctx)
         .result_bytes = sizeof result,
         .timeout_seconds = 600,
         .processor_seconds = function == spin ? 0.05 : 0,
-        .keep_stderr = true,
     };
     struct child_outcome outcome;
     struct error error;
@@ -176,6 +178,125 @@ static void output_is_counted_and_its_beginning_kept(void **state)
     assert_int_equal(outcome.output_bytes, 11);
 }
 
+/* --- what a structure may do besides -------------------------------------------------------------- */
+
+static const char hook[16] = "advance";
+
+static bool hang_in_a_hook(void *ctx, void *to, struct error *error)
+{
+    child_enter(hook);
+    return wait_for_ever(ctx, to, error);
+}
+
+static bool stop(void *ctx, void *to, struct error *error)
+{
+    (void)ctx;
+    (void)to;
+    (void)error;
+    child_phase(0.05, "while it was %s", "tried");
+    (void)raise(SIGSTOP);
+    return true;
+}
+
+/* Longer than a phase may take, but alive. */
+static bool go_on(void *ctx, void *to, struct error *error)
+{
+    (void)ctx;
+    (void)to;
+    (void)error;
+    child_phase(0.3, "while it went on");
+    for (uint64_t begun_ns = clock_now_ns(); clock_now_ns() < begun_ns + 900000000;) {
+        child_alive();
+    }
+    return true;
+}
+
+static void a_phase_has_a_limit_by_the_wall_clock(void **state)
+{
+    (void)state;
+    struct child_outcome outcome;
+    struct error error;
+    const struct child_request hanging = {.run = hang_in_a_hook, .hook_seconds = 0.05};
+    assert_true(child_run(&hanging, NULL, &outcome, &error));
+    assert_int_equal(outcome.end, CHILD_TIMEOUT);
+    assert_string_equal(outcome.reason, "not done after 0.05 s in advance");
+    const struct child_request stopping = {.run = stop};
+    assert_true(child_run(&stopping, NULL, &outcome, &error));
+    assert_int_equal(outcome.end, CHILD_TIMEOUT);
+    assert_string_equal(outcome.reason, "not done after 0.05 s while it was tried");
+    const struct child_request living = {.run = go_on};
+    assert_true(child_run(&living, NULL, &outcome, &error));
+    assert_int_equal(outcome.end, CHILD_DONE);
+}
+
+static bool leave_processes(void *ctx, void *to, struct error *error)
+{
+    (void)error;
+    pid_t *daemon = ctx;
+    uint64_t *number = to;
+    *number = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)setsid();
+        if (fork() == 0) {
+            *daemon = getpid();
+        }
+        *number = 2; /* of its own result */
+        return true;
+    }
+    while (*(volatile pid_t *)daemon == 0) {
+        (void)sched_yield();
+    }
+    return true;
+}
+
+static void processes_that_it_leaves_are_ended(void **state)
+{
+    (void)state;
+    pid_t *daemon = child_memory_new(sizeof *daemon);
+    uint64_t number = 0;
+    struct child_outcome outcome;
+    struct error error;
+    const struct child_request request = {
+        .run = leave_processes, .ctx = daemon, .result_bytes = sizeof number};
+    assert_true(child_run(&request, &number, &outcome, &error));
+    assert_int_equal(outcome.end, CHILD_DONE);
+    assert_int_equal(number, 1);
+    assert_int_not_equal(kill(*daemon, 0), 0);
+    child_memory_free(daemon, sizeof *daemon);
+}
+
+static bool look_at_files(void *ctx, void *to, struct error *error)
+{
+    (void)error;
+    const int *files = ctx;
+    bool *right = to;
+    char byte;
+    *right = fcntl(files[0], F_GETFD) >= 0 && fcntl(files[1], F_GETFD) < 0 &&
+             read(STDIN_FILENO, &byte, 1) == 0;
+    return true;
+}
+
+static void only_files_that_it_needs_are_open(void **state)
+{
+    (void)state;
+    int files[2];
+    bool right = false;
+    struct child_outcome outcome;
+    struct error error;
+    assert_int_equal(pipe(files), 0);
+    const struct child_request request = {.run = look_at_files,
+                                          .ctx = files,
+                                          .result_bytes = sizeof right,
+                                          .kept = files,
+                                          .kept_count = 1};
+    assert_true(child_run(&request, &right, &outcome, &error));
+    assert_int_equal(outcome.end, CHILD_DONE);
+    assert_true(right);
+    (void)close(files[0]);
+    (void)close(files[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +304,9 @@ int main(void)
         cmocka_unit_test(a_crash_leaves_shared_memory),
         cmocka_unit_test(what_waits_for_ever_is_ended),
         cmocka_unit_test(output_is_counted_and_its_beginning_kept),
+        cmocka_unit_test(a_phase_has_a_limit_by_the_wall_clock),
+        cmocka_unit_test(processes_that_it_leaves_are_ended),
+        cmocka_unit_test(only_files_that_it_needs_are_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

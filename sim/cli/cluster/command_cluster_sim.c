@@ -2,12 +2,12 @@
 #include "clock.h"
 #include "cluster_rows.h"
 #include "command.h"
-#include "foreign.h"
 #include "measured_file.h"
 #include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "simulate_cluster.h"
+#include "watched.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -306,18 +306,38 @@ static void write_held(const void *ctx, FILE *stream)
 /* --- running ------------------------------------------------------------------------------------
  */
 
-static void show_progress(void *ctx, uint64_t started)
+static void take_progress(void *ctx, uint64_t started)
 {
-    progress_update(ctx, started);
+    (void)ctx;
+    child_progress(started);
+}
+
+/* What a child finds out. */
+struct simulated {
+    struct cluster_outcome outcome;
+    double took_s; /* of processor time */
+};
+
+static bool simulate_here(void *ctx, void *result, struct error *error)
+{
+    struct cluster_request request = *(const struct cluster_request *)ctx;
+    struct simulated *simulated = result;
+    request.algo = watched(request.algo);
+    child_phase(child_hook_seconds(), "while it kept a model's events");
+    uint64_t begun_ns = clock_processor_ns();
+    bool done = cluster_simulate(&request, &simulated->outcome, error);
+    simulated->took_s = (double)(clock_processor_ns() - begun_ns) / 1e9;
+    return done;
 }
 
 /* One protocol, its events in one structure; a row of what came out. */
 static bool simulate(struct sim_arguments *arguments, const struct cluster_protocol *protocol,
                      const struct contender *contender, struct cluster_work *work, bool *right)
 {
-    struct cluster_outcome *outcome = memory_new(1, sizeof *outcome);
+    struct simulated *simulated = memory_new(1, sizeof *simulated);
     struct progress progress;
-    const struct cluster_request request = {
+    struct child_outcome ended;
+    struct cluster_request request = {
         .protocol = protocol,
         .parameters = arguments->parameters,
         .algo = contender->embedded != NULL ? contender->embedded : contender->timed,
@@ -326,28 +346,34 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
         .seed = arguments->seed,
         .measured = arguments->measured_path != NULL ? arguments->measured.steps : NULL,
         .trace = arguments->trace,
-        .progress = show_progress,
-        .progress_ctx = &progress};
+        .progress = take_progress};
+    const struct child_request child = {.run = simulate_here,
+                                        .ctx = &request,
+                                        .result_bytes = sizeof *simulated,
+                                        .progress = progress_follow,
+                                        .progress_ctx = &progress};
     progress_begin(&progress, protocol->name, "timers",
                    arguments->trace == NULL ? arguments->timers : 0);
-    foreign_enter(60, "%s, while it kept a model's events", contender->timed->name);
-    uint64_t begun_ns = clock_processor_ns();
-    bool done = cluster_simulate(&request, outcome, &arguments->common.error);
-    double took_s = (double)(clock_processor_ns() - begun_ns) / 1e9;
-    foreign_leave();
-    progress_end(&progress);
+    bool done = plug_in_run(request.algo, &child, simulated, &ended, &arguments->common.error);
+    if (done && ended.end == CHILD_FAILED && !plug_in_is(request.algo)) {
+        done = error_set(&arguments->common.error, "%s", ended.reason);
+    }
     if (done) {
         struct error why;
-        bool balanced = cluster_books_balance(&outcome->books, &why);
-        json_t *row = row_of(protocol, contender, outcome, balanced ? "ok" : why.text);
+        const struct cluster_outcome *outcome = &simulated->outcome;
+        const char *fault = child_fault(&ended);
+        if (fault == NULL && !cluster_books_balance(&outcome->books, &why)) {
+            fault = why.text;
+        }
+        json_t *row = row_of(protocol, contender, outcome, fault != NULL ? fault : "ok");
         (void)json_array_append_new(work->shown, short_row_of(row));
         (void)json_array_append_new(work->rows, row);
-        *right = *right && balanced;
+        *right = *right && fault == NULL;
         (void)fprintf(stderr, "%s, %s: %" PRIu64 " events, %.1f s, %.3g events/s\n", protocol->name,
-                      contender->timed->name, outcome->events, took_s,
-                      (double)outcome->events / took_s);
+                      contender->timed->name, outcome->events, simulated->took_s,
+                      (double)outcome->events / simulated->took_s);
     }
-    free(outcome);
+    free(simulated);
     return done;
 }
 

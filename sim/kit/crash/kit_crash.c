@@ -1,10 +1,10 @@
 #include "kit_crash.h"
 
-#include "child.h"
 #include "cleanup.h"
 #include "crash_image.h"
 #include "crash_shim.h"
 #include "memory.h"
+#include "plug_in.h"
 #include "random.h"
 #include "temporary_file.h"
 
@@ -504,7 +504,7 @@ static bool run(struct life *life, struct error *error)
         .run = run_life, .ctx = life, .result_bytes = 1, .timeout_seconds = LIFE_SECONDS};
     struct child_outcome outcome;
     char nothing;
-    if (!child_run(&request, &nothing, &outcome, error)) {
+    if (!plug_in_run(life->algo, &request, &nothing, &outcome, error)) {
         return false;
     }
     bool killed = outcome.end == CHILD_CRASHED && outcome.signal == SIGKILL && life->kill_at > 0;
@@ -663,7 +663,12 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
     struct temporary temporary = {0};
     struct life life = {.algo = algo, .journal = journal, .folder = temporary.file};
     memcpy(life.options, options, sizeof life.options);
-    struct tl_precision precision = tl_algo_precision(algo, options, 40);
+    static const uint64_t delays[] = {40};
+    struct tl_precision precision;
+    if (!plug_in_precision(algo, options, delays, 1, &precision, error)) {
+        child_memory_free(journal, sizeof *journal);
+        return false;
+    }
     life.early_ticks = precision.early_ticks;
     life.late_ticks = precision.late_ticks;
     life.at_most = has_word(algo, options, "delivery", "at-most");

@@ -5,17 +5,19 @@
 #include "kit_interpreter.h"
 #include "memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* So many are no longer read one by one. */
-#define MANY_OPERATIONS 40u
+#define MANY_OPERATIONS   40u
 
 /* A trace is short: what takes this long hangs. */
-#define HANG_SECONDS    1.0
+#define HANG_SECONDS      1.0
+#define HANG_HOOK_SECONDS 2.0
 
 /* A process costs more than a short trace: one tries what can be tried in so long. */
-#define CHILD_SECONDS   0.25
+#define CHILD_SECONDS     0.25
 
 /* In memory that children share. */
 struct shrinker {
@@ -577,7 +579,8 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         .limits = *limits,
         .witness = witness,
         .fault = verdict->fault,
-        .alone = verdict->fault == FAULT_OUTPUT, /* noticed when the process has ended */
+        /* noticed when the process has ended */
+        .alone = verdict->fault == FAULT_OUTPUT || verdict->fault == FAULT_PROCESS,
         .end_ns = UINT64_MAX,
         .best = *trace,
         .candidate = *trace,
@@ -590,6 +593,7 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         shrinker->limits.processor_seconds = shrinker->fault == FAULT_HANG
                                                  ? HANG_SECONDS
                                                  : HANG_SECONDS + 2 * shrinker->verdict.seconds;
+        shrinker->limits.hook_seconds = fmin(limits->hook_seconds, HANG_HOOK_SECONDS);
         shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
         bool ended = make_shorter_at_once(shrinker, trace);
         shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);

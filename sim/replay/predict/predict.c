@@ -1,7 +1,7 @@
 #include "predict.h"
 
+#include "child.h"
 #include "closed_loop.h"
-#include "foreign.h"
 #include "memory.h"
 #include "trace.h"
 
@@ -250,7 +250,7 @@ static bool replay(struct run *run, struct error *error)
     struct trace_block block;
     int got = trace_reader_rewind(predictor->reader, error) ? 1 : -1;
     while (got == 1 && (got = trace_reader_next(predictor->reader, &block, error)) == 1) {
-        foreign_alive();
+        child_alive();
         apply(run, &block);
     }
     if (got < 0) {

@@ -112,6 +112,7 @@ void rank_merge(struct replay_result *all, const struct replay_result *one, uint
     if (rank == 0) {
         memset(all, 0, sizeof *all);
         all->counts = one->counts;
+        all->exact = one->exact;
         all->work = one->work;
         memset(all->work.stretches, 0, sizeof all->work.stretches);
     }

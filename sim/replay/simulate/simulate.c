@@ -4,9 +4,11 @@
 
 #include "child.h"
 #include "memory.h"
+#include "plug_in.h"
 #include "tape.h"
 #include "temporary_file.h"
 #include "trace_ids.h"
+#include "watched.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -29,7 +31,12 @@ const char *contender_options(const struct contender *contender)
 
 static bool run_in_child(void *ctx, void *result, struct error *error)
 {
-    return replay_run(ctx, result, error);
+    struct replay_request *request = ctx;
+    if (request->pass == PASS_CHECK) {
+        request->algo = watched(request->algo);
+    }
+    child_phase(0, request->pass == PASS_CHECK ? "while it was checked" : "while it was timed");
+    return replay_run(request, result, error);
 }
 
 static void fail(struct subject *subject, const char *status, const char *reason)
@@ -65,16 +72,19 @@ bool simulate_pass(const struct simulate_request *request, const struct pass_req
         .names = pass->names,
         .tape = pass->tape,
     };
-    struct child_request child = {
+    int tape = pass->tape != NULL ? tape_file(pass->tape) : -1;
+    const struct child_request child = {
         .run = run_in_child,
         .ctx = &replay,
+        .kept = &tape,
+        .kept_count = tape >= 0,
         .result_bytes = sizeof *result,
         .timeout_seconds = request->timeout_seconds,
         .address_space_bytes = request->memory_limit_bytes == UINT64_MAX
                                    ? 0
                                    : request->memory_limit_bytes + PROCESS_OVERHEAD_BYTES,
     };
-    return child_run(&child, result, outcome, error);
+    return plug_in_run(pass->algo, &child, result, outcome, error);
 }
 
 const struct tl_algo *simulate_subject(const struct simulate_request *request, size_t subject,
@@ -125,8 +135,14 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
     progress_update(job->progress, *job->work_done);
     switch (outcome.end) {
     case CHILD_FAILED:
-        /* The trace or the replay itself: not the structure's doing. */
-        return error_set(error, "%s", outcome.reason);
+        /* The trace or the replay itself: not the structure's doing, if it is not one that may have
+         * closed the replay's files. */
+        if (!plug_in_is(subject->timed)) {
+            return error_set(error, "%s", outcome.reason);
+        }
+        (void)error_set(error, "the replay could not go on: %s", outcome.reason);
+        fail(subject, "crashed", error->text);
+        return true;
     case CHILD_CRASHED:
     case CHILD_EXITED:
         fail(subject, "crashed", outcome.reason);
@@ -155,12 +171,8 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
         break;
     }
     }
-    if (outcome.output_bytes > 0 && subject->right) {
-        char reason[128];
-        (void)snprintf(reason, sizeof reason,
-                       "printed %" PRIu64 " bytes on standard output, which a structure must not",
-                       outcome.output_bytes);
-        fail(subject, "fault", reason);
+    if (outcome.misdeed[0] != '\0' && subject->right) {
+        fail(subject, "fault", outcome.misdeed);
     }
     return true;
 }
@@ -218,7 +230,7 @@ static bool check_one(struct job *job, struct subject *subject, const struct tra
         keep_faults(job, subject);
     }
     if (subject->judged && subject->right && job->request->drive.budget == 0) {
-        keep_fired_set(job, subject, header->max_delay_ticks);
+        keep_fired_set(job, subject);
     }
     return true;
 }

@@ -71,7 +71,7 @@ void keep_found(struct job *job, size_t count);
 void keep_faults(struct job *job, const struct subject *subject);
 
 /* The set of timers fired, of a structure that was right. */
-void keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks);
+void keep_fired_set(struct job *job, const struct subject *subject);
 
 /* The latencies of all runs. */
 void keep_latency(struct job *job, const struct subject *subject);

@@ -38,17 +38,17 @@ void keep_faults(struct job *job, const struct subject *subject)
     }
 }
 
-void keep_fired_set(struct job *job, const struct subject *subject, uint64_t max_delay_ticks)
+void keep_fired_set(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
     simulation->fired_sets = memory_resize(simulation->fired_sets, simulation->fired_set_count + 1,
                                            sizeof *simulation->fired_sets);
-    simulation->fired_sets[simulation->fired_set_count++] = (struct fired_set){
-        .trace = job->trace_name,
-        .contender = subject->contender,
-        .exact = tl_algo_is_exact(subject->timed, subject->options, max_delay_ticks),
-        .digest = subject->check->named_digest,
-        .operations = subject->check->operations_digest};
+    simulation->fired_sets[simulation->fired_set_count++] =
+        (struct fired_set){.trace = job->trace_name,
+                           .contender = subject->contender,
+                           .exact = subject->check->exact,
+                           .digest = subject->check->named_digest,
+                           .operations = subject->check->operations_digest};
 }
 
 void keep_latency(struct job *job, const struct subject *subject)

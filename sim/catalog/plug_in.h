@@ -1,0 +1,57 @@
+/*
+ * plug_in.h: the structures of plug-ins. The process that prints never loads one: a child reads the
+ * descriptor and hands it over as plain data. Hooks can only be called in a child that has loaded
+ * the plug-in for itself.
+ */
+#ifndef SIM_PLUG_IN_H
+#define SIM_PLUG_IN_H
+
+#include "child.h"
+#include "error.h"
+#include "registry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct plug_in;
+
+enum plug_in_found {
+    PLUG_IN_FOUND,
+    PLUG_IN_REFUSED, /* there is no such file, it is no plug-in, or its descriptor is not valid */
+    PLUG_IN_FAILED,  /* it crashed, hung or ended the process, or printed, while it was looked at */
+};
+
+/* Reads the descriptor of "FILE" or "FILE,NAME", as tl_plugin_open takes them, in a child that also
+ * unloads it again. Unless it is found, `error` says why not. */
+enum plug_in_found plug_in_read(const char *spec, struct plug_in **plug_in, struct error *error);
+
+/* The descriptor. The optional hooks are there if the plug-in has them; calling one ends the
+ * process, but for one that has called plug_in_load. */
+const struct tl_algo *plug_in_algo(const struct plug_in *plug_in);
+
+/* The file's name, as it was given. */
+const char *plug_in_file(const struct plug_in *plug_in);
+
+/* NULL is legal. */
+void plug_in_free(struct plug_in *plug_in);
+
+/* child_run, in which the hooks of the structure can be called: if it comes from a plug-in, be it
+ * behind a front end, the child loads that first. */
+bool plug_in_run(const struct tl_algo *algo, const struct child_request *request, void *result,
+                 struct child_outcome *outcome, struct error *error);
+
+/* The loading alone, for a child that calls hooks of several structures. False, with `error` set,
+ * if the plug-in is no longer what it was. */
+bool plug_in_load(const struct tl_algo *algo, struct error *error);
+
+/* Whether the structure comes from a plug-in. */
+bool plug_in_is(const struct tl_algo *algo);
+
+/* What a structure promises for each of the delays. A plug-in's is asked in a child; false, with
+ * `error` set, if that went wrong. */
+bool plug_in_precision(const struct tl_algo *algo, const int64_t *options,
+                       const uint64_t *delays_ticks, size_t count, struct tl_precision *precisions,
+                       struct error *error);
+
+#endif
