@@ -28,6 +28,17 @@ grep -qE '^timerlab: --window: it begins at tick 9999999, behind the end of t.tr
     complain "a window behind the end: $(cat err)"
 [ ! -s out ] || complain "a window behind the end: $(cat out)"
 
+# More ids than there is memory for are refused before anything is made of them.
+printf 'tick,id,op,delay,cause\n0,0,start,10,\n10,0,start,10,0\n# ids: 4294967295\n' >ids.csv
+"$TIMERLAB" trace import csv ids.csv -o ids.trace 2>err || complain "ids: $(cat err)"
+if [ "$(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo)" -lt 200000000 ]; then
+    status=0
+    "$TIMERLAB" sim ids.trace -a binary-heap --runs 1 >out 2>err || status=$?
+    [ $status -eq 1 ] || complain "more ids than memory: status $status"
+    grep -qE '^timerlab: ids.trace: to check its 4294967295 timers takes 189.0 GB of memory, .* --ids dense' err ||
+        complain "more ids than memory: $(cat err)"
+fi
+
 # A structure that was built without counters has none, and is not taken for one that does nothing.
 "$TIMERLAB" new plain 2>/dev/null | sed -n "1s|^cc|$CC|p" >build_it
 sh build_it

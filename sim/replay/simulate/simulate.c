@@ -508,6 +508,23 @@ static bool share_out(struct job *job, const struct trace_header *header, struct
                      job->trace_path, whole.events, header->events);
 }
 
+/* What the check keeps of each timer at least, and of one whose expiry may cause something. */
+#define ORACLE_BYTES UINT64_C(16)
+#define LOOP_BYTES   UINT64_C(28)
+
+/* Refuses ids that are more than the machine's memory has room for, as a damaged or made-up header
+ * can name. */
+static bool has_room(const struct job *job, const struct trace_header *header, struct error *error)
+{
+    uint64_t bytes = header->ids * (ORACLE_BYTES + (header->reactions > 0 ? LOOP_BYTES : 0));
+    return bytes <= simulate_default_memory_limit() ||
+           error_set(error,
+                     "%s: to check its %" PRIu32
+                     " timers takes %.1f GB of memory, which this machine does not have; if few of "
+                     "them are named, " TRACE_IDS_REMEDY,
+                     job->trace_path, header->ids, (double)bytes / 1e9);
+}
+
 static bool simulate_trace(struct job *job, bool *all_right, struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(job->trace_path, error);
@@ -517,7 +534,8 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
     const struct trace_header *header = trace_reader_header(reader);
     job->events = header->events + 1;
     const struct simulate_ranks *ranks = job->request->ranks;
-    bool done = trace_ids_check(reader, job->trace_path, error) && keep_trace(job, reader, error) &&
+    bool done = trace_ids_check(reader, job->trace_path, error) &&
+                (ranks != NULL || has_room(job, header, error)) && keep_trace(job, reader, error) &&
                 (ranks == NULL || share_out(job, header, error)) &&
                 simulate_described(job, header, all_right, error);
     trace_reader_close(reader);
