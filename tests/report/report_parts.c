@@ -128,6 +128,12 @@ static void damaged_tables_are_refused_with_their_line(void **state)
     assert_non_null(strstr(error.text, ", line 3: not as many fields"));
     assert_null(read_table("a,b\n1,2\n1,\"2\n", &error));
     assert_non_null(strstr(error.text, ", line 3: a quoted field does not end"));
+    char wide[2 * 1001 + 1] = "";
+    for (size_t i = 0; i < 1001; i++) {
+        strcat(wide, i < 1000 ? "a," : "a");
+    }
+    assert_null(read_table(wide, &error));
+    assert_non_null(strstr(error.text, ", line 1: more than 1000 columns"));
     assert_null(csv_table_read("/nowhere/at.csv", &error));
     assert_non_null(strstr(error.text, "/nowhere/at.csv"));
 }

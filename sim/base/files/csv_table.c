@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* No table of this program has nearly as many; each field takes a hundred times its byte. */
+#define COLUMNS_MAX 1000
+
 /* Takes the next field off `*at`, up to `end`, and moves behind its comma, or to NULL at the line's
  * end. NULL if its quotes do not end. */
 static json_t *take_field(const char **at, const char *end, char *scratch)
@@ -70,11 +73,15 @@ json_t *csv_table_read(const char *path, struct error *error)
             continue;
         }
         json_t *fields = split_line(&line);
-        if (fields == NULL ||
-            (names != NULL && json_array_size(fields) != json_array_size(names))) {
-            (void)error_set(error, "%s, line %" PRIu64 ": %s", path, line.number,
-                            fields == NULL ? "a quoted field does not end"
-                                           : "not as many fields as the first line has names");
+        size_t count = json_array_size(fields);
+        const char *why = fields == NULL        ? "a quoted field does not end"
+                          : count > COLUMNS_MAX ? "more than 1000 columns"
+                          : names == NULL       ? NULL
+                          : count != json_array_size(names)
+                              ? "not as many fields as the first line has names"
+                              : NULL;
+        if (why != NULL) {
+            (void)error_set(error, "%s, line %" PRIu64 ": %s", path, line.number, why);
             json_decref(fields);
             got = -1;
             break;
