@@ -5,6 +5,7 @@
 #include "axes.h"
 #include "bench_shim.h"
 #include "build_info.h"
+#include "catalog.h"
 #include "disk_floor.h"
 #include "flags.h"
 #include "front.h"
@@ -213,7 +214,7 @@ static const struct tl_algo *compose(const char *name, const struct tl_algo **in
         return NULL;
     }
     char why[256];
-    const struct tl_algo *composed = tl_front_compose(front, *inner, why, sizeof why);
+    const struct tl_algo *composed = catalog_compose(front, *inner, why, sizeof why);
     if (composed == NULL) {
         standard_files_tell("timerlab-bench: %s\n", why);
         return NULL;
@@ -657,10 +658,7 @@ static int measure(int *argc, char **argv)
     if (selection.list_rows) {
         bench_list();
     }
-    if (!suite_register(&rows)) {
-        standard_files_tell("timerlab-bench: out of memory\n");
-        return STATUS_FAULT;
-    }
+    suite_register(&rows);
     suite_watch(bench_has_filter() ? 0 : repetitions);
     bool written;
     size_t selected = bench_run(&written);

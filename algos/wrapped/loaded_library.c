@@ -18,30 +18,23 @@ static bool find_functions(void *handle, const struct loaded_function *function)
     return true;
 }
 
-/* The loader's own words are all there is to tell it by. */
-static bool is_short_of_memory(const char *why)
-{
-    return why == NULL || strstr(why, "memory") != NULL;
-}
-
 void *tl_library_load(struct loaded_library *library)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     (void)pthread_mutex_lock(&lock);
-    bool is_short = false;
-    for (size_t i = 0; library->handle == NULL && !is_short && library->files[i] != NULL; i++) {
+    int why = 0;
+    for (size_t i = 0; library->handle == NULL && why != ENOMEM && library->files[i] != NULL; i++) {
+        errno = 0;
         void *handle = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
+        why = errno;
         if (handle != NULL && find_functions(handle, library->functions)) {
             library->handle = handle;
-        } else {
-            is_short = is_short_of_memory(dlerror());
-            if (handle != NULL) {
-                (void)dlclose(handle);
-            }
+        } else if (handle != NULL) {
+            (void)dlclose(handle);
         }
     }
     void *handle = library->handle;
     (void)pthread_mutex_unlock(&lock);
-    errno = is_short ? ENOMEM : ENOENT;
+    errno = why;
     return handle;
 }

@@ -2,6 +2,7 @@
 #include "bench_shim.h"
 
 extern "C" {
+#include "memory.h"
 #include "outfile.h"
 #include "standard_files.h"
 #include "stream_error.h"
@@ -21,6 +22,7 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -34,6 +36,12 @@ static_assert(std::is_same_v<decltype(tl_config::allocator), const tl_allocator 
 
 namespace
 {
+
+// Before the library's own beginning needs memory.
+__attribute__((constructor(101))) void end_without_memory()
+{
+    std::set_new_handler(memory_end);
+}
 
 int usage_status = EXIT_FAILURE;
 bool listing = false;
@@ -49,8 +57,13 @@ bool is_selected(const std::string &name)
     // What cannot be compiled the library refuses, in words.
     static const bool compiled =
         regcomp(&pattern, filter.c_str() + (negative ? 1 : 0), REG_EXTENDED | REG_NOSUB) == 0;
-    return filter.empty() || filter == "all" || !compiled ||
-           (regexec(&pattern, name.c_str(), 0, nullptr, 0) == 0) != negative;
+    if (filter.empty() || filter == "all" || !compiled) {
+        return true;
+    }
+    errno = 0; // it alone tells no memory from no match
+    bool found = regexec(&pattern, name.c_str(), 0, nullptr, 0) == 0;
+    (void)memory_unless_short(found ? &pattern : nullptr);
+    return found != negative;
 }
 
 void measure(benchmark::State &state, bench_fn fn, void *arg)

@@ -250,7 +250,7 @@ struct suite_selection {
 
 /* Registers every suite with every structure and size, and what bounds them. False for want of
  * memory. */
-bool suite_register(const struct suite_selection *selection);
+void suite_register(const struct suite_selection *selection);
 
 /* Shows how far the rows are, each to be measured so often (0: nobody knows how many will be),
  * where progress is shown. */

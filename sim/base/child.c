@@ -58,7 +58,10 @@ void *child_memory_new(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory != MAP_FAILED ? memory : NULL;
+    if (memory == MAP_FAILED) {
+        memory_end();
+    }
+    return memory;
 }
 
 void child_memory_free(void *memory, size_t bytes)
@@ -483,7 +486,7 @@ bool child_run(const struct child_request *request, void *result, struct child_o
     /* What is buffered now would be written twice. */
     (void)fflush(NULL);
     pid_t parent = getpid();
-    pid_t pid = note != NULL && found != NULL ? fork() : -1;
+    pid_t pid = fork();
     if (pid == 0) {
         monitor(request, note, found, &mask, parent);
     }

@@ -128,8 +128,8 @@ static inline void child_leave(void)
 /* --- shared memory --------------------------------------------------------------------------- */
 
 /* Memory, all zero, that children share with the parent: what one has written there is there
- * whatever ends it. NULL if there is none. */
-void *child_memory_new(size_t bytes);
+ * whatever ends it. */
+void *child_memory_new(size_t bytes) __attribute__((malloc, returns_nonnull));
 
 /* NULL is legal. */
 void child_memory_free(void *memory, size_t bytes);

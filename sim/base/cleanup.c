@@ -1,5 +1,6 @@
 #include "cleanup.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -90,9 +91,17 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return 0;
 }
 
+/* Once more, if there was no memory to walk through it: what took it may have ended. */
+static void remove_with_files(const char *path)
+{
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno == ENOMEM) {
+        (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
 void cleanup_remove(const char *path)
 {
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_with_files(path);
     cleanup_forget(path);
 }
 
@@ -112,7 +121,7 @@ void cleanup_remove_all(void)
     struct entry *at;
     while (list != NULL && (at = latest()) != NULL) {
         if (at->with_files) {
-            (void)nftw(at->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+            remove_with_files(at->path);
         } else {
             (void)remove(at->path);
         }

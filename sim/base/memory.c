@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void (*end_as_asked)(void);
 
@@ -12,12 +13,13 @@ void memory_set_end(void (*end)(void))
     end_as_asked = end;
 }
 
-noreturn void memory_end(void)
+void memory_end(void)
 {
     if (end_as_asked != NULL) {
         end_as_asked();
     }
-    (void)fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
+    /* stderr may be where the command line is read */
+    (void)dprintf(STDERR_FILENO, "%s: out of memory\n", program_invocation_short_name);
     exit(EXIT_FAILURE);
 }
 

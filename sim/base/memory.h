@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdnoreturn.h>
 
 /* `count` elements of `bytes` bytes each, all zero. Never NULL, even for none. */
 void *memory_new(size_t count, size_t bytes) __attribute__((malloc, returns_nonnull));
@@ -63,7 +62,7 @@ void *memory_made(void *made) __attribute__((returns_nonnull));
 void *memory_unless_short(void *made);
 
 /* Ends the process, as above. */
-noreturn void memory_end(void);
+void memory_end(void) __attribute__((__noreturn__));
 
 /* Does what `end` does instead of printing and exiting; `end` must not return. */
 void memory_set_end(void (*end)(void));

@@ -4,6 +4,7 @@
 #include "guess.h"
 #include "memory.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,35 +17,23 @@ struct catalog_composition {
     struct catalog_composition *next;
 };
 
-static bool append_entry(struct catalog *catalog, const struct catalog_entry *entry,
-                         struct error *error)
+static void append_entry(struct catalog *catalog, const struct catalog_entry *entry)
 {
-    struct catalog_entry *entries =
-        realloc(catalog->entries, (catalog->count + 1) * sizeof *entries);
-    if (entries == NULL) {
-        return error_set(error, "out of memory");
-    }
-    catalog->entries = entries;
+    catalog->entries =
+        memory_resize(catalog->entries, catalog->count + 1, sizeof *catalog->entries);
     catalog->entries[catalog->count++] = *entry;
-    return true;
 }
 
-bool catalog_init(struct catalog *catalog, struct error *error)
+void catalog_init(struct catalog *catalog)
 {
-    *catalog = (struct catalog){.compositions = calloc(1, sizeof(struct catalog_composition *))};
-    if (catalog->compositions == NULL) {
-        return error_set(error, "out of memory");
-    }
+    *catalog = (struct catalog){.compositions = memory_new(1, sizeof *catalog->compositions)};
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_entry *built_in = tl_registry_at(i);
         struct catalog_entry entry = {.timed = built_in->timed,
                                       .counted = built_in->counted,
                                       .embedded = tl_entry_for_records(built_in)};
-        if (!append_entry(catalog, &entry, error)) {
-            return false;
-        }
+        append_entry(catalog, &entry);
     }
-    return true;
 }
 
 static const struct catalog_entry *lookup(const struct catalog *catalog, const char *name)
@@ -55,6 +44,17 @@ static const struct catalog_entry *lookup(const struct catalog *catalog, const c
         }
     }
     return NULL;
+}
+
+const struct tl_algo *catalog_compose(const struct tl_front *front, const struct tl_algo *inner,
+                                      char *why, size_t why_bytes)
+{
+    errno = 0;
+    const struct tl_algo *composed = tl_front_compose(front, inner, why, why_bytes);
+    if (composed == NULL && errno == ENOMEM) {
+        memory_end();
+    }
+    return composed;
 }
 
 static const struct tl_front *find_front(const char *name, struct error *error)
@@ -78,15 +78,10 @@ static const struct catalog_entry *compose(const struct catalog *catalog,
                                            const struct catalog_entry *inner, struct error *error)
 {
     char why[sizeof error->text];
-    struct catalog_composition *composition = calloc(1, sizeof *composition);
-    if (composition == NULL) {
-        (void)error_set(error, "out of memory");
-        return NULL;
-    }
-    composition->timed = tl_front_compose(front, inner->timed, why, sizeof why);
-    composition->counted = composition->timed != NULL
-                               ? tl_front_compose(front, inner->counted, why, sizeof why)
-                               : NULL;
+    struct catalog_composition *composition = memory_new(1, sizeof *composition);
+    composition->timed = catalog_compose(front, inner->timed, why, sizeof why);
+    composition->counted =
+        composition->timed != NULL ? catalog_compose(front, inner->counted, why, sizeof why) : NULL;
     if (composition->counted == NULL) {
         tl_front_release(composition->timed);
         free(composition);
@@ -116,11 +111,7 @@ static const struct catalog_entry *find_composition(const struct catalog *catalo
                         name, "locked(hier-wheel)");
         return NULL;
     }
-    char *front_name = strdup(name);
-    if (front_name == NULL) {
-        (void)error_set(error, "out of memory");
-        return NULL;
-    }
+    char *front_name = memory_copy(name);
     char *inner_name = strchr(front_name, '(');
     *inner_name++ = '\0';
     front_name[bytes - 1] = '\0';
@@ -182,7 +173,7 @@ enum plug_in_found catalog_add_plugin(struct catalog *catalog, const char *spec,
     catalog->plug_ins =
         memory_resize((void *)catalog->plug_ins, catalog->plug_in_count + 1, sizeof plug_in);
     catalog->plug_ins[catalog->plug_in_count++] = plug_in;
-    (void)append_entry(catalog, &entry, error);
+    append_entry(catalog, &entry);
     return PLUG_IN_FOUND;
 }
 
@@ -227,11 +218,7 @@ static bool append_contender(struct contender_list *list, const struct catalog_e
             return error_set(error, "%s is named twice with the same options", entry->timed->name);
         }
     }
-    struct contender *items = realloc(list->items, (list->count + 1) * sizeof *items);
-    if (items == NULL) {
-        return error_set(error, "out of memory");
-    }
-    list->items = items;
+    list->items = memory_resize(list->items, list->count + 1, sizeof *list->items);
     list->items[list->count++] = contender;
     return true;
 }
@@ -290,10 +277,7 @@ static bool select_one(struct catalog *catalog, char *text, struct contender_lis
 bool catalog_select(struct catalog *catalog, const char *text, struct contender_list *list,
                     struct error *error)
 {
-    char *copy = strdup(text);
-    if (copy == NULL) {
-        return error_set(error, "out of memory");
-    }
+    char *copy = memory_copy(text);
     bool done = true;
     char *rest = copy;
     for (char *part = strsep(&rest, ","); done && part != NULL; part = strsep(&rest, ",")) {

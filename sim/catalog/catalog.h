@@ -6,6 +6,7 @@
 #define SIM_CATALOG_H
 
 #include "error.h"
+#include "front.h"
 #include "plug_in.h"
 #include "registry.h"
 
@@ -50,7 +51,7 @@ struct contender_list {
 };
 
 /* Fills the catalogue with the built-in structures. */
-bool catalog_init(struct catalog *catalog, struct error *error);
+void catalog_init(struct catalog *catalog);
 
 /* Adds a plug-in, "FILE" or "FILE,name" to list it under another name. Must come before any
  * selection. Refused, with the reason: no such file, not a shared object of this machine, no
@@ -67,6 +68,10 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
 /* Whether a name that is not known may be that of a plug-in which has failed; it is then added to
  * `missing`. */
 bool catalog_misses(struct catalog *catalog, const char *name);
+
+/* As tl_front_compose; but if there is no memory, that ends the process. */
+const struct tl_algo *catalog_compose(const struct tl_front *front, const struct tl_algo *inner,
+                                      char *why, size_t why_bytes);
 
 /* The structure that fires nothing, which shows what the harness itself takes; NULL: none. */
 const struct tl_algo *catalog_floor(const struct catalog *catalog);

@@ -2,6 +2,7 @@
 
 #include "front.h"
 #include "json_text.h"
+#include "memory.h"
 #include "watched.h"
 
 #include <stdlib.h>
@@ -76,6 +77,7 @@ static enum tl_status measure_horizon(const struct tl_algo *algo, const int64_t 
     return TL_OK;
 }
 
+/* Of a structure, no memory is an answer, but not to this question. */
 static void measure_bytes(const struct tl_algo *algo, const int64_t *options,
                           const struct tl_records *none, const struct tl_records *many,
                           struct footprint *footprint)
@@ -84,6 +86,9 @@ static void measure_bytes(const struct tl_algo *algo, const int64_t *options,
     footprint->status = bytes_with(algo, options, 0, none, &footprint->bytes_fixed);
     if (footprint->status == TL_OK) {
         footprint->status = bytes_with(algo, options, FOOTPRINT_TIMERS, many, &loaded);
+    }
+    if (footprint->status == TL_ERR_NOMEM) {
+        memory_end();
     }
     footprint->bytes_per_timer =
         ((double)loaded - (double)footprint->bytes_fixed) / FOOTPRINT_TIMERS;
@@ -116,15 +121,14 @@ static bool measure(void *ctx, void *result, struct error *error)
     const struct subject *subject = ctx;
     const struct tl_algo *algo = watched(subject->algo);
     struct footprint *footprint = result;
+    (void)error;
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
     if (subject->embedded) {
         size_t bytes = algo->embedded_bytes;
-        struct tl_records none = {.base = calloc(1, bytes), .stride_bytes = bytes};
-        struct tl_records many = {.base = calloc(FOOTPRINT_TIMERS, bytes), .stride_bytes = bytes};
-        if (none.base == NULL || many.base == NULL) {
-            return error_set(error, "out of memory");
-        }
+        struct tl_records none = {.base = memory_new(1, bytes), .stride_bytes = bytes};
+        struct tl_records many = {.base = memory_new(FOOTPRINT_TIMERS, bytes),
+                                  .stride_bytes = bytes};
         measure_bytes(algo, options, &none, &many, footprint);
         return true;
     }
@@ -217,7 +221,7 @@ static json_t *fronts_json(const struct tl_algo *algo)
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++) {
         char why[640];
-        const struct tl_algo *composed = tl_front_compose(fronts[i], algo, why, sizeof why);
+        const struct tl_algo *composed = catalog_compose(fronts[i], algo, why, sizeof why);
         if (composed != NULL) {
             (void)json_array_append_new(rows, json_pack("{s:s, s:s}", "name", fronts[i]->name,
                                                         "summary", fronts[i]->summary));

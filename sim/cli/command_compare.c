@@ -72,7 +72,8 @@ static void complete(void *at, struct argp_state *state)
 static void take_set(void *at, const char *word, struct argp_state *state)
 {
     struct compare_arguments *arguments = at;
-    word_list_append(&arguments->sets, word, state);
+    (void)state;
+    word_list_append(&arguments->sets, word);
 }
 
 static void take_by(void *at, const struct option_row *row, const char *text,
@@ -542,10 +543,8 @@ int command_compare(int argc, char **argv)
                                           .min_effect = -1,
                                           .threshold = -1,
                                           .count_threshold = -1};
-    int status = EXIT_USAGE;
-    if (command_line_read(&syntax, argc, argv, &arguments)) {
-        status = run(&arguments);
-    }
+    command_line_read(&syntax, argc, argv, &arguments);
+    int status = run(&arguments);
     struct word_list *words[] = {&arguments.sets, &arguments.commands, &arguments.structures,
                                  &arguments.traces, &arguments.metrics};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {

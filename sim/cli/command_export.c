@@ -88,11 +88,9 @@ int command_export(int argc, char **argv)
     struct error error;
     char command[512];
     int status = EXIT_USAGE;
-    if (!command_line_read(&syntax, argc, argv, &arguments)) {
-        return EXIT_USAGE;
-    }
-    bool found =
-        catalog_init(&catalog, &error) && catalog_select(&catalog, arguments.name, &list, &error);
+    command_line_read(&syntax, argc, argv, &arguments);
+    catalog_init(&catalog);
+    bool found = catalog_select(&catalog, arguments.name, &list, &error);
     if (found && list.count != 1) {
         found = error_set(&error, "'%s': one structure at a time", arguments.name);
     }

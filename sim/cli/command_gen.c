@@ -243,7 +243,8 @@ int command_trace_gen(int argc, char **argv)
         .complete = complete,
     };
     struct gen_arguments arguments = {.seed = SEED_UNSET};
-    int status = command_line_read(&syntax, argc, argv, &arguments) ? run(&arguments) : EXIT_USAGE;
+    command_line_read(&syntax, argc, argv, &arguments);
+    int status = run(&arguments);
     free((void *)arguments.settings.items);
     return status;
 }

@@ -135,9 +135,7 @@ int command_trace_import(int argc, char **argv)
         .complete = complete,
     };
     struct import_arguments arguments = {0};
-    if (!command_line_read(&syntax, argc, argv, &arguments)) {
-        return EXIT_USAGE;
-    }
+    command_line_read(&syntax, argc, argv, &arguments);
     if (arguments.list) {
         list_formats();
         return EXIT_OK;

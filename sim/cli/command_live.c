@@ -6,6 +6,7 @@
 #include "context.h"
 #include "kernel.h"
 #include "live.h"
+#include "memory.h"
 #include "outfolder.h"
 #include "progress.h"
 #include "results.h"
@@ -477,8 +478,8 @@ static bool add_row(const struct live_arguments *arguments, const struct subject
 static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *right,
                     struct error *error)
 {
-    struct driven *result = malloc(sizeof *result);
-    bool done = result != NULL || error_set(error, "out of memory");
+    struct driven *result = memory_new(1, sizeof *result);
+    bool done = true;
     for (size_t i = 0; done && i < arguments->structures.contenders.count; i++) {
         const struct contender *contender = &arguments->structures.contenders.items[i];
         bool sleeps = contender->timed->next != NULL;

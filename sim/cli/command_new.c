@@ -281,9 +281,7 @@ int command_new(int argc, char **argv)
 {
     struct new_arguments arguments = {.dir = "."};
     struct error error;
-    if (!command_line_read(&syntax, argc, argv, &arguments)) {
-        return EXIT_USAGE;
-    }
+    command_line_read(&syntax, argc, argv, &arguments);
     if (!run(&arguments, &error)) {
         command_complain(&error);
         return EXIT_FAULT;

@@ -160,7 +160,7 @@ static void take_option(struct reading *reading, const struct option_row *row, c
         take_choice(row, text, to, state);
         break;
     case OPTION_LIST:
-        word_list_append((struct word_list *)(void *)to, text, state);
+        word_list_append((struct word_list *)(void *)to, text);
         break;
     case OPTION_TOLERANCE:
         take_tolerance(row, text, to, state);
@@ -251,24 +251,21 @@ static error_t parse_argument(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-bool command_line_read(const struct command_line *line, int argc, char **argv, void *arguments)
+void command_line_read(const struct command_line *line, int argc, char **argv, void *arguments)
 {
     size_t count = 0;
     while (!is_last(&line->options[count])) {
         count++;
     }
-    struct argp_option *options = calloc(count + 2, sizeof *options);
-    struct reading reading = {line, arguments, .given = calloc(count + 1, sizeof *reading.given),
-                              .errors = stderr};
-    FILE *said = fopencookie(&reading, "w", (cookie_io_functions_t){.write = say});
-    bool good = options != NULL && reading.given != NULL && said != NULL;
-    for (size_t i = 0; good && i < count; i++) {
+    struct argp_option *options = memory_new(count + 2, sizeof *options);
+    struct reading reading = {
+        line, arguments, .given = memory_new(count + 1, sizeof *reading.given), .errors = stderr};
+    FILE *said = memory_made(fopencookie(&reading, "w", (cookie_io_functions_t){.write = say}));
+    for (size_t i = 0; i < count; i++) {
         options[i] = line->options[i].option;
         options[i].key = key_of(line, &line->options[i]);
     }
-    if (good) {
-        options[count] = (struct argp_option){.key = KEY_HELP, .flags = OPTION_HIDDEN};
-    }
+    options[count] = (struct argp_option){.key = KEY_HELP, .flags = OPTION_HIDDEN};
     const char *examples = command_examples(argv[0]);
     char *text =
         memory_format("%s%s%s%s", line->text,
@@ -278,30 +275,23 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
                       examples == NULL ? "" : "Examples:\n", examples == NULL ? "" : examples);
     const struct argp parser = {
         .options = options, .parser = parse_argument, .args_doc = line->form, .doc = text};
-    if (good) {
-        (void)setvbuf(said, NULL, _IONBF, 0);
-        stderr = said;
-        good = argp_parse(&parser, argc, argv, line->flags, NULL, &reading) == 0;
-        stderr = reading.errors;
+    (void)setvbuf(said, NULL, _IONBF, 0);
+    stderr = said;
+    error_t failed = argp_parse(&parser, argc, argv, line->flags, NULL, &reading);
+    stderr = reading.errors;
+    if (failed) { /* all else has ended the program */
+        memory_end();
     }
-    if (said != NULL) {
-        (void)fclose(said);
-    }
+    (void)fclose(said);
     free(text);
     free(options);
     free(reading.given);
-    return good;
 }
 
-void word_list_append(struct word_list *list, const char *text, struct argp_state *state)
+void word_list_append(struct word_list *list, const char *text)
 {
-    const char **longer = realloc((void *)list->items, (list->count + 1) * sizeof *longer);
-    if (longer == NULL) {
-        argp_failure(state, EXIT_FAULT, 0, "out of memory");
-        return;
-    }
-    list->items = longer;
-    longer[list->count++] = text;
+    list->items = memory_resize((void *)list->items, list->count + 1, sizeof *list->items);
+    list->items[list->count++] = text;
 }
 
 typedef bool drive_reader(struct replay_drive *drive, const char *name, const char *text,
@@ -363,14 +353,9 @@ int command_structures_run(const struct command_line *line, int argc, char **arg
                            struct command_structures *structures,
                            int (*run)(void *arguments, int argc, char **argv))
 {
-    struct error error;
-    int status = EXIT_USAGE;
-    if (!catalog_init(&structures->catalog, &error)) {
-        command_complain(&error);
-        status = EXIT_FAULT;
-    } else if (command_line_read(line, argc, argv, arguments)) {
-        status = run(arguments, argc, argv);
-    }
+    catalog_init(&structures->catalog);
+    command_line_read(line, argc, argv, arguments);
+    int status = run(arguments, argc, argv);
     /* What could not be loaded is a row that is missing. */
     status = status == EXIT_OK && structures->catalog.failed ? EXIT_FAULT : status;
     contender_list_free(&structures->contenders);

@@ -155,11 +155,11 @@ struct command_line {
     void (*complete)(void *arguments, struct argp_state *state);
 };
 
-/* Reads a command line into `arguments`. False if there is no memory to. */
-bool command_line_read(const struct command_line *line, int argc, char **argv, void *arguments);
+/* Reads a command line into `arguments`; one that is wrong ends the program. */
+void command_line_read(const struct command_line *line, int argc, char **argv, void *arguments);
 
 /* Appends `text`, which has to live as long as the list. The caller frees list->items. */
-void word_list_append(struct word_list *list, const char *text, struct argp_state *state);
+void word_list_append(struct word_list *list, const char *text);
 
 /* For `take`: reads a list of whole numbers, as row->number says, and returns how many ranges. */
 size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,

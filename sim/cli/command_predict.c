@@ -92,7 +92,7 @@ static void complete(void *at, struct argp_state *state)
         argp_error(state, "--hz: a recording of format %s has no jiffies", kind->format);
     }
     if (arguments->structures.selections.count == 0) {
-        word_list_append(&arguments->structures.selections, kind->structures, state);
+        word_list_append(&arguments->structures.selections, kind->structures);
     }
     command_structures_find(&arguments->structures, catalog_select, ALL_OR_NAMES, state);
 }
@@ -204,7 +204,7 @@ static json_t *worst_json(const struct prediction *prediction)
     return list;
 }
 
-static bool print_json(const char *recording, const struct predict_row *rows, size_t count,
+static void print_json(const char *recording, const struct predict_row *rows, size_t count,
                        int argc, char **argv)
 {
     json_t *list = json_array();
@@ -220,10 +220,9 @@ static bool print_json(const char *recording, const struct predict_row *rows, si
     }
     json_t *root = json_pack("{s:s, s:o, s:o}", "schema", "timerlab-predict-1", "context",
                              context_json(argc, argv), "rows", list);
-    bool written = root != NULL && json_dumpf(root, stdout, JSON_INDENT(1)) == 0;
+    (void)json_dumpf(root, stdout, JSON_INDENT(1));
     (void)putchar('\n');
     json_decref(root);
-    return written;
 }
 
 static void tell_worst(const struct predict_arguments *arguments, const struct predict_row *row)
@@ -356,7 +355,7 @@ static bool predict_all(const struct predict_arguments *arguments, const char *p
     return good;
 }
 
-static bool print(const struct predict_arguments *arguments, const struct predict_row *rows,
+static void print(const struct predict_arguments *arguments, const struct predict_row *rows,
                   size_t count, int argc, char **argv)
 {
     const char *slash = strrchr(arguments->input, '/');
@@ -366,14 +365,15 @@ static bool print(const struct predict_arguments *arguments, const struct predic
     }
     switch (arguments->format) {
     case FORMAT_JSON:
-        return print_json(recording, rows, count, argc, argv);
+        print_json(recording, rows, count, argc, argv);
+        break;
     case FORMAT_CSV:
         print_csv(recording, rows, count);
-        return true;
+        break;
     case FORMAT_TABLE:
     default:
         print_table(recording, rows, count);
-        return true;
+        break;
     }
 }
 
@@ -389,15 +389,13 @@ static int run(void *at, int argc, char **argv)
     }
     size_t count = 0;
     bool wrong = false;
-    struct predict_row *rows = calloc(arguments->structures.contenders.count, sizeof *rows);
-    bool good = rows != NULL || error_set(&error, "out of memory");
-    good = good && read_recording(arguments, trace.file, &recording, &error) == IMPORT_DONE &&
-           predict_all(arguments, trace.file, &recording, rows, &count, &wrong, &error);
+    struct predict_row *rows = memory_new(arguments->structures.contenders.count, sizeof *rows);
+    bool good = read_recording(arguments, trace.file, &recording, &error) == IMPORT_DONE &&
+                predict_all(arguments, trace.file, &recording, rows, &count, &wrong, &error);
     temporary_remove(&trace);
-    if (good && !print(arguments, rows, count, argc, argv)) {
-        good = error_set(&error, "out of memory");
-    }
-    if (!good) {
+    if (good) {
+        print(arguments, rows, count, argc, argv);
+    } else {
         command_complain(&error);
     }
     recording_free(&recording);

@@ -224,9 +224,7 @@ int command_record(int argc, char **argv)
         .complete = complete,
     };
     struct record_arguments arguments = {0};
-    if (!command_line_read(&syntax, argc, argv, &arguments)) {
-        return EXIT_USAGE;
-    }
+    command_line_read(&syntax, argc, argv, &arguments);
     struct error error = {0};
     static const char *const places[] = {"sim", TL_RECORDER_INSTALLED};
     char recorder[PATH_MAX];

@@ -92,9 +92,7 @@ int command_trace_scale(int argc, char **argv)
         .take_word = take_path,
         .complete = complete};
     struct trace_scale_request request = {.seed = DEFAULT_SEED};
-    if (!command_line_read(&syntax, argc, argv, &request)) {
-        return EXIT_USAGE;
-    }
+    command_line_read(&syntax, argc, argv, &request);
     struct trace_scale_summary summary;
     struct error error;
     if (!trace_scale(&request, &summary, &error)) {

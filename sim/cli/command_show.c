@@ -62,7 +62,7 @@ static void take_word(void *at, const char *word, struct argp_state *state)
 {
     struct show_arguments *arguments = at;
     if (state->arg_num == 0) {
-        word_list_append(&arguments->structures.selections, word, state);
+        word_list_append(&arguments->structures.selections, word);
     } else if (state->arg_num == 1) {
         arguments->script_text = word;
     } else {
@@ -152,7 +152,7 @@ static bool prepare_script(const struct show_arguments *arguments, struct show_s
                            struct show_setup *setup, struct error *error)
 {
     char *text = arguments->script_file != NULL ? text_file_read(arguments->script_file, error)
-                                                : strdup(arguments->script_text);
+                                                : memory_copy(arguments->script_text);
     bool good = text != NULL && show_script_parse(script, text, error);
     free(text);
     if (good) {

@@ -65,7 +65,8 @@ static void take_columns(void *at, const struct option_row *row, const char *tex
 static void take_trace(void *at, const char *word, struct argp_state *state)
 {
     struct sim_arguments *arguments = at;
-    word_list_append(&arguments->traces, word, state);
+    (void)state;
+    word_list_append(&arguments->traces, word);
 }
 
 static void complete(void *at, struct argp_state *state)

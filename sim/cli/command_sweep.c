@@ -55,7 +55,8 @@ static void parse_knob(struct sweep_arguments *arguments, const char *text,
 static void take_word(void *at, const char *text, struct argp_state *state)
 {
     struct sweep_arguments *arguments = at;
-    word_list_append(&arguments->words, text, state);
+    (void)state;
+    word_list_append(&arguments->words, text);
 }
 
 static void take_part(void *at, const struct option_row *row, const char *text,

@@ -56,9 +56,7 @@ static int with_trace(int argc, char **argv, const struct option_row *options,
                                         .take_word = take_path,
                                         .complete = complete};
     struct trace_arguments arguments = {.limit = 10, .most_paths = 1};
-    if (!command_line_read(&syntax, argc, argv, &arguments)) {
-        return EXIT_USAGE;
-    }
+    command_line_read(&syntax, argc, argv, &arguments);
     struct error error;
     struct trace_reader *reader = trace_reader_open(arguments.paths[0], &error);
     bool good = reader != NULL && action(reader, &arguments, &error);
@@ -138,9 +136,7 @@ static int command_info(int argc, char **argv)
         .take_word = take_path,
         .complete = complete};
     struct trace_arguments arguments = {.most_paths = PORTRAITS_MAX};
-    if (!command_line_read(&syntax, argc, argv, &arguments)) {
-        return EXIT_USAGE;
-    }
+    command_line_read(&syntax, argc, argv, &arguments);
     struct error error;
     if (!show_info(&arguments, &error)) {
         command_complain(&error);

@@ -54,7 +54,7 @@ static void complete(void *at, struct argp_state *state)
                           "them");
     }
     if (structures->selections.count == 0) {
-        word_list_append(&structures->selections, "all", state);
+        word_list_append(&structures->selections, "all");
     }
     command_structures_find(structures, catalog_select, ALL_OR_NAMES, state);
     for (size_t i = 0; i < structures->contenders.count; i++) {

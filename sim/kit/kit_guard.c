@@ -426,9 +426,8 @@ static void *guard_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
         guard->grants -= guard->grants != UINT64_MAX;
     }
     unsigned char *fresh = give(guard, new_bytes, align);
-    if (fresh == NULL) {
-        guard->refused++;
-        return NULL;
+    if (fresh == NULL) { /* which is not the structure's fault */
+        memory_end();
     }
     if (block != NULL) {
         memcpy(fresh, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);

@@ -10,7 +10,7 @@
 /* What runs in the child. It fails by kit_fail, and otherwise returns. */
 typedef void (*kit_child_fn)(void *ctx, struct kit_witness *witness);
 
-/* A witness in memory that child processes share, all zero; NULL if there is no memory. */
+/* A witness in memory that child processes share, all zero. */
 struct kit_witness *kit_witness_new(void);
 
 /* Frees it; harmless on NULL. */

@@ -94,10 +94,8 @@ static void join(struct crew_post *post)
     (void)MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     post->rank = (uint32_t)rank;
     post->ranks = (uint32_t)ranks;
-    if (post->ctx != NULL) {
-        *(struct attendance *)post->ctx =
-            (struct attendance){.joined = true, .rank = post->rank, .ranks = post->ranks};
-    }
+    *(struct attendance *)post->ctx =
+        (struct attendance){.joined = true, .rank = post->rank, .ranks = post->ranks};
     if (rank > 0) {
         be_silent();
     }
@@ -106,9 +104,7 @@ static void join(struct crew_post *post)
 static void leave(void *ctx, int status)
 {
     struct attendance *attendance = ctx;
-    if (attendance != NULL) {
-        attendance->left = true;
-    }
+    attendance->left = true;
     MPI_Request request;
     int all = 0;
     int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -137,7 +133,7 @@ struct crew_post mpi_post(void)
 bool mpi_post_end(const struct crew_post *post, const char *program, int status)
 {
     const struct attendance *attendance = post->ctx;
-    if (attendance == NULL || !attendance->joined || attendance->left || attendance->ranks <= 1) {
+    if (!attendance->joined || attendance->left || attendance->ranks <= 1) {
         return false;
     }
     char host[64] = "";

@@ -329,16 +329,13 @@ static void add_from_catalog(struct report_data *data, const struct catalog *cat
 }
 
 /* Structures of which no folder says anything are described as this program knows them. */
-static bool add_own_structures(struct report_data *data, struct error *error)
+static void add_own_structures(struct report_data *data)
 {
     struct catalog catalog;
-    if (!catalog_init(&catalog, error)) {
-        return false;
-    }
+    catalog_init(&catalog);
     add_from_catalog(data, &catalog, data->rows);
     add_from_catalog(data, &catalog, data->bench);
     catalog_free(&catalog);
-    return true;
 }
 
 static bool read_folder(struct report_data *data, struct report_set *set, struct error *error)
@@ -391,8 +388,9 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
         }
         done = read_folder(data, set, error);
     }
-    done = done && add_own_structures(data, error);
-    if (!done) {
+    if (done) {
+        add_own_structures(data);
+    } else {
         report_data_free(data);
     }
     return done;

@@ -188,14 +188,8 @@ static bool add_session(struct result_set *set, const char *source, json_t *root
         return error_set(error, "%s: line %d: not JSON, or cut off: %s", source, problem->line,
                          problem->text);
     }
-    struct result_session *sessions =
-        memory_resize(set->sessions, set->count + 1, sizeof *sessions);
-    if (sessions == NULL) {
-        json_decref(root);
-        return error_set(error, "out of memory");
-    }
-    set->sessions = sessions;
-    struct result_session *session = &sessions[set->count++];
+    set->sessions = memory_resize(set->sessions, set->count + 1, sizeof *set->sessions);
+    struct result_session *session = &set->sessions[set->count++];
     *session = (struct result_session){.path = memory_copy(source), .root = root};
     return read_session(session, error);
 }
@@ -280,9 +274,7 @@ static bool add_all_files(struct result_set *set, const char *folder, struct err
 {
     struct dirent **files = NULL;
     int count = scandir(folder, &files, is_json, alphasort);
-    if (count < 0 && errno == ENOMEM) {
-        memory_end();
-    }
+    (void)memory_unless_short(count >= 0 ? &count : NULL);
     if (count < 0) {
         return error_set(error, "%s: %s", folder, strerror(errno));
     }

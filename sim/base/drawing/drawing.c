@@ -3,6 +3,7 @@
 #include "markup.h"
 #include "memory.h"
 
+#include <errno.h>
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -102,11 +103,10 @@ bool drawing_is_plain(const char *svg)
     for (const char *at = svg; plain && at != NULL; at = strchr(at + 1, '<')) {
         size_t last = strcspn(at, ">");
         regmatch_t range = {0, (regoff_t)last + 1};
-        int found = regexec(&tag, at, 1, &range, REG_STARTEND);
-        if (found == REG_ESPACE) {
-            memory_end();
-        }
-        plain = found == 0 && (depth > 0 || at == svg);
+        errno = 0; /* it alone tells no memory from no match */
+        bool found = regexec(&tag, at, 1, &range, REG_STARTEND) == 0;
+        (void)memory_unless_short(found ? &tag : NULL);
+        plain = found && (depth > 0 || at == svg);
         depth += at[1] == '/' ? SIZE_MAX : at[last - 1] != '/';
     }
     regfree(&tag);

@@ -55,14 +55,12 @@ int cluster_command_run(const struct command_line *line, int argc, char **argv, 
                         int (*run)(void *arguments, int argc, char **argv))
 {
     struct cluster_arguments *own = arguments;
-    int status = EXIT_USAGE;
-    if (command_line_read(line, argc, argv, arguments)) {
-        if (own->list) {
-            cluster_list(stdout);
-            status = EXIT_OK;
-        } else {
-            status = run(arguments, argc, argv);
-        }
+    int status = EXIT_OK;
+    command_line_read(line, argc, argv, arguments);
+    if (own->list) {
+        cluster_list(stdout);
+    } else {
+        status = run(arguments, argc, argv);
     }
     free((void *)own->protocols);
     return status;

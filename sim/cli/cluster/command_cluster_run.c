@@ -68,7 +68,7 @@ static void complete(void *at, struct argp_state *state)
         cluster_take_word(arguments, "lease", state);
     }
     if (arguments->engines.count == 0) {
-        word_list_append(&arguments->engines, "redis", state);
+        word_list_append(&arguments->engines, "redis");
     }
     if (arguments->engines.count > RUN_ENGINES_MAX) {
         argp_error(state, "at most %d engines share the timers of a run", RUN_ENGINES_MAX);

@@ -37,7 +37,7 @@ static void complete(void *at, struct argp_state *state)
 {
     struct sim_arguments *arguments = at;
     if (arguments->structures.selections.count == 0) {
-        word_list_append(&arguments->structures.selections, DEFAULT_STRUCTURE, state);
+        word_list_append(&arguments->structures.selections, DEFAULT_STRUCTURE);
     }
     command_structures_find(&arguments->structures, catalog_select, ALL_OR_NAMES, state);
     for (size_t i = 0; i < arguments->structures.contenders.count; i++) {

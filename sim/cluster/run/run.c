@@ -641,9 +641,9 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
                  struct measured_histograms measured[RUN_ENGINE], struct error *error)
 {
     struct conductor *conductor = memory_new(1, sizeof *conductor);
-    struct part_shared *shared = memory_made(child_memory_new(sizeof *shared));
+    struct part_shared *shared = child_memory_new(sizeof *shared);
     struct measured_histograms *places =
-        memory_made(child_memory_new(MEASURED_PLACES * sizeof *conductor->measured));
+        child_memory_new(MEASURED_PLACES * sizeof *conductor->measured);
     sigset_t before;
     *result = (struct run_result){0};
     conductor->plan = plan;

@@ -42,9 +42,7 @@ struct crash_trace {
 struct crash_trace *crash_trace_new(size_t bytes)
 {
     struct crash_trace *trace = child_memory_new(sizeof *trace + bytes);
-    if (trace != NULL) {
-        trace->bytes = bytes;
-    }
+    trace->bytes = bytes;
     return trace;
 }
 

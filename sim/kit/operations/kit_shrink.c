@@ -571,9 +571,6 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
     size_t ops_bytes = trace->count * sizeof *trace->ops;
     struct shrinker *shrinker = child_memory_new(sizeof *shrinker + ops_bytes);
     struct kit_op *candidate_ops = memory_bytes(ops_bytes + 1);
-    if (shrinker == NULL) {
-        memory_end();
-    }
     *shrinker = (struct shrinker){
         .target = target,
         .limits = *limits,
