@@ -326,6 +326,12 @@ void command_take_pauses(void *arguments, const struct option_row *row, const ch
     take_drive(arguments, row, text, state, drive_read_pauses);
 }
 
+void command_take_service(void *arguments, const struct option_row *row, const char *text,
+                          struct argp_state *state)
+{
+    take_drive(arguments, row, text, state, drive_read_service);
+}
+
 void command_structures_find(struct command_structures *structures, structure_select select,
                              const char *how, struct argp_state *state)
 {

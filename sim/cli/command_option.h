@@ -113,9 +113,17 @@ struct option_row {
      OPTION_AT(type, drive),                                                                       \
      .take = command_take_drive},                                                                  \
         {{"budget", 0, "K|none", 0,                                                                \
-          "Timers that one advance may fire; what is left fires in the next (none)", 0},           \
+          "Timers that one advance may fire; what is left fires at the next tick, with poll:N, "   \
+          "too. So it bounds an advance, not the rate: for that, --service (none)",                \
+          0},                                                                                      \
          OPTION_AT(type, drive),                                                                   \
          .take = command_take_budget},                                                             \
+        {{"service", 0, "TIME|exp:TIME|none", 0,                                                   \
+          "Time for which each callback occupies the loop, as in 50us, fixed or exponentially "    \
+          "distributed; meanwhile timers and operations wait (none)",                              \
+          0},                                                                                      \
+         OPTION_AT(type, drive),                                                                   \
+         .take = command_take_service},                                                            \
     {                                                                                              \
         {"pause",                                                                                  \
          0,                                                                                        \
@@ -165,14 +173,16 @@ void word_list_append(struct word_list *list, const char *text);
 size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,
                      struct argp_state *state);
 
-/* For `take`, of a struct replay_drive: what drive_read, drive_read_budget and drive_read_pauses
- * read. */
+/* For `take`, of a struct replay_drive: what drive_read, drive_read_budget, drive_read_pauses and
+ * drive_read_service read. */
 void command_take_drive(void *arguments, const struct option_row *row, const char *text,
                         struct argp_state *state);
 void command_take_budget(void *arguments, const struct option_row *row, const char *text,
                          struct argp_state *state);
 void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
                          struct argp_state *state);
+void command_take_service(void *arguments, const struct option_row *row, const char *text,
+                          struct argp_state *state);
 
 /* The structures that a command works with: known, asked for with -a, and found. */
 struct command_structures {

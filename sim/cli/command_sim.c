@@ -77,6 +77,9 @@ static void complete(void *at, struct argp_state *state)
         argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
                           "them");
     }
+    if (command_ranks_wanted(&arguments->ranks) && arguments->drive.service_ns > 0) {
+        argp_error(state, "--service is about one loop: ranks have one each");
+    }
     command_structures_find(&arguments->structures, catalog_select, ALL_OR_NAMES, state);
 }
 

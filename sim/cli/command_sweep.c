@@ -33,6 +33,7 @@ struct sweep_arguments {
     const char *drives;
     const char *budgets;
     const char *pauses;
+    const char *services;
     enum sweep_format format;
     struct error error;
 };
@@ -114,7 +115,7 @@ static void add_knob(struct sweep_arguments *arguments, const char *name, const 
 }
 
 /* The knobs turn in this order, the first slowest: parameters as they were given, connections,
- * seeds, drives, budgets, pauses. So what is driven in two ways is generated once. */
+ * seeds, drives, budgets, pauses, service times. So what is driven in two ways is generated once. */
 static void complete(void *at, struct argp_state *state)
 {
     struct sweep_arguments *arguments = at;
@@ -159,6 +160,9 @@ static void complete(void *at, struct argp_state *state)
     if (arguments->pauses != NULL) {
         add_knob(arguments, SWEEP_KNOB_PAUSE, arguments->pauses, state);
     }
+    if (arguments->services != NULL) {
+        add_knob(arguments, SWEEP_KNOB_SERVICE, arguments->services, state);
+    }
     request->catalog = &arguments->structures.catalog;
     request->floor = catalog_floor(&arguments->structures.catalog);
     request->contenders = &arguments->structures.contenders;
@@ -192,7 +196,7 @@ static const struct option_row options[] = {
      OPTION_TEXT,
      AT(drives)},
     {{"budget", 0, "K|none,...", 0,
-      "Timers that one advance may fire; what is left fires in the next (none)", 0},
+      "Timers that one advance may fire; what is left fires at the next tick (none)", 0},
      OPTION_TEXT,
      AT(budgets)},
     {{"pause", 0, "AT:FOR[:busy|asleep][:every=TICKS],...", 0,
@@ -201,6 +205,10 @@ static const struct option_row options[] = {
       0},
      OPTION_TEXT,
      AT(pauses)},
+    {{"service", 0, "TIME|exp:TIME|none,...", 0,
+      "Time for which each callback occupies the loop, as in 50us (none)", 0},
+     OPTION_TEXT,
+     AT(services)},
     {{"runs", 0, "K", 0, "Timed runs of each cell (5); 0: only check and count", 0},
      OPTION_WHOLE(0, 1000),
      AT(request.runs)},

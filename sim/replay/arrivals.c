@@ -41,14 +41,10 @@ static void add_group(struct arrivals *arrivals, const struct trace_block *from,
             continue;
         }
         size_t at = block->record_count++;
-        arrivals->records[at] = from->records[i];
+        arrivals->records[at] = due_later(&from->records[i], group->tick, tick);
         arrivals->events[at] = from->first_event + i;
         if (from->causes != NULL) {
             arrivals->causes[at] = from->causes[i];
-        }
-        if (from->records[i].op == TRACE_START) {
-            arrivals->records[at].deadline =
-                due_deadline(tick, from->records[i].deadline - group->tick);
         }
     }
     if (block->record_count > first) {

@@ -95,6 +95,27 @@ bool drive_read_pauses(struct replay_drive *drive, const char *name, const char 
     return true;
 }
 
+bool drive_read_service(struct replay_drive *drive, const char *name, const char *text,
+                        struct error *error)
+{
+    /* A sum over as many callbacks as an advance may fire fits 64 bits. */
+    static const struct tl_number_form form = {.kind = TL_NUMBER_TIME, .least = 1, .most = 100e9};
+    union tl_number number = {0};
+    drive->service_ns = 0;
+    drive->service_varies = strncmp(text, "exp:", 4) == 0;
+    if (strcmp(text, NONE) == 0) {
+        return true;
+    }
+    if (!tl_number_read(&form, drive->service_varies ? text + 4 : text, &number)) {
+        return error_set(error,
+                         "%s takes the time of a callback, from 1ns to 100s, as in 50us, or its "
+                         "mean, as in exp:50us, or " NONE ", not '%s'",
+                         name, text);
+    }
+    drive->service_ns = (uint64_t)(number.real + 0.5);
+    return true;
+}
+
 /* Appends to a drive's text, as far as there is room. */
 __attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...)
 {
@@ -123,13 +144,18 @@ void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES])
             append(text, ":every=%" PRIu64, pause->every_ticks);
         }
     }
+    if (drive->service_ns > 0) {
+        append(text, " service %s%" PRIu64 "ns", drive->service_varies ? "exp:" : "",
+               drive->service_ns);
+    }
 }
 
 /* --- when ------------------------------------------------------------------------------------ */
 
 bool drive_is_plain(const struct replay_drive *drive)
 {
-    return drive->poll_ticks <= 1 && drive->budget == 0 && drive->pause_count == 0;
+    return drive->poll_ticks <= 1 && drive->budget == 0 && drive->pause_count == 0 &&
+           drive->service_ns == 0;
 }
 
 /* Whether a tick lies in a pause, and how many ticks are left of it then. */

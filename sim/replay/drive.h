@@ -1,6 +1,6 @@
 /*
- * drive.h: how a loop uses its timers: when it looks at them, for how many it has time, and when it
- * is away. All of it is in ticks of the trace.
+ * drive.h: how a loop uses its timers: when it looks at them, for how many it has time, when it is
+ * away, and how long a callback takes. All of it but the last is in ticks of the trace.
  *
  *   sleep    it is woken at the tick that `next` names, and by each operation that comes
  *   poll:N   it looks at its timers at every N-th tick, and only then; operations are done when
@@ -16,6 +16,7 @@
  *                    goes on (CLOCK_BOOTTIME): what was due meanwhile is overdue behind the pause.
  *                    By a clock that stands (CLOCK_MONOTONIC) there would be nothing to see: it is
  *                    the same trace without those ticks
+ *   service  each callback occupies the loop for a time. service.h has the clock that results
  *
  * A poll that falls into a pause comes right behind it. With the trace's end tick all pauses end.
  */
@@ -40,13 +41,15 @@ struct drive_pause {
 
 enum { DRIVE_PAUSES_MAX = 8 };
 
-/* Zeroed: sleep, without budget or pauses. */
+/* Zeroed: sleep, without budget, pauses or service time. */
 struct replay_drive {
     enum drive_kind kind;
     uint64_t poll_ticks; /* between two polls; 0 and 1: at every tick */
     uint64_t budget;     /* 0: none */
     struct drive_pause pauses[DRIVE_PAUSES_MAX];
     size_t pause_count;
+    uint64_t service_ns; /* of each callback; 0: they take no time */
+    bool service_varies; /* exponentially distributed around that; otherwise always that */
 };
 
 /* Read text into a drive. False if it is not what it should be, with a sentence in `error` that
@@ -64,13 +67,17 @@ bool drive_read_budget(struct replay_drive *drive, const char *name, const char 
 bool drive_read_pauses(struct replay_drive *drive, const char *name, const char *text,
                        struct error *error);
 
+/* "TIME", "exp:TIME" or "none". */
+bool drive_read_service(struct replay_drive *drive, const char *name, const char *text,
+                        struct error *error);
+
 #define DRIVE_TEXT_BYTES 1024
 
 /* The drive as text: equal drives, equal texts. */
 void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES]);
 
 /* Whether the loop looks at its timers at every tick at which one is due, and fires all that are:
- * sleep or poll:1, no budget, no pauses. */
+ * sleep or poll:1, no budget, no pauses, callbacks that take no time. */
 bool drive_is_plain(const struct replay_drive *drive);
 
 /* The first tick from `tick` on in no pause. */

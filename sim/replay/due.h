@@ -7,6 +7,7 @@
 #define SIM_DUE_H
 
 #include "timerlab.h"
+#include "trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,17 @@ static inline uint64_t due_deadline(uint64_t clock, uint64_t delay_ticks)
 {
     uint64_t deadline = due_add(clock, delay_ticks);
     return deadline < TL_DEADLINE_MAX ? deadline : TL_DEADLINE_MAX;
+}
+
+/* An operation of tick `from` that the loop applies at tick `to`: its delay counts from there. */
+static inline struct trace_record due_later(const struct trace_record *record, uint64_t from,
+                                            uint64_t to)
+{
+    struct trace_record later = *record;
+    if (record->op == TRACE_START && to != from) {
+        later.deadline = due_deadline(to, record->deadline - from);
+    }
+    return later;
 }
 
 /* The due tick of a timer whose first chance to fire is at tick `first`: its deadline, unless that

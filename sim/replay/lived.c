@@ -1,5 +1,7 @@
 #include "lived.h"
 
+#include "due.h"
+
 void lived_begin(struct lived *lived, const struct trace_block *from, const uint64_t *from_events,
                  size_t group, size_t group_end, const struct tape_section *section)
 {
@@ -8,6 +10,7 @@ void lived_begin(struct lived *lived, const struct trace_block *from, const uint
     lived->group = group;
     lived->group_end = group_end;
     lived->record = 0;
+    lived->applied = UINT64_MAX;
     lived->section = section;
     lived->outside = 0;
 }
@@ -28,13 +31,14 @@ static void go_to(struct lived *lived, uint64_t tick)
     }
 }
 
-static void add(struct lived *lived, uint64_t tick, uint64_t event,
+static void add(struct lived *lived, uint64_t tick, uint64_t arrived, uint64_t event,
                 const struct trace_record *record)
 {
     go_to(lived, tick);
     struct trace_block *block = &lived->block;
     lived->groups[block->group_count - 1].count++;
     lived->events[block->record_count] = event;
+    lived->arrived[block->record_count] = arrived;
     lived->records[block->record_count++] = *record;
 }
 
@@ -43,7 +47,7 @@ static const struct tape_outside *next_held(const struct lived *lived, uint64_t 
 {
     const struct tape_section *section = lived->section;
     const struct tape_outside *outside = &section->outside[lived->outside];
-    return lived->outside < section->outside_count && outside->op != TAPE_SUPERSEDED &&
+    return lived->outside < section->outside_count && outside->op <= TAPE_STOP &&
                    outside->tick <= tick
                ? outside
                : NULL;
@@ -55,7 +59,7 @@ static void add_held(struct lived *lived, uint64_t tick)
     while (!is_full(lived) && (held = next_held(lived, tick)) != NULL) {
         const struct trace_record record = {
             .deadline = held->deadline, .id = held->id, .op = held->op};
-        add(lived, held->tick, held->event, &record);
+        add(lived, held->tick, held->tick, held->event, &record);
         lived->outside++;
     }
 }
@@ -70,6 +74,16 @@ static bool is_superseded(struct lived *lived, uint64_t event)
     return superseded;
 }
 
+/* The tick at which the running group's external operations are applied. */
+static uint64_t look_up_applied(struct lived *lived, uint64_t tick)
+{
+    const struct tape_section *section = lived->section;
+    if (!lived->queues || lived->outside == section->outside_count) {
+        return tick;
+    }
+    return section->outside[lived->outside++].tick;
+}
+
 /* Adds what is left of the running group. */
 static void add_group(struct lived *lived)
 {
@@ -81,15 +95,21 @@ static void add_group(struct lived *lived)
         if (!external) {
             continue;
         }
+        if (lived->applied == UINT64_MAX) {
+            lived->applied = look_up_applied(lived, group->tick);
+        }
         /* It has woken the loop, done or not. */
-        go_to(lived, group->tick);
+        go_to(lived, lived->applied);
         uint64_t event = lived->from_events != NULL ? lived->from_events[i] : from->first_event + i;
         if (!is_superseded(lived, event)) {
-            add(lived, group->tick, event, &from->records[i]);
+            const struct trace_record record =
+                due_later(&from->records[i], group->tick, lived->applied);
+            add(lived, lived->applied, group->tick, event, &record);
         }
     }
     if (lived->record == group->count) {
         lived->record = 0;
+        lived->applied = UINT64_MAX;
         lived->group++;
     }
 }
@@ -98,7 +118,9 @@ bool lived_next(struct lived *lived)
 {
     lived->block = (struct trace_block){.records = lived->records, .groups = lived->groups};
     while (lived->group < lived->group_end && !is_full(lived)) {
-        add_held(lived, lived->from->groups[lived->group].tick);
+        if (lived->record == 0) {
+            add_held(lived, lived->queues ? UINT64_MAX : lived->from->groups[lived->group].tick);
+        }
         if (!is_full(lived)) {
             add_group(lived);
         }

@@ -18,13 +18,16 @@ struct lived {
     uint64_t events[TRACE_BLOCK_RECORDS]; /* of each record: its number in the trace */
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];
+    uint64_t arrived[TRACE_BLOCK_RECORDS]; /* of each record: the tick at which it came */
+    bool queues;                           /* the tape says when external operations are applied */
 
     /* What is still to come. */
     const struct trace_block *from; /* NULL: no operations of the trace */
     const uint64_t *from_events;    /* its operations' numbers; NULL: they follow one another */
     size_t group;
     size_t group_end;
-    uint32_t record; /* of the group, that are done */
+    uint32_t record;  /* of the group, that are done */
+    uint64_t applied; /* at this tick; UINT64_MAX: it has not been looked up */
     const struct tape_section *section;
     size_t outside;
 };

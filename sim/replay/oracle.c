@@ -39,6 +39,7 @@ struct oracle {
     bool draining;
     const struct replay_drive *drive;
     uint64_t end_tick;
+    const struct service *service;
     uint64_t clock;      /* of the last advance, or the running one */
     uint64_t budget;     /* its */
     uint64_t fired;      /* in it */
@@ -58,6 +59,7 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
                               .options = plan->options,
                               .drive = plan->drive,
                               .end_tick = plan->end_tick,
+                              .service = plan->service,
                               .verdict = verdict,
                               .timers = memory_new(plan->ids, sizeof *oracle->timers),
                               .ids = plan->ids,
@@ -140,8 +142,8 @@ static struct tl_precision precision_of(const struct oracle *oracle, uint32_t id
 static uint64_t last_chance(const struct oracle *oracle, const struct timer *timer,
                             struct tl_precision precision)
 {
-    return drive_chance(oracle->drive, oracle->end_tick,
-                        due_last(timer->due, precision.late_ticks));
+    return service_chance(oracle->service, oracle->drive, oracle->end_tick,
+                          due_last(timer->due, precision.late_ticks));
 }
 
 /* A pending timer is about to be stopped or restarted at `tick`: was it overdue? */
@@ -238,7 +240,8 @@ void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_o
 void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool draining)
 {
     /* A loop that has slept since has not been short of time. */
-    bool at_once = now <= drive_awake(oracle->drive, oracle->end_tick, oracle->clock + 1);
+    uint64_t soonest = oracle->service != NULL ? service_free(oracle->service) : oracle->clock + 1;
+    bool at_once = now <= drive_awake(oracle->drive, oracle->end_tick, soonest);
     oracle->crowded_at = at_once ? crowded_since(oracle) : TL_NEVER;
     oracle->clock = now;
     oracle->budget = budget;
@@ -292,6 +295,19 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     oracle->last_id = id;
 }
 
+/* Lateness is that of the callback, which may have to wait for those before it. */
+static void file_lateness(struct oracle *oracle, uint64_t due, uint64_t now)
+{
+    struct verdict *verdict = oracle->verdict;
+    uint64_t begins =
+        oracle->service != NULL ? service_begins(oracle->service, now, oracle->fired - 1) : now;
+    if (begins < due) {
+        histogram_add(&verdict->early_ticks, due - begins);
+    } else {
+        histogram_add(&verdict->late_ticks, begins - due);
+    }
+}
+
 void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
 {
     struct verdict *verdict = oracle->verdict;
@@ -311,23 +327,18 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
         judge_unexpected(oracle, timer, id, now);
         return;
     }
+    file_lateness(oracle, timer->due, now);
     struct tl_precision precision = precision_of(oracle, id);
-    if (now < timer->due) {
-        uint64_t early = timer->due - now;
-        histogram_add(&verdict->early_ticks, early);
-        if (due_is_early(now, timer->due, precision.early_ticks)) {
-            char *text = note_fault(oracle, FAULT_EARLY, id, now, timer->due, timer->event);
-            EXPLAIN(text, "fired %" PRIu64 " ticks early; at most %" PRIu64 " are declared", early,
-                    precision.early_ticks);
-        }
-    } else {
-        uint64_t late = now - timer->due;
-        histogram_add(&verdict->late_ticks, late);
+    if (due_is_early(now, timer->due, precision.early_ticks)) {
+        char *text = note_fault(oracle, FAULT_EARLY, id, now, timer->due, timer->event);
+        EXPLAIN(text, "fired %" PRIu64 " ticks early; at most %" PRIu64 " are declared",
+                timer->due - now, precision.early_ticks);
+    } else if (now > timer->due) {
         uint64_t last = last_chance(oracle, timer, precision);
         if (now > last && last < oracle->crowded_at) {
             char *text = note_fault(oracle, FAULT_LATE, id, now, timer->due, timer->event);
-            EXPLAIN(text, "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared", late,
-                    precision.late_ticks);
+            EXPLAIN(text, "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared",
+                    now - timer->due, precision.late_ticks);
         }
     }
     judge_order(oracle, timer, id, now);

@@ -21,7 +21,8 @@
  * `due + late` is, where the drive does not look at timers then, the first tick after it at which
  * it does: by then a structure that keeps its promise has fired, as would an exact one that is
  * asked as late. Where it has a budget, a timer may wait on as long as each advance from then on
- * uses its budget up, and the loop comes round for the next at once. Lateness counts from the due
+ * uses its budget up, and the loop comes round for the next at once. While callbacks keep the loop
+ * busy, it does not look. Lateness counts from the due
  * tick all the same: what the drive adds to it is in the columns, and is no fault.
  *
  * A stop or restart after the due tick, but within the declared lateness, is legal. If it is
@@ -34,6 +35,7 @@
 #include "fault.h"
 #include "histogram.h"
 #include "registry.h"
+#include "service.h"
 #include "trace.h"
 
 #include <stdbool.h>
@@ -82,6 +84,7 @@ struct oracle_plan {
     const uint64_t *names;
     const struct replay_drive *drive;
     uint64_t end_tick;
+    const struct service *service; /* the clock of its loop; NULL: callbacks take no time */
 };
 
 /* `verdict` is where it writes, zeroed by it. It, and what `plan` points to, must outlive the

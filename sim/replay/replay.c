@@ -194,9 +194,9 @@ static bool end_section(struct replay *replay)
         if (requested_pass(replay)->file != NULL) {
             requested_pass(replay)->file(replay, 0, 0);
         }
-    } else if (replay->loop != NULL) {
+    } else {
         replay->broken =
-            closed_loop_failed(replay->loop, replay->error) ||
+            (replay->loop != NULL && closed_loop_failed(replay->loop, replay->error)) ||
             (replay->recorder != NULL && !tape_record_section(replay->recorder, replay->error));
     }
     return !replay->broken && replay->refused == TL_OK;
@@ -401,6 +401,7 @@ static bool take_drive(struct replay *replay)
                        drive->budget);
         return false;
     }
+    replay->service = service_open(drive, replay->header->tick_ns, replay->header->end_tick);
     if (drive->pause_count > 0) {
         replay->arrivals = arrivals_open(drive, replay->header->end_tick);
     }
@@ -408,14 +409,16 @@ static bool take_drive(struct replay *replay)
 }
 
 /* Makes what closes the loop: what finds out what a firing causes, or what plays it. Of a trace
- * without reactions nothing, nor for a structure that fires nothing. */
+ * without reactions nothing, unless callbacks take time, which postpones operations; nor for a
+ * structure that fires nothing. */
 static bool close_loop(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
     const struct tl_algo *algo = replay->algo;
     uint64_t max_delay_ticks = replay->header->max_delay_ticks;
     replay->result->exact = tl_algo_is_exact(algo, request->options, max_delay_ticks);
-    if (replay->header->reactions == 0 || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+    bool reacts = replay->header->reactions > 0;
+    if ((!reacts && replay->service == NULL) || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
         return true;
     }
     replay->may_be_early = tl_algo_may_be_early(algo, request->options, max_delay_ticks);
@@ -427,10 +430,11 @@ static bool close_loop(struct replay *replay)
             .carry = check_carry,
             .ctx = replay,
         };
-        replay->loop = closed_loop_open(&plan, replay->error);
+        replay->loop = reacts ? closed_loop_open(&plan, replay->error) : NULL;
         replay->recorder =
             request->tape != NULL ? tape_recorder_open(request->tape, replay->error) : NULL;
-        return replay->loop != NULL && (request->tape == NULL || replay->recorder != NULL);
+        return (replay->loop != NULL || !reacts) &&
+               (request->tape == NULL || replay->recorder != NULL);
     }
     if (request->tape == NULL) {
         return error_set(replay->error, "%s: what its firings cause has not been found out",
@@ -438,6 +442,7 @@ static bool close_loop(struct replay *replay)
     }
     replay->player = tape_player_open(request->tape);
     replay->lived = memory_bytes(sizeof *replay->lived);
+    replay->lived->queues = replay->service != NULL;
     return true;
 }
 
@@ -447,6 +452,7 @@ static void release_loop(struct replay *replay)
     tape_recorder_close(replay->recorder);
     tape_player_close(replay->player);
     arrivals_close(replay->arrivals);
+    service_close(replay->service);
     free(replay->lived);
 }
 

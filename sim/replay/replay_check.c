@@ -19,7 +19,8 @@ static void open_check(struct replay *replay)
                                      .ids = ids,
                                      .names = request->names,
                                      .drive = &request->drive,
-                                     .end_tick = replay->header->end_tick};
+                                     .end_tick = replay->header->end_tick,
+                                     .service = replay->service};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);
 }
 
@@ -160,8 +161,9 @@ static inline void pass_time_checked(struct replay *replay, uint64_t tick, bool 
     keep_tick_work(replay, tick, 0);
 }
 
-/* Whether operation `i` of the running block is to be done at its place. */
-static bool is_external(struct replay *replay, uint64_t tick, uint32_t i)
+/* Whether operation `i` of the running block, as `record`, is to be done at its place. */
+static bool is_external(struct replay *replay, uint64_t tick, uint32_t i,
+                        const struct trace_record *record)
 {
     const struct trace_cause *causes = replay->block->causes;
     uint64_t event = replay_event(replay, i);
@@ -171,7 +173,7 @@ static bool is_external(struct replay *replay, uint64_t tick, uint32_t i)
     if (causes != NULL && causes[i].basis != TRACE_EXTERNAL) {
         return false;
     }
-    if (closed_loop_external(replay->loop, event, tick, &replay->block->records[i])) {
+    if (closed_loop_external(replay->loop, event, tick, record)) {
         return true;
     }
     if (replay->recorder != NULL) {
@@ -180,26 +182,43 @@ static bool is_external(struct replay *replay, uint64_t tick, uint32_t i)
     return false;
 }
 
+/* Lets time pass up to a group, and returns the tick at which the loop is free to apply it. */
+static uint64_t wait_until_free(struct replay *replay, const struct trace_group *group)
+{
+    if (replay->service == NULL || !lived_comes(replay->block, group)) {
+        return group->tick;
+    }
+    pass_time_checked(replay, group->tick, false);
+    uint64_t tick = drive_awake(&replay->request->drive, replay->header->end_tick,
+                                service_applies(replay->service, group->tick));
+    if (replay->recorder != NULL) {
+        pass_time_checked(replay, tick, true); /* what is held back comes first */
+        tape_record_applied(replay->recorder, tick, replay_event(replay, group->first));
+    }
+    return tick;
+}
+
 /* Applies a run of operations of one tick. False if the structure refused one. */
 static bool check_group(struct replay *replay, const struct trace_group *group)
 {
     if (replay->loop != NULL && !replay->may_be_early && !lived_comes(replay->block, group)) {
         return true;
     }
-    pass_time_checked(replay, group->tick, true);
+    uint64_t tick = wait_until_free(replay, group);
+    pass_time_checked(replay, tick, true);
     bool taken = replay->refused == TL_OK;
     for (uint32_t i = group->first; i < group->first + group->count && taken; i++) {
-        const struct trace_record *record = &replay->block->records[i];
+        const struct trace_record record = due_later(&replay->block->records[i], group->tick, tick);
         const struct oracle_operation operation = {.event = replay_event(replay, i),
-                                                   .deadline = record->deadline,
-                                                   .id = record->id,
-                                                   .op = (enum trace_op)record->op};
-        if (is_external(replay, group->tick, i)) {
-            taken = do_operation(replay, group->tick, &operation);
+                                                   .deadline = record.deadline,
+                                                   .id = record.id,
+                                                   .op = (enum trace_op)record.op};
+        if (is_external(replay, tick, i, &record)) {
+            taken = do_operation(replay, tick, &operation);
         }
     }
     keep_operations_work(replay, replay->now);
-    replay_look_what_is_durable(replay, group->tick);
+    replay_look_what_is_durable(replay, tick);
     return taken && replay->refused == TL_OK;
 }
 
@@ -232,7 +251,7 @@ static bool drain_window(struct replay *replay, const struct due_window *window)
     while (pending > 0 && (tick = drive_chance(drive, end_tick, tick)) <= chance) {
         uint64_t wake = has_next ? replay->algo->next(replay->self) : tick;
         if (wake <= tick) {
-            (void)drive_to(replay, tick, advance_checked);
+            (void)round_to(replay, tick, advance_checked);
             wake = tick + 1;
             idle_ticks = oracle_pending(replay->oracle) == pending ? idle_ticks + 1 : 0;
             pending = oracle_pending(replay->oracle);
@@ -269,7 +288,7 @@ static bool drain(struct replay *replay)
     size_t count = oracle_due_windows(oracle, 0, windows, room);
     replay->draining = true;
     if (replay->used_up) {
-        (void)drive_to(
+        (void)round_to(
             replay, drive_awake(&replay->request->drive, replay->header->end_tick, replay->now + 1),
             advance_checked);
     }

@@ -21,14 +21,28 @@ static inline __attribute__((always_inline)) uint64_t drive_to(struct replay *re
     return fired;
 }
 
+/* The same of a loop that is not plain. */
+static inline __attribute__((always_inline)) uint64_t round_to(struct replay *replay, uint64_t tick,
+                                                               advance_fn *advance)
+{
+    uint64_t fired = drive_to(replay, tick, advance);
+    if (replay->service != NULL) {
+        uint64_t busy_ns = service_advanced(replay->service, tick, fired);
+        if (replay->advance_count > 0) {
+            replay->advances[replay->advance_count - 1].busy_ns = busy_ns;
+        }
+    }
+    return fired;
+}
+
 /* When a loop that is not plain comes round next by itself. */
 static inline uint64_t next_round(const struct replay *replay)
 {
     const struct replay_drive *drive = &replay->request->drive;
     uint64_t end_tick = replay->header->end_tick;
-    uint64_t soonest = replay->now + 1;
+    uint64_t soonest = replay->service != NULL ? service_free(replay->service) : replay->now + 1;
     if (drive->kind == DRIVE_POLL && !replay->used_up) {
-        return drive_chance(drive, end_tick, soonest);
+        return service_chance(replay->service, drive, end_tick, replay->now + 1);
     }
     uint64_t wake = replay->use_next ? replay->algo->next(replay->self) : soonest;
     return wake == TL_NEVER ? wake : drive_awake(drive, end_tick, wake > soonest ? wake : soonest);
@@ -120,15 +134,16 @@ static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t
         if (wake > tick) {
             break;
         }
-        uint64_t fired = drive_to(replay, wake, advance);
+        uint64_t fired = round_to(replay, wake, advance);
         replay->wakeups++;
         replay->idle_wakeups += fired == 0;
         replay->used_up = fired >= replay->budget;
         keep_pace(replay, &stretch);
     }
     if (comes && drive->kind == DRIVE_SLEEP && replay->now < tick &&
-        drive_awake(drive, replay->header->end_tick, tick) == tick) {
-        replay->used_up = drive_to(replay, tick, advance) >= replay->budget;
+        drive_awake(drive, replay->header->end_tick, tick) == tick &&
+        (replay->service == NULL || service_free(replay->service) <= tick)) {
+        replay->used_up = round_to(replay, tick, advance) >= replay->budget;
     }
 }
 

@@ -138,15 +138,16 @@ static void tell_groups(struct replay *replay, size_t from, size_t to)
     }
 }
 
-/* Files one call: its service time and its response time. True if it is the longest so far, and
+/* Files one call: its service time and its response time, which includes `waited_ns` before it was
+ * due to the loop. True if it is the longest so far, and
  * its place is to be noted. The conversions are to signed numbers, which takes one instruction. */
 static inline bool file_call(struct replay *replay, enum latency_op op, double due_tick,
-                             uint32_t cycles)
+                             double waited_ns, uint32_t cycles)
 {
     struct replay_result *result = replay->result;
     double service_ns = cycles * replay->ns_per_cycle;
     uint64_t ns = (uint64_t)(int64_t)(service_ns + 0.5);
-    double response_ns = schedule_respond(&replay->schedule, due_tick, service_ns);
+    double response_ns = waited_ns + schedule_respond(&replay->schedule, due_tick, service_ns);
     histogram_add(&result->latency_ns[op], ns);
     histogram_add(&result->response_ns[op], (uint64_t)(int64_t)(response_ns + 0.5));
     if (ns <= result->worst[op].ns) {
@@ -162,19 +163,19 @@ static void file_advance(struct replay *replay, const struct timed_advance *adva
     if (section != NULL && replay->inside_filed < section->inside_count) {
         event = section->places[replay->inside_filed].event;
     }
-    if (file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick),
+    if (file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick), 0,
                   advance->cycles)) {
         struct replay_worst *worst = &replay->result->worst[LATENCY_ADVANCE];
         worst->event = event;
         worst->tick = advance->tick;
         worst->fired = advance->fired;
     }
-    /* What its callbacks did is due with it, and done behind it. */
+    /* What its callbacks did is due with it, and done after it. */
     for (uint32_t i = 0; i < advance->reactions; i++) {
         size_t at = replay->inside_filed++;
         const struct tape_inside *inside = &replay->section->inside[at];
         enum latency_op op = tell(replay, inside->id, inside->op, inside->deadline, advance->tick);
-        if (file_call(replay, op, (double)(advance->tick - replay->window_tick),
+        if (file_call(replay, op, (double)(advance->tick - replay->window_tick), 0,
                       replay->inside_cycles[at])) {
             struct replay_worst *worst = &replay->result->worst[op];
             worst->event = replay->section->places[at].event;
@@ -182,6 +183,8 @@ static void file_advance(struct replay *replay, const struct timed_advance *adva
             worst->id = inside->id;
         }
     }
+    (void)schedule_respond(&replay->schedule, (double)(advance->tick - replay->window_tick),
+                           (double)advance->busy_ns);
 }
 
 static void file_group(struct replay *replay, const struct trace_group *group)
@@ -191,7 +194,11 @@ static void file_group(struct replay *replay, const struct trace_group *group)
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t at = group->first + i;
         enum latency_op op = tell_operation(replay, at, group->tick);
-        if (file_call(replay, op, begin_tick + (double)i * share, replay->op_cycles[at])) {
+        uint64_t waited_ticks =
+            replay->lived != NULL ? group->tick - replay->lived->arrived[at] : 0;
+        double due_tick = begin_tick + (waited_ticks > 0 ? 0 : (double)i * share);
+        double waited_ns = (double)waited_ticks * replay->schedule.tick_ns;
+        if (file_call(replay, op, due_tick, waited_ns, replay->op_cycles[at])) {
             struct replay_worst *worst = &replay->result->worst[op];
             worst->event = replay_event(replay, at);
             worst->tick = group->tick;

@@ -11,6 +11,7 @@
 #include "lived.h"
 #include "replay.h"
 #include "schedule.h"
+#include "service.h"
 #include "step_codes.h"
 #include "trace.h"
 
@@ -26,6 +27,7 @@ struct timed_advance {
     uint32_t cycles;
     uint32_t fired;
     uint32_t reactions; /* carried out in its callbacks, whose time is not its own */
+    uint64_t busy_ns;   /* what its callbacks take by the drive */
 };
 
 /* The state of a pass. What the inner loops touch comes first. */
@@ -91,6 +93,7 @@ struct replay {
     bool may_be_early;
 
     struct arrivals *arrivals; /* NULL: there are no pauses */
+    struct service *service;   /* NULL: callbacks take no time */
 
     bool broken; /* the replay itself cannot go on: `error` is set */
     struct error *error;

@@ -151,6 +151,12 @@ void tape_record_superseded(struct tape_recorder *recorder, uint64_t tick, uint6
                    &(struct tape_outside){.tick = tick, .event = event, .op = TAPE_SUPERSEDED});
 }
 
+void tape_record_applied(struct tape_recorder *recorder, uint64_t tick, uint64_t event)
+{
+    record_outside(recorder,
+                   &(struct tape_outside){.tick = tick, .event = event, .op = TAPE_APPLIED});
+}
+
 /* A count of 0 needs no memory. */
 static bool put(FILE *stream, const void *items, size_t item_bytes, size_t count)
 {

@@ -39,14 +39,19 @@ struct tape_place {
 #define TAPE_NO_FIRING UINT32_MAX
 
 /* Outside of callbacks. */
-enum tape_outside_op { TAPE_START = TRACE_START, TAPE_STOP = TRACE_STOP, TAPE_SUPERSEDED };
+enum tape_outside_op {
+    TAPE_START = TRACE_START,
+    TAPE_STOP = TRACE_STOP,
+    TAPE_SUPERSEDED, /* the external operation is not done */
+    TAPE_APPLIED, /* the external operations of a tick, from this one on, are applied at `tick` */
+};
 
 struct tape_outside {
     uint64_t tick; /* after its last advance, before its external operations */
     uint64_t event;
     uint64_t deadline;
     uint32_t id;
-    uint32_t op; /* enum tape_outside_op; the last: the external operation is not done */
+    uint32_t op; /* enum tape_outside_op */
 };
 
 struct tape;
@@ -76,6 +81,9 @@ void tape_record(struct tape_recorder *recorder, const struct loop_operation *op
 
 /* The external operation number `event` was superseded. */
 void tape_record_superseded(struct tape_recorder *recorder, uint64_t tick, uint64_t event);
+
+/* The loop applies the external operations of a tick, of which `event` is the first, at `tick`. */
+void tape_record_applied(struct tape_recorder *recorder, uint64_t tick, uint64_t event);
 
 /* Ends a section. False with `error` set if it could not be written, or memory was short. */
 bool tape_record_section(struct tape_recorder *recorder, struct error *error);

@@ -41,6 +41,7 @@
 #define SWEEP_KNOB_DRIVE       "drive"
 #define SWEEP_KNOB_BUDGET      "budget"
 #define SWEEP_KNOB_PAUSE       "pause"
+#define SWEEP_KNOB_SERVICE     "service"
 #define SWEEP_KNOB_TRACE       "trace"
 
 /* A knob, and the values that it takes one after the other, as text. */

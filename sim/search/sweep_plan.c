@@ -169,7 +169,7 @@ const char *sweep_named_value_at(const struct sweep_knobs *knobs, size_t point, 
 bool sweep_knob_drives(const char *name)
 {
     return strcmp(name, SWEEP_KNOB_DRIVE) == 0 || strcmp(name, SWEEP_KNOB_BUDGET) == 0 ||
-           strcmp(name, SWEEP_KNOB_PAUSE) == 0;
+           strcmp(name, SWEEP_KNOB_PAUSE) == 0 || strcmp(name, SWEEP_KNOB_SERVICE) == 0;
 }
 
 static bool is_parameter(const char *name)
@@ -224,10 +224,12 @@ bool sweep_drive_at(const struct sweep_knobs *knobs, size_t point, struct replay
     const char *text = sweep_named_value_at(knobs, point, SWEEP_KNOB_DRIVE);
     const char *budget = sweep_named_value_at(knobs, point, SWEEP_KNOB_BUDGET);
     const char *pauses = sweep_named_value_at(knobs, point, SWEEP_KNOB_PAUSE);
+    const char *service = sweep_named_value_at(knobs, point, SWEEP_KNOB_SERVICE);
     *drive = (struct replay_drive){0};
     return drive_read(drive, SWEEP_KNOB_DRIVE, text, error) &&
            (budget == NULL || drive_read_budget(drive, SWEEP_KNOB_BUDGET, budget, error)) &&
-           (pauses == NULL || drive_read_pauses(drive, SWEEP_KNOB_PAUSE, pauses, error));
+           (pauses == NULL || drive_read_pauses(drive, SWEEP_KNOB_PAUSE, pauses, error)) &&
+           (service == NULL || drive_read_service(drive, SWEEP_KNOB_SERVICE, service, error));
 }
 
 bool sweep_check(const struct sweep_request *request, struct error *error)

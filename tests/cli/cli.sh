@@ -166,6 +166,15 @@ expect 2 "" "--pause takes AT:FOR" sim t.trace -a all --pause 5:0
 expect 2 "" "--pause takes at most 8 pauses" sim t.trace -a all --pause 1:1+3:1+5:1+7:1+9:1+11:1+13:1+15:1+17:1
 expect 0 '"drive": "poll:10 budget 2 pause 3:2:asleep:every=9"' "exact ones are not held against one another" \
     sim t.trace -a binary-heap --runs 0 --drive poll:10 --budget 2 --pause 3:2:asleep:every=9 --format json
+expect 2 "" "--service takes the time of a callback, from 1ns to 100s" sim t.trace -a all --service 5
+expect 2 "" "--service is about one loop" sim t.trace -a all --service 5ms --ranks-in-turn 2
+expect 0 '"drive": "sleep service exp:50000ns"' "fired the same timers at the same ticks" \
+    sim t.trace -a binary-heap,hier-wheel --runs 1 --latency --service exp:50us --format json
+# 25 probes of 200 ms each, one at a time, all due at once: the last begins 24 times 200 ms late
+{ echo tick,id,op,delay && for id in $(seq 0 24); do echo "0,$id,start,1000"; done; } >probes.csv
+expect 0 "" "25 timers" trace import csv probes.csv -o probes.trace
+expect 0 ',ok,.*,0,2408,4800,4800,' "fired the same timers at the same ticks" \
+    sim probes.trace -a binary-heap,hier-wheel --runs 0 --service 200ms --format csv
 expect 2 "" "lazy.binary-heap. is for one thread" threads -a 'lazy(binary-heap)'
 expect 2 "" "no such plug-in" sim t.trace --plugin ./none.so -a all
 expect 2 "" "the path of the plug-in is empty; give that of a shared object" list --plugin ""

@@ -52,7 +52,7 @@ refuses() {
     if [[ $said == *" whole "* ]]; then
         refused "$option" 1.5 "$@" "$option=1.5"
     fi
-    for value in 1 60 100 5:6 5/6; do
+    for value in 1 60 100 5:6 5/6 5us; do
         if twice "$option" "$@" "$option=$value" "$option=$value"; then
             return
         fi
@@ -85,7 +85,7 @@ for command in $(commands | grep -vx trace) $(commands trace | grep -vx import |
     for option in $(ARGP_HELP_FMT='rmargin=2000,dup-args-note=0' "${words[@]}" --help | numeric); do
         case $command$option in
         # Values of a knob, which the knob's name stands for.
-        sweep--connections | sweep--seed | sweep--budget | sweep--pause)
+        sweep--connections | sweep--seed | sweep--budget | sweep--pause | sweep--service)
             for value in 1e400 1.5; do
                 refused "${option#--}" "$value" "${words[@]}" "${needs[@]}" "$option=$value"
             done

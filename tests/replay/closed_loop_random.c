@@ -426,6 +426,9 @@ static struct replay_drive draw_drive(struct stream *stream, uint64_t seed)
                                  .asleep = seed % 4 == 2 && draw(stream, 2) > 0};
     }
     drive.budget = seed % 4 == 3 ? 1 + draw(stream, 3) : 0;
+    /* From none over half a tick to some ticks. */
+    drive.service_ns = seed % 3 == 0 ? 0 : (1 + draw(stream, 12)) * 500000;
+    drive.service_varies = draw(stream, 2) > 0;
     return drive;
 }
 

@@ -28,6 +28,7 @@ struct drive_words {
     const char *drive;
     const char *budget;
     const char *pauses;
+    const char *service;
 };
 
 static struct replay_drive drive_of(struct drive_words words)
@@ -36,7 +37,8 @@ static struct replay_drive drive_of(struct drive_words words)
     struct error error;
     if (!drive_read(&drive, "drive", words.drive, &error) ||
         (words.budget != NULL && !drive_read_budget(&drive, "budget", words.budget, &error)) ||
-        (words.pauses != NULL && !drive_read_pauses(&drive, "pause", words.pauses, &error))) {
+        (words.pauses != NULL && !drive_read_pauses(&drive, "pause", words.pauses, &error)) ||
+        (words.service != NULL && !drive_read_service(&drive, "service", words.service, &error))) {
         fail_msg("%s", error.text);
     }
     return drive;
@@ -50,26 +52,26 @@ static void when_a_loop_looks(void **state)
         uint64_t tick;
         uint64_t chance;
     } cases[] = {
-        {{"sleep", NULL, NULL}, 7, 7},
-        {{"poll", NULL, NULL}, 7, 7},
-        {{"poll:10", NULL, NULL}, 10, 10},
-        {{"poll:10", NULL, NULL}, 11, 20},
-        {{"sleep", NULL, "5:10"}, 4, 4},
-        {{"sleep", NULL, "5:10"}, 5, 15},
-        {{"sleep", NULL, "5:10"}, 14, 15},
-        {{"sleep", NULL, "5:10"}, 15, 15},
-        {{"sleep", NULL, "5:10+15:2"}, 5, 17}, /* one behind the other */
-        {{"sleep", NULL, "15:2+5:10"}, 5, 17},
-        {{"sleep", NULL, "5:2:every=10"}, 26, 27},
-        {{"sleep", NULL, "95:10"}, 97, 100}, /* the trace ends */
-        {{"sleep", NULL, "5:2:every=10"}, 105, 105},
-        {{"poll:10", NULL, "18:5"}, 11, 23}, /* the poll at 20 is put off to 23, */
-        {{"poll:10", NULL, "18:5"}, 22, 23},
-        {{"poll:10", NULL, "18:5"}, 23, 23},
-        {{"poll:10", NULL, "18:5"}, 24, 30}, /* not those after it; */
-        {{"poll:10", NULL, "12:5"}, 13, 20}, /* no poll is in this one */
-        {{"poll:10", NULL, "12:5"}, 17, 20},
-        {{"poll:10", NULL, NULL}, UINT64_MAX - 2, UINT64_MAX}, /* no poll comes any more */
+        {{"sleep", NULL, NULL, NULL}, 7, 7},
+        {{"poll", NULL, NULL, NULL}, 7, 7},
+        {{"poll:10", NULL, NULL, NULL}, 10, 10},
+        {{"poll:10", NULL, NULL, NULL}, 11, 20},
+        {{"sleep", NULL, "5:10", NULL}, 4, 4},
+        {{"sleep", NULL, "5:10", NULL}, 5, 15},
+        {{"sleep", NULL, "5:10", NULL}, 14, 15},
+        {{"sleep", NULL, "5:10", NULL}, 15, 15},
+        {{"sleep", NULL, "5:10+15:2", NULL}, 5, 17}, /* one behind the other */
+        {{"sleep", NULL, "15:2+5:10", NULL}, 5, 17},
+        {{"sleep", NULL, "5:2:every=10", NULL}, 26, 27},
+        {{"sleep", NULL, "95:10", NULL}, 97, 100}, /* the trace ends */
+        {{"sleep", NULL, "5:2:every=10", NULL}, 105, 105},
+        {{"poll:10", NULL, "18:5", NULL}, 11, 23}, /* the poll at 20 is put off to 23, */
+        {{"poll:10", NULL, "18:5", NULL}, 22, 23},
+        {{"poll:10", NULL, "18:5", NULL}, 23, 23},
+        {{"poll:10", NULL, "18:5", NULL}, 24, 30}, /* not those after it; */
+        {{"poll:10", NULL, "12:5", NULL}, 13, 20}, /* no poll is in this one */
+        {{"poll:10", NULL, "12:5", NULL}, 17, 20},
+        {{"poll:10", NULL, NULL, NULL}, UINT64_MAX - 2, UINT64_MAX}, /* no poll comes any more */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct replay_drive drive = drive_of(cases[i].words);
@@ -79,7 +81,7 @@ static void when_a_loop_looks(void **state)
         }
     }
     const struct replay_drive asleep =
-        drive_of((struct drive_words){"sleep", NULL, "95:10:asleep"});
+        drive_of((struct drive_words){"sleep", NULL, "95:10:asleep", NULL});
     assert_false(drive_loses(&asleep, 100, 94));
     assert_true(drive_loses(&asleep, 100, 99));
     assert_false(drive_loses(&asleep, 100, 100));
@@ -92,13 +94,16 @@ static void drives_are_written_as_they_are_read(void **state)
         struct drive_words words;
         const char *text;
     } cases[] = {
-        {{"sleep", "none", "none"}, "sleep"},
-        {{"poll", NULL, NULL}, "poll"},
-        {{"poll:1", NULL, NULL}, "poll"},
-        {{"poll:10", "3", NULL}, "poll:10 budget 3"},
-        {{"sleep", NULL, "5:2"}, "sleep pause 5:2:busy"},
-        {{"sleep", NULL, "5:2:every=10:asleep+7:1:busy"},
+        {{"sleep", "none", "none", NULL}, "sleep"},
+        {{"poll", NULL, NULL, NULL}, "poll"},
+        {{"poll:1", NULL, NULL, NULL}, "poll"},
+        {{"poll:10", "3", NULL, NULL}, "poll:10 budget 3"},
+        {{"sleep", NULL, "5:2", NULL}, "sleep pause 5:2:busy"},
+        {{"sleep", NULL, "5:2:every=10:asleep+7:1:busy", NULL},
          "sleep pause 5:2:asleep:every=10+7:1:busy"},
+        {{"sleep", NULL, NULL, "none"}, "sleep"},
+        {{"sleep", "3", "5:2", "50us"}, "sleep budget 3 pause 5:2:busy service 50000ns"},
+        {{"poll:10", NULL, NULL, "exp:1.5ms"}, "poll:10 service exp:1500000ns"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[DRIVE_TEXT_BYTES];
@@ -113,6 +118,13 @@ static void drives_are_written_as_they_are_read(void **state)
         struct error error;
         assert_false(drive_read_pauses(&drive, "--pause", bad[i], &error));
         assert_non_null(strstr(error.text, "--pause takes AT:FOR"));
+    }
+    static const char *const no_time[] = {"", "0", "0ns", "5", "101s", "exp:", "exp", "gauss:1ms"};
+    for (size_t i = 0; i < sizeof no_time / sizeof no_time[0]; i++) {
+        struct replay_drive drive = {0};
+        struct error error;
+        assert_false(drive_read_service(&drive, "--service", no_time[i], &error));
+        assert_non_null(strstr(error.text, "--service takes the time of a callback, from 1ns"));
     }
 }
 
@@ -237,7 +249,7 @@ static void every_so_many_ticks(void **state)
                 "8,3,start,1,\n"
                 "15,3,start,0,\n"
                 "17,2,stop,,\n",
-        .words = {"poll:10", NULL, NULL},
+        .words = {"poll:10", NULL, NULL, NULL},
         .fired = {{0, 10}, {1, 10}, {3, 10}, {3, 20}},
         .operations = 7,
         .averted = 1,
@@ -257,7 +269,7 @@ static void what_is_stopped_is_started_anew(void **state)
                 "3,0,start,4,\n"
                 "7,0,start,9,\n"
                 "8,0,start,9,\n",
-        .words = {"sleep", NULL, NULL},
+        .words = {"sleep", NULL, NULL, NULL},
         .fired = {{0, 7}, {0, 17}},
         .operations = 6,
         .wakeups = 2,
@@ -275,7 +287,7 @@ static void heartbeats_drift_with_the_poll(void **state)
                 "5,0,start,5,0\n"
                 "10,0,start,5,0\n"
                 "15,0,start,5,0\n",
-        .words = {"poll:4", NULL, NULL},
+        .words = {"poll:4", NULL, NULL, NULL},
         .fired = {{0, 8}, {0, 16}, {0, 24}, {0, 32}},
         .operations = 5,
     };
@@ -295,7 +307,7 @@ static void what_meets_at_a_poll_has_the_streams_order(void **state)
                 "0,2,start,30,\n"
                 "5,2,start,1,0\n"
                 "6,2,start,50,1\n",
-        .words = {"poll:10", NULL, NULL},
+        .words = {"poll:10", NULL, NULL, NULL},
         .fired = {{0, 10}, {1, 10}, {2, 60}},
         .operations = 6,
     };
@@ -313,7 +325,7 @@ static void a_busy_loop_finds_what_waited(void **state)
                 "6,2,start,4,\n"
                 "8,1,stop,,\n"
                 "15,3,start,1,\n",
-        .words = {"sleep", NULL, "5:10"},
+        .words = {"sleep", NULL, "5:10", NULL},
         .fired = {{0, 3}, {1, 15}, {3, 16}, {2, 19}},
         .operations = 6,
         .wakeups = 4,
@@ -336,7 +348,7 @@ static void a_window_ends_without_a_look(void **state)
         .algo = algo,
         .options = options,
         .pass = PASS_CHECK,
-        .drive = drive_of((struct drive_words){"sleep", NULL, "5:10"}),
+        .drive = drive_of((struct drive_words){"sleep", NULL, "5:10", NULL}),
         .window = {.asked = true, .to_tick = 8},
         .memory_limit_bytes = UINT64_MAX};
     assert_true(replay_run(&request, &results[0], &error));
@@ -355,7 +367,7 @@ static void a_sleeping_machine_misses_what_came(void **state)
                 "6,2,start,4,\n"
                 "8,1,stop,,\n"
                 "15,3,start,1,\n",
-        .words = {"sleep", NULL, "5:10:asleep"},
+        .words = {"sleep", NULL, "5:10:asleep", NULL},
         .fired = {{0, 3}, {1, 15}, {3, 16}},
         .operations = 4,
         .wakeups = 3,
@@ -373,7 +385,7 @@ static void what_comes_keeps_its_place_behind_what_was_lost(void **state)
                 "2,1,start,9,\n"
                 "4,2,start,20,0\n"
                 "4,2,start,30,\n",
-        .words = {"sleep", NULL, "1:2:asleep"},
+        .words = {"sleep", NULL, "1:2:asleep", NULL},
         .fired = {{0, 4}, {2, 34}},
         .operations = 4,
     };
@@ -384,7 +396,7 @@ static void what_comes_keeps_its_place_behind_what_was_lost(void **state)
                 "2,1,start,9,\n"
                 "4,2,start,30,\n"
                 "4,2,start,20,0\n",
-        .words = {"sleep", NULL, "1:2:asleep"},
+        .words = {"sleep", NULL, "1:2:asleep", NULL},
         .fired = {{0, 4}, {2, 24}},
         .operations = 3,
     };
@@ -404,7 +416,7 @@ static void what_a_lost_start_would_have_caused(void **state)
                 "6,1,start,6,\n"
                 "7,2,start,20,2\n"
                 "12,3,start,9,1\n",
-        .words = {"sleep", NULL, "5:5:asleep"},
+        .words = {"sleep", NULL, "5:5:asleep", NULL},
         .fired = {{0, 4}, {2, 10}, {2, 30}, {1, 42}, {0, 44}},
         .operations = 6,
     };
@@ -423,14 +435,14 @@ static void a_budget_spreads_a_burst(void **state)
                                "0,4,start,5,\n";
     static const struct example sleeps = {
         .rows = rows,
-        .words = {"sleep", "2", NULL},
+        .words = {"sleep", "2", NULL, NULL},
         .fired = {{0, 5}, {1, 5}, {2, 6}, {3, 6}, {4, 7}},
         .operations = 6,
         .wakeups = 3,
     };
     static const struct example polls = {
         .rows = rows,
-        .words = {"poll:10", "2", NULL},
+        .words = {"poll:10", "2", NULL, NULL},
         .fired = {{0, 10}, {1, 10}, {2, 11}, {3, 11}, {4, 12}},
         .operations = 6,
         .wakeups = 12,
@@ -440,7 +452,7 @@ static void a_budget_spreads_a_burst(void **state)
         .rows = "0,0,start,150,\n"
                 "0,1,start,150,\n"
                 "0,2,start,150,\n",
-        .words = {"sleep", "1", NULL},
+        .words = {"sleep", "1", NULL, NULL},
         .operations = 4,
     };
     check_all(&drained, TL_CAP_BUDGET);
@@ -460,7 +472,7 @@ static void what_waits_for_a_budget_can_be_stopped(void **state)
                 "0,1,start,5,\n"
                 "0,2,start,5,\n"
                 "6,2,stop,,\n",
-        .words = {"sleep", "1", NULL},
+        .words = {"sleep", "1", NULL, NULL},
         .fired = {{0, 5}, {1, 6}},
         .operations = 5,
         .averted = 1,
@@ -473,12 +485,165 @@ static void without_budget_it_is_unsupported(void **state)
 {
     (void)state;
     write_until_100("0,0,start,5,\n");
-    const struct replay_drive drive = drive_of((struct drive_words){"sleep", "2", NULL});
+    const struct replay_drive drive = drive_of((struct drive_words){"sleep", "2", NULL, NULL});
     struct tl_algo algo = *tl_registry_find("binary-heap")->counted;
     algo.capabilities &= ~(uint32_t)TL_CAP_BUDGET;
     const struct replay_result *result = run(&algo, &drive, PASS_CHECK, NULL);
     assert_int_equal(result->status, REPLAY_UNSUPPORTED);
     assert_non_null(strstr(result->reason, "does not promise `budget`"));
+}
+
+/* --- callbacks that take time; a tick is 1 ms ------------------------------------------------- */
+
+/* Of all expiries of the last check; small values are kept exactly. */
+static uint64_t lateness_sum(void)
+{
+    const struct histogram *late_ticks = &results[0].verdict.late_ticks;
+    uint64_t sum = 0;
+    for (uint64_t rank = 1; rank <= late_ticks->total; rank++) {
+        sum += histogram_at_rank(late_ticks, rank);
+    }
+    return sum;
+}
+
+/* 0 and 1 keep the loop busy from 3 to 11. There it finds 2, which is due, before its stop, and
+ * starts 3, whose delay counts from there. 2 keeps it busy until 15, 3 until 19. */
+static void callbacks_occupy_the_loop(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,3,\n"
+                "0,1,start,3,\n"
+                "0,2,start,5,\n"
+                "4,3,start,2,\n"
+                "6,2,stop,,\n"
+                "12,4,start,1,\n",
+        .words = {"sleep", NULL, NULL, "4ms"},
+        .fired = {{0, 3}, {1, 3}, {2, 11}, {3, 15}, {4, 19}},
+        .operations = 7,
+        .wakeups = 4,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].verdict.lateness_min, 0);
+    assert_int_equal(results[0].verdict.lateness_max, 6);
+    assert_int_equal(lateness_sum(), 0 + 4 + 6 + 2 + 3);
+}
+
+/* Six callbacks of 0.4 ms that are due at 3 begin at 3.0, 3.4, 3.8, 4.2, 4.6 and 5.0. The loop comes
+ * round in tick 5, when the last has ended at 5.4: then that begins which is due at 4. */
+static void callbacks_begin_within_a_tick(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,3,\n"
+                "0,1,start,3,\n"
+                "0,2,start,3,\n"
+                "0,3,start,3,\n"
+                "0,4,start,3,\n"
+                "0,5,start,3,\n"
+                "0,6,start,4,\n",
+        .words = {"sleep", NULL, NULL, "400us"},
+        .fired = {{0, 3}, {1, 3}, {2, 3}, {3, 3}, {4, 3}, {5, 3}, {6, 5}},
+        .operations = 8,
+        .wakeups = 2,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].verdict.lateness_max, 2);
+    assert_int_equal(lateness_sum(), 0 + 0 + 0 + 1 + 1 + 2 + 1);
+}
+
+/* A heartbeat of 5 ticks whose callback takes 7 comes every 7: two ticks late each time. */
+static void a_heartbeat_waits_for_its_own_callback(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,5,\n"
+                "5,0,start,5,0\n"
+                "10,0,start,5,0\n"
+                "15,0,start,5,0\n",
+        .words = {"sleep", NULL, NULL, "7ms"},
+        .fired = {{0, 5}, {0, 12}, {0, 19}, {0, 26}},
+        .operations = 5,
+        .wakeups = 4,
+    };
+    check_all(&example, 0);
+    assert_int_equal(lateness_sum(), 0 + 2 + 2 + 2);
+}
+
+/* The polls at 20 and 30 are missed: the loop looks at 34, when both callbacks of the poll at 10
+ * have ended, and, the poll at 40 being missed, at 46. */
+static void a_missed_poll_comes_after_the_callbacks(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,5,\n"
+                "0,1,start,8,\n"
+                "0,2,start,21,\n"
+                "36,3,start,1,\n",
+        .words = {"poll:10", NULL, NULL, "12ms"},
+        .fired = {{0, 10}, {1, 10}, {2, 34}, {3, 50}},
+        .operations = 5,
+        .wakeups = 9, /* 10, 34, 46, 50 and so on to 100, but at 60 a callback runs until 62 */
+    };
+    check_all(&example, 0);
+}
+
+/* With a budget, operations are applied between the callbacks of one burst: 2 is stopped. */
+static void a_budget_lets_operations_in_between(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,2,\n"
+                "0,1,start,2,\n"
+                "0,2,start,2,\n"
+                "3,2,stop,,\n",
+        .words = {"sleep", "1", NULL, "3ms"},
+        .fired = {{0, 2}, {1, 5}},
+        .operations = 5,
+        .averted = 1,
+        .wakeups = 2,
+    };
+    check_all(&example, TL_CAP_BUDGET | TL_CAP_FIFO);
+    assert_int_equal(results[0].verdict.lateness_max, 3);
+}
+
+/* The trace ends at 101, while callbacks run until 118. There the loop handles what is due and what
+ * has come all the same; the callbacks after that wait until those before them have ended. */
+static void the_end_does_not_stop_the_clock(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,98,\n"
+                "0,1,start,98,\n"
+                "0,2,start,99,\n"
+                "99,3,start,1,\n",
+        .words = {"sleep", NULL, NULL, "10ms"},
+        .fired = {{0, 98}, {1, 98}, {2, 101}},
+        .operations = 5,
+        .wakeups = 2,
+    };
+    check_all(&example, 0);
+    assert_int_equal(results[0].verdict.drained, 1);
+    /* 2 begins at 118; 3 is due at 102, and begins at 128. */
+    assert_int_equal(lateness_sum(), 0 + 10 + 19 + 26);
+}
+
+/* 4,096 draws of 1 ms on average take 4,096 ms, and they differ. */
+static void drawn_times_have_their_mean(void **state)
+{
+    (void)state;
+    const struct replay_drive drive =
+        drive_of((struct drive_words){"sleep", NULL, NULL, "exp:1ms"});
+    struct service *service = service_open(&drive, 1000000, UINT64_MAX);
+    assert_int_equal(service_begins(service, 7, 0), 7);
+    assert_int_equal(service_begins(service, 7, 4096), 7 + 4096);
+    assert_int_equal(service_begins(service, 7, 40960), 7 + 40960);
+    uint64_t shorter = 0;
+    for (uint64_t i = 0; i < 4096; i++) {
+        shorter += service_advanced(service, i, 1) < 693147; /* the median: ln 2 */
+    }
+    assert_int_equal(shorter, 2048);
+    service_close(service);
 }
 
 /* --- wrong structures ------------------------------------------------------------------------- */
@@ -536,13 +701,16 @@ static void a_drive_is_no_excuse(void **state)
         uint32_t id;
         uint64_t tick;
     } cases[] = {
-        {SLUGGISH, {"poll:10", NULL, NULL}, FAULT_LATE, 0, 20},
-        {SLUGGISH, {"poll", NULL, "3:40"}, FAULT_LATE, 0, 44},
-        {SLUGGISH, {"poll", NULL, "3:40:asleep"}, FAULT_LATE, 0, 44},
-        {SLUGGISH, {"poll", "1", NULL}, FAULT_LATE, 0, 6},
-        {STINGY, {"poll:10", NULL, NULL}, FAULT_LATE, 1, 20},
-        {STINGY, {"sleep", "2", NULL}, FAULT_LATE, 1, 6},
-        {LAVISH, {"sleep", "2", NULL}, FAULT_BUDGET, 2, 5},
+        {SLUGGISH, {"poll:10", NULL, NULL, NULL}, FAULT_LATE, 0, 20},
+        {SLUGGISH, {"poll", NULL, "3:40", NULL}, FAULT_LATE, 0, 44},
+        {SLUGGISH, {"poll", NULL, "3:40:asleep", NULL}, FAULT_LATE, 0, 44},
+        {SLUGGISH, {"poll", "1", NULL, NULL}, FAULT_LATE, 0, 6},
+        {STINGY, {"poll:10", NULL, NULL, NULL}, FAULT_LATE, 1, 20},
+        {STINGY, {"sleep", "2", NULL, NULL}, FAULT_LATE, 1, 6},
+        {LAVISH, {"sleep", "2", NULL, NULL}, FAULT_BUDGET, 2, 5},
+        {SLUGGISH, {"poll", NULL, NULL, "3ms"}, FAULT_LATE, 0, 6},
+        {STINGY, {"sleep", NULL, NULL, "3ms"}, FAULT_LATE, 1, 8},
+        {STINGY, {"poll:10", NULL, NULL, "25ms"}, FAULT_LATE, 1, 35},
     };
     write_until_100("0,0,start,5,\n0,1,start,5,\n0,2,start,5,\n");
     struct tl_algo algo = *tl_registry_find("ordered-list")->counted;
@@ -581,7 +749,7 @@ static void what_an_early_firing_causes_is_not_lost(void **state)
         .rows = "0,0,start,7,\n"
                 "4,1,start,60,\n"
                 "7,2,start,20,0\n",
-        .words = {"sleep", NULL, "5:5:asleep"},
+        .words = {"sleep", NULL, "5:5:asleep", NULL},
         .fired = {{0, 4}, {2, 27}, {1, 61}},
         .operations = 4,
     };
@@ -602,7 +770,7 @@ static void declared_lateness_and_the_drives_add_up(void **state)
     (void)state;
     struct error error;
     write_until_100("0,0,start,9,\n0,1,start,3,\n");
-    const struct replay_drive drive = drive_of((struct drive_words){"poll:10", NULL, NULL});
+    const struct replay_drive drive = drive_of((struct drive_words){"poll:10", NULL, NULL, NULL});
     const struct tl_algo *algo = tl_registry_find("round-wheel")->counted;
     int64_t options[TL_OPTIONS_MAX];
     char why[200];
@@ -638,6 +806,13 @@ int main(void)
         cmocka_unit_test(a_budget_spreads_a_burst),
         cmocka_unit_test(what_waits_for_a_budget_can_be_stopped),
         cmocka_unit_test(without_budget_it_is_unsupported),
+        cmocka_unit_test(callbacks_occupy_the_loop),
+        cmocka_unit_test(callbacks_begin_within_a_tick),
+        cmocka_unit_test(a_heartbeat_waits_for_its_own_callback),
+        cmocka_unit_test(a_missed_poll_comes_after_the_callbacks),
+        cmocka_unit_test(a_budget_lets_operations_in_between),
+        cmocka_unit_test(the_end_does_not_stop_the_clock),
+        cmocka_unit_test(drawn_times_have_their_mean),
         cmocka_unit_test(a_drive_is_no_excuse),
         cmocka_unit_test(what_an_early_firing_causes_is_not_lost),
         cmocka_unit_test(declared_lateness_and_the_drives_add_up),

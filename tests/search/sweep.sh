@@ -153,6 +153,10 @@ is "$(column out p_budget)" "none none 1 1 none none 1 1" "p_budget"
 is "$(column out p_pause)" "none 2:1 none 2:1 none 2:1 none 2:1" "p_pause"
 is "$(column out lateness_max)" "0 0 0 0 3 3 3 3" "lateness by drives"
 is "$(find drives/cells -type f | wc -l)" 8 "cells of a trace driven in eight ways"
+# the callback of 5 ends at 14, by ticks of 1 ms
+sweeps 0 a.trace -a binary-heap --service none,9ms --runs 0 -o services --format csv
+is "$(column out p_service)" "none 9ms" "p_service"
+is "$(column out lateness_max)" "0 2" "lateness by service times"
 # another trace under the same name is another point
 "$timerlab" trace import csv b.csv -o a.trace 2>/dev/null
 sweeps 0 a.trace -a hier-wheel:slots=4 --runs 0 -o traces --format csv
