@@ -98,6 +98,12 @@ static const struct option_row options[] = {
     {{"rate", 0, "N", 0, "Timeouts pushed back in a second, of all connections (10k)", 0},
      OPTION_WHOLE(0, 1000000000),
      AT(plan.restarts_per_second)},
+    {{"service", 0, "TIME|exp:TIME|none", 0,
+      "Time for which each callback keeps the loop and the processor busy, as in 50us, fixed or "
+      "exponentially distributed (none)",
+      0},
+     AT(plan.callbacks),
+     .take = command_take_service},
     {{"traffic", 0, "MS", 0, "Traffic comes every so many milliseconds (5)", 0},
      OPTION_TIME(1e6, 1e-2, 1e6),
      AT(traffic_ms)},

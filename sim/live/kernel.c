@@ -315,7 +315,7 @@ static unsigned clock_wait(void *ctx)
 
 struct live_clock kernel_clock(struct kernel_timers *timers)
 {
-    return (struct live_clock){timers, clock_now, clock_arm, clock_wait};
+    return (struct live_clock){timers, clock_now, clock_arm, clock_wait, NULL};
 }
 
 void kernel_settle(struct kernel_timers *timers)

@@ -3,6 +3,7 @@
 #include "due.h"
 #include "live_draw.h"
 #include "memory.h"
+#include "service.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct run {
     uint64_t begun_ns; /* when it began to be driven */
     uint64_t syncs;    /* that the structure has counted */
     uint64_t commit_ended_ns;
+    struct service *service; /* NULL: callbacks take no time of their own */
 };
 
 /* Ticks are counted when they are over, so a deadline is rounded up: never early. */
@@ -59,6 +61,34 @@ static void note_commits(struct run *run)
     }
 }
 
+/* Twice the time has passed, in which the loop did not come round. */
+static bool is_over(const struct run *run)
+{
+    const struct live_plan *plan = run->plan;
+    uint64_t passed_ns = run->clock->now_ns(run->clock->ctx) - run->begun_ns;
+    if (plan->progress != NULL) {
+        plan->progress(plan->progress_ctx, passed_ns);
+    }
+    return passed_ns > 2 * plan->duration_ns;
+}
+
+/* In a callback: an advance with many of them comes to an end in any case. */
+static void spend_service_time(struct run *run)
+{
+    const struct live_clock *clock = run->clock;
+    if (run->service == NULL || is_over(run)) {
+        return;
+    }
+    uint64_t ns = service_advanced(run->service, 0, 1);
+    if (clock->spend != NULL) {
+        clock->spend(clock->ctx, ns);
+        return;
+    }
+    uint64_t begun_ns = clock->now_ns(clock->ctx);
+    while (clock->now_ns(clock->ctx) - begun_ns < ns) {
+    }
+}
+
 /* A connection has been silent for too long; another takes its place, here and now: what a firing
  * causes is done inside the callback, as in a server. */
 static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
@@ -75,6 +105,7 @@ static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
         histogram_add(&result->waited_ns, now_ns - end_ns);
     }
     (void)start(run, connection, now_ns + run->plan->timeout_ns);
+    spend_service_time(run);
 }
 
 static void advance(struct run *run)
@@ -90,15 +121,13 @@ static void advance(struct run *run)
     }
 }
 
-/* Twice the time has passed, in which the loop did not come round. */
-static bool is_over(const struct run *run)
+/* The longest time between the structure's clock and a start. */
+static uint64_t longest_lag_ns(const struct live_plan *plan)
 {
-    const struct live_plan *plan = run->plan;
-    uint64_t passed_ns = run->clock->now_ns(run->clock->ctx) - run->begun_ns;
-    if (plan->progress != NULL) {
-        plan->progress(plan->progress_ctx, passed_ns);
-    }
-    return passed_ns > 2 * plan->duration_ns;
+    const uint64_t most_ns = UINT64_C(1000000000000000);
+    uint64_t each_ns = plan->callbacks.service_ns;
+    return LAG_MAX_NS +
+           (each_ns < most_ns / plan->connections ? each_ns * plan->connections : most_ns);
 }
 
 /* As many restarts as the rate says that there should have been by now. */
@@ -246,7 +275,7 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
     struct tl_config config = {.capacity = plan->connections,
                                .now = run.tick,
                                .max_delay_ticks =
-                                   (plan->timeout_ns + LAG_MAX_NS) / plan->tick_ns + 1,
+                                   (plan->timeout_ns + longest_lag_ns(plan)) / plan->tick_ns + 1,
                                .options = plan->options,
                                .allocator = tl_system_allocator()};
     run.self = plan->made;
@@ -268,7 +297,10 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
     if (plan->ready != NULL) {
         plan->ready(plan->ready_ctx);
     }
+    run.service = service_open(&plan->callbacks, plan->tick_ns, UINT64_MAX);
     bool done = drive(&run) || error_set(error, "the kernel's timers failed");
+    service_close(run.service);
+    run.service = NULL;
     if (done && (plan->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0) {
         if (plan->drive == LIVE_OWN) {
             drain(&run);

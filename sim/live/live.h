@@ -5,6 +5,7 @@
 #ifndef SIM_LIVE_H
 #define SIM_LIVE_H
 
+#include "drive.h"
 #include "error.h"
 #include "histogram.h"
 #include "registry.h"
@@ -36,6 +37,8 @@ struct live_clock {
     bool (*arm)(void *ctx, uint64_t at_ns);
     /* Sleeps; returns enum live_cause, 0 if that failed. */
     unsigned (*wait)(void *ctx);
+    /* Keeps the loop busy until that much time has passed. NULL: by reading now_ns again and again. */
+    void (*spend)(void *ctx, uint64_t ns);
 };
 
 struct live_plan {
@@ -46,7 +49,8 @@ struct live_plan {
     uint32_t connections;  /* at least 1 */
     uint64_t tick_ns;
     uint64_t timeout_ns;
-    uint64_t restarts_per_second; /* of all connections together */
+    uint64_t restarts_per_second;  /* of all connections together */
+    struct replay_drive callbacks; /* only its service time counts */
     uint64_t duration_ns;
     uint64_t seed;
     void (*progress)(void *ctx, uint64_t done_ns); /* called now and then; may be NULL */

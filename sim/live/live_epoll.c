@@ -95,7 +95,7 @@ bool live_epoll_open(struct live_epoll *loop, uint64_t traffic_ns, struct error 
 
 struct live_clock live_epoll_clock(struct live_epoll *loop)
 {
-    return (struct live_clock){loop, now_ns, arm, wait_for_events};
+    return (struct live_clock){loop, now_ns, arm, wait_for_events, NULL};
 }
 
 void live_epoll_close(struct live_epoll *loop)

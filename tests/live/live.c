@@ -44,15 +44,22 @@ static unsigned toy_wait(void *ctx)
     return causes;
 }
 
+static void toy_spend(void *ctx, uint64_t ns)
+{
+    struct toy_clock *clock = ctx;
+    clock->now_ns += ns;
+}
+
 static struct live_result result; /* large */
 static struct toy_clock toy;
+static const char *service = "none";
 
 static void run_with(const struct tl_algo *algo, enum live_drive drive, uint64_t rate)
 {
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
     toy = (struct toy_clock){.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
-    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait};
+    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait, toy_spend};
     struct live_plan plan = {.algo = algo,
                              .options = options,
                              .drive = drive,
@@ -63,6 +70,7 @@ static void run_with(const struct tl_algo *algo, enum live_drive drive, uint64_t
                              .duration_ns = 3000 * MS,
                              .seed = 1};
     struct error error;
+    assert_true(drive_read_service(&plan.callbacks, "service", service, &error));
     if (!live_run(&plan, &clock, &result, &error)) {
         fail_msg("%s: %s", algo->name, error.text);
     }
@@ -118,6 +126,26 @@ static void traffic_pushes_back(void **state)
     assert_int_equal(result.fired, fired);
 }
 
+/* The same with callbacks of 95 ms, twice the time between two timeouts. From 98 ms on the loop is
+ * never idle: its advances fire 1, 2, 4 and 8, then 10 each, since each connection comes again a
+ * second after its callback began. The latest is the last of the first timeouts, which ends at
+ * 1,000 ms and whose callback is the 20th: it begins at 98 + 19 * 95 = 1,903 ms. */
+static void callbacks_keep_the_loop_busy(void **state)
+{
+    (void)state;
+    service = "95ms";
+    for (int drive = LIVE_SLEEP; drive <= LIVE_POLL; drive++) {
+        run("binary-heap", (enum live_drive)drive, 0);
+        assert_int_equal(result.fired, 1 + 2 + 4 + 8 + 10 + 10);
+        assert_int_equal(result.early, 0);
+        assert_int_equal(result.lateness_ns.max, 903 * MS);
+        assert_int_equal(result.advance_ns.max, 950 * MS);
+        assert_int_equal(result.elapsed_ns, (98 + 35 * 95) * MS);
+        assert_int_equal(result.timer_wakeups - result.idle_wakeups, 6);
+    }
+    service = "none";
+}
+
 static enum tl_status take_and_forget(void *self, uint32_t id, uint64_t deadline)
 {
     return id == 5 ? TL_OK : tl_registry_find("binary-heap")->timed->start(self, id, deadline);
@@ -145,7 +173,7 @@ static void find_lost(const struct tl_algo *lossy, const char *fault)
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(lossy, options);
     toy = (struct toy_clock){.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
-    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait};
+    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait, toy_spend};
     struct live_plan plan = {.algo = lossy,
                              .options = options,
                              .drive = LIVE_SLEEP,
@@ -184,7 +212,7 @@ static void what_cannot_be_run_is_refused(void **state)
     int64_t options[TL_OPTIONS_MAX];
     tl_options_default(algo, options);
     toy = (struct toy_clock){.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
-    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait};
+    struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait, toy_spend};
     struct live_plan plan = {.algo = algo,
                              .options = options,
                              .drive = LIVE_SLEEP,
@@ -243,6 +271,7 @@ int main(void)
         cmocka_unit_test(timers_fire_when_they_are_due),
         cmocka_unit_test(sleeping_wakes_for_timers_alone),
         cmocka_unit_test(traffic_pushes_back),
+        cmocka_unit_test(callbacks_keep_the_loop_busy),
         cmocka_unit_test(what_is_lost_is_found),
         cmocka_unit_test(what_a_callback_starts_is_not_lost),
         cmocka_unit_test(what_cannot_be_run_is_refused),
