@@ -527,6 +527,9 @@ static void callbacks_occupy_the_loop(void **state)
     assert_int_equal(results[0].verdict.lateness_min, 0);
     assert_int_equal(results[0].verdict.lateness_max, 6);
     assert_int_equal(lateness_sum(), 0 + 4 + 6 + 2 + 3);
+    /* From the arrival at 4, or 6, to 15: the round at 11, and then the callback of 2. */
+    assert_true(results[1].response_ns[LATENCY_START].max >= 11000000);
+    assert_true(results[1].response_ns[LATENCY_STOP].max >= 9000000);
 }
 
 /* Six callbacks of 0.4 ms that are due at 3 begin at 3.0, 3.4, 3.8, 4.2, 4.6 and 5.0. The loop comes
