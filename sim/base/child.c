@@ -148,13 +148,16 @@ static int by_number(const void *left, const void *right)
     return *(const int *)left - *(const int *)right;
 }
 
-/* Its output goes to the monitor; no file of the caller's is open but those that it needs. */
+/* Its output goes to the monitor; no file of the caller's is open but those that it needs. Standard
+ * input that is a regular file can be the trace, also that of a pipe (standard_streams.h). */
 static void leave_files(const struct child_request *request, int output_fd)
 {
     int kept[16];
     size_t count = 0;
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)dup2(null, STDIN_FILENO);
+    struct stat input;
+    if (fstat(STDIN_FILENO, &input) != 0 || !S_ISREG(input.st_mode)) {
+        (void)dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    }
     if (dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0) {
         _exit(1);
     }

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "outfile.h"
 #include "progress.h"
+#include "trace.h"
 #include "simulate_cluster.h"
 #include "watched.h"
 
@@ -377,6 +378,15 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
     return done;
 }
 
+/* Whether the trace, if there is one, is a trace. If it comes from a pipe, this stores it for the
+ * processes that read it. */
+static bool can_open(const char *trace, struct error *error)
+{
+    struct trace_reader *reader = trace != NULL ? trace_reader_open(trace, error) : NULL;
+    trace_reader_close(reader);
+    return trace == NULL || reader != NULL;
+}
+
 static int run(void *at, int argc, char **argv)
 {
     struct sim_arguments *arguments = at;
@@ -392,7 +402,8 @@ static int run(void *at, int argc, char **argv)
         }
         return EXIT_OK;
     }
-    bool done = cluster_work_begin(&work, common, argc, argv);
+    bool done = cluster_work_begin(&work, common, argc, argv) &&
+                can_open(arguments->trace, &common->error);
     for (size_t i = 0; done && i < common->count; i++) {
         for (size_t k = 0; done && k < arguments->structures.contenders.count; k++) {
             done = simulate(arguments, common->protocols[i],
