@@ -6,8 +6,8 @@
 #include "memory.h"
 #include "outfile.h"
 #include "progress.h"
-#include "trace.h"
 #include "simulate_cluster.h"
+#include "trace.h"
 #include "watched.h"
 
 #include <inttypes.h>
@@ -402,8 +402,8 @@ static int run(void *at, int argc, char **argv)
         }
         return EXIT_OK;
     }
-    bool done = cluster_work_begin(&work, common, argc, argv) &&
-                can_open(arguments->trace, &common->error);
+    bool done =
+        cluster_work_begin(&work, common, argc, argv) && can_open(arguments->trace, &common->error);
     for (size_t i = 0; done && i < common->count; i++) {
         for (size_t k = 0; done && k < arguments->structures.contenders.count; k++) {
             done = simulate(arguments, common->protocols[i],
