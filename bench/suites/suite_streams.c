@@ -349,6 +349,12 @@ static bool warm_up(struct fixture *fixture)
     return verify_part(fixture, &stream->warm);
 }
 
+/* Ticks that a late structure may need beyond the stream's, within reason. */
+static uint64_t extra_ticks(const struct fixture *fixture)
+{
+    return fixture->late_ticks < EXTRA_TICKS_MAX ? fixture->late_ticks : EXTRA_TICKS_MAX;
+}
+
 /* Where all comes from firings, what may be late goes on until it has had as many as what is not:
  * so many ticks more as it needs for that if each time were the latest possible. The delays that it
  * meets differ, hence an eighth more. */
@@ -357,7 +363,7 @@ static void play_out(struct fixture *fixture, const struct stream_part *part,
 {
     const struct stream *stream = stream_of(fixture);
     uint64_t ticks = part->to_tick - part->from_tick;
-    uint64_t late = fixture->late_ticks < EXTRA_TICKS_MAX ? fixture->late_ticks : EXTRA_TICKS_MAX;
+    uint64_t late = extra_ticks(fixture);
     uint64_t times = 2 + part->expected.count / fixture->ids;
     uint64_t extra = ticks / 8 + stream->max_delay_ticks + times * late;
     uint64_t most = 8 * ticks + EXTRA_TICKS_MAX;
@@ -653,7 +659,7 @@ static bool watch_fill(struct fixture *fixture, struct bench_measured *out)
     const struct stream *stream = stream_of(fixture);
     const size_t room[WATCHED] = {
         [WATCHED_START] = stream->initial_count,
-        [WATCHED_ADVANCE] = stream->timed.to_tick / stream->key.step_ticks + fixture->late_ticks,
+        [WATCHED_ADVANCE] = stream->timed.to_tick / stream->key.step_ticks + extra_ticks(fixture),
         [WATCHED_RESERVE] = RESERVES_MAX,
     };
     struct watch watch;

@@ -326,6 +326,7 @@ static char *list_parts(const struct join *join, const char *field, const json_t
     size_t at = 0;
     size_t from = 0;
     size_t all = join->parts[0].parts;
+    const char *joint = "";
     for (size_t number = 1; number <= all + 1; number++) {
         const struct part *part =
             at < join->count && join->parts[at].number == number ? &join->parts[at++] : NULL;
@@ -336,8 +337,9 @@ static char *list_parts(const struct join *join, const char *field, const json_t
         if (in && from == 0) {
             from = number;
         } else if (!in && from > 0) {
-            (void)fprintf(stream, number - 1 > from ? "%s%zu-%zu" : "%s%zu",
-                          ftell(stream) > 0 ? ", " : "", from, number - 1);
+            (void)fprintf(stream, number - 1 > from ? "%s%zu-%zu" : "%s%zu", joint, from,
+                          number - 1);
+            joint = ", ";
             from = 0;
         }
     }

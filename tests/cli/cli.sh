@@ -124,7 +124,7 @@ expect 0 "unsupported" "" sim t.trace -a simple-wheel:slots=50 --runs 0
 expect 0 "^t.trace: binary-heap is the only structure to choose from" "" \
     sim t.trace -a coarse-wheel,binary-heap --runs 1
 expect 0 "too few runs" "exact structures fired the same timers" sim t.trace -a binary-heap,rbtree --runs 2
-expect 0 "^All fire late or early; the fastest, coarse-wheel takes [0-9.]+ ns" "" sim t.trace -a coarse-wheel --runs 1
+expect 0 "^All fire late or early; the fastest, coarse-wheel takes [0-9.,]+ ns" "" sim t.trace -a coarse-wheel --runs 1
 expect 0 "^t.trace: speed" "" sim t.trace -a coarse-wheel --runs 1 --wide
 expect 2 "" "did you mean 'binary-heap'" sim t.trace -a binaryheap
 expect 2 "" "has no option 'slot'; did you mean 'slots'" sim t.trace -a simple-wheel:slot=5

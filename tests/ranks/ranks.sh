@@ -60,7 +60,7 @@ jq -S "$same" whole.json >whole
 jq -S "$same" shares.json | diff whole - || fail "a slice is not the workload"
 
 # Latencies are merged, and each rank is told of.
-"$TIMERLAB" sim tcp.trace -a hier-wheel --runs 1 --latency --ranks-in-turn 3 -o out >table 2>/dev/null
+"$TIMERLAB" sim tcp.trace -a hier-wheel --runs 1 --latency --ranks-in-turn 3 --wide -o out >table 2>/dev/null
 grep -q 'max/mean' table || fail "no imbalance is shown"
 grep -q 'projected' table || fail "that the times are projected is not said"
 jq -e '.rows[0].start_p50_ns > 0 and .rows[0].times == "projected" and .context.ranks == {count: 3, in_turn: true}' out/results.json >/dev/null ||
