@@ -159,7 +159,7 @@ bool trace_is(const char *path);
 
 /* What to say then where results are wanted; takes the path. */
 #define TRACE_NO_RESULTS                                                                           \
-    "is a trace, not results; `timerlab sim %s -o DIR` makes results in DIR, and `timerlab trace "  \
+    "is a trace, not results; `timerlab sim %s -o DIR` makes results in DIR, and `timerlab trace " \
     "info` describes a trace"
 
 /* Opens a trace, checks its header. "-" is standard input (standard_streams.h). NULL with `error`
