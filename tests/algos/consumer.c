@@ -199,7 +199,7 @@ static int drive(const struct tl_algo *algo)
         uint64_t last = delay + tl_algo_precision(algo, options, delay).late_ticks;
         end = last > end ? last : end;
     }
-    for (uint64_t now = 1; now <= end; now++) {
+    for (uint64_t now = 1; now <= 2 * TIMERS || (now <= end && algo->count(self) > 0); now++) {
         (void)algo->advance(self, now, TL_NO_BUDGET, count_firing, fired);
     }
     int wrong = 0;
