@@ -40,8 +40,8 @@ struct plug_in {
     struct tl_algo algo;
     char *spec;
     const char *file;
-    char *bytes; /* the texts of all this */
-    bool loaded; /* in this process */
+    char *bytes;              /* the texts of all this */
+    struct tl_plugin *loaded; /* in this process, until it ends; NULL: not yet */
 };
 
 static struct plug_in *known; /* all of this process */
@@ -312,10 +312,10 @@ bool plug_in_is(const struct tl_algo *algo)
 bool plug_in_load(const struct tl_algo *algo, struct error *error)
 {
     struct plug_in *plug_in = find(algo);
-    if (plug_in == NULL || plug_in->loaded) {
+    if (plug_in == NULL || plug_in->loaded != NULL) {
         return true;
     }
-    const struct tl_plugin *plugin = open_plugin(plug_in->spec, error);
+    struct tl_plugin *plugin = open_plugin(plug_in->spec, error);
     if (plugin == NULL) {
         return false;
     }
@@ -326,7 +326,7 @@ bool plug_in_load(const struct tl_algo *algo, struct error *error)
     plug_in->algo.hook = real->hook;
     HOOK_MAP(HOOK_TAKE)
 #undef HOOK_TAKE
-    plug_in->loaded = true;
+    plug_in->loaded = plugin;
     return same || error_set(error, "%s: has changed since it was looked at", plug_in->file);
 }
 
