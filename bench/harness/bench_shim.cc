@@ -123,8 +123,13 @@ void refuse_flag()
 
 // The file of --benchmark_out. The library writes into its temporary name, and ignores all errors.
 outfile out = {};
-std::string out_format = "json";
 bool out_failed = false;
+
+std::string &out_format()
+{
+    static std::string format = "json";
+    return format;
+}
 
 // A reporter of the library that checks, at its end, that all was written.
 template <class Reporter> class CheckedReporter : public Reporter
@@ -146,11 +151,11 @@ std::unique_ptr<benchmark::BenchmarkReporter> out_reporter()
     if (out.stream == nullptr) {
         return nullptr;
     }
-    if (out_format == "console") {
+    if (out_format() == "console") {
         return std::make_unique<CheckedReporter<benchmark::ConsoleReporter>>(
             benchmark::ConsoleReporter::OO_None);
     }
-    if (out_format == "csv") {
+    if (out_format() == "csv") {
         return std::make_unique<CheckedReporter<benchmark::CSVReporter>>();
     }
     return std::make_unique<CheckedReporter<benchmark::JSONReporter>>();
@@ -233,7 +238,9 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
     static const char out_flag[] = "--benchmark_out=";
     const std::string out_path = value_of(out_flag, "BENCHMARK_OUT", argv);
     const std::string format = value_of("--benchmark_out_format=", "BENCHMARK_OUT_FORMAT", argv);
-    out_format = format.empty() ? out_format : format;
+    if (!format.empty()) {
+        out_format() = format;
+    }
     benchmark::Initialize(argc, argv, refuse_flag);
     if (*argc > 1) {
         standard_files_tell("%s: unrecognized option '%s'; --help shows all\n",

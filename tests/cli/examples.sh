@@ -75,7 +75,7 @@ if [ -x "$bench" ]; then
         bash -c "$line" >out 2>err </dev/null || complain "$line: $(tail -n 3 err)"
     done <lines
     mawk -v bench="$bench" -v version=1 -v folder=pages -f "$SOURCE/sim/cli/install/man.awk"
-    grep -A 2 '^[.]SH EXAMPLES' pages/timerlab-bench.1 | grep -q '^timerlab.*algo hier' || complain "no examples in timerlab-bench.1"
+    grep -A 2 '^[.]SH EXAMPLES' pages/timerlab-bench.1 | grep -q '^timerlab.*filter=.hold' || complain "no examples in timerlab-bench.1"
 fi
 
 [ $failures -eq 0 ]

@@ -112,7 +112,7 @@ bool temporary_make(struct temporary *temporary, struct error *error)
 
 int temporary_open_nameless(const char *folder)
 {
-    struct temporary temporary;
+    struct temporary temporary = {0};
     if (!temporary_make_in(&temporary, folder != NULL ? folder : place())) {
         return -1;
     }

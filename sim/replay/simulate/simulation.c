@@ -1,6 +1,5 @@
 /* What a simulation keeps beside its rows. */
 #include "json_text.h"
-#include "memory.h"
 #include "simulate_job.h"
 #include "trace_labels.h"
 
