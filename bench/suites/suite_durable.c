@@ -548,7 +548,7 @@ static bool bring_back(struct contest *contest, const char *folder, struct timer
 
 static bool measure_recover(struct fixture *fixture, struct bench_measured *out)
 {
-    struct temporary temporary;
+    struct temporary temporary = {0};
     const char *folder = temporary.file;
     struct error error;
     struct contest contest = {.fixture = fixture};

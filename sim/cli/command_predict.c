@@ -382,7 +382,7 @@ static int run(void *at, int argc, char **argv)
     const struct predict_arguments *arguments = at;
     struct recording recording = {0};
     struct error error;
-    struct temporary trace;
+    struct temporary trace = {0};
     if (!temporary_make(&trace, &error)) {
         command_complain(&error);
         return EXIT_FAULT;

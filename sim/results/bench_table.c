@@ -15,7 +15,7 @@
 json_t *bench_table_read(const char *path, struct error *error)
 {
     char program[PATH_MAX];
-    struct temporary table;
+    struct temporary table = {0};
     json_t *rows = NULL;
     if (!plots_find(CONVERTER, program, error) || !temporary_make(&table, error)) {
         return NULL;

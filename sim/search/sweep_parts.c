@@ -122,7 +122,7 @@ static struct sample take_sample(const struct sweep_request *request, size_t poi
     struct gen_summary summary;
     struct trace_info info;
     struct error ignored;
-    struct temporary file;
+    struct temporary file = {0};
     if (!sweep_part_at(request, point, &part, &gen.seed, &ignored) ||
         !temporary_make(&file, &ignored)) {
         return sample;

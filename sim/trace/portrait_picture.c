@@ -53,7 +53,7 @@ static bool make_stem(const char *const *names, size_t count, const char *folder
 /* Draws in a temporary folder, and renames both pictures when they are there. */
 static bool draw(const char *stem, const char *script, struct error *error)
 {
-    struct temporary temporary;
+    struct temporary temporary = {0};
     char part[PATH_MAX];
     char data[PATH_MAX];
     (void)snprintf(part, sizeof part, "%.*s", (int)(strrchr(stem, '/') - stem), stem);

@@ -381,7 +381,7 @@ static bool keep_measured(const struct run_plan *plan, const char *protocol,
 static bool run_protocol(struct run_arguments *arguments, const struct cluster_protocol *protocol,
                          struct run_result *result, struct outfolder *out)
 {
-    struct temporary temporary;
+    struct temporary temporary = {0};
     const char *folder = temporary.folder;
     struct run_plan plan = arguments->plan;
     (void)run_plan_protocol(&plan, protocol); /* or it would have been refused */

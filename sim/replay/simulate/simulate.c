@@ -337,7 +337,7 @@ static bool time_all(struct job *job, struct error *error)
 static bool recover_one(struct job *job, struct subject *subject, struct replay_result *result,
                         struct error *error)
 {
-    struct temporary temporary;
+    struct temporary temporary = {0};
     int64_t options[TL_OPTIONS_MAX];
     const struct tl_algo *algo = subject->timed;
     const int64_t *own = subject->options;
