@@ -17,7 +17,7 @@ static const char *write_code(const struct page *page, const char *code, bool ce
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)code[i];
         if (!span && c < 0x80 && !isalnum(c)) {
-            (void)fprintf(page->stream, "&#%u;", c < ' ' ? ' ' : c);
+            (void)fprintf(page->stream, "&#%d;", c < ' ' ? ' ' : c);
         } else {
             (void)fputs(cell && c == '|' ? "\\" : "", page->stream);
             (void)fputc(c < ' ' ? ' ' : c, page->stream);

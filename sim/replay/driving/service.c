@@ -25,7 +25,7 @@ struct service {
 static void draw_exponential(uint64_t *sums_ns, uint64_t mean_ns)
 {
     struct random random;
-    double quantiles[DRAWS];
+    double quantiles[DRAWS] = {0};
     double sum = 0;
     random_seed(&random, 1);
     for (size_t i = 0; i < DRAWS; i++) {
