@@ -26,7 +26,7 @@ check -a hier-wheel,bitmap-wheel --case callback-mixed || fail "callback-mixed"
 check -a binary-heap --case two-threads || fail "two-threads"
 
 if echo '#include <valgrind/memcheck.h>' | "$CC" -E - >/dev/null 2>&1; then
-    "$CC" -std=c17 -O1 -shared -fPIC -I"$SOURCE/algos" "$SOURCE/tests/wrong/heap_reads_uninitialised.c" \
+    "$CC" -std=c17 -O1 -shared -fPIC -I"$SOURCE/algos" -I"$SOURCE/tests/wrong" "$BUILD/tests/wrong/heap_reads_uninitialised.c" \
         -o "$scratch/wrong.so"
     wrong=(-a heap-reads-uninitialised --plugin "$scratch/wrong.so" --case stop-twice)
     "$TIMERLAB" check "${wrong[@]}" >"$scratch/log" || fail "stop-twice is no longer a case that it passes"
