@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #define WRITTEN "what the firings cause could not be written to a file in $TMPDIR or /tmp: %s"
 #define READ    "what the firings cause could not be read back: %s"
@@ -53,18 +54,33 @@ void tape_close(struct tape *tape)
     }
 }
 
-/* How many of each a section has. */
+/* The section's three arrays follow it, as a frame of Zstandard: $TMPDIR may be memory, too, and a
+ * heartbeat takes about 12 bytes instead of 40. */
 struct section_head {
     uint64_t inside_count;
     uint64_t outside_count;
+    uint64_t packed_bytes;
 };
 
-/* Sections of the recorder and of the player alike, with room for so many. */
+/* A section of the recorder or the player, with the room of its arrays. */
 struct room {
     struct tape_section section;
     size_t inside_capacity;
     size_t outside_capacity;
+    unsigned char *packed;
+    size_t packed_capacity;
 };
+
+enum { ARRAYS = 3 };
+
+static void list_arrays(const struct tape_section *section, ZSTD_outBuffer arrays[ARRAYS])
+{
+    size_t count = section->inside_count;
+    arrays[0] = (ZSTD_outBuffer){section->inside, count * sizeof *section->inside, 0};
+    arrays[1] = (ZSTD_outBuffer){section->places, count * sizeof *section->places, 0};
+    arrays[2] =
+        (ZSTD_outBuffer){section->outside, section->outside_count * sizeof *section->outside, 0};
+}
 
 /* Room for so many, one of them for the end. */
 static void make_inside_room(struct room *room, size_t count)
@@ -84,12 +100,14 @@ static void free_room(struct room *room)
     free(room->section.inside);
     free(room->section.places);
     free(room->section.outside);
+    free(room->packed);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
 
 struct tape_recorder {
     FILE *stream;
+    ZSTD_CCtx *packer;
     struct room room;
     uint64_t firings; /* in the section */
 };
@@ -104,6 +122,8 @@ struct tape_recorder *tape_recorder_open(const struct tape *tape, struct error *
         return NULL;
     }
     recorder->stream = memory_made(fdopen(copy, "wb"));
+    recorder->packer = memory_made(ZSTD_createCCtx());
+    (void)ZSTD_CCtx_setParameter(recorder->packer, ZSTD_c_compressionLevel, 1);
     return recorder;
 }
 
@@ -157,23 +177,34 @@ void tape_record_applied(struct tape_recorder *recorder, uint64_t tick, uint64_t
                    &(struct tape_outside){.tick = tick, .event = event, .op = TAPE_APPLIED});
 }
 
-/* A count of 0 needs no memory. */
-static bool put(FILE *stream, const void *items, size_t item_bytes, size_t count)
+/* Returns how many bytes the section takes, compressed. */
+static size_t pack(struct tape_recorder *recorder)
 {
-    return count == 0 || fwrite(items, item_bytes, count, stream) == count;
+    struct room *room = &recorder->room;
+    ZSTD_outBuffer arrays[ARRAYS];
+    list_arrays(&room->section, arrays);
+    size_t most = ZSTD_compressBound(arrays[0].size + arrays[1].size + arrays[2].size);
+    MEMORY_REACH(room->packed, room->packed_capacity, most);
+    ZSTD_outBuffer packed = {room->packed, most, 0};
+    for (size_t i = 0; i < ARRAYS; i++) {
+        ZSTD_inBuffer array = {arrays[i].dst, arrays[i].size, 0};
+        if (ZSTD_isError(ZSTD_compressStream2(recorder->packer, &packed, &array,
+                                              i + 1 < ARRAYS ? ZSTD_e_continue : ZSTD_e_end))) {
+            memory_end(); /* there is no other reason */
+        }
+    }
+    return packed.pos;
 }
 
 bool tape_record_section(struct tape_recorder *recorder, struct error *error)
 {
     struct tape_section *section = &recorder->room.section;
     const struct section_head head = {.inside_count = section->inside_count,
-                                      .outside_count = section->outside_count};
-    FILE *stream = recorder->stream;
-    if (!put(stream, &head, sizeof head, 1) ||
-        !put(stream, section->inside, sizeof *section->inside, section->inside_count) ||
-        !put(stream, section->places, sizeof *section->places, section->inside_count) ||
-        !put(stream, section->outside, sizeof *section->outside, section->outside_count) ||
-        fflush(stream) != 0) {
+                                      .outside_count = section->outside_count,
+                                      .packed_bytes = pack(recorder)};
+    if (fwrite(&head, sizeof head, 1, recorder->stream) != 1 ||
+        fwrite(recorder->room.packed, head.packed_bytes, 1, recorder->stream) != 1 ||
+        fflush(recorder->stream) != 0) {
         return error_set(error, WRITTEN, strerror(errno));
     }
     section->inside_count = 0;
@@ -186,6 +217,7 @@ void tape_recorder_close(struct tape_recorder *recorder)
 {
     if (recorder != NULL) {
         (void)fclose(recorder->stream);
+        (void)ZSTD_freeCCtx(recorder->packer);
         free_room(&recorder->room);
         free(recorder);
     }
@@ -196,6 +228,7 @@ void tape_recorder_close(struct tape_recorder *recorder)
 struct tape_player {
     int file;
     off_t at;
+    ZSTD_DCtx *unpacker;
     struct room room;
 };
 
@@ -203,6 +236,7 @@ struct tape_player *tape_player_open(const struct tape *tape)
 {
     struct tape_player *player = memory_new(1, sizeof *player);
     player->file = tape->file;
+    player->unpacker = memory_made(ZSTD_createDCtx());
     return player;
 }
 
@@ -228,18 +262,30 @@ static bool get(struct tape_player *player, void *items, size_t bytes, struct er
 const struct tape_section *tape_player_next(struct tape_player *player, struct error *error)
 {
     struct section_head head;
-    struct tape_section *section = &player->room.section;
+    struct room *room = &player->room;
+    struct tape_section *section = &room->section;
+    ZSTD_outBuffer arrays[ARRAYS];
     if (!get(player, &head, sizeof head, error)) {
         return NULL;
     }
-    make_inside_room(&player->room, head.inside_count);
-    make_outside_room(&player->room, head.outside_count);
+    make_inside_room(room, head.inside_count);
+    make_outside_room(room, head.outside_count);
+    MEMORY_REACH(room->packed, room->packed_capacity, head.packed_bytes);
     section->inside_count = head.inside_count;
     section->outside_count = head.outside_count;
-    if (!get(player, section->inside, section->inside_count * sizeof *section->inside, error) ||
-        !get(player, section->places, section->inside_count * sizeof *section->places, error) ||
-        !get(player, section->outside, section->outside_count * sizeof *section->outside, error)) {
+    if (!get(player, room->packed, head.packed_bytes, error)) {
         return NULL;
+    }
+    ZSTD_inBuffer packed = {room->packed, head.packed_bytes, 0};
+    list_arrays(section, arrays);
+    (void)ZSTD_DCtx_reset(player->unpacker, ZSTD_reset_session_only);
+    for (size_t i = 0; i < ARRAYS; i++) {
+        if (arrays[i].size > 0 &&
+            (ZSTD_isError(ZSTD_decompressStream(player->unpacker, &arrays[i], &packed)) ||
+             arrays[i].pos < arrays[i].size)) {
+            (void)error_set(error, READ, "it is damaged");
+            return NULL;
+        }
     }
     section->inside[section->inside_count] = (struct tape_inside){.firing = TAPE_NO_FIRING};
     return section;
@@ -248,6 +294,7 @@ const struct tape_section *tape_player_next(struct tape_player *player, struct e
 void tape_player_close(struct tape_player *player)
 {
     if (player != NULL) {
+        (void)ZSTD_freeDCtx(player->unpacker);
         free_room(&player->room);
         free(player);
     }

@@ -1,16 +1,19 @@
 /*
  * How much memory a checked replay takes for each timer, in addition to the structure: what two
- * traces differ by, one of which has four times as many timers.
+ * traces differ by, one of which has four times as many timers. The tape's file is counted, since
+ * it can lie in memory.
  */
 #include "test.h"
 
 #include "child.h"
 #include "replay.h"
+#include "tape.h"
 #include "trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FEW = 250000, MANY = 4 * FEW, BYTES_MAX = 60, PERIOD = 1500 };
@@ -56,15 +59,17 @@ static int remove_traces(void **state)
 }
 
 struct taken {
-    uint64_t peak_bytes; /* of the process, without the structure's */
+    uint64_t peak_bytes; /* of the process and its tape, without the structure's */
     uint64_t fired;
 };
 
 static bool replay_once(void *ctx, void *at, struct error *error)
 {
     static struct replay_result result; /* large */
+    const struct replay_request *request = ctx;
     struct taken *taken = at;
     struct rusage usage;
+    struct stat tape;
     if (!replay_run(ctx, &result, error)) {
         return false;
     }
@@ -72,7 +77,9 @@ static bool replay_once(void *ctx, void *at, struct error *error)
         return error_set(error, "%s", result.reason);
     }
     (void)getrusage(RUSAGE_SELF, &usage);
-    taken->peak_bytes = (uint64_t)usage.ru_maxrss * 1024 - result.bytes_peak;
+    assert_int_equal(fstat(tape_file(request->tape), &tape), 0);
+    taken->peak_bytes =
+        (uint64_t)usage.ru_maxrss * 1024 + (uint64_t)tape.st_size - result.bytes_peak;
     taken->fired = result.verdict.fired + result.verdict.drained;
     return true;
 }
@@ -86,20 +93,29 @@ static void replay(const char *path, const char *name, struct replay_drive drive
     struct taken taken = {0};
     const struct tl_algo *algo = tl_registry_find(name)->counted;
     tl_options_default(algo, options);
+    struct tape *tape = tape_create(&error);
+    assert_non_null(tape);
+    int tape_fd = tape_file(tape);
     struct replay_request request = {.trace_path = path,
                                      .algo = algo,
                                      .options = options,
                                      .pass = PASS_CHECK,
                                      .drive = drive,
+                                     .tape = tape,
                                      .memory_limit_bytes = UINT64_MAX};
-    const struct child_request child = {
-        .run = replay_once, .ctx = &request, .result_bytes = sizeof taken, .timeout_seconds = 600};
+    const struct child_request child = {.run = replay_once,
+                                        .ctx = &request,
+                                        .result_bytes = sizeof taken,
+                                        .timeout_seconds = 600,
+                                        .kept = &tape_fd,
+                                        .kept_count = 1};
     assert_true(child_run(&child, &taken, &outcome, &error));
     if (outcome.end != CHILD_DONE) {
         fail_msg("%s: %s", name, outcome.reason);
     }
     assert_true(taken.fired >= fired);
     *peak_bytes = taken.peak_bytes;
+    tape_close(tape);
 }
 
 static void each_timer_takes_at_most_60_bytes(void **state)
