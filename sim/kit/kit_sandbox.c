@@ -124,7 +124,8 @@ static struct {
 
 static bool has_all_memory(enum kit_hook hook)
 {
-    return hook == KIT_HOOK_CREATE || hook == KIT_HOOK_RESERVE || hook == KIT_HOOK_DESTROY;
+    return hook == KIT_HOOK_CREATE || hook == KIT_HOOK_RESERVE || hook == KIT_HOOK_DESTROY ||
+           hook == KIT_HOOK_WALK || hook == KIT_HOOK_CHECK;
 }
 
 static void look(int signal)

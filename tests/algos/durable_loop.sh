@@ -2,13 +2,9 @@
 # docs/examples/durable-loop.c: compiled from what a user has, and killed: what it has answered for comes back, under
 # its name, and what it has fired and made durable does not. And the page shows the loop as it is.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-fail() {
-    printf 'durable_loop: %s\n' "$1" >&2
-    exit 1
-}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 loop=$BUILD/tests/durable_loop
 
 sed -n '/^\/\* The loop. \*\/$/,/^\/\* The end of the loop. \*\/$/p' "$SOURCE/docs/examples/durable-loop.c" |

@@ -3,14 +3,9 @@
 # pkg-config and by find_package, shared and static; the programs, the pages, and the completion.
 # Leaves the installation in $BUILD/tests/installed, for the tests that start from one.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-fail() {
-    printf 'install: %s\n' "$1" >&2
-    exit 1
-}
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 installed=$BUILD/tests/installed
 rm -rf "$installed"
 cmake --install "$BUILD" --prefix "$scratch/prefix" >"$scratch/log"
@@ -44,7 +39,6 @@ read -ra cflags <<<"$(pkg-config --cflags timerlab)"
 read -ra libs <<<"$(pkg-config --libs timerlab)"
 "$CC" "${flags[@]}" "${cflags[@]}" "$SOURCE/tests/algos/consumer.c" "${libs[@]}" -o "$scratch/consumer"
 PATH=$installed/bin:$PATH
-cd "$scratch"
 command=$(timerlab new my-wheel 2>/dev/null | sed -n 1p)
 [[ $command == *"-I$installed/include "* ]] || fail "timerlab new does not know the installed header: $command"
 sh -c "$command"

@@ -2,19 +2,16 @@
 # The objects of the structures that are timed are what they would be had nobody ever counted anything:
 # each source is compiled once more by the build's own command, with every TL_COUNT(...) taken out of
 # the text, and must come out as the same machine code.
+# shellcheck disable=SC2153 # SOURCE is of the environment
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-[ -z "$SANITIZE" ] || { echo "skipped: nothing is timed under sanitizers" >&2 && exit 77; }
-for tool in jq objdump; do
-    command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed" >&2 && exit 77; }
-done
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+[ -z "$SANITIZE" ] || skip "nothing is timed under sanitizers"
+needs jq objdump
 
 # Takes out each TL_COUNT with its arguments, but where it is defined. Lines stay lines.
 mkdir "$scratch/algos"
-# shellcheck disable=SC2153 # both come from ctest
 for file in "$SOURCE"/algos/*.h "$SOURCE"/algos/*/*.[ch]; do
     awk '
         /^ *#define TL_COUNT\(/ || /^ \*/ || /^\/\*/ { print; next }

@@ -2,16 +2,16 @@
 # timerlab-bench measures the build that counts beside the one that is timed, if it is asked to, and has what the
 # processor counts, or says why not.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 bench=$BUILD/bench/timerlab-bench
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
 "$bench" --algo round-wheel:slots=64 --algo round-wheel-counted:slots=64 --n 1000 --benchmark_filter='^restart/' \
-    --benchmark_min_time=0 --benchmark_repetitions=1 --benchmark_format=json >"$folder/bench.json" 2>"$folder/log"
+    --benchmark_min_time=0 --benchmark_repetitions=1 --benchmark_format=json >"$scratch/bench.json" 2>"$scratch/log"
 for name in round-wheel:slots=64 round-wheel-counted:slots=64; do
     jq -e --arg row "restart/$name/" 'any(.benchmarks[]; (.name | startswith($row))
-        and .error_occurred != true and .ns_per_op > 0)' "$folder/bench.json" >"$folder/log" ||
+        and .error_occurred != true and .ns_per_op > 0)' "$scratch/bench.json" >"$scratch/log" ||
         { echo "no row restart/$name" >&2 && exit 1; }
 done
 
@@ -19,12 +19,12 @@ done
 jq -e '.context.hardware_counters as $said | .benchmarks[] | select(.run_type == "iteration")
     | if $said | startswith("none: ") then .instructions_per_op == null
       else ($said | startswith("instructions")) and (.instructions_per_op > 0 or .uncounted_share > 0) end' \
-    "$folder/bench.json" >"$folder/log" || { echo "what the context says of counters is not so" >&2 && exit 1; }
+    "$scratch/bench.json" >"$scratch/log" || { echo "what the context says of counters is not so" >&2 && exit 1; }
 
 for wrong in round-whel-counted -counted null-counted-counted; do
-    if "$bench" --algo "$wrong" --benchmark_list_tests >"$folder/out" 2>"$folder/log"; then
+    if "$bench" --algo "$wrong" --benchmark_list_tests >"$scratch/out" 2>"$scratch/log"; then
         echo "'$wrong' is taken" >&2 && exit 1
     fi
-    grep -q "there is no structure '$wrong'; .*--help shows all" "$folder/log" ||
+    grep -q "there is no structure '$wrong'; .*--help shows all" "$scratch/log" ||
         { echo "'$wrong' is not understood, but not said to be unknown" >&2 && exit 1; }
 done

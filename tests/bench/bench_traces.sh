@@ -1,19 +1,12 @@
 #!/usr/bin/env bash
 # timerlab-bench-traces: its rows, figures and refusals. Nothing here depends on a time.
 set -u
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 # shellcheck disable=SC2153 # ctest sets it
 bench=$(realpath "$BUILD/bench/timerlab-bench-traces")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
 mkdir made
 export TMPDIR=$scratch/made
-failures=0
-
-complain() {
-    printf '%s\n' "$*"
-    failures=$((failures + 1))
-}
 
 for asked in --version -V; do
     [[ $("$bench" $asked) =~ ^timerlab-bench-traces\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "$asked says no version"
@@ -99,7 +92,4 @@ for counter in times_scan times_plain times_ticking decoded_ns; do
     grep -q "$counter" out || complain "--help does not explain $counter"
 done
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

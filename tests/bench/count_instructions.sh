@@ -2,11 +2,10 @@
 # scripts/count-instructions: by programs that the test plays, what it makes of counts that are known, and
 # all that it says; then, where valgrind is, that two runs count the same.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+needs jq
 fail() {
     printf 'count_instructions: %s\n' "$1" >&2
     cat out log >&2
@@ -34,9 +33,9 @@ mkdir bare
 for tool in bash env dirname realpath jq cat; do
     ln -s "$(command -v "$tool")" bare
 done
-PATH=$folder/bare counts 1 -a quick
+PATH=$scratch/bare counts 1 -a quick
 says 'needs valgrind: scripts/setup --dev installs it'
-PATH=$folder/bare counts 77 --check
+PATH=$scratch/bare counts 77 --check
 says 'needs valgrind'
 counts 2 -f xml
 counts 2 --check -n 100
@@ -93,7 +92,7 @@ printf 'desc: Trigger: Program termination\ntotals: 5\n' >"${file/\%p/321}"
 END
 chmod +x "$bench" build/release/timerlab played/valgrind
 echo 40 >played/cost
-PATH=$folder/played:$PATH
+PATH=$scratch/played:$PATH
 
 # The rows, in their order, also past nine of them: what is counted, by the operations.
 all=suite1,suite2,suite3,suite4,suite5,suite6,suite7,suite8,suite9,suite10,suite11

@@ -3,24 +3,16 @@
 # figures that are known.
 # shellcheck disable=SC2016 # the backticks are Markdown's
 set -u
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
+needs jq
 bench=$(realpath "$BUILD/bench/timerlab-bench")
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-complain() {
-    printf '%s\n' "$*"
-    failures=$((failures + 1))
-}
 says() { grep -qF -- "$1" "$2" || complain "$2 does not say '$1': $(tail -c 2000 "$2")"; }
 page() { "$SOURCE/scripts/standard-1" --page "$@"; }
 
 # The shipped recording and the streams have the checksums that stand in the program, and what fires on them is
 # what a heap and a wheel fire; the reference keeps up with the shorter ones only, and not under a sanitizer.
-"$timerlab" trace import ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" -o sample.trace >out 2>said ||
+"$TIMERLAB" trace import ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" -o sample.trace >out 2>said ||
     complain "no recording: $(cat said)"
 measure() { "$bench" --n 10k --benchmark_repetitions=1 --benchmark_min_time=0 --benchmark_format=json "$@" 2>said; }
 measure --suite=standard-1 --recording sample.trace --algo binary-heap --algo bitmap-wheel >own.json ||
@@ -38,7 +30,7 @@ jq -r '.context | to_entries[] | select(.key | startswith("checksum of ")) | .va
 
 # Another recording, or none, is not standard-1; nothing of it can be turned.
 printf 'tick,id,op,delay\n1,0,start,5\n2,1,start,70\n3,0,start,50\n4,1,stop,\n9,2,start,3\n' >own.csv
-"$timerlab" trace import csv own.csv -o own.trace >out 2>said || complain "no trace: $(cat said)"
+"$TIMERLAB" trace import csv own.csv -o own.trace >out 2>said || complain "no trace: $(cat said)"
 measure --suite=standard-1 --recording own.trace --algo binary-heap --benchmark_filter=recorded >other.json &&
     complain "another recording is called standard-1"
 says 'these are not the operations of standard-1: their checksum is ' other.json
@@ -105,7 +97,7 @@ jq '.benchmarks |= map(select(.name | test("n:10000/") | not))' mine.json >large
 page small.json+large.json >parts.md 2>said || complain "no page of parts: $(cat said)"
 cmp -s page.md parts.md || complain "measured in parts it is another page: $(diff page.md parts.md)"
 page small.json+missing.json >out 2>said && complain "a missing part makes a page"
-"$timerlab" compare mine.json theirs.json >out 2>said
+"$TIMERLAB" compare mine.json theirs.json >out 2>said
 says 'standard-1.hold/' out
 jq '.context["checksum of standard-1.hold/n:10000"] = "2b"' theirs.json >changed.json
 page mine.json changed.json >out 2>said && complain "streams with different checksums make a page"
@@ -113,7 +105,4 @@ says 'different checksums' said
 page rows.json >out 2>said && complain "results of other rows make a page"
 says 'no results of standard-1' said
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

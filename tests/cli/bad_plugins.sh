@@ -3,12 +3,9 @@
 # structures are there and right, its own row or a message says what it did, the command ends, with status 1, and
 # no file and no process is left. bad_plugin.c does what BAD_KIND says where BAD_PLACE says.
 set -u
-# shellcheck disable=SC2153 # ctest sets them
-timerlab=$(realpath "$TIMERLAB")
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 bench=$BUILD/bench/timerlab-bench
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
 
 # AddressSanitizer would speak of a crash in its own words, and end the process itself.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigbus=0:handle_abort=0:detect_leaks=0
@@ -33,8 +30,8 @@ declare -A kit_said=(
     [fork]='made processes' [daemon]='made processes' [thread]='made threads' [print]='printed [0-9]+ bytes'
 )
 
-"$timerlab" trace gen rpc -n 30 --seconds 20 -o t.trace 2>err || cat err
-"$timerlab" trace gen heartbeat -n 10 --seconds 30 -o f.trace 2>err || cat err
+"$TIMERLAB" trace gen rpc -n 30 --seconds 20 -o t.trace 2>err || cat err
+"$TIMERLAB" trace gen heartbeat -n 10 --seconds 30 -o f.trace 2>err || cat err
 event() { printf '  sh-%s [00%s] %s %s: %s\n' "$@"; }
 {
     event 7 0 d..1. 4.000000 'timer_start: timer=a1 function=red expires=1070 [timeout=70] bucket_expiry=1072 cpu=0 idx=0 flags='
@@ -87,7 +84,7 @@ run() { # COMMAND KIND PLACE: in a folder of its own
         words[word]=${words[word]//OWN/$own}
         words[word]=${words[word]//\~/ }
     done
-    program=$timerlab
+    program=$TIMERLAB
     [ "$1" != bench ] || program=$bench
     BAD_KIND=$2 BAD_PLACE=$3 TMPDIR=$own/tmp timeout 100 "$program" "${words[@]}" --plugin ./bad.so \
         >"$own/out" 2>"$own/err" </dev/null || status=$?

@@ -2,27 +2,22 @@
 # The command line as its users meet it: exit statuses, what goes to which stream, what is left
 # behind. TIMERLAB is the program.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # expect STATUS STDOUT-PATTERN STDERR-PATTERN ARGUMENT...   (extended regular expressions; "" = empty)
 expect() {
     local status=$1 out_pattern=$2 err_pattern=$3
     shift 3
-    "$timerlab" "$@" >out 2>err </dev/null
+    "$TIMERLAB" "$@" >out 2>err </dev/null
     local got=$?
     local complaint=""
     [ "$got" -eq "$status" ] || complaint="exit status $got, not $status"
     matches out "$out_pattern" || complaint="$complaint; standard output is not as expected"
     matches err "$err_pattern" || complaint="$complaint; standard error is not as expected"
     if [ -n "$complaint" ]; then
-        printf 'timerlab %s: %s\n--- out\n%s\n--- err\n%s\n' "$*" "$complaint" \
-            "$(head -c 2000 out)" "$(head -c 2000 err)"
-        failures=$((failures + 1))
+        complain "timerlab $*: $complaint"
+        head -c 2000 out err >&2
     fi
 }
 
@@ -70,14 +65,14 @@ expect 0 '^\| `round-wheel` \|' "" list --format md
 # The front ends too: each structure with those that can stand before it.
 # shellcheck disable=SC2016 # the backticks are Markdown's
 expect 0 '^\| `handoff\(NAME\)` \| behind queues .* \| unlimited \| ' "" list --format md
-"$timerlab" list --format json >structures.json
+"$TIMERLAB" list --format json >structures.json
 jq -e '(.[] | select(.name == "hier-wheel") | [.fronts[].name]) == ["locked", "handoff", "sharded", "lazy", "durable"]
     and (.[] | select(.name == "simple-wheel") | [.fronts[].name]) == ["locked", "sharded", "durable"]
     and all(.[].fronts[]; .summary | length > 0)' structures.json >/dev/null ||
-    { echo "list --format json has not the front ends: $(jq -c '.[].fronts' structures.json)"; failures=$((failures + 1)); }
+    complain "list --format json has not the front ends: $(jq -c '.[].fronts' structures.json)"
 jq -e '(.[] | select(.name == "binary-heap").embedded | .record_bytes == 8 and .bytes_per_timer == 16)
     and (.[] | select(.name == "libuv").embedded == null)' structures.json >/dev/null ||
-    { echo "list --format json is wrong about records: $(jq -c '.[].embedded' structures.json)"; failures=$((failures + 1)); }
+    complain "list --format json is wrong about records: $(jq -c '.[].embedded' structures.json)"
 # One that is named for a structure can stand before it.
 for name in $(jq -r '.[] | select(.name == "simple-wheel") | .name as $n | .fronts[] | "\(.name)(\($n))"' structures.json); do
     expect 0 "\"status\": \"ok\"" "" check -a "$name" --case refused --seconds 0 --format json
@@ -154,8 +149,7 @@ done
 printf 'create capacity 4 now 0 max-delay 10 options path=kept\nstart 0 in 5\n' >operations
 expect 2 "structure +group" "path=kept: .*leave out path, and set TMPDIR to a folder" check -a "durable(binary-heap)" --replay operations
 if [ -e kept ] || [ -e points ]; then
-    echo "a refused path= leaves something behind"
-    failures=$((failures + 1))
+    complain "a refused path= leaves something behind"
 fi
 expect 2 "" "named twice" sim t.trace -a binary-heap,all
 expect 2 "" "which trace" sim -a all
@@ -191,17 +185,17 @@ expect 0 "ordered-list: unsupported: .*--slow" "" sim large.trace -a ordered-lis
 # damage is refused with the file's name, and no half result stays behind
 head -c $(($(stat -c %s t.trace) - 9)) t.trace >cut.trace
 expect 1 "" "cut.trace: " sim cut.trace -a all -o res
-[ ! -e res ] || { echo "sim left a folder behind after a failure"; failures=$((failures + 1)); }
+[ ! -e res ] || complain "sim left a folder behind after a failure"
 expect 1 "" "none.trace: " sim none.trace -a all -o new/er/res/
-[ ! -e new ] || { echo "sim left folders behind: $(find new)"; failures=$((failures + 1)); }
+[ ! -e new ] || complain "sim left folders behind: $(find new)"
 expect 1 "" "does not say when to wake" live -a round-wheel --drive sleep -o new/res
-[ ! -e new ] || { echo "live left folders behind: $(find new)"; failures=$((failures + 1)); }
+[ ! -e new ] || complain "live left folders behind: $(find new)"
 # What was there stays, empty or not.
 mkdir -p old/empty
 expect 1 "" "cut.trace: " sim cut.trace -a all -o old/empty
 expect 1 "" "cut.trace: " sim cut.trace -a all -o old/new
 [ "$(find old | sort | tr '\n' ' ')" = "old old/empty " ] ||
-    { echo "sim does not leave folders as they were: $(find old)"; failures=$((failures + 1)); }
+    complain "sim does not leave folders as they were: $(find old)"
 
 expect 0 "^t.trace: valid: 5 operations" "" trace validate t.trace
 expect 0 "^tick,id,op,delay,cause$" "" trace dump t.trace
@@ -214,12 +208,12 @@ expect 0 "binary-heap +ok" "sparse.trace: open loop" sim sparse.trace -a binary-
 expect 0 "" "^t.trace: 3 timers, numbered as in trace.csv" trace import csv trace.csv -o t.trace
 for largest in 4294967294 70000; do
     printf '%s\n' tick,id,op,delay "0,$largest,start,5" 1,17,start,7 "# ids: $((largest + 1))" \
-        '# origin: {"source":"csv","file":"old.csv"}' | "$timerlab" trace import csv - -o old.trace 2>/dev/null
+        '# origin: {"source":"csv","file":"old.csv"}' | "$TIMERLAB" trace import csv - -o old.trace 2>/dev/null
     for command in 'sim -a binary-heap --runs 0' 'tune -a binary-heap' 'show binary-heap --trace'; do
         # shellcheck disable=SC2086 # it is a list of words
         expect 1 "" "old.trace: names 2 timers by ids up to $largest, .*trace import csv - --ids dense -o NEW" $command old.trace
     done
-    "$timerlab" trace dump old.trace | "$timerlab" trace import csv - --ids dense -o anew.trace 2>/dev/null
+    "$TIMERLAB" trace dump old.trace | "$TIMERLAB" trace import csv - --ids dense -o anew.trace 2>/dev/null
     expect 0 "binary-heap +ok" "anew.trace: open loop" sim anew.trace -a binary-heap --runs 0
 done
 
@@ -237,16 +231,16 @@ expect 0 "ok" "open.trace: open loop: " sim open.trace -a binary-heap --runs 0
 expect 0 "ordered-list" "exact structures fired the same timers" sim t.trace -a ordered-list,all --runs 2 --latency -o res
 for file in results.csv results.json latency.csv response.csv faults.csv \
     latency/t.trace.ordered-list.start.service.hgrm latency/t.trace.ordered-list.start.response.hgrm; do
-    [ -s "res/$file" ] || { echo "res/$file is missing"; failures=$((failures + 1)); }
+    [ -s "res/$file" ] || complain "res/$file is missing"
 done
 [ "$(head -1 res/latency.csv)" = "trace,algo,options,op,percentile,latency_ns,count" ] ||
-    { echo "latency.csv has another header"; failures=$((failures + 1)); }
+    complain "latency.csv has another header"
 
 # work over time: the same each time, however often it is timed
 expect 0 "ordered-list" "exact" sim t.trace -a ordered-list,all --runs 0 -o again
-cmp res/work.csv again/work.csv || { echo "a second run counts other work"; failures=$((failures + 1)); }
+cmp res/work.csv again/work.csv || complain "a second run counts other work"
 [ "$(head -1 res/work.csv | cut -d, -f1-6)" = "trace,algo,options,from_tick,to_tick,fired" ] ||
-    { echo "work.csv has another header"; failures=$((failures + 1)); }
+    complain "work.csv has another header"
 
 # Names that hold control characters do nothing to a terminal, wherever they are told.
 esc=$'a\e[31m.trace'
@@ -257,7 +251,4 @@ expect 1 "" 'a\\x1B\[31m\.trace: cannot be run' record -o r.rec -- "./$esc"
 expect 2 "" "no command '\\\\x1B'" $'\e'
 expect 2 "" "no structure '\\\\x1B" sim -a $'\e' "$esc"
 
-if [ "$failures" -gt 0 ]; then
-    echo "$failures failed"
-    exit 1
-fi
+finish

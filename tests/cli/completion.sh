@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # bash completion: what is offered at each place of a command line.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # shellcheck source=/dev/null
 source "$SOURCE/sim/cli/install/completion.bash"
-failures=0
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
 touch day.trace night.trace
 mkdir out
 
@@ -23,27 +21,13 @@ offered() {
 is() {
     local got
     got=$(offered "$1")
-    if [ "$got" != "$2" ]; then
-        printf "completion: behind 'timerlab %s': '%s', not '%s'\n" "$1" "$got" "$2" >&2
-        failures=$((failures + 1))
-    fi
+    [ "$got" = "$2" ] || complain "after 'timerlab $1': '$got', not '$2'"
 }
 has() {
-    case " $(offered "$1") " in
-    *" $2 "*) ;;
-    *)
-        printf "completion: behind 'timerlab %s': no '%s' in '%s'\n" "$1" "$2" "$(offered "$1")" >&2
-        failures=$((failures + 1))
-        ;;
-    esac
+    [[ " $(offered "$1") " == *" $2 "* ]] || complain "after 'timerlab $1': no '$2' in '$(offered "$1")'"
 }
 lacks() {
-    case " $(offered "$1") " in
-    *" $2 "*)
-        printf "completion: behind 'timerlab %s': offers '%s'\n" "$1" "$2" >&2
-        failures=$((failures + 1))
-        ;;
-    esac
+    [[ " $(offered "$1") " != *" $2 "* ]] || complain "after 'timerlab $1': offers '$2'"
 }
 
 is 'descr' describe
@@ -103,7 +87,7 @@ for shell in zsh fish; do
     command -v $shell >/dev/null || { echo "completion: $shell is not here, and not tested" && continue; }
     while IFS=: read -r line wanted; do
         got=$(in_$shell "timerlab $line" | grep -v '^$' | sort | paste -sd ' ')
-        [ "$got" = "$wanted" ] || { echo "completion: $shell: 'timerlab $line': '$got', not '$wanted'" && failures=$((failures + 1)); }
+        [ "$got" = "$wanted" ] || complain "completion: $shell: 'timerlab $line': '$got', not '$wanted'"
     done <<'END'
 descr:describe
 trace va:validate
@@ -114,4 +98,5 @@ sim day.trace -a ordered-list,hier-wh:ordered-list,hier-wheel
 sim da:day.trace
 END
 done
-[ "$failures" -eq 0 ]
+
+finish

@@ -2,20 +2,11 @@
 # Each command's help has examples, short enough for a terminal, and they work as they stand: they run here in their
 # order, with less traffic. So does the manual page.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 mkdir bin
-ln -s "$timerlab" bin/timerlab
+ln -s "$TIMERLAB" bin/timerlab
 PATH=$scratch/bin:$PATH
-failures=0
-complain() {
-    printf 'examples: %s\n' "$*"
-    failures=$((failures + 1))
-}
-
 # The files that the examples name.
 cp "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" my.txt.zst
 for i in 1 2 3; do
@@ -59,7 +50,7 @@ done
 
 if command -v mawk >/dev/null; then
     mkdir pages
-    ASAN_OPTIONS=detect_leaks=0 mawk -v timerlab="$timerlab" -v version=1 -v folder=pages -f "$SOURCE/sim/cli/install/man.awk"
+    ASAN_OPTIONS=detect_leaks=0 mawk -v timerlab="$TIMERLAB" -v version=1 -v folder=pages -f "$SOURCE/sim/cli/install/man.awk"
     grep -A 3 '^[.]SH EXAMPLES' pages/timerlab-trace-gen.1 | grep -qF 'timerlab trace gen server \-n 100k' ||
         complain "no examples in the manual: $(ls pages)"
     [ "$(grep -l '^[.]SH EXAMPLES' pages/* | wc -l)" -eq ${#all[@]} ] || complain "not all pages have examples"
@@ -78,4 +69,4 @@ if [ -x "$bench" ]; then
     grep -A 2 '^[.]SH EXAMPLES' pages/timerlab-bench.1 | grep -q '^timerlab.*filter=.hold' || complain "no examples in timerlab-bench.1"
 fi
 
-[ $failures -eq 0 ]
+finish

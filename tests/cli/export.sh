@@ -2,13 +2,10 @@
 # timerlab export: every structure is written and compiles without a warning; some are checked, as
 # scripts/check-exports does with all; what it must refuse, it refuses.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
-fail() {
-    printf 'export: %s\n' "$1" >&2
-    exit 1
-}
-
+needs jq
 # refuse STATUS WORDS ARGUMENTS...: ends with that status and says that, and writes nothing.
 refuse() {
     local wanted=$1 words=$2 status=0
@@ -18,10 +15,6 @@ refuse() {
     grep -qF -- "$words" "$scratch/said" || fail "export $*: does not say '$words' but: $(cat "$scratch/said")"
     [ ! -e "$scratch/nothing" ] || fail "export $*: wrote something"
 }
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
 
 refuse 2 'which structure'
 refuse 2 'one structure at a time' hier-wheel go-heap

@@ -3,26 +3,24 @@
 # each STEP-th: it ends with status 1 and "out of memory", or does the same as without; and it leaves no temporary file.
 # NAME: this command only.
 set -u
-timerlab=$(realpath "${TIMERLAB:?}")
-bench=$(dirname "$timerlab")/bench/timerlab-bench
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
+bench=$(dirname "$TIMERLAB")/bench/timerlab-bench
 library=${FAIL_LIBRARY:-${BUILD:?}/tests/failing_allocation.so}
 step=$1
 only=${2-}
 [ -z "${SANITIZE-}" ] || exit 77 # a sanitizer has allocations of its own
 K_MAX=400
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
 # Commands run in a folder of their own, one below, and write to o.
-export T=$timerlab B=$bench I=$scratch/in TMPDIR
+export T=$TIMERLAB B=$bench I=$scratch/in TMPDIR
 
 # --- input ---------------------------------------------------------------------------------------------------------------
 
 mkdir in && cd in || exit 1
 set -e
-"$timerlab" trace gen heartbeat -n 20 --seconds 1 -o t.trace 2>../err
-"$timerlab" trace gen rpc -n 40 --seconds 4 -o u.trace 2>../err
-"$timerlab" trace dump u.trace >t.csv
+"$TIMERLAB" trace gen heartbeat -n 20 --seconds 1 -o t.trace 2>../err
+"$TIMERLAB" trace gen rpc -n 40 --seconds 4 -o u.trace 2>../err
+"$TIMERLAB" trace dump u.trace >t.csv
 gzip -k t.csv
 zstd -q t.csv
 xz -k t.csv
@@ -41,9 +39,9 @@ for i in 1 2; do
     printf '\4\0\0\120\0\0\0\1\0\0\0\1\120\20\20\0\0\0\0\0' >>p.pcap
 done
 zstd -dqc "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" | head -n 400 >k.txt
-"$timerlab" sim t.trace -a binary-heap,simple-wheel --runs 5 --latency -o results >../out 2>../err
-"$timerlab" sim t.trace -a binary-heap,simple-wheel --runs 5 --format json >r.json 2>../err
-"$timerlab" cluster sim lease -a binary-heap -n 50 -o cluster >../out 2>../err
+"$TIMERLAB" sim t.trace -a binary-heap,simple-wheel --runs 5 --latency -o results >../out 2>../err
+"$TIMERLAB" sim t.trace -a binary-heap,simple-wheel --runs 5 --format json >r.json 2>../err
+"$TIMERLAB" cluster sim lease -a binary-heap -n 50 -o cluster >../out 2>../err
 echo 'start a 5; tick 6; stop a' >script.txt
 printf '{"parts": [{"workload": "rpc", "share": 1}], "connections": 10, "seconds": 1}\n' >mix.json
 printf 'create capacity 4 now 0 max-delay 0\nstart 0 in 5\nwhen 0 fires start 1 in 3\nadvance by 9\n' >ops

@@ -2,16 +2,8 @@
 # Traces, folders, plug-ins and structures may have any names: through every verb that writes or draws, nothing of a
 # name runs, no row and no picture is missing, no page takes a name for more than text, and no terminal does.
 set -euo pipefail
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-failures=0
-
-complain() {
-    printf 'hostile_names: %s\n' "$*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 long=$(printf 'x%.0s' {1..250})
 # shellcheck disable=SC2016 # they are to run nothing
@@ -153,7 +145,5 @@ fi
 [ -z "$(find . -name PWNED)" ] || complain "a name was run: $(find . -name PWNED)"
 ! LC_ALL=C grep -aoE '.{0,40}[[:cntrl:]]+.{0,40}' <(tr -d '\n\t' <said) >control ||
     complain "a control character reaches the terminal: $(cat -v control)"
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+
+finish

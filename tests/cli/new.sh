@@ -2,11 +2,8 @@
 # timerlab new: what it writes compiles without a warning, and times traces as the built-in
 # structures do; what it must refuse, it refuses.
 set -euo pipefail
-
-fail() {
-    printf 'new: %s\n' "$1" >&2
-    exit 1
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # refuse STATUS WORDS ARGUMENTS...: `timerlab new` ends with that status and says that, and writes
 # nothing more.
@@ -21,8 +18,6 @@ refuse() {
     [ "$before" = "$after" ] || fail "new $*: wrote something"
 }
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/here"
 cd "$scratch/here"
 bin=$(dirname "$TIMERLAB")

@@ -2,21 +2,12 @@
 # timerlab new --language rust: timerlab.rs declares what timerlab.h declares, byte for byte; what is built from the
 # project is right, and counts the same work and memory as the starter in C, which does the same.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # Debian's before any other: the oldest that it is for.
 export PATH="${TIMERLAB%/*}:/usr/bin:$PATH"
-for needed in rustc cargo jq; do
-    command -v "$needed" >/dev/null || { printf 'skipped: %s is not installed\n' "$needed" >&2 && exit 77; }
-done
-
-fail() {
-    printf 'new_rust: %s\n' "$1" >&2
-    exit 1
-}
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+needs rustc cargo jq
 
 timerlab new in-rust --language rust -o "it's a folder" >commands 2>said
 grep -qF 'in_rust/src/lib.rs is written' said || fail "says not what it wrote: $(cat said)"

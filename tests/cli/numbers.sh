@@ -4,10 +4,8 @@
 # twice. The options come from the programs' own help: what takes no number is named here, by what
 # the help calls its value; everything else is held to this.
 set -u
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 options=0
 
 bad_numbers=(' 3' '3 ' 0x10 1e400 -1 '' 3x +3 nan)
@@ -15,11 +13,6 @@ bad_options=(' 3' 0x10 1.5 -1 '' 3x +3)
 bad_parameters=(' 3' 0x10 1e400 '' 3x +3 nan)
 # All commands read numbers in one place: what is wrong with one takes turns from option to option.
 not_numbers='^(FILE|DIR|FOLDER|NAME|WORKLOAD|FRONT|COMMAND$|PATTERN$|COLUMN|FIELD|FORMAT|KIND$|MODEL$|UNIT$|[a-z|+,]+$|sleep[|])'
-
-complain() {
-    echo "$*" >&2
-    failures=$((failures + 1))
-}
 
 # refused OPTION VALUE COMMAND...: the command, which has the value, is refused for it.
 refused() {
@@ -142,7 +135,4 @@ for program in "$BUILD/bench/timerlab-bench" "$BUILD/bench/timerlab-bench-traces
     done
 done
 
-if [ "$failures" -gt 0 ]; then
-    echo "$failures failed" >&2
-    exit 1
-fi
+finish

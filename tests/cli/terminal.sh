@@ -3,23 +3,14 @@
 # out is said and shown with --wide, and what goes to a pipe is whole, whatever COLUMNS says. Bytes that
 # are no text, or mean something to a terminal, are told as \xHH.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf 'terminal: %s\n' "$*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # on_terminal WORD...: runs the command on one of 100 columns; what it shows is in `shown`, without the
 # progress that it takes back.
 on_terminal() {
     local words
-    printf -v words '%q ' "$timerlab" "$@"
+    printf -v words '%q ' "$TIMERLAB" "$@"
     SHELL=$(command -v bash) script -qec "stty cols 100 rows 40; $words" /dev/null </dev/null | sed 's/\r$//; s/.*\r//' >shown
 }
 
@@ -41,12 +32,12 @@ fits() {
     on_terminal "$@" --wide
     grep -qw -- "${column//\//.}" shown || complain "$* --wide: has no $column"
     ! grep -q '^columns left out' shown || complain "$* --wide: leaves out columns"
-    COLUMNS=100 "$timerlab" "$@" 2>err </dev/null >piped
+    COLUMNS=100 "$TIMERLAB" "$@" 2>err </dev/null >piped
     grep -qw -- "${column//\//.}" piped || complain "$*, to a pipe: has no $column"
     ! grep -q '^columns left out' piped || complain "$*, to a pipe: leaves out columns"
 }
 
-"$timerlab" trace gen rpc -n 100 --seconds 1 -o t.trace 2>err || complain "no trace: $(cat err)"
+"$TIMERLAB" trace gen rpc -n 100 --seconds 1 -o t.trace 2>err || complain "no trace: $(cat err)"
 fits capabilities list
 fits 'restarts/s' live -a hier-wheel --seconds 0.02 -n 10 --timeout 0.01
 fits duplicates_by cluster sim lease --timers 500
@@ -60,7 +51,7 @@ fits '' check --list
 fits images check --crash --crash-share 0.01 -a 'durable(binary-heap)'
 awk '/^structure/ { at = index($0, "options") } /^durable/ && index($0, "sync=") != at && /sync=/ { bad = 1 }
     END { exit bad || at == 0 }' shown || complain "check --crash: rows do not stand below their headings: $(cat shown)"
-"$timerlab" threads -n 3 >shown 2>&1
+"$TIMERLAB" threads -n 3 >shown 2>&1
 grep -q "^Try .*--help.* for more information" shown || complain "whom to ask is garbled: $(cat shown)"
 fits '' describe hier-wheel
 fits '' sim t.trace -a "$(printf 'no-structure-%.0s' {1..4})" -a "$(seq -s ' ' 200)"
@@ -76,22 +67,19 @@ for command in list 'describe hier-wheel' 'show hier-wheel' record 'trace gen rp
     'cluster check' 'cluster sim' 'cluster run' new check report export; do
     for words in "--$odd" "-$odd" "$odd"; do
         # shellcheck disable=SC2086 # several words
-        "$timerlab" $command "$words" >out 2>err </dev/null
+        "$TIMERLAB" $command "$words" >out 2>err </dev/null
         ! grep -q $'[\e\xff]' out err || complain "$command ${words@Q}: $(cat -v out err)"
     done
     # shellcheck disable=SC2086
-    "$timerlab" $command "--$odd" 2>err </dev/null
+    "$TIMERLAB" $command "--$odd" 2>err </dev/null
     grep -qE "unrecognized option '--$told'" err || complain "$command: says $(cat -v err)"
 done
 cp t.trace "$odd"
 for command in 'trace info' 'trace validate' 'sim -a binary-heap --runs 1' 'tune -a binary-heap --counts' 'show binary-heap --trace' \
     'live -a hier-wheel --plugin' 'compare' 'trace import csv' report; do
     # shellcheck disable=SC2086
-    "$timerlab" $command "$odd" >out 2>err </dev/null
+    "$TIMERLAB" $command "$odd" >out 2>err </dev/null
     ! grep -q $'[\e\xff]' out err || complain "$command, a file ${odd@Q}: $(cat -v out err)"
 done
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

@@ -3,17 +3,8 @@
 # in a file's place, folders that are not there or are somebody else's, a full disk. The message names
 # it, the status is 1, and what was there before stays.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # refuses PATTERN COMMAND...
 refuses() {
@@ -25,7 +16,7 @@ refuses() {
     grep -qE -- "$pattern" err || complain "$*: says: $(cat err)"
 }
 
-"$timerlab" trace gen rpc -n 100 --seconds 2 -o t.trace 2>err || complain "no trace: $(cat err)"
+"$TIMERLAB" trace gen rpc -n 100 --seconds 2 -o t.trace 2>err || complain "no trace: $(cat err)"
 
 printf 'tick,id,op,delay\n0,0,start,5\n' >t.csv
 
@@ -34,13 +25,13 @@ mkdir folder
 mkfifo pipe
 for target in folder pipe; do
     what=$([ $target = folder ] && echo 'is a folder' || echo 'is a device or a pipe')
-    refuses "^timerlab: $target: $what, not a file" "$timerlab" trace gen rpc -n 100 -o $target
-    refuses "^timerlab: $target: $what" "$timerlab" trace import csv t.csv -o $target
-    refuses "^timerlab: $target: $what" "$timerlab" tune t.trace -a binary-heap --counts -o $target
+    refuses "^timerlab: $target: $what, not a file" "$TIMERLAB" trace gen rpc -n 100 -o $target
+    refuses "^timerlab: $target: $what" "$TIMERLAB" trace import csv t.csv -o $target
+    refuses "^timerlab: $target: $what" "$TIMERLAB" tune t.trace -a binary-heap --counts -o $target
     [ ! -s out ] || complain "tune -o $target: works before it looks"
-    refuses "^timerlab: $target: $what" "$timerlab" check -a binary-heap --seconds 0 --save $target
+    refuses "^timerlab: $target: $what" "$TIMERLAB" check -a binary-heap --seconds 0 --save $target
     [ ! -s out ] || complain "check --save $target: works before it looks"
-    refuses "^timerlab: $target: $what" "$timerlab" record -o $target -- touch ran
+    refuses "^timerlab: $target: $what" "$TIMERLAB" record -o $target -- touch ran
     [ ! -e ran ] || complain "record -o $target: runs the program before it looks"
 done
 [ -p pipe ] || complain "the pipe is none any more"
@@ -49,28 +40,28 @@ done
 # A link stands for its file.
 printf 'old\n' >file
 ln -s file link
-"$timerlab" trace gen rpc -n 100 --seconds 1 -o link 2>err || complain "link: $(cat err)"
+"$TIMERLAB" trace gen rpc -n 100 --seconds 1 -o link 2>err || complain "link: $(cat err)"
 [ -L link ] || complain "a link was replaced"
-"$timerlab" trace validate file >out 2>&1 || complain "what the link leads to was not written: $(cat out)"
+"$TIMERLAB" trace validate file >out 2>&1 || complain "what the link leads to was not written: $(cat out)"
 
 # In a folder's place.
-refuses '^timerlab: file: not a folder that can be written to' "$timerlab" sim t.trace -a binary-heap -o file
-refuses '^timerlab: file: not a folder that can be written to' "$timerlab" trace info t.trace --plot file
-refuses '^timerlab: nowhere: No such file or directory; give a folder' "$timerlab" report nowhere
-refuses 'nowhere/x.trace: cannot be written: .*its folder must be there' "$timerlab" trace gen rpc -n 100 -o nowhere/x.trace
+refuses '^timerlab: file: not a folder that can be written to' "$TIMERLAB" sim t.trace -a binary-heap -o file
+refuses '^timerlab: file: not a folder that can be written to' "$TIMERLAB" trace info t.trace --plot file
+refuses '^timerlab: nowhere: No such file or directory; give a folder' "$TIMERLAB" report nowhere
+refuses 'nowhere/x.trace: cannot be written: .*its folder must be there' "$TIMERLAB" trace gen rpc -n 100 -o nowhere/x.trace
 
 # Somebody else's folder. Whoever may do anything does it as one who may not.
 mkdir foreign
-"$timerlab" sim t.trace -a binary-heap --runs 2 -o foreign/kept >out 2>err || complain "no results: $(cat err)"
+"$TIMERLAB" sim t.trace -a binary-heap --runs 2 -o foreign/kept >out 2>err || complain "no results: $(cat err)"
 find foreign/kept -type f -exec md5sum {} + | sort >before
 as=()
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
     chmod 755 . foreign
-    cp "$timerlab" timerlab && "${as[@]}" ./timerlab --version >out 2>&1 || as=()
+    cp "$TIMERLAB" timerlab && "${as[@]}" ./timerlab --version >out 2>&1 || as=()
 else
     chmod 555 foreign foreign/kept
-    ln -s "$timerlab" timerlab
+    ln -s "$TIMERLAB" timerlab
 fi
 if [ "$(id -u)" -ne 0 ] || [ ${#as[@]} -gt 0 ]; then
     refuses 'foreign/new: cannot be made a folder: Permission denied' "${as[@]}" ./timerlab sim t.trace -a binary-heap -o foreign/new
@@ -91,7 +82,7 @@ if [ -c /dev/full ]; then
         'trace gen --help' 'list --format md' 'trace dump t.trace' 'sim t.trace -a binary-heap --runs 0' \
         'sim t.trace -a binary-heap --runs 0 --format json' 'check -a binary-heap --seconds 0'; do
         # shellcheck disable=SC2086 # words
-        "$timerlab" $command >/dev/full 2>err
+        "$TIMERLAB" $command >/dev/full 2>err
         status=$?
         [ $status -eq 1 ] || complain "$command >/dev/full: status $status, not 1: $(cat err)"
         grep -q 'standard output.*: No space left on device$' err || complain "$command >/dev/full: says: $(cat err)"
@@ -110,14 +101,14 @@ if [ -c /dev/full ]; then
         grep -q 'standard output.*: No space left on device$' err || complain "timerlab-bench >/dev/full: says: $(cat err)"
     fi
     # A command line that cannot be followed stays one.
-    "$timerlab" sim >/dev/full 2>err
+    "$TIMERLAB" sim >/dev/full 2>err
     status=$?
     [ $status -eq 2 ] || complain "sim >/dev/full: status $status, not 2: $(cat err)"
 fi
 printf 'old\n' >small
 # shellcheck disable=SC2016 # the inner shell's
 refuses '^timerlab: small: could not be written: File too large; nothing was left behind; .*ulimit -f' bash -c \
-    'ulimit -f 1; "$0" trace gen rpc -n 1000 --seconds 20 -o small' "$timerlab"
+    'ulimit -f 1; "$0" trace gen rpc -n 1000 --seconds 20 -o small' "$TIMERLAB"
 [ "$(cat small)" = old ] || complain "what cannot be written whole has replaced what was there"
 # Whatever writes a file names it and the cause, keeps an earlier one, and leaves nothing. The message goes
 # through a pipe: a file has the same limit.
@@ -134,21 +125,21 @@ limited() { # TARGET COMMAND...
     [ -z "$(find . -name '.timerlab-*')" ] || complain "$*: left behind: $(find . -name '.timerlab-*')"
     [ ! -e made ] || [ -n "$(ls -A made)" ] || complain "$*: left an empty folder"
 }
-limited small "$timerlab" trace gen rpc -n 100 -o small
-limited small "$timerlab" trace import csv t.csv -o small
-limited small "$timerlab" trace scale t.trace -n 1000 -o small
-limited made/portrait-t.csv "$timerlab" trace info t.trace --plot made
-limited made/binary_heap "$timerlab" export binary-heap -o made
-limited made/mine "$timerlab" new mine -o made
-limited small.svg "$timerlab" show hier-wheel 'start a 2; advance 3' -o small.svg
-limited made/step-000.svg "$timerlab" show hier-wheel 'start a 2; advance 3' -o made
-limited made/report.html "$timerlab" report --no-pictures foreign/kept -o made
-limited made/results.csv "$timerlab" sim t.trace -a binary-heap --runs 1 -o made
-limited made/cells/ "$timerlab" sweep t.trace -a binary-heap --runs 1 -o made
-limited small "$timerlab" tune t.trace -a binary-heap --counts -o small
-limited made/live.csv "$timerlab" live -a binary-heap -n 10 --seconds 0.1 -o made
-limited made/runs/ "$timerlab" cluster check seed-fetch -o made
-limited small "$timerlab" record -o small -- true
+limited small "$TIMERLAB" trace gen rpc -n 100 -o small
+limited small "$TIMERLAB" trace import csv t.csv -o small
+limited small "$TIMERLAB" trace scale t.trace -n 1000 -o small
+limited made/portrait-t.csv "$TIMERLAB" trace info t.trace --plot made
+limited made/binary_heap "$TIMERLAB" export binary-heap -o made
+limited made/mine "$TIMERLAB" new mine -o made
+limited small.svg "$TIMERLAB" show hier-wheel 'start a 2; advance 3' -o small.svg
+limited made/step-000.svg "$TIMERLAB" show hier-wheel 'start a 2; advance 3' -o made
+limited made/report.html "$TIMERLAB" report --no-pictures foreign/kept -o made
+limited made/results.csv "$TIMERLAB" sim t.trace -a binary-heap --runs 1 -o made
+limited made/cells/ "$TIMERLAB" sweep t.trace -a binary-heap --runs 1 -o made
+limited small "$TIMERLAB" tune t.trace -a binary-heap --counts -o small
+limited made/live.csv "$TIMERLAB" live -a binary-heap -n 10 --seconds 0.1 -o made
+limited made/runs/ "$TIMERLAB" cluster check seed-fetch -o made
+limited small "$TIMERLAB" record -o small -- true
 if [ -x "$bench" ]; then
     limited small "$bench" "${least[@]}" --benchmark_out=small
     "$bench" "${least[@]}" --benchmark_out=bench.json >out 2>err || complain "timerlab-bench: $(cat err)"
@@ -180,7 +171,7 @@ END
 if unshare -m sh on_full_disk true 2>/dev/null; then
     full='could not be written: No space left on device; .*; free some space'
     on_full() { # COMMAND...: the last word is the file or folder to write
-        refuses "^timerlab: folder/x.*$full" unshare -m sh on_full_disk "$timerlab" "$@"
+        refuses "^timerlab: folder/x.*$full" unshare -m sh on_full_disk "$TIMERLAB" "$@"
     }
     on_full trace gen rpc -n 1000 --seconds 20 -o folder/x
     on_full trace import csv t.csv -o folder/x
@@ -190,7 +181,7 @@ if unshare -m sh on_full_disk true 2>/dev/null; then
     on_full export binary-heap -o folder/x
     on_full sim t.trace -a binary-heap --runs 1 -o folder/x
     refuses '^timerlab: folder/x: could not be written: No space left on device; a recording needs' \
-        unshare -m sh on_full_disk "$timerlab" record -o folder/x -- touch ran
+        unshare -m sh on_full_disk "$TIMERLAB" record -o folder/x -- touch ran
     [ ! -e ran ] || complain "record: runs the program before it has room"
     if [ -x "$bench" ]; then
         refuses '^timerlab-bench: folder/x: could not be written: No space left on device; nothing was left' \
@@ -198,7 +189,4 @@ if unshare -m sh on_full_disk true 2>/dev/null; then
     fi
 fi
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

@@ -2,12 +2,11 @@
 # timerlab check under valgrind: it finds nothing wrong with some structures and the kit, and what reads
 # memory that nobody wrote is found in a case that it passes otherwise.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-[ -z "$SANITIZE" ] || { echo "skipped: valgrind and sanitizers do not go together" >&2 && exit 77; }
-command -v valgrind >/dev/null || { echo "skipped: valgrind is not installed" >&2 && exit 77; }
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+[ -z "$SANITIZE" ] || skip "valgrind and sanitizers do not go together"
+needs valgrind
 
 fail() {
     printf 'valgrind: %s\n' "$1" >&2
@@ -20,7 +19,7 @@ check() { # ARGUMENTS...
 }
 
 if ! check -a binary-heap --case create && grep -q SIGILL "$scratch/log"; then
-    echo "skipped: built for a processor that valgrind does not know, as the preset native does" >&2 && exit 77
+    skip "built for a processor that valgrind does not know, as the preset native does"
 fi
 check -a hier-wheel,bitmap-wheel --case callback-mixed || fail "callback-mixed"
 check -a binary-heap --case two-threads || fail "two-threads"

@@ -2,49 +2,40 @@
 # `timerlab trace gen` as its users meet it: the list and its page in docs/, scenarios, and what is
 # said of those that are wrong. TIMERLAB is the program, SOURCE the source tree.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-fail() {
-    printf '%s\n' "$*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # The page holds what the program says.
-"$timerlab" trace gen --list --format md >wanted || fail "--list --format md failed"
+"$TIMERLAB" trace gen --list --format md >wanted || complain "--list --format md failed"
 sed -n '/^<!-- workloads -->$/,/^<!-- end of workloads -->$/p' "$SOURCE/docs/workloads.md" |
     sed '1d;$d' >present
 diff wanted present >difference ||
-    fail "docs/workloads.md is not what 'timerlab trace gen --list --format md' prints: $(head -20 difference)"
-"$timerlab" trace gen --list | grep -q "^    phases .*spread (spread, aligned)" ||
-    fail "--list does not show a parameter's words"
-[ "$("$timerlab" trace gen --list rpc | grep -c '^[a-z]')" -eq 1 ] || fail "--list rpc lists others"
+    complain "docs/workloads.md is not what 'timerlab trace gen --list --format md' prints: $(head -20 difference)"
+"$TIMERLAB" trace gen --list | grep -q "^    phases .*spread (spread, aligned)" ||
+    complain "--list does not show a parameter's words"
+[ "$("$TIMERLAB" trace gen --list rpc | grep -c '^[a-z]')" -eq 1 ] || complain "--list rpc lists others"
 
 # The page shows every workload and every importer, in pictures that are there and are no larger than a
 # page should bear.
-for name in $("$timerlab" trace gen --list | sed -n 's/^\([a-z-]*\): .*/workload-\1/p') \
-    $("$timerlab" trace import --list | sed -n 's/^\([a-z-]*\): .*/import-\1/p'); do
-    grep -q "](pictures/$name.svg)" "$SOURCE/docs/workloads.md" || fail "docs/workloads.md does not show $name"
+for name in $("$TIMERLAB" trace gen --list | sed -n 's/^\([a-z-]*\): .*/workload-\1/p') \
+    $("$TIMERLAB" trace import --list | sed -n 's/^\([a-z-]*\): .*/import-\1/p'); do
+    grep -q "](pictures/$name.svg)" "$SOURCE/docs/workloads.md" || complain "docs/workloads.md does not show $name"
     bytes=$(wc -c <"$SOURCE/docs/pictures/$name.svg" || echo 0)
     if [ "$bytes" -lt 1000 ] || [ "$bytes" -gt 80000 ]; then
-        fail "docs/pictures/$name.svg has $bytes bytes; scripts/draw-workloads draws it"
+        complain "docs/pictures/$name.svg has $bytes bytes; scripts/draw-workloads draws it"
     fi
 done
 
 # complains SCENARIO PATTERN: refused with status 1, one sentence, and no file.
 complains() {
     printf '%s\n' "$1" >wrong.json
-    "$timerlab" trace gen --scenario wrong.json -o wrong.trace >out 2>err
+    "$TIMERLAB" trace gen --scenario wrong.json -o wrong.trace >out 2>err
     local status=$?
-    [ "$status" -eq 1 ] || fail "exit status $status for: $1"
-    [ -s out ] && fail "standard output is not empty for: $1"
-    grep -qE "$2" err || fail "'$(cat err)' is not '$2' for: $1"
-    [ "$(wc -l <err)" -eq 1 ] || fail "more than a sentence for: $1"
-    [ -z "$(ls wrong.trace* 2>/dev/null)" ] || fail "a file is left behind by: $1"
+    [ "$status" -eq 1 ] || complain "exit status $status for: $1"
+    [ -s out ] && complain "standard output is not empty for: $1"
+    grep -qE "$2" err || complain "'$(cat err)' is not '$2' for: $1"
+    [ "$(wc -l <err)" -eq 1 ] || complain "more than a sentence for: $1"
+    [ -z "$(ls wrong.trace* 2>/dev/null)" ] || complain "a file is left behind by: $1"
 }
 
 complains '{"parts": [' '^timerlab: wrong.json:[12]: '
@@ -81,21 +72,21 @@ complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"inc
     'increments: it takes a word'
 complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"tick_us": 1}}]}' \
     "tick_us: all parts have the scenario's"
-"$timerlab" trace gen --scenario none.json -o wrong.trace 2>err && fail "a missing scenario is taken"
-grep -q "^timerlab: none.json: " err || fail "a missing scenario is not named"
-"$timerlab" trace gen --scenario wrong.json idle -o wrong.trace 2>/dev/null
-[ $? -eq 2 ] || fail "a scenario and a workload are taken together"
-"$timerlab" trace gen --scenario wrong.json --seed 5 -o wrong.trace 2>/dev/null
-[ $? -eq 2 ] || fail "a scenario and a seed are taken together"
+"$TIMERLAB" trace gen --scenario none.json -o wrong.trace 2>err && complain "a missing scenario is taken"
+grep -q "^timerlab: none.json: " err || complain "a missing scenario is not named"
+"$TIMERLAB" trace gen --scenario wrong.json idle -o wrong.trace 2>/dev/null
+[ $? -eq 2 ] || complain "a scenario and a workload are taken together"
+"$TIMERLAB" trace gen --scenario wrong.json --seed 5 -o wrong.trace 2>/dev/null
+[ $? -eq 2 ] || complain "a scenario and a seed are taken together"
 
 # Connections are counted as everywhere: in thousands and millions, too.
-"$timerlab" trace gen idle -n 1k --seconds 0.001 -o short.trace >/dev/null 2>&1 || fail "-n 1k is not taken"
-"$timerlab" trace gen idle -n 1000 --seconds 0.001 -o long.trace >/dev/null 2>&1 || fail "-n 1000 is not taken"
-cmp -s short.trace long.trace || fail "1k connections are not 1000"
+"$TIMERLAB" trace gen idle -n 1k --seconds 0.001 -o short.trace >/dev/null 2>&1 || complain "-n 1k is not taken"
+"$TIMERLAB" trace gen idle -n 1000 --seconds 0.001 -o long.trace >/dev/null 2>&1 || complain "-n 1000 is not taken"
+cmp -s short.trace long.trace || complain "1k connections are not 1000"
 for wrong in 0 -5 1x ' 3' 5000m 4294968k 1.5k k ''; do
-    "$timerlab" trace gen idle -n "$wrong" --seconds 0.001 -o wrong.trace 2>err
-    [ $? -eq 2 ] || fail "-n '$wrong' is taken"
-    grep -qF -- "--connections takes a whole number from 1 to 4294967295, not '$wrong'" err || fail "-n '$wrong': $(cat err)"
+    "$TIMERLAB" trace gen idle -n "$wrong" --seconds 0.001 -o wrong.trace 2>err
+    [ $? -eq 2 ] || complain "-n '$wrong' is taken"
+    grep -qF -- "--connections takes a whole number from 1 to 4294967295, not '$wrong'" err || complain "-n '$wrong': $(cat err)"
 done
 
 # One part alone is the workload alone.
@@ -103,20 +94,17 @@ cat >one.json <<'END'
 {"seconds": 3, "seed": 9,
  "parts": [{"workload": "burst", "connections": 500, "parameters": {"cancelled": 0.5, "lag_ms": 20}}]}
 END
-"$timerlab" trace gen --scenario one.json -o one.trace 2>/dev/null || fail "one.json is refused"
-"$timerlab" trace gen burst -n 500 --seconds 3 --seed 9 -p cancelled=0.5 -p lag_ms=20 -o same.trace \
-    2>/dev/null || fail "burst is refused"
-cmp -s one.trace same.trace || fail "a scenario of one part is not the workload"
+"$TIMERLAB" trace gen --scenario one.json -o one.trace 2>/dev/null || complain "one.json is refused"
+"$TIMERLAB" trace gen burst -n 500 --seconds 3 --seed 9 -p cancelled=0.5 -p lag_ms=20 -o same.trace \
+    2>/dev/null || complain "burst is refused"
+cmp -s one.trace same.trace || complain "a scenario of one part is not the workload"
 
 # The page's own example, in small: shares, ids behind one another, and every structure agrees.
 sed -n '/^    {$/,/^    }$/p' "$SOURCE/docs/workloads.md" |
     sed 's/1000000/1000/; s/20000/20/' >mixed.json
-"$timerlab" trace gen --scenario mixed.json -o mixed.trace 2>err || fail "the example: $(cat err)"
-first_ids=$("$timerlab" trace info --format=json mixed.trace | jq -c '[.origin.parts[].first_id]')
-[ "$first_ids" = "[0,900,980]" ] || fail "the example's ids begin at $first_ids"
-"$timerlab" sim mixed.trace -a ordered-list,all --runs 0 >out 2>err || fail "the example: $(cat out err)"
+"$TIMERLAB" trace gen --scenario mixed.json -o mixed.trace 2>err || complain "the example: $(cat err)"
+first_ids=$("$TIMERLAB" trace info --format=json mixed.trace | jq -c '[.origin.parts[].first_id]')
+[ "$first_ids" = "[0,900,980]" ] || complain "the example's ids begin at $first_ids"
+"$TIMERLAB" sim mixed.trace -a ordered-list,all --runs 0 >out 2>err || complain "the example: $(cat out err)"
 
-if [ "$failures" -gt 0 ]; then
-    echo "$failures failed"
-    exit 1
-fi
+finish

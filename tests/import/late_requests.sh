@@ -3,17 +3,15 @@
 # fires every timer that an exact one does, because no other request has its number meanwhile.
 # TIMERLAB is the program.
 set -u
-timerlab=$(realpath "${TIMERLAB:?}")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 awk 'BEGIN {
     print "ts,rtt"
     for (i = 0; i < 4000; i++) printf "%.3f,%s\n", i / 200, i % 4 == 0 ? "" : i % 7 / 10
 }' >requests.csv
-if ! "$timerlab" trace import events requests.csv --duration rtt --timeout 2 -o requests.trace 2>err ||
-    ! "$timerlab" sim requests.trace -a binary-heap,coarse-wheel,cache-wheel --runs 0 --format csv \
+if ! "$TIMERLAB" trace import events requests.csv --duration rtt --timeout 2 -o requests.trace 2>err ||
+    ! "$TIMERLAB" sim requests.trace -a binary-heap,coarse-wheel,cache-wheel --runs 0 --format csv \
         >rows.csv 2>err; then
     cat err >&2
     exit 1

@@ -2,34 +2,28 @@
 # check --crash: what is durable keeps its promises through crashes, cuts of power and calls that fail;
 # five that are wrong in one way each are caught by the trial that can see it, in words.
 set -euo pipefail
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-fail() {
-    echo "$*" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # catches FAULT SHARE WORDS: by so much of a trial the plug-in of that name is found wrong, and the words are said of it.
 catches() {
     local status=0
     "$TIMERLAB" check --crash --crash-share "$2" --plugin "$BUILD/tests/durable-$1.so" -a "durable-$1" \
-        >"$work/out" 2>&1 || status=$?
-    [ "$status" = 1 ] || fail "durable-$1: exit status $status, not 1: $(cat "$work/out")"
-    grep -q "$3" "$work/out" || fail "durable-$1 is not found to be '$3': $(cat "$work/out")"
+        >"$scratch/out" 2>&1 || status=$?
+    [ "$status" = 1 ] || complain "durable-$1: exit status $status, not 1: $(cat "$scratch/out")"
+    grep -q "$3" "$scratch/out" || complain "durable-$1 is not found to be '$3': $(cat "$scratch/out")"
 }
 
 if "$TIMERLAB" check --crash --crash-share 0.1 --plugin "$BUILD/tests/durable-right.so" \
-    -a 'durable-right,durable(chunk-wheel)' >"$work/out" 2>&1; then
+    -a 'durable-right,durable(chunk-wheel)' >"$scratch/out" 2>&1; then
     # kills, images, failing calls: all three were tried, under each of four and six policies.
-    awk 'NR > 1 && $2 == "ok" && $3 > 100 && $4 > 10 && $5 > 10 { n++ } END { exit n != 10 }' "$work/out" ||
-        fail "not all was tried: $(cat "$work/out")"
-    awk '/at-most/ && !/sync=none/ && $7 > 0 { exit 1 }' "$work/out" || fail "at-most repeats: $(cat "$work/out")"
-    awk '/durable\(/ && !/at-most/ { n += $7 } END { exit n == 0 }' "$work/out" ||
-        fail "at-least never repeats anything, so nothing was cut between a firing and its record"
+    awk 'NR > 1 && $2 == "ok" && $3 > 100 && $4 > 10 && $5 > 10 { n++ } END { exit n != 10 }' "$scratch/out" ||
+        complain "not all was tried: $(cat "$scratch/out")"
+    awk '/at-most/ && !/sync=none/ && $7 > 0 { exit 1 }' "$scratch/out" || complain "at-most repeats: $(cat "$scratch/out")"
+    awk '/durable\(/ && !/at-most/ { n += $7 } END { exit n == 0 }' "$scratch/out" ||
+        complain "at-least never repeats anything, so nothing was cut between a firing and its record"
 else
-    fail "what is right is found wrong: $(cat "$work/out")"
+    complain "what is right is found wrong: $(cat "$scratch/out")"
 fi
 catches fires-first 0.1 'had fired, and is there'
 catches forgets-folder 0.05 'power lost after call'
@@ -38,7 +32,8 @@ catches acknowledges-early 0.05 'acknowledged'
 catches names-again 0.05 'named twice'
 
 status=0
-"$TIMERLAB" check --crash -a binary-heap >"$work/out" 2>&1 || status=$?
-[ "$status" = 2 ] || fail "a structure that is not durable: exit status $status, not 2"
-grep -q 'binary-heap is not durable' "$work/out" || fail "$(cat "$work/out")"
-exit "$((failures > 0))"
+"$TIMERLAB" check --crash -a binary-heap >"$scratch/out" 2>&1 || status=$?
+[ "$status" = 2 ] || complain "a structure that is not durable: exit status $status, not 2"
+grep -q 'binary-heap is not durable' "$scratch/out" || complain "$(cat "$scratch/out")"
+
+finish

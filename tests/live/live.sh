@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
 # live: the command's rows and files, by their shape; what the figures are is the machine's business.
 set -euo pipefail
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-fail() {
-    printf 'live: %s\n' "$1" >&2
-    exit 1
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # One that can sleep is driven both ways, one that cannot is polled.
 "$TIMERLAB" live -a binary-heap,round-wheel -n 50 --seconds 0.2 --timeout 0.1 --rate 100 -o out --format csv >rows.csv

@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
 # threads: rows for each structure, number of threads and share, and what is refused.
 set -euo pipefail
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-fail() {
-    printf 'threads: %s\n' "$1" >&2
-    exit 1
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 "$TIMERLAB" threads -a 'locked(binary-heap),sharded(hier-wheel):shards=2' --threads 1,3 --cancelled 0,99 \
     --timers 300 --operations 500 --tick 0 --format csv >rows.csv || fail "a run fails: $(cat rows.csv)"

@@ -2,14 +2,11 @@
 # Every structure that names an original says in what it differs from it, and is in a differential test beside it. What
 # differs in nothing that a caller can notice, papers.c takes from the registry.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
-failed=0
+needs jq
 count=0
-complain() {
-    printf '%s: %s\n' "$1" "$2" >&2
-    failed=1
-}
 while IFS=$'\t' read -r name origin differs; do
     case $origin in
     "our own"* | "after fio's null engine") continue ;; # no original; one that is no timer structure
@@ -30,4 +27,4 @@ for model in "$SOURCE"/tests/originals/*.c; do
     [ "$name" = original ] || grep -qF "tl_original_test($name)" "$SOURCE/tests/originals/CMakeLists.txt" ||
         complain "$model" "is not run: give it its line in CMakeLists.txt"
 done
-exit $failed
+finish

@@ -2,12 +2,9 @@
 # timerlab-mpi under mpirun: the same timers fire as in one process, and a rank that cannot go on ends
 # the job, in words.
 set -euo pipefail
-for needed in mpirun jq; do
-    command -v $needed >/dev/null || { echo "skipped: $needed is not installed" >&2 && exit 77; }
-done
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
+needs mpirun jq
 # The session's folder is a name that a socket must bear, which is short.
 export TMPDIR=/tmp OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # What MPI keeps until the end is not ours; and what is right of two ranks and of three is so of seven.
@@ -17,10 +14,6 @@ if [ -n "$SANITIZE" ]; then
     numbers='2 3'
 fi
 
-fail() {
-    printf 'mpi: %s\n' "$1" >&2
-    exit 1
-}
 same='[.context.fired_sets[] | [.algo, .digest]], [.rows[] | [.algo, .status, .events, .starts, .restarts,
     .stops, .reactions, .fired, .drained]]'
 

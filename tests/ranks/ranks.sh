@@ -2,16 +2,11 @@
 # A replay in shares, one rank after the other: the same timers fire at the same ticks however many
 # ranks there are, of traces and of generated traffic; what is not the same is said, and by whom.
 set -euo pipefail
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 export TMPDIR=$scratch
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
+needs jq
 
-fail() {
-    printf 'ranks: %s\n' "$1" >&2
-    exit 1
-}
 # What must not depend on the ranks: the fired sets, and the counts of each row.
 same='[.context.fired_sets[] | [.algo, .digest]], [.rows[] | [.algo, .status, .events, .starts, .restarts,
     .stops, .reactions, .not_reached, .fired, .drained, .lateness_min, .lateness_p99, .lateness_max]]'

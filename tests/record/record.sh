@@ -2,22 +2,14 @@
 # Records programs of our own that use libevent, libev and libuv, imports the recordings, and compares
 # every count. TIMERLAB is the program, BUILD the build.
 set -u
-timerlab=$(realpath "${TIMERLAB:?}")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-fail() {
-    printf 'record: %s\n' "$1" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # is TARGET NAME COUNT: what the import has counted
 is() {
     local got
     got=$(tr -s ' ' '\n' <"$1.counts" | grep -m 1 -A1 -x "$2" | tail -n 1)
-    [ "$got" = "$3" ] || fail "$1: $2 is $got, not $3"
+    [ "$got" = "$3" ] || complain "$1: $2 is $got, not $3"
 }
 
 tried=0
@@ -25,12 +17,12 @@ for library in libevent libev libuv; do
     target=$BUILD/tests/record_target_$library
     [ -x "$target" ] || continue
     tried=$((tried + 1))
-    if ! "$timerlab" record -o "$library.rec" -- "$target" 2>err; then
-        fail "$library: $(cat err)"
+    if ! "$TIMERLAB" record -o "$library.rec" -- "$target" 2>err; then
+        complain "$library: $(cat err)"
         continue
     fi
-    if ! "$timerlab" trace import process "$library.rec" -o "$library.trace" 2>"$library.counts"; then
-        fail "$library: $(cat "$library.counts")"
+    if ! "$TIMERLAB" trace import process "$library.rec" -o "$library.trace" 2>"$library.counts"; then
+        complain "$library: $(cat "$library.counts")"
         continue
     fi
     # The program's calls, and those of its child.
@@ -54,12 +46,12 @@ for library in libevent libev libuv; do
     idle=6
     [ "$library" != libev ] || idle=2
     is "$library" stop_not_armed $idle
-    "$timerlab" sim "$library.trace" -a ordered-list --runs 0 >out || fail "$library: $(cat out)"
+    "$TIMERLAB" sim "$library.trace" -a ordered-list --runs 0 >out || complain "$library: $(cat out)"
 done
 
 # Exported timers in a shared object: two starts, a stop that finds its timer pending, and two that do not.
 if command -v "${CC:-cc}" >/dev/null; then
-    "$timerlab" export hier-wheel --prefix timers -o timers >/dev/null || fail "hier-wheel is not exported"
+    "$TIMERLAB" export hier-wheel --prefix timers -o timers >/dev/null || complain "hier-wheel is not exported"
     cat >exported.c <<'END'
 #include "timers.h"
 int main(void)
@@ -76,10 +68,10 @@ int main(void)
     return 0;
 }
 END
-    "${CC:-cc}" -shared -fPIC timers/timers.c -o libtimers.so || fail "the exported timers do not compile"
-    "${CC:-cc}" -Itimers exported.c -L. -ltimers -Wl,-rpath,. -o exported || fail "exported.c does not compile"
-    "$timerlab" record -o exported.rec -- ./exported 2>err || fail "exported: $(cat err)"
-    "$timerlab" trace import process exported.rec -o exported.trace 2>exported.counts || fail "$(cat exported.counts)"
+    "${CC:-cc}" -shared -fPIC timers/timers.c -o libtimers.so || complain "the exported timers do not compile"
+    "${CC:-cc}" -Itimers exported.c -L. -ltimers -Wl,-rpath,. -o exported || complain "exported.c does not compile"
+    "$TIMERLAB" record -o exported.rec -- ./exported 2>err || complain "exported: $(cat err)"
+    "$TIMERLAB" trace import process exported.rec -o exported.trace 2>exported.counts || complain "$(cat exported.counts)"
     is exported arm 2
     is exported cancel 1
     is exported stop_not_armed 2
@@ -88,25 +80,22 @@ fi
 # What cannot be saved in the end is kept all the same.
 for target in "$BUILD"/tests/record_target_*; do
     [ -x "$target" ] || continue
-    "$timerlab" record -o taken.rec -- sh -c "mkdir taken.rec; exec '$target'" 2>err && fail "a folder was replaced"
+    "$TIMERLAB" record -o taken.rec -- sh -c "mkdir taken.rec; exec '$target'" 2>err && complain "a folder was replaced"
     kept=$(sed -n 's/.*the recording is kept in \([^,]*\),.*/\1/p' err)
-    "$timerlab" trace import process "${kept:-nothing}" -o kept.trace 2>>err || fail "nothing was kept: $(cat err)"
+    "$TIMERLAB" trace import process "${kept:-nothing}" -o kept.trace 2>>err || complain "nothing was kept: $(cat err)"
     rm -rf "$kept" taken.rec
     break
 done
 
 # What cannot be recorded leaves nothing behind.
-"$timerlab" record -o none.rec -- true 2>err && fail "true has no timers"
-grep -q 'started no timer' err || fail "true: $(cat err)"
-"$timerlab" record -o none.rec -- ./no-such-program 2>err && fail "no-such-program runs"
-grep -q 'cannot be run' err || fail "no-such-program: $(cat err)"
-"$timerlab" record -o nowhere/none.rec -- true 2>err && fail "nowhere is no folder"
-"$timerlab" record true 2>err && fail "without -o"
-[ ! -e none.rec ] || fail "none.rec was left behind"
-[ -z "$(find . -name '.timerlab-*')" ] || fail "a workspace was left behind"
+"$TIMERLAB" record -o none.rec -- true 2>err && complain "true has no timers"
+grep -q 'started no timer' err || complain "true: $(cat err)"
+"$TIMERLAB" record -o none.rec -- ./no-such-program 2>err && complain "no-such-program runs"
+grep -q 'cannot be run' err || complain "no-such-program: $(cat err)"
+"$TIMERLAB" record -o nowhere/none.rec -- true 2>err && complain "nowhere is no folder"
+"$TIMERLAB" record true 2>err && complain "without -o"
+[ ! -e none.rec ] || complain "none.rec was left behind"
+[ -z "$(find . -name '.timerlab-*')" ] || complain "a workspace was left behind"
 
-[ "$failures" -eq 0 ] || exit 1
-if [ "$tried" -eq 0 ]; then
-    echo "skipped: none of libevent-dev, libev-dev and libuv1-dev was there when this was built" >&2
-    exit 77
-fi
+finish
+[ "$tried" -gt 0 ] || skip "none of libevent-dev, libev-dev and libuv1-dev was there when this was built"

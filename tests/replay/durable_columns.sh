@@ -1,17 +1,11 @@
 #!/usr/bin/env bash
 # What a durable structure costs on the disk stands in columns of their own, which are empty for all others.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
 mkdir disk
 export TMPDIR="$scratch/disk"
-
-fail() {
-    printf 'durable_columns: %s\n' "$*"
-    exit 1
-}
 
 # rows FILTER: of results.json
 rows() {

@@ -3,15 +3,8 @@
 # pending in one step, and is not run at all where something is; a deadline beyond the trace is
 # drained at once, however far it is.
 set -u
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$*" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # replayed NAME OPTION...: makes NAME.trace of standard input, and all structures' rows of it.
 replayed() {
@@ -76,4 +69,4 @@ grep -q '^binary-heap=ok' kept.status || complain "kept: a heap need not be driv
 grep -qE "round-wheel: unsupported: from tick [0-9]+ on 12614[0-9]+ ticks in which nothing comes are to be driven while timers are pending, [0-9]+ s a pass, where --timeout allows 30; it has no .next. to sleep by" \
     said || complain "kept: says: $(cat said)"
 
-exit $((failures > 0))
+finish

@@ -2,10 +2,9 @@
 # timerlab predict: on recordings small enough to work out by hand, on the one that comes with timerlab,
 # and the page's table as far as that goes.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
 mkdir tmp
 export TMPDIR=$scratch/tmp
 fail() {

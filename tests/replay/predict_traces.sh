@@ -3,23 +3,18 @@
 # libevent fire when they did, and the page says by how much.
 # shellcheck disable=SC2016 # the backticks are Markdown's
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 folder=${TIMERLAB_TRACES:-$SOURCE/../shared/traces}
-[ -r "$folder/facts.json" ] || {
-    printf 'skipped: %s is not here; TIMERLAB_TRACES says where it is\n' "$folder/facts.json" >&2
-    exit 77
-}
+[ -r "$folder/facts.json" ] || skip "$folder/facts.json is missing; set TIMERLAB_TRACES to the folder that has it"
 table=$(TIMERLAB=$(realpath "$TIMERLAB") TIMERLAB_TRACES=$folder "$SOURCE/scripts/predict-table")
-failed=0
 
 # least RECORDING ALGO EXPIRIES SHARE: so many were recorded, and at least that share is fired at the tick.
 least() {
     awk -F ' *[|] *' -v recording="$1" -v algo="\`$2\`" -v expiries="$3" -v least="$4" '
         $2 == recording && $3 == algo { found = 1; wrong = $4 != expiries || $5 < least || $6 < $5 || $7 < $6 }
-        END { exit !found || wrong }' <<<"$table" || {
-        printf '%s, %s: not %s expiries, or less than %s of them\n' "$@" >&2
-        failed=1
-    }
+        END { exit !found || wrong }' <<<"$table" || complain "$1, $2: not $3 expiries, or less than $4 of them"
 }
 least ktimer_nginx_keepalive coarse-wheel 66194 0.9995
 least ktimer_loss3_mixed coarse-wheel 67203 0.9998
@@ -32,17 +27,12 @@ fi
 
 # The exact structure fires what was recorded, and as many more as the kernel was late for, or lost.
 extra() { # RECORDING MISSED EXTRA
-    grep -qE "^\| $1 \| .binary-heap. \| .* \| $2 \| $3 \|$" <<<"$table" || {
-        printf '%s: an exact structure does not miss %s and add %s\n' "$@" >&2
-        failed=1
-    }
+    grep -qE "^\| $1 \| .binary-heap. \| .* \| $2 \| $3 \|$" <<<"$table" || complain "$1: an exact structure does not miss $2 and add $3"
 }
 extra ktimer_nginx_keepalive 0 3
 extra ktimer_churn_timewait 1 70
 
 # As plain traces, which have one clock for all CPUs: what structures fire of the timers that were started.
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 fires() { # RECORDING EXACT LEAST MOST: an exact structure, and Linux's wheel at least and at most
     "$TIMERLAB" trace import ftrace "$folder/$1" -o "$scratch/trace" 2>"$scratch/log"
     "$TIMERLAB" sim "$scratch/trace" -a binary-heap,coarse-wheel --runs 1 --format csv 2>"$scratch/log" |
@@ -54,20 +44,14 @@ fires() { # RECORDING EXACT LEAST MOST: an exact structure, and Linux's wheel at
                 if (heap == exact && wheel >= least && wheel <= most) exit
                 print "exact " heap ", coarse-wheel " wheel
                 exit 1
-            }' >&2 || {
-        printf '%s: not %s, and %s to %s\n' "$@" >&2
-        failed=1
-    }
+            }' >&2 || complain "$1: not $2, and $3 to $4"
 }
 fires ktimer_nginx_keepalive.ftrace.txt.xz 66197 66128 66260
 fires ktimer_churn_timewait.perfscript.txt.xz 11253 10951 11238
 
 # The page has these figures.
 while read -r line; do
-    grep -qxF -- "$line" "$SOURCE/docs/predicting.md" || {
-        printf 'docs/predicting.md has not: %s\nscripts/predict-table --fix writes it anew\n' "$line" >&2
-        failed=1
-    }
+    grep -qxF -- "$line" "$SOURCE/docs/predicting.md" || complain "docs/predicting.md lacks: $line; scripts/predict-table --fix writes it again"
 done <<<"$table"
-[ $failed = 0 ] || printf '%s\n' "$table" >&2
-exit $failed
+[ "$failures" -eq 0 ] || printf '%s\n' "$table" >&2
+finish

@@ -2,16 +2,8 @@
 # What a run could not show is not told as a figure: no time where the window holds nothing, no counts of a
 # structure that does not count, and a limit that was set is a limit, not a crash.
 set -euo pipefail
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-failures=0
-
-complain() {
-    printf 'told_limits: %s\n' "$*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # column NAME: of results.csv, a line a row.
 column() {
@@ -61,7 +53,4 @@ jq -e '[.candidates[] | select(.algo == "plain" and .stage == "counted")] | leng
 [ "$(column status)" = unsupported ] || complain "beyond the limit: $(column status)"
 column reason | grep -q 'with 10240 bytes (--memory-limit)' || complain "beyond the limit: $(column reason)"
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

@@ -2,15 +2,8 @@
 # Traces of one file name in different folders are different traces, in all that goes by their names;
 # one file named twice is refused.
 set -u
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$*" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 mkdir -p a deep/a other
 "$TIMERLAB" trace gen rpc -n 50 --seconds 1 --seed 1 -o a/t.trace 2>said || complain "$(cat said)"
@@ -44,4 +37,4 @@ twice 'a/t.trace is named twice; name it once' a/t.trace a/t.trace
 twice './a/t.trace is named twice, the other time as a/t.trace; name it once' a/t.trace ./a/t.trace
 twice 'other/link.trace is named twice, the other time as other/t.trace' other/t.trace other/link.trace
 
-exit $((failures > 0))
+finish

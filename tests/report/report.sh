@@ -3,14 +3,8 @@
 # structure here is one that timerlab has: scripts and plots must not know any.
 # shellcheck disable=SC2016 # backquotes are Markdown's
 set -u
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-
-complain() {
-    printf '%s\n' "$1"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # shellcheck source=/dev/null
 source "$SOURCE/tests/report/report_results.bash"
@@ -30,8 +24,6 @@ silent() {
 report() {
     "$TIMERLAB" report --no-pictures "$1" 2>said || complain "$1: there is no report: $(cat said)"
 }
-
-cd "$scratch" || exit 1
 
 results won .
 printf 'op,algo,n,ns_per_op,ns_per_op_mad,items_per_second,bytes_per_timer,runs,error\n' \
@@ -466,5 +458,4 @@ if grep -rnwF -f names "$SOURCE/plots" "$SOURCE"/sim/*/*report*; then
     complain "a structure is named"
 fi
 
-[ "$failures" -eq 0 ] || printf '%d failed\n' "$failures"
-[ "$failures" -eq 0 ]
+finish

@@ -3,15 +3,10 @@
 # what cost, and the pictures; and that a page of structures knows nothing of it.
 # shellcheck disable=SC2016 # the backticks are the page's
 set -euo pipefail
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
+needs jq
 
-fail() {
-    printf 'report_cluster: %s\n' "$1" >&2
-    exit 1
-}
 has() { # has FILE TEXT...: each in a line of it
     local file=$1 text
     shift

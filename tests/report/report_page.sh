@@ -4,18 +4,15 @@
 # has nothing to complain of. Driven through chromedriver's own protocol (WebDriver), with curl.
 # With SHOTS=FOLDER in the environment, screenshots are left there.
 set -u
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 # Keys beyond ASCII are written as \u below, which another locale does not know.
 export LC_ALL=C.UTF-8
-skip() {
-    printf 'report_page: %s\n' "$1"
-    exit 77
-}
 for needed in chromium chromedriver curl jq gnuplot; do
     command -v $needed >/dev/null ||
         skip "$needed is not installed; scripts/setup --dev installs it"
 done
 
-scratch=$(mktemp -d)
 driver=
 cleanup() {
     [ -z "${session-}" ] || curl -s -X DELETE "$session" >/dev/null
@@ -24,17 +21,11 @@ cleanup() {
     rm -rf "$scratch"
 }
 trap cleanup EXIT
-failures=0
-complain() {
-    printf '%s\n' "$1"
-    failures=$((failures + 1))
-}
 
 # --- results of a known content ------------------------------------------------------------------
 
 # shellcheck source=/dev/null
 source "$SOURCE/tests/report/report_results.bash"
-cd "$scratch" || exit 1
 made_up_results page '.[3].status = "unsupported"' '.[3].reason = "beyond the horizon"' \
     '.[3].ns_per_event = null' '.[3].events_per_s = null' || exit 1
 made_up_latency page
@@ -283,5 +274,4 @@ expect "tables, pictures and fields have names" '[]' \
 complaints=$(request POST "$session/se/log" '{"type": "browser"}')
 [ "$complaints" = '[]' ] || complain "the browser complains: $complaints"
 
-[ "$failures" -eq 0 ] || printf '%d failed\n' "$failures"
-[ "$failures" -eq 0 ]
+finish

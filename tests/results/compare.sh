@@ -1,24 +1,15 @@
 #!/usr/bin/env bash
 # timerlab compare on results that are made up, so that it is known what it must say.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 cp "$SOURCE"/tests/data/compare/* "$scratch"
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$1"
-    failures=$((failures + 1))
-}
 
 # run STATUS ARGUMENT...: what it prints is in `out` and `err`.
 run() {
     local status=$1 got
     shift
-    "$timerlab" compare "$@" >out 2>err </dev/null
+    "$TIMERLAB" compare "$@" >out 2>err </dev/null
     got=$?
     [ "$got" -eq "$status" ] || complain "compare $*: exit status $got, not $status: $(cat err)"
 }
@@ -327,7 +318,7 @@ run 1 day.trace day.trace
 says err 'day.trace: is a trace, not results; '
 for command in 'report day.trace' 'trace import csv day.trace -o new.trace'; do
     # shellcheck disable=SC2086 # words
-    "$timerlab" $command >out 2>err && complain "$command: succeeds"
+    "$TIMERLAB" $command >out 2>err && complain "$command: succeeds"
     says err 'day.trace: is a trace'
 done
 
@@ -347,9 +338,9 @@ says err 'nothing could be judged'
 
 # --- results as they are made: no time is known beforehand, but the counts are
 
-"$timerlab" trace gen server -n 200 --seconds 2 --seed 1 -o small.trace 2>/dev/null
+"$TIMERLAB" trace gen server -n 200 --seconds 2 --seed 1 -o small.trace 2>/dev/null
 for k in 1 2; do
-    "$timerlab" sim small.trace -a binary-heap,round-wheel --runs 5 --latency -o "real-$k" >/dev/null 2>&1 ||
+    "$TIMERLAB" sim small.trace -a binary-heap,round-wheel --runs 5 --latency -o "real-$k" >/dev/null 2>&1 ||
         complain "no results of sim"
 done
 run 0 real-1 real-2
@@ -360,17 +351,17 @@ run 0 --by algo --metric stall_ns --metric start_p50_ns real-1
 says out 'round-wheel vs binary-heap  start_p50_ns'
 says out '5 pairs'
 says out 'among 2 comparisons 5 pairs cannot show any difference; it takes 7'
-sim="'$timerlab' sim small.trace -a binary-heap --runs 1 --format json"
+sim="'$TIMERLAB' sim small.trace -a binary-heap --runs 1 --format json"
 run 0 --rounds 5 --command "$sim" --command "$sim"
 says out '5 pairs of sessions'
 says out ' 0 differ'
 
 # What is averted stands in the table of sim as a share of what exact structures fire.
 awk 'BEGIN { print "tick,id,op,delay"; for (t = 0; t < 50000; t += 10) printf "%d,%d,start,2500\n", t, t / 10 % 251 }' >cached.csv
-"$timerlab" trace import csv cached.csv -o cached.trace 2>/dev/null
-"$timerlab" sim cached.trace -a binary-heap,cache-wheel --runs 0 >out 2>err || complain "no table of sim: $(cat err)"
+"$TIMERLAB" trace import csv cached.csv -o cached.trace 2>/dev/null
+"$TIMERLAB" sim cached.trace -a binary-heap,cache-wheel --runs 0 >out 2>err || complain "no table of sim: $(cat err)"
 grep -qE '^cache-wheel .* 55 +1020 +4694 \(98.8 %\) ' out || complain "no share averted: $(cat out)"
-"$timerlab" sim cached.trace -a cache-wheel --runs 0 >out 2>err || complain "no table of sim: $(cat err)"
+"$TIMERLAB" sim cached.trace -a cache-wheel --runs 0 >out 2>err || complain "no table of sim: $(cat err)"
 says out ' 4694 (98.8 % of its own) '
 
 # --- what cannot be read, or is not meant so
@@ -423,7 +414,4 @@ run 2 --command a --command b before.json
 run 2 -o kept before.json after.json
 run 2 -a , before.json after.json
 
-if [ "$failures" -gt 0 ]; then
-    echo "$failures failed"
-    exit 1
-fi
+finish

@@ -3,18 +3,11 @@
 # names the first, and the lock ends with its process; the next run removes what killed processes left, and
 # nothing of those that live.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
 mkdir tmp
 export TMPDIR=$scratch/tmp
-failures=0
-
-complain() {
-    printf 'leftovers: %s\n' "$*"
-    failures=$((failures + 1))
-}
 
 # begin PATTERN COMMAND...: in the background, until a file of that name is there. Its number is `first`.
 begin() {
@@ -118,7 +111,4 @@ if command -v gnuplot >/dev/null; then
     [ -z "$(ls -A tmp)" ] || complain "SIGINT to report leaves: $(ls -A tmp)"
 fi
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

@@ -3,16 +3,8 @@
 # name, and nothing of it reaches a terminal, a page or a table as more than text. And a program may be
 # started without input, output or errors.
 set -euo pipefail
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
-failures=0
-
-complain() {
-    printf 'odd_names: %s\n' "$*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 odd=$'-bad\\na\nme_v2 <script>|\e[31m\xff\xc2\x9b%.trace'
 "$TIMERLAB" trace gen rpc -n 100 --seconds 2 -o t.trace 2>err
@@ -65,7 +57,4 @@ status=0
 "$TIMERLAB" list <&- >&- 2>&- || status=$?
 [ $status -eq 1 ] || complain "without any: status $status"
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

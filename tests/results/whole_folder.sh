@@ -3,18 +3,11 @@
 # as it was; what an earlier run has left of the same kind goes, what is somebody else's stays, and a
 # mixture that came about in another way is not reported on.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
 mkdir tmp
 export TMPDIR=$scratch/tmp
-failures=0
-
-complain() {
-    printf 'whole_folder: %s\n' "$*"
-    failures=$((failures + 1))
-}
 
 # sums FOLDER: of all files in it.
 sums() {
@@ -116,7 +109,4 @@ if [ -z "$SANITIZE" ]; then # what watches the calls cannot be loaded before a s
 fi
 untouched r "a report and crashes that were ended"
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

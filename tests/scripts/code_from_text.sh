@@ -2,9 +2,9 @@
 # Names, paths, titles and labels reach another program as arguments, environment or data files. This looks for the
 # places where text could become a program: a shell's, gnuplot's, awk's, sed's, jq's or a database's.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 found=$scratch/found
 
 # An option before a program's text, with its argument; behind -f there is none.

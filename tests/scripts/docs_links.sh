@@ -4,13 +4,10 @@
 # program makes does not count: pages that say so at the top, and what stands between two marks
 # (<!-- name --> and <!-- end of name -->).
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 cd "$SOURCE"
-failures=0
-fail() {
-    printf '%s\n' "$*" >&2
-    failures=$((failures + 1))
-}
 pages=(README.md docs/*.md)
 
 # The headings of a page as its links name them.
@@ -34,19 +31,19 @@ for page in "${pages[@]}"; do
         file=$page
         [ -z "$target" ] || file=$(dirname "$page")/$target
         if [ ! -e "$file" ]; then
-            fail "$page links to $link, which is not there"
+            complain "$page links to $link, which is not there"
         elif [[ $link == *'#'* ]] && ! headings "$file" | grep -qxF -- "${link#*#}"; then
-            fail "$page links to $link: $file has no such heading"
+            complain "$page links to $link: $file has no such heading"
         fi
     done < <(links "$page")
 done
 
 for picture in $(find docs/pictures -name '*.svg' | sed 's,^docs/,,' | sort); do
-    grep -qF -- "$picture)" "${pages[@]}" || fail "docs/$picture is shown nowhere"
+    grep -qF -- "$picture)" "${pages[@]}" || complain "docs/$picture is shown nowhere"
 done
 for page in docs/*.md; do
     [ "$page" = docs/README.md ] || grep -qF -- "](${page#docs/})" docs/README.md ||
-        fail "$page is not on the map, docs/README.md"
+        complain "$page is not on the map, docs/README.md"
 done
 
 for page in docs/*.md; do
@@ -54,14 +51,11 @@ for page in docs/*.md; do
         continue
     fi
     words=$(sed '/^<!-- [a-z]* -->$/,/^<!-- end of [a-z]* -->$/d' "$page" | wc -w)
-    [ "$words" -le 1500 ] || fail "$page has $words words, and 1,500 are what one reads to the end"
+    [ "$words" -le 1500 ] || complain "$page has $words words, and 1,500 are what one reads to the end"
 done
 words=$(wc -w <README.md)
-[ "$words" -le 900 ] || fail "README.md has $words words, and may have 900"
+[ "$words" -le 900 ] || complain "README.md has $words words, and may have 900"
 tables=$(grep -cE '^\|( *:?-+:? *\|)+$' README.md || true)
-[ "$tables" -eq 1 ] || fail "README.md has $tables tables, and may have one"
+[ "$tables" -eq 1 ] || complain "README.md has $tables tables, and may have one"
 
-if [ "$failures" -gt 0 ]; then
-    printf '%s failed\n' "$failures" >&2
-    exit 1
-fi
+finish

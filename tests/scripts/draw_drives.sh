@@ -2,19 +2,17 @@
 # scripts/draw-drives, in a reduced size: that all pictures are there, and that what is counted follows
 # from the knobs.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-for tool in jq gnuplot; do
-    command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed" >&2 && exit 77; }
-done
-gnuplot -e 'set terminal pngcairo' 2>/dev/null || { echo "skipped: this gnuplot draws no PNG" >&2 && exit 77; }
+needs jq gnuplot
+gnuplot -e 'set terminal pngcairo' 2>/dev/null || skip "this gnuplot draws no PNG"
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-"$SOURCE/scripts/draw-drives" --quick "$folder"
+"$SOURCE/scripts/draw-drives" --quick "$scratch"
 
 for picture in driving-lazy driving-poll driving-budget driving-pause; do
     for ending in svg png csv; do
-        [ -s "$folder/$picture.$ending" ] || { echo "no $picture.$ending" >&2 && exit 1; }
+        [ -s "$scratch/$picture.$ending" ] || { echo "no $picture.$ending" >&2 && exit 1; }
     done
 done
 
@@ -40,4 +38,4 @@ awk -F, '
         holds("a small budget is cheap", at[budget, "rbtree", "costliest", 1] < at[budget, "rbtree", "costliest", 100])
         holds("a long pause makes timers expire", at[pause, "binary-heap", "expired", 1000] > at[pause, "binary-heap", "expired", 10])
         exit failed
-    }' "$folder"/driving-{lazy,poll,budget,pause}.csv
+    }' "$scratch"/driving-{lazy,poll,budget,pause}.csv

@@ -2,19 +2,17 @@
 # scripts/draw-schemes, in a reduced size: that both pictures are there, and that what is counted says
 # what the paper says.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-for tool in jq gnuplot; do
-    command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed" >&2 && exit 77; }
-done
-gnuplot -e 'set terminal pngcairo' 2>/dev/null || { echo "skipped: this gnuplot draws no PNG" >&2 && exit 77; }
+needs jq gnuplot
+gnuplot -e 'set terminal pngcairo' 2>/dev/null || skip "this gnuplot draws no PNG"
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-"$SOURCE/scripts/draw-schemes" --quick "$folder"
+"$SOURCE/scripts/draw-schemes" --quick "$scratch"
 
 for picture in schemes-cost schemes-crossover; do
     for ending in svg png csv; do
-        [ -s "$folder/$picture.$ending" ] || { echo "no $picture.$ending" >&2 && exit 1; }
+        [ -s "$scratch/$picture.$ending" ] || { echo "no $picture.$ending" >&2 && exit 1; }
     done
 done
 
@@ -45,4 +43,4 @@ awk -F, '
             failed = 1
         }
         exit failed
-    }' "$folder/schemes-cost.csv" "$folder/schemes-crossover.csv"
+    }' "$scratch/schemes-cost.csv" "$scratch/schemes-crossover.csv"

@@ -3,23 +3,24 @@
 #
 #     hardened.sh [FILE...]    programs and libraries; without one, those of the build folder
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-[ -z "$SANITIZE" ] || { echo "skipped: sanitizers take the place of it" >&2 && exit 77; }
-command -v readelf >/dev/null || { echo "skipped: readelf, of binutils, is not installed" >&2 && exit 77; }
+[ -z "$SANITIZE" ] || skip "sanitizers take the place of it"
+command -v readelf >/dev/null || skip "readelf, of binutils, is not installed"
 setting() {
     sed -n "s/^$1:[A-Z]*=//p" "$BUILD/CMakeCache.txt"
 }
-[ "$(setting TL_HARDEN)" = ON ] || { echo "skipped: TL_HARDEN is off" >&2 && exit 77; }
+[ "$(setting TL_HARDEN)" = ON ] || skip "TL_HARDEN is off"
 
 if [ $# -eq 0 ]; then
     for file in timerlab timerlab-mpi bench/timerlab-bench sim/timerlab-recorder.so sim/timerlab-crash.so algos/libtimerlab.so; do
         [ ! -e "$BUILD/$file" ] || set -- "$@" "$BUILD/$file"
     done
 fi
-failures=0
 # has FILE PATTERN WHAT: readelf says that of the file, in $said.
 has() {
-    grep -qE "$2" <<<"$said" || { printf 'hardened: %s: %s\n' "$1" "$3" && failures=$((failures + 1)); }
+    grep -qE "$2" <<<"$said" || complain "$1: $3"
 }
 for file; do
     said=$(readelf -hldnsW "$file")
@@ -35,7 +36,8 @@ for file; do
     if [ "$(setting TL_HAVE_SHSTK)" = 1 ]; then
         has "$file" 'Properties:.*\bSHSTK\b' 'is not marked for shadow stacks'
     fi
-    ! grep -qE 'GNU_STACK.* RWE ' <<<"$said" || { printf 'hardened: %s: its stack can be executed\n' "$file" && failures=$((failures + 1)); }
+    ! grep -qE 'GNU_STACK.* RWE ' <<<"$said" || complain "$file: its stack can be executed"
 done
 printf 'hardened: %d files\n' $#
-[ $# -ge 3 ] && [ $failures -eq 0 ]
+[ $# -ge 3 ] || complain "only $# files"
+finish

@@ -2,17 +2,12 @@
 # The packages of a release: what is in which, what they depend on, one version in all; unpacked, the
 # program runs and finds its parts; and the sources are those of the project, whole.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-[ -z "$SANITIZE" ] || { echo "skipped: sanitizers see nothing here that they do not elsewhere" >&2 && exit 77; }
-command -v dpkg-shlibdeps >/dev/null || { echo "skipped: dpkg-shlibdeps, of dpkg-dev, is not installed" >&2 && exit 77; }
+[ -z "$SANITIZE" ] || skip "sanitizers see nothing here that they do not elsewhere"
+command -v dpkg-shlibdeps >/dev/null || skip "dpkg-shlibdeps, of dpkg-dev, is not installed"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-complain() {
-    printf 'packages: %s\n' "$*"
-    failures=$((failures + 1))
-}
 # holds LIST NAME...: all of these are in the list.
 holds() {
     local list=$1 name
@@ -26,7 +21,6 @@ cd "$BUILD"
 cpack --config CPackConfig.cmake -B "$scratch" >"$scratch/log" 2>&1 || complain "no packages: $(tail -n 5 "$scratch/log")"
 version=$("$TIMERLAB" --version)
 version=${version#timerlab }
-cd "$scratch"
 packages="timerlab timerlab-dev"
 [ ! -x "$BUILD/timerlab-mpi" ] || packages+=" timerlab-mpi"
 for package in $packages; do
@@ -58,7 +52,7 @@ fi
 
 # As the build folder's own, before they were stripped.
 if [ "$(sed -n 's/^TL_HARDEN:BOOL=//p' "$BUILD/CMakeCache.txt")" = ON ]; then
-    mapfile -t programs < <(find . -type f \( -path '*/bin/timerlab*' -o -name '*.so*' \) | sort)
+    mapfile -t programs < <(find "$PWD" -type f \( -path '*/bin/timerlab*' -o -name '*.so*' \) | sort)
     bash "$SOURCE/tests/scripts/hardened.sh" "${programs[@]}" >hardened || complain "$(cat hardened)"
 fi
 
@@ -81,7 +75,4 @@ comm -13 packed wanted >missing
 [ ! -s missing ] || complain "missing in the sources: $(head -n 5 missing)"
 ! grep -E '^(build|results|\.git)/' packed >surplus || complain "in the sources: $(head -n 5 surplus)"
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

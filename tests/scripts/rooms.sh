@@ -2,13 +2,10 @@
 # The rooms of the house, by the build's own commands: what a room sees lies below it, an include that
 # goes up does not compile, no folder is crowded, and each room says at its door what it is for.
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
-failed=0
-complain() {
-    printf '%s\n' "$1" >&2
-    failed=1
-}
+needs jq
 
 # Rooms from the lowest to the highest, as sim/CMakeLists.txt has them; those within a room stand
 # behind it.
@@ -88,4 +85,5 @@ while read -r count folder; do
 done < <(find "$SOURCE"/{algos,sim,bench,tests} -type f -printf '%h\n' | sort | uniq -c)
 
 printf '%d rooms; %d includes upward refused, %d downward taken\n' ${#rooms[@]} "$up" "$down"
-[ "$up" -gt 50 ] && [ "$down" -gt 30 ] && [ "$failed" -eq 0 ]
+((up > 50 && down > 30)) || complain "too few includes were tried"
+finish

@@ -1,21 +1,18 @@
 #!/usr/bin/env bash
 # Every script that people call says with -h how it is called, and does nothing else.
 set -u
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 cd "$SOURCE" || exit 1
-failures=0
-fail() {
-    printf '%s\n' "$*" >&2
-    failures=$((failures + 1))
-}
 
 scripts=0
 for script in scripts/* plots/draw; do
     [ -x "$script" ] || continue
     scripts=$((scripts + 1))
     # One that does not know the option may begin with its work.
-    said=$(timeout 20 "$script" -h 2>&1 </dev/null) || fail "$script -h: status $?"
-    [[ $said == *"${script#*/}"* ]] || fail "$script -h says: ${said:0:200}"
+    said=$(timeout 20 "$script" -h 2>&1 </dev/null) || complain "$script -h: status $?"
+    [[ $said == *"${script#*/}"* ]] || complain "$script -h says: ${said:0:200}"
 done
-[ "$scripts" -gt 10 ] || fail "only $scripts scripts were found"
-[ "$failures" -eq 0 ]
+[ "$scripts" -gt 10 ] || complain "only $scripts scripts were found"
+finish

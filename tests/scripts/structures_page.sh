@@ -3,11 +3,10 @@
 # and who could not take part says why.
 # shellcheck disable=SC2016 # the backticks are Markdown's
 set -euo pipefail
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+needs jq
 page() { "$SOURCE/scripts/structures-page" "$@" >page.md 2>log; }
 wants() { grep -qE -- "$1" page.md || { echo "the page does not say '$1':" >&2 && cat page.md >&2 && exit 1; }; }
 

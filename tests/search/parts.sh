@@ -2,26 +2,17 @@
 # timerlab sweep --part, --join: the result of the parts is that of the whole, byte by byte, but for
 # the times; what is missing, twice, damaged or of something else is said.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-command -v jq >/dev/null || { echo "skipped: jq is not installed" >&2 && exit 77; }
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
+needs jq
 # shellcheck source=/dev/null
 . "$SOURCE/tests/search/untimed.sh"
-
-complain() {
-    printf '%s\n' "$1" >&2
-    failures=$((failures + 1))
-}
 
 # sweeps STATUS ARGUMENT...: what it prints is in `out` and `err`
 sweeps() {
     local status=$1
     shift
-    "$timerlab" sweep "$@" >out 2>err </dev/null
+    "$TIMERLAB" sweep "$@" >out 2>err </dev/null
     local got=$?
     [ "$got" -eq "$status" ] || complain "sweep $*: exit status $got, not $status: $(cat err)"
 }
@@ -70,8 +61,8 @@ sweeps 0 parts/1 --join parts/2 -o joined parts/3
 awk '{ print $1, $2, $3, $4 }' out | cmp -s - expected || complain "another table: $(cat out)"
 
 # what reads results reads these
-"$timerlab" report --no-pictures joined >out 2>err || complain "no report of a join: $(cat err)"
-"$timerlab" compare whole joined >out 2>err || complain "no comparison with a join: $(cat err)"
+"$TIMERLAB" report --no-pictures joined >out 2>err || complain "no report of a join: $(cat err)"
+"$TIMERLAB" compare whole joined >out 2>err || complain "no comparison with a join: $(cat err)"
 
 # a part that is lost: said, and run again alone
 mv parts/2 lost
@@ -122,8 +113,8 @@ printf 'tick,id,op,delay\n0,0,start,5\n3,1,start,9\n' >a.csv
 printf 'tick,id,op,delay\n0,0,start,7\n' >b.csv
 mkdir here there
 for at in here there; do
-    "$timerlab" trace import csv a.csv -o $at/a.trace 2>/dev/null
-    "$timerlab" trace import csv b.csv -o $at/b.trace 2>/dev/null
+    "$TIMERLAB" trace import csv a.csv -o $at/a.trace 2>/dev/null
+    "$TIMERLAB" trace import csv b.csv -o $at/b.trace 2>/dev/null
 done
 sweeps 0 here/a.trace here/b.trace -a binary-heap,hier-wheel --drive sleep,poll --runs 0 -o traces
 sweeps 0 here/a.trace here/b.trace -a binary-heap,hier-wheel --drive sleep,poll --runs 0 --part 1/2 -o traces/1
@@ -131,7 +122,7 @@ sweeps 0 there/a.trace there/b.trace -a binary-heap,hier-wheel --drive sleep,pol
 sweeps 0 --join traces/1 traces/2 -o elsewhere
 same traces elsewhere
 printf 'tick,id,op,delay\n0,0,start,5\n3,1,start,8\n' >a.csv
-"$timerlab" trace import csv a.csv -o there/a.trace 2>/dev/null
+"$TIMERLAB" trace import csv a.csv -o there/a.trace 2>/dev/null
 sweeps 0 there/a.trace there/b.trace -a binary-heap,hier-wheel --drive sleep,poll --runs 0 --part 2/2 -o traces/2
 refuses 1 'traces/2/results.json: a part of another sweep than traces/1/results.json: they differ in .traces' \
     --join traces/1 traces/2 -o x
@@ -206,4 +197,4 @@ sweeps 0 --join many/* -o all
 [ -s err ] && complain "a join of 1,000 parts says: $(head -n 3 err)"
 is "$(jq -r '.rows[].p_connections' all/results.json | sha256sum)" "$(seq 1000 | sha256sum)" "the order of 1,000 parts"
 
-exit $((failures > 0))
+finish

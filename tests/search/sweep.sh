@@ -2,23 +2,14 @@
 # timerlab sweep: one row for each structure at each point, whatever happens on the way; what is
 # finished is not run again, and counts are the same every time.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$1" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # sweeps STATUS ARGUMENT...: what it prints is in `out` and `err`
 sweeps() {
     local status=$1
     shift
-    "$timerlab" sweep "$@" >out 2>err </dev/null
+    "$TIMERLAB" sweep "$@" >out 2>err </dev/null
     local got=$?
     [ "$got" -eq "$status" ] || complain "sweep $*: exit status $got, not $status: $(cat err)"
 }
@@ -84,7 +75,7 @@ is "$(column parts/results.csv ns_per_event)" "$rows" "times of cells that were 
 
 # killed in the midst of it: once it says that the second point is done
 mkfifo told
-"$timerlab" sweep "${point[@]}" -o killed --progress >/dev/null 2>told </dev/null &
+"$TIMERLAB" sweep "${point[@]}" -o killed --progress >/dev/null 2>told </dev/null &
 sweep=$!
 { grep -m 1 -q 'point 2 of 4' && kill -9 "$sweep"; } <told
 wait "$sweep" 2>/dev/null
@@ -123,7 +114,7 @@ sweeps 1 idle --plugin "$BUILD/tests/faulty-crash.so" -a binary-heap,faulty-cras
 is "$(stat -c '%n %i %Y' bad/cells/* | diff - first | grep -c '^>')" 3 "crashed cells that were tried again"
 
 # a plug-in that was built anew is another structure
-"$timerlab" new mine 2>/dev/null | sed -n "1s|^cc|$CC|p" >build_it
+"$TIMERLAB" new mine 2>/dev/null | sed -n "1s|^cc|$CC|p" >build_it
 sh build_it
 sweeps 0 idle --plugin ./mine.so -a binary-heap,mine -n 50 --seconds 20 -o anew --runs 0
 stat -c '%n %i %Y' anew/cells/* >first
@@ -137,8 +128,8 @@ is "$(stat -c '%n %i %Y' anew/cells/* | diff - first | grep -c '^<')" 1 "cells m
 # traces that are there, both ways of driving
 printf 'tick,id,op,delay\n0,0,start,5\n3,1,start,9\n' >a.csv
 printf 'tick,id,op,delay\n0,0,start,7\n' >b.csv
-"$timerlab" trace import csv a.csv -o a.trace 2>/dev/null
-"$timerlab" trace import csv b.csv -o b.trace 2>/dev/null
+"$TIMERLAB" trace import csv a.csv -o a.trace 2>/dev/null
+"$TIMERLAB" trace import csv b.csv -o b.trace 2>/dev/null
 sweeps 0 a.trace b.trace -a hier-wheel:slots=4/8:tick=1/2 --drive sleep,poll --runs 0 -o traces --format csv
 is "$(column out trace | tr ' ' '\n' | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
     "8 a.trace 8 b.trace " "traces"
@@ -158,7 +149,7 @@ sweeps 0 a.trace -a binary-heap --service none,9ms --runs 0 -o services --format
 is "$(column out p_service)" "none 9ms" "p_service"
 is "$(column out lateness_max)" "0 2" "lateness by service times"
 # another trace under the same name is another point
-"$timerlab" trace import csv b.csv -o a.trace 2>/dev/null
+"$TIMERLAB" trace import csv b.csv -o a.trace 2>/dev/null
 sweeps 0 a.trace -a hier-wheel:slots=4 --runs 0 -o traces --format csv
 is "$(column out events)" 1 "operations of the trace that is there now"
 
@@ -188,4 +179,4 @@ refuses 'named twice' rpc -a round-wheel:slots=512/256/512 -o x
 refuses 'slots=0 is not usable' rpc -a round-wheel:slots=0/512 -o x
 [ -e x ] && complain "a command that cannot be followed leaves a folder behind"
 
-exit $((failures > 0))
+finish

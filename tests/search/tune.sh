@@ -2,23 +2,14 @@
 # timerlab tune: on traces whose best answer is known beforehand it finds that answer, keeps to the
 # limits, and says so.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$1" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # tunes ANSWER ARGUMENT...: the first line is "Use ANSWER."
 tunes() {
     local answer=$1
     shift
-    "$timerlab" tune "$@" >out 2>err </dev/null || complain "tune $*: exit status $?: $(cat err)"
+    "$TIMERLAB" tune "$@" >out 2>err </dev/null || complain "tune $*: exit status $?: $(cat err)"
     [ "$(head -1 out)" = "Use $answer." ] || complain "tune $*: not $answer:
 $(cat out)"
 }
@@ -31,7 +22,7 @@ $(cat out)"
 refuses() {
     local status=$1 pattern=$2
     shift 2
-    "$timerlab" tune "$@" >out 2>err </dev/null
+    "$TIMERLAB" tune "$@" >out 2>err </dev/null
     local got=$?
     [ "$got" -eq "$status" ] || complain "tune $*: exit status $got, not $status"
     cat out err | grep -qE -- "$pattern" || complain "tune $*: says '$(cat out err)', not '$pattern'"
@@ -40,7 +31,7 @@ refuses() {
 # trace NAME: of the CSV on standard input
 trace() {
     { echo tick,id,op,delay && cat; } >"$1.csv"
-    "$timerlab" trace import csv "$1.csv" -o "$1.trace" 2>err || complain "$(cat err)"
+    "$TIMERLAB" trace import csv "$1.csv" -o "$1.trace" 2>err || complain "$(cat err)"
 }
 
 # A structure whose work is least at slots=512:mode=good, and grows with the distance from there; or,
@@ -165,7 +156,7 @@ tunes simple-wheel dense.trace -a binary-heap,simple-wheel,rbtree --counts --fix
 exports=$(tail -n 1 out | sed -n 's/^to use it  timerlab //p')
 [ "$exports" = "export simple-wheel -o timers" ] || complain "ends with: $(tail -n 1 out)"
 read -ra words <<<"$exports"
-"$timerlab" "${words[@]}" || complain "'$exports': exit status $?"
+"$TIMERLAB" "${words[@]}" || complain "'$exports': exit status $?"
 [ -s timers/simple_wheel.c ] || complain "'$exports' does not work"
 says '^runner-up  '
 says '^how sure   counts: '
@@ -205,22 +196,22 @@ tunes cache-wheel cached.trace -a binary-heap,cache-wheel --counts --fixed --max
 says '^fires      55 of the 4,750 timers that exact structures fire \(98.8 % averted\) \(runner-up: all 4,750 timers\)$'
 says '^how sure   counts: .*; but of what exact structures fire: 98.8 % averted$'
 says '^exact      the best that is: binary-heap'
-"$timerlab" tune cached.trace -a binary-heap,cache-wheel --counts --fixed --format json >out 2>err || complain "$(cat err)"
+"$TIMERLAB" tune cached.trace -a binary-heap,cache-wheel --counts --fixed --format json >out 2>err || complain "$(cat err)"
 jq -e '.open_loop and .best.done == 1 and .best.declared_late == 0 and .later.algo == "cache-wheel"
     and (.later.averted / .exact_fired - .later.averted_share | fabs) < 1e-9 and .later.done < 1' out >/dev/null ||
     complain "the JSON does not have what lateness would gain: $(cat out)"
 # What a timer's firing starts again is started as often as it fires: what is late does not win by that.
 awk 'BEGIN { print "tick,id,op,delay,cause"; for (t = 1; t < 20000; t++) if (t % 1000 % 7 == 0)
     printf "%d,%d,start,1000,%s\n", t, t % 1000 / 7, t < 1000 ? "" : t % 1000 / 7 }' >beats.csv
-"$timerlab" trace import csv beats.csv -o beats.trace 2>err || complain "$(cat err)"
-"$timerlab" tune beats.trace --counts --fixed -a binary-heap,cache-wheel >out 2>err || complain "$(cat err)"
+"$TIMERLAB" trace import csv beats.csv -o beats.trace 2>err || complain "$(cat err)"
+"$TIMERLAB" tune beats.trace --counts --fixed -a binary-heap,cache-wheel >out 2>err || complain "$(cat err)"
 says '^tolerance  .* timers that exact structures fire \(none averted, 1[0-9]+ of 2,[0-9]+ reactions not reached\)$'
 if grep -q 'open loop' out; then complain "a trace with causes is called open loop"; fi
 
 # model TRACE LATENESS: the structure with the least work for as many operations and firings as an exact
 # one has, of equals the one with the least memory, by the rows of sim.
 model() {
-    "$timerlab" sim "$1" -a all --runs 0 --format json 2>/dev/null | jq -r --argjson lateness "$2" '
+    "$TIMERLAB" sim "$1" -a all --runs 0 --format json 2>/dev/null | jq -r --argjson lateness "$2" '
         [.rows[] | select(.status == "ok" and .n_moves != null)] as $rows
         | ($rows | map(select(.algo == "binary-heap"))[0]) as $exact
         | [$rows[] | select(.declared_late <= $lateness and .declared_early == 0)]
@@ -252,17 +243,17 @@ tunes binary-heap cached.trace -a binary-heap,cache-wheel --seconds 1 --fixed -o
 jq -e '.candidates | any(.algo == "cache-wheel" and .stage == "final" and (.fits | not) and (.runs_ns_per_event | length) >= 9)' \
     answer.json >/dev/null || complain "what may not be so late was not run: $(cat answer.json)"
 refuses 1 'stalls for [0-9]+ ns' dense.trace -a binary-heap --seconds 1 --max-stall 1ns --fixed
-"$timerlab" tune dense.trace -a binary-heap,simple-wheel --counts --format json >out 2>err || complain "$(cat err)"
+"$TIMERLAB" tune dense.trace -a binary-heap,simple-wheel --counts --format json >out 2>err || complain "$(cat err)"
 grep -q '"certainty": "counts"' out || complain "no certainty in the JSON"
 # a name that is no UTF-8, which JSON must be
 cp dense.trace $'\xff.trace'
-"$timerlab" tune $'\xff.trace' -a binary-heap --counts --fixed --format json >out 2>err || complain "$(cat err)"
+"$TIMERLAB" tune $'\xff.trace' -a binary-heap --counts --fixed --format json >out 2>err || complain "$(cat err)"
 jq -e '.trace == "%FF.trace"' out >/dev/null || complain "the trace is called $(jq .trace out)"
 
 # all structures, whatever they are, one after the other
-"$timerlab" tune dense.trace --counts --fixed >out 2>err || complain "$(cat err)"
+"$TIMERLAB" tune dense.trace --counts --fixed >out 2>err || complain "$(cat err)"
 says '^Use '
-structures=$("$timerlab" list --format json | jq '[.[] | select(.capabilities | index("baseline") | not)] | length')
+structures=$("$TIMERLAB" list --format json | jq '[.[] | select(.capabilities | index("baseline") | not)] | length')
 [ "$(grep -cE ' (counted|final) ' out)" -eq "$structures" ] || complain "not a line for each structure"
 
 refuses 2 'which trace' -a all
@@ -277,4 +268,4 @@ refuses 2 'takes sleep, poll, or poll:N' dense.trace --drive hop
 refuses 2 "did you mean 'binary-heap'" dense.trace -a binary-hep
 refuses 1 'none.trace' none.trace
 
-exit $((failures > 0))
+finish

@@ -2,23 +2,14 @@
 # timerlab show, as its users meet it: what it prints of a script and of a trace, what it draws, and
 # what it says of mistakes.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$1" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # prints EXPECTED-FILE ARGUMENT...: exactly this on standard output
 prints() {
     local expected=$1
     shift
-    "$timerlab" show "$@" >out 2>err || complain "show $*: $(cat err)"
+    "$TIMERLAB" show "$@" >out 2>err || complain "show $*: $(cat err)"
     diff "$expected" out >&2 || complain "show $*: not as expected"
 }
 
@@ -26,7 +17,7 @@ prints() {
 shows() {
     local pattern=$1
     shift
-    "$timerlab" show "$@" >out 2>err || complain "show $*: $(cat err)"
+    "$TIMERLAB" show "$@" >out 2>err || complain "show $*: $(cat err)"
     grep -qE -- "$pattern" out || complain "show $*: no line like '$pattern' in
 $(head -c 3000 out)"
 }
@@ -35,7 +26,7 @@ $(head -c 3000 out)"
 refuses() {
     local status=$1 pattern=$2
     shift 2
-    "$timerlab" show "$@" >out 2>err </dev/null
+    "$TIMERLAB" show "$@" >out 2>err </dev/null
     local got=$?
     [ "$got" -eq "$status" ] || complain "show $*: exit status $got, not $status"
     grep -qE -- "$pattern" err || complain "show $*: says '$(cat err)', not '$pattern'"
@@ -97,7 +88,7 @@ prints hier hier-wheel:slots=3 'start b 4; advance 3; tick'
 # the same from a file, with comments, and from standard input
 printf '# one timer\nstart b +4 ; advance 3\n\nwake # at 4\n' >script
 prints hier hier-wheel:slots=3 -f script
-"$timerlab" show hier-wheel:slots=3 -f - <script | diff hier - >&2 || complain "not the same from standard input"
+"$TIMERLAB" show hier-wheel:slots=3 -f - <script | diff hier - >&2 || complain "not the same from standard input"
 
 cat >heap <<'EOF'
 binary-heap: an array heap with cached keys and a back-index
@@ -180,7 +171,7 @@ tick,id,op,delay
 6,3,start,50
 20,1,start,3
 EOF
-"$timerlab" trace import csv trace.csv -o t.trace 2>err || complain "$(cat err)"
+"$TIMERLAB" trace import csv trace.csv -o t.trace 2>err || complain "$(cat err)"
 cat >window <<'EOF'
 step 0: before the window
 step 1: stop 1
@@ -189,10 +180,10 @@ step 3: start 3 56
 step 4: advance 8 (nothing to do from 7 on)
 step 5: advance 12
 EOF
-"$timerlab" show hier-wheel --trace t.trace --from 4 --to 19 >out 2>err || complain "$(cat err)"
+"$TIMERLAB" show hier-wheel --trace t.trace --from 4 --to 19 >out 2>err || complain "$(cat err)"
 grep '^step' out | diff window - >&2 || complain "the window's steps are not as expected"
 grep -q '  fires 0@12' out || complain "timer 0 does not fire at its restart's deadline"
-"$timerlab" show simple-wheel --trace t.trace --from 4 --to 19 --ids 0,2-2 >out 2>err || complain "$(cat err)"
+"$TIMERLAB" show simple-wheel --trace t.trace --from 4 --to 19 --ids 0,2-2 >out 2>err || complain "$(cat err)"
 printf '%s\n' 'step 0: before the window' 'step 1: start 2 8' \
     'step 2: advance 8 (nothing to do from 7 on)' \
     'step 3: advance 12 (nothing to do from 9 on)' >window
@@ -207,7 +198,7 @@ tick,id,op,delay,cause
 5,1,start,3,0
 8,0,stop,,1
 EOF
-"$timerlab" trace import csv caused.csv -o c.trace 2>err || complain "$(cat err)"
+"$TIMERLAB" trace import csv caused.csv -o c.trace 2>err || complain "$(cat err)"
 cat >window <<'EOF'
 step 0: before the window
 step 1: advance 5
@@ -216,14 +207,14 @@ step 2: start 1 8
 step 3: advance 8 (nothing to do from 6 on)
   ! in its callbacks: stop 0
 EOF
-"$timerlab" show simple-wheel --trace c.trace --from 5 --to 19 >out 2>err || complain "$(cat err)"
+"$TIMERLAB" show simple-wheel --trace c.trace --from 5 --to 19 >out 2>err || complain "$(cat err)"
 grep -E '^(step|  !)' out | diff window - >&2 || complain "what firings cause is not as expected"
 
 # pictures
-"$timerlab" show hier-wheel:slots=3 'start <&> 4; tick 2' -q -o all.svg >out 2>err || complain "$(cat err)"
+"$TIMERLAB" show hier-wheel:slots=3 'start <&> 4; tick 2' -q -o all.svg >out 2>err || complain "$(cat err)"
 [ -s out ] && complain "-q prints something"
 grep -q '&lt;&amp;&gt;@4' all.svg || complain "a name is not escaped in the picture"
-"$timerlab" show hier-wheel:slots=3 'start a 4; tick 2' -q -o pictures/steps 2>err || complain "$(cat err)"
+"$TIMERLAB" show hier-wheel:slots=3 'start a 4; tick 2' -q -o pictures/steps 2>err || complain "$(cat err)"
 found=$(cd pictures/steps && printf '%s ' *)
 [ "$found" = 'step-000.svg step-001.svg step-002.svg step-003.svg ' ] ||
     complain "not a picture for each step: $found"
@@ -233,7 +224,7 @@ fi
 
 # large insides stay readable, long scripts end
 shows 'and 136 more' round-wheel:slots=1 "$(seq -f 'start t%g 1000;' 200)"
-"$timerlab" show ordered-list 'start a 5000; tick 1000' >out 2>err || complain "$(cat err)"
+"$TIMERLAB" show ordered-list 'start a 5000; tick 1000' >out 2>err || complain "$(cat err)"
 grep -q 'more than 1000 steps' err || complain "it does not say that it left steps out"
 
 refuses 2 'which structure' --clock 3
@@ -258,4 +249,4 @@ refuses 1 'none: cannot be read' hier-wheel -f none
 refuses 1 'none.trace' hier-wheel --trace none.trace
 refuses 1 'cannot be' hier-wheel 'tick' -q -o /dev/null/x/y.svg
 
-exit $((failures > 0))
+finish

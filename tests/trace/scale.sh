@@ -3,21 +3,12 @@
 # connections, which is valid, determined by its seed, and gone through by structures without a fault;
 # in memory that many connections do not change; and what cannot be is refused, and leaves nothing.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-
-complain() {
-    printf '%s\n' "$*"
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # value FILE NAME: a number of what is in a trace.
 value() {
-    "$timerlab" trace info "$1" --format json | jq -r ".$2"
+    "$TIMERLAB" trace info "$1" --format json | jq -r ".$2"
 }
 
 # equal WHAT GOT WANTED
@@ -38,13 +29,13 @@ refuses() {
     rm -f ../out.$$ ../err.$$
 }
 
-"$timerlab" trace import ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" -o one.trace 2>said ||
+"$TIMERLAB" trace import ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" -o one.trace 2>said ||
     complain "no recording: $(cat said)"
 of=$(value one.trace origin.connections)
 equal "connections of the recording" "$of" 830
 
 # Counts, exactly: six copies play all of it once.
-"$timerlab" trace scale one.trace -n 4200 -o six.trace 2>said || complain "scale: $(cat said)"
+"$TIMERLAB" trace scale one.trace -n 4200 -o six.trace 2>said || complain "scale: $(cat said)"
 grep -q "^six.trace: 6 copies of 830 connections: 4980 connections, " said || complain "scale says: $(cat said)"
 equal connections "$(value six.trace origin.connections)" 4980
 equal "the window's operations" \
@@ -54,7 +45,7 @@ equal "the window's reactions" "$(value six.trace reactions)" $((6 * $(value one
 equal "the window" \
     "$(($(value six.trace end_tick) - $(value six.trace warmup_end_tick)))" "$(value one.trace end_tick)"
 equal "the tick" "$(value six.trace tick_ns)" 4000000
-"$timerlab" trace validate six.trace >said 2>&1 || complain "not valid: $(cat said)"
+"$TIMERLAB" trace validate six.trace >said 2>&1 || complain "not valid: $(cat said)"
 
 # Steady: as much pends when the window begins as later.
 pending=$(value six.trace origin.pending_at_warmup_end)
@@ -64,31 +55,31 @@ last=$(value six.trace pending_at_end)
 [ $((last * 10)) -gt $((pending * 9)) ] || complain "$pending timers pend at first, and $last in the end"
 
 # The seed decides, and nothing else.
-"$timerlab" trace scale one.trace -n 4200 -o again.trace --seed 1 2>said
+"$TIMERLAB" trace scale one.trace -n 4200 -o again.trace --seed 1 2>said
 cmp six.trace again.trace || complain "the same seed makes something else"
-"$timerlab" trace scale one.trace -n 4200 -o again.trace --seed 2 2>said
+"$TIMERLAB" trace scale one.trace -n 4200 -o again.trace --seed 2 2>said
 cmp -s six.trace again.trace && complain "another seed makes the same"
 
 # Structures go through it without a fault, and agree; more of it is more of the same.
-"$timerlab" trace scale six.trace -n 10000 -o more.trace --seconds 2 2>said || complain "scale again: $(cat said)"
+"$TIMERLAB" trace scale six.trace -n 10000 -o more.trace --seconds 2 2>said || complain "scale again: $(cat said)"
 grep -q "^more.trace: 3 copies of 4980 connections: 14940 connections, " said ||
     complain "scale again says: $(cat said)"
-"$timerlab" sim more.trace -a binary-heap,hier-wheel,coarse-wheel --runs 0 >said 2>&1 ||
+"$TIMERLAB" sim more.trace -a binary-heap,hier-wheel,coarse-wheel --runs 0 >said 2>&1 ||
     complain "structures fail: $(cat said)"
 
 # Where copies begin anew they do without the warm-up, and reactions to what it started are external.
-"$timerlab" trace scale six.trace -n 4980 -o anew.trace 2>said || complain "scale again: $(cat said)"
+"$TIMERLAB" trace scale six.trace -n 4980 -o anew.trace 2>said || complain "scale again: $(cat said)"
 external=$(value anew.trace origin.reactions_made_external)
 [ "$external" -gt 0 ] || complain "no reaction has its cause in the warm-up"
 equal "the reactions, with those that are external now" \
     "$(($(value anew.trace reactions) + external))" "$(value six.trace reactions)"
 grep -q "^anew.trace: $external reactions are external" said || complain "it says: $(cat said)"
-"$timerlab" trace validate anew.trace >said 2>&1 || complain "not valid: $(cat said)"
+"$TIMERLAB" trace validate anew.trace >said 2>&1 || complain "not valid: $(cat said)"
 
 # The same room for ten thousand connections and for a million.
 if [ -z "$SANITIZE" ]; then
     for n in 10k 1m; do
-        (ulimit -v 60000 && "$timerlab" trace scale one.trace -n $n --seconds 0.02 -o $n.trace) 2>said ||
+        (ulimit -v 60000 && "$TIMERLAB" trace scale one.trace -n $n --seconds 0.02 -o $n.trace) 2>said ||
             complain "60 MB are not enough for $n connections: $(cat said)"
     done
     equal "connections of a million" "$(value 1m.trace origin.connections)" 1000150
@@ -96,37 +87,34 @@ if [ -z "$SANITIZE" ]; then
 fi
 
 # What cannot be.
-"$timerlab" trace import csv - -o unknown.trace 2>said <<'CSV'
+"$TIMERLAB" trace import csv - -o unknown.trace 2>said <<'CSV'
 tick,id,op,delay,cause
 0,0,start,5,
 CSV
 printf 'text\n' >text
 refuses "^timerlab: unknown.trace: it does not say how many connections .*--of" \
-    "$timerlab" trace scale unknown.trace -n 10 -o x.trace
+    "$TIMERLAB" trace scale unknown.trace -n 10 -o x.trace
 refuses "^timerlab: one.trace: it is of 830 connections, more than 800;" \
-    "$timerlab" trace scale one.trace -n 800 -o x.trace
-refuses "^timerlab: text: not a timerlab trace" "$timerlab" trace scale text -n 800 -o x.trace
-refuses "^timerlab: none: cannot be read" "$timerlab" trace scale none -n 800 -o x.trace
-refuses "^timerlab: nowhere/x: cannot be written" "$timerlab" trace scale one.trace -n 1k -o nowhere/x
+    "$TIMERLAB" trace scale one.trace -n 800 -o x.trace
+refuses "^timerlab: text: not a timerlab trace" "$TIMERLAB" trace scale text -n 800 -o x.trace
+refuses "^timerlab: none: cannot be read" "$TIMERLAB" trace scale none -n 800 -o x.trace
+refuses "^timerlab: nowhere/x: cannot be written" "$TIMERLAB" trace scale one.trace -n 1k -o nowhere/x
 refuses "have more timers than the 4294967295" \
-    "$timerlab" trace scale one.trace -n 4000000000 --of 100 -o x.trace
+    "$TIMERLAB" trace scale one.trace -n 4000000000 --of 100 -o x.trace
 # Of the format before there were causes; it goes to the last tick that there is.
 refuses "its 4611686018427387905 ticks are more than [0-9]+; import it with a longer tick" \
-    "$timerlab" trace scale "$SOURCE/tests/data/format-version-1.trace" -n 40 --of 20 -o x.trace
+    "$TIMERLAB" trace scale "$SOURCE/tests/data/format-version-1.trace" -n 40 --of 20 -o x.trace
 # A disk that is full at once, and one that is full later.
 trap '' XFSZ
 refuses "^timerlab: x.trace: no room beside it for a temporary file of [0-9]+ bytes: File too large" \
-    bash -c 'ulimit -f 100; exec "$@"' - "$timerlab" trace scale one.trace -n 20k -o x.trace
+    bash -c 'ulimit -f 100; exec "$@"' - "$TIMERLAB" trace scale one.trace -n 20k -o x.trace
 refuses "^timerlab: x.trace: could not be written: File too large" \
-    bash -c 'ulimit -f 4000; exec "$@"' - "$timerlab" trace scale one.trace -n 50k -o x.trace
+    bash -c 'ulimit -f 4000; exec "$@"' - "$TIMERLAB" trace scale one.trace -n 50k -o x.trace
 trap - XFSZ
 for wrong in "-n 10" "-o x.trace" "-n 10 -o x.trace --of 0" "-n 10 -o x.trace more.trace"; do
     # shellcheck disable=SC2086 # several words
-    "$timerlab" trace scale one.trace $wrong >said 2>&1
+    "$TIMERLAB" trace scale one.trace $wrong >said 2>&1
     [ $? -eq 2 ] || complain "scale $wrong: $(cat said)"
 done
 
-if [ $failures -gt 0 ]; then
-    printf '%d failures\n' $failures
-    exit 1
-fi
+finish

@@ -2,20 +2,11 @@
 # "-" is standard input and standard output wherever a trace is read or written: pipes give the same bytes and
 # rows as files; a terminal, a closed pipe and an input that is cut are refused with a message and status 1.
 set -u
-# shellcheck disable=SC2153 # ctest sets it
-timerlab=$(realpath "$TIMERLAB")
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 recording=$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
 mkdir temporary
 export TMPDIR=$scratch/temporary
-failures=0
-
-complain() {
-    printf '%s\n' "$*"
-    failures=$((failures + 1))
-}
 
 # same FILE FILE: two outputs are equal.
 same() {
@@ -35,7 +26,7 @@ left() {
     [ ! -e - ] || complain "$1 makes a file named -"
 }
 
-gen=("$timerlab" trace gen rpc -n 2000 --seconds 2)
+gen=("$TIMERLAB" trace gen rpc -n 2000 --seconds 2)
 "${gen[@]}" -o a.trace 2>err || complain "no trace: $(cat err)"
 
 # Writing.
@@ -44,39 +35,39 @@ same a.trace b.trace
 "${gen[@]}" -o - 2>err | cat >b.trace
 same a.trace b.trace
 left gen
-"$timerlab" trace scale a.trace -n 5000 -o scaled.trace 2>err || complain "scale: $(cat err)"
-"${gen[@]}" -o - 2>err | "$timerlab" trace scale - -n 5000 -o - 2>>err >b.trace
+"$TIMERLAB" trace scale a.trace -n 5000 -o scaled.trace 2>err || complain "scale: $(cat err)"
+"${gen[@]}" -o - 2>err | "$TIMERLAB" trace scale - -n 5000 -o - 2>>err >b.trace
 same scaled.trace b.trace
 left scale
 
 # Reading, from a pipe, and from a file that is standard input.
 for verb in info head dump validate; do
-    "$timerlab" trace $verb a.trace 2>err | sed 's/a[.]trace/-/' >expected
+    "$TIMERLAB" trace $verb a.trace 2>err | sed 's/a[.]trace/-/' >expected
     # shellcheck disable=SC2002 # it is to be a pipe
-    cat a.trace | "$timerlab" trace $verb - >piped 2>err || complain "$verb -: $(cat err)"
-    "$timerlab" trace $verb - <a.trace >redirected 2>err || complain "$verb - <: $(cat err)"
+    cat a.trace | "$TIMERLAB" trace $verb - >piped 2>err || complain "$verb -: $(cat err)"
+    "$TIMERLAB" trace $verb - <a.trace >redirected 2>err || complain "$verb - <: $(cat err)"
     same expected piped
     same expected redirected
 done
 # One that was read already in part is read from there on.
 { printf 'title\n' && cat a.trace; } >titled
-{ read -r _ && "$timerlab" trace validate - >out 2>err; } <titled || complain "an offset: $(cat err)"
+{ read -r _ && "$TIMERLAB" trace validate - >out 2>err; } <titled || complain "an offset: $(cat err)"
 left 'what reads'
 
 # Imports: as text, with ids that are kept, and with such as are numbered again; of another format.
-"$timerlab" trace dump a.trace >a.csv
-"$timerlab" trace import csv a.csv -o kept.trace 2>err || complain "import csv: $(cat err)"
-"$timerlab" trace dump a.trace | "$timerlab" trace import csv - -o - 2>err >b.trace || complain "import csv -: $(cat err)"
+"$TIMERLAB" trace dump a.trace >a.csv
+"$TIMERLAB" trace import csv a.csv -o kept.trace 2>err || complain "import csv: $(cat err)"
+"$TIMERLAB" trace dump a.trace | "$TIMERLAB" trace import csv - -o - 2>err >b.trace || complain "import csv -: $(cat err)"
 same kept.trace b.trace
 same a.trace b.trace
 printf 'tick,id,op,delay\n1,7,start,5\n2,4000000000,start,5\n' >sparse.csv
-"$timerlab" trace import csv sparse.csv -o sparse.trace 2>expected || complain "sparse: $(cat expected)"
-"$timerlab" trace import csv sparse.csv -o - >b.trace 2>err || complain "sparse -: $(cat err)"
+"$TIMERLAB" trace import csv sparse.csv -o sparse.trace 2>expected || complain "sparse: $(cat expected)"
+"$TIMERLAB" trace import csv sparse.csv -o - >b.trace 2>err || complain "sparse -: $(cat err)"
 same sparse.trace b.trace
 sed -i 's/^sparse[.]trace:/-:/' expected
 same expected err
-"$timerlab" trace import ftrace "$recording" -o kernel.trace 2>err || complain "ftrace: $(cat err)"
-"$timerlab" trace import ftrace "$recording" -o - >b.trace 2>err || complain "ftrace -: $(cat err)"
+"$TIMERLAB" trace import ftrace "$recording" -o kernel.trace 2>err || complain "ftrace: $(cat err)"
+"$TIMERLAB" trace import ftrace "$recording" -o - >b.trace 2>err || complain "ftrace -: $(cat err)"
 same kernel.trace b.trace
 left import
 
@@ -84,48 +75,48 @@ left import
 rows() {
     jq -c '[.rows[] | {algo, status, events, starts, fired, lateness_max, wakeups, n_compares, bytes_peak}]' "$1"
 }
-"$timerlab" sim scaled.trace -a binary-heap,hier-wheel --runs 1 --format json >a.json 2>err || complain "sim: $(cat err)"
-"${gen[@]}" -o - 2>err | "$timerlab" trace scale - -n 5000 -o - 2>>err |
-    "$timerlab" sim - -a binary-heap,hier-wheel --runs 1 --format json >b.json 2>>err || complain "sim -: $(cat err)"
+"$TIMERLAB" sim scaled.trace -a binary-heap,hier-wheel --runs 1 --format json >a.json 2>err || complain "sim: $(cat err)"
+"${gen[@]}" -o - 2>err | "$TIMERLAB" trace scale - -n 5000 -o - 2>>err |
+    "$TIMERLAB" sim - -a binary-heap,hier-wheel --runs 1 --format json >b.json 2>>err || complain "sim -: $(cat err)"
 [ "$(rows a.json)" = "$(rows b.json)" ] || complain "sim -: $(rows b.json), not $(rows a.json)"
 [ "$(jq -r '.rows[0].trace' b.json)" = standard-input ] || complain "sim -: its trace is $(jq '.rows[0].trace' b.json)"
-"$timerlab" tune - -a binary-heap,hier-wheel --counts --format json <a.trace >out 2>err || complain "tune -: $(cat err)"
+"$TIMERLAB" tune - -a binary-heap,hier-wheel --counts --format json <a.trace >out 2>err || complain "tune -: $(cat err)"
 # shellcheck disable=SC2002
-cat a.trace | "$timerlab" tune - -a binary-heap,hier-wheel --counts --format json >out 2>err || complain "tune -: $(cat err)"
+cat a.trace | "$TIMERLAB" tune - -a binary-heap,hier-wheel --counts --format json >out 2>err || complain "tune -: $(cat err)"
 # shellcheck disable=SC2002
-cat a.trace | "$timerlab" show binary-heap --trace - >piped 2>err || complain "show --trace -: $(cat err)"
-"$timerlab" show binary-heap --trace a.trace >expected 2>err || complain "show --trace: $(cat err)"
+cat a.trace | "$TIMERLAB" show binary-heap --trace - >piped 2>err || complain "show --trace -: $(cat err)"
+"$TIMERLAB" show binary-heap --trace a.trace >expected 2>err || complain "show --trace: $(cat err)"
 same expected piped
 # shellcheck disable=SC2002
-cat a.trace | "$timerlab" cluster sim --trace - >piped 2>err || complain "cluster sim --trace -: $(cat err)"
-"$timerlab" cluster sim --trace a.trace >expected 2>err || complain "cluster sim --trace: $(cat err)"
+cat a.trace | "$TIMERLAB" cluster sim --trace - >piped 2>err || complain "cluster sim --trace -: $(cat err)"
+"$TIMERLAB" cluster sim --trace a.trace >expected 2>err || complain "cluster sim --trace: $(cat err)"
 same expected piped
-"$timerlab" predict ftrace "$recording" 2>err | tail -n +2 | sed 's/^[^ ]* *//' >expected
-zstd -dcq "$recording" | "$timerlab" predict ftrace - 2>err | tail -n +2 | sed 's/^[^ ]* *//' >piped
+"$TIMERLAB" predict ftrace "$recording" 2>err | tail -n +2 | sed 's/^[^ ]* *//' >expected
+zstd -dcq "$recording" | "$TIMERLAB" predict ftrace - 2>err | tail -n +2 | sed 's/^[^ ]* *//' >piped
 same expected piped
 left 'what replays'
 
 # What is not whole.
-head -c 1000 a.trace | "$timerlab" trace validate - >out 2>err
+head -c 1000 a.trace | "$TIMERLAB" trace validate - >out 2>err
 refuses '^timerlab: standard input: block 0: truncated: the file has 1000 of [0-9]* bytes'
-head -c 1000 a.trace | "$timerlab" sim - -a binary-heap --runs 1 >out 2>err
+head -c 1000 a.trace | "$TIMERLAB" sim - -a binary-heap --runs 1 >out 2>err
 refuses '^timerlab: standard input: block 0: truncated'
-head -c 1000 a.trace | "$timerlab" trace scale - -n 5000 -o - >out 2>err
+head -c 1000 a.trace | "$TIMERLAB" trace scale - -n 5000 -o - >out 2>err
 refuses '^timerlab: standard input: block 0: truncated'
 [ ! -s out ] || complain 'half a trace was scaled'
-"$timerlab" trace info - </dev/null >out 2>err
+"$TIMERLAB" trace info - </dev/null >out 2>err
 refuses '^timerlab: standard input: is empty'
-printf 'tick,id,op,delay\n1,7,start,5\nx\n' | "$timerlab" trace import csv - -o - >out 2>err
+printf 'tick,id,op,delay\n1,7,start,5\nx\n' | "$TIMERLAB" trace import csv - -o - >out 2>err
 refuses '^timerlab: standard input: line 3: no tick'
 [ ! -s out ] || complain 'half a text was imported'
-"$timerlab" sim - - -a binary-heap <a.trace >out 2>err
+"$TIMERLAB" sim - - -a binary-heap <a.trace >out 2>err
 refuses '^timerlab: - is named twice; name it once'
 
 # What has no end is refused at its beginning.
 endless() {
     local pattern=$1
     shift
-    timeout 60 "$timerlab" "$@" >out 2>err
+    timeout 60 "$TIMERLAB" "$@" >out 2>err
     refuses "$pattern"
 }
 yes no trace | endless '^timerlab: standard input: not a timerlab trace' trace info -
@@ -149,12 +140,12 @@ left 'what has no end'
 for command in 'trace gen rpc -n 2000 --seconds 2' 'trace scale a.trace -n 5000' 'trace import csv a.csv' \
     'trace import csv sparse.csv' "trace import ftrace $recording"; do
     # shellcheck disable=SC2086 # words
-    "$timerlab" $command -o - 2>err >/dev/full
+    "$TIMERLAB" $command -o - 2>err >/dev/full
     refuses '^timerlab: standard output: could not be written: No space left on device'
     exec 3> >(:)
     wait $!
     # shellcheck disable=SC2086
-    "$timerlab" $command -o - 2>err >&3
+    "$TIMERLAB" $command -o - 2>err >&3
     refuses '^timerlab: standard output: could not be written: Broken pipe'
     exec 3>&-
 done
@@ -162,11 +153,11 @@ left 'what cannot write'
 
 # A terminal takes no trace, and gives none.
 if command -v script >/dev/null; then
-    script -qec "$timerlab trace gen rpc -n 2000 --seconds 2 -o -" typed </dev/null >err
+    script -qec "$TIMERLAB trace gen rpc -n 2000 --seconds 2 -o -" typed </dev/null >err
     refuses 'timerlab: standard output: is a terminal, and a trace is binary; redirect it'
-    script -qec "$timerlab trace import csv a.csv -o -" typed </dev/null >err
+    script -qec "$TIMERLAB trace import csv a.csv -o -" typed </dev/null >err
     refuses 'timerlab: standard output: is a terminal, and a trace is binary; redirect it'
-    script -qec "$timerlab trace info -" typed </dev/null >err
+    script -qec "$TIMERLAB trace info -" typed </dev/null >err
     refuses 'timerlab: standard input: is a terminal; pipe a trace'
 fi
 
@@ -176,11 +167,11 @@ for command in 'record -o - -- true' 'sim a.trace -a binary-heap -o -' 'tune a.t
     'trace info a.trace --plot -' 'show binary-heap advance -o -' 'live -a binary-heap -o -' \
     'cluster sim -o -' 'trace gen --scenario - -o b.trace' 'compare a b -o -' 'sweep -o -'; do
     # shellcheck disable=SC2086 # words
-    "$timerlab" $command >out 2>err
+    "$TIMERLAB" $command >out 2>err
     status=$?
     [ $status -eq 2 ] || complain "$command: status $status"
     grep -qE "takes a (file|folder), not '-'; name one" err || complain "$command: $(cat err)"
     left "$command"
 done
 
-[ $failures -eq 0 ]
+finish

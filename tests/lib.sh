@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# lib.sh: the functions that test scripts share. A script sources it after `set`, and is then in an empty folder of its
+# own, $scratch, which is removed at the end. $TIMERLAB is the program, $SOURCE and $BUILD the two trees (ctest sets them).
+test_name=$(basename "$0" .sh)
+TIMERLAB=$(realpath "${TIMERLAB:?}")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+# complain TEXT...: count a failure and go on.
+complain() {
+    printf '%s: %s\n' "$test_name" "$*" >&2
+    failures=$((failures + 1))
+}
+
+# fail TEXT...: end the test as failed.
+fail() {
+    complain "$@"
+    exit 1
+}
+
+# skip REASON: end the test as skipped, since the machine lacks something.
+skip() {
+    printf 'skipped: %s\n' "$*" >&2
+    exit 77
+}
+
+# needs TOOL...: end the test as skipped if one of the programs is not installed.
+needs() {
+    local tool
+    for tool; do
+        command -v "$tool" >/dev/null || skip "$tool is not installed"
+    done
+}
+
+# finish: the last line of a script that calls complain.
+finish() {
+    [ "$failures" -eq 0 ] || fail "$failures failures"
+}
