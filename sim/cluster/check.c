@@ -6,11 +6,12 @@
 
 #include "memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What the table says of a timer. */
-enum record { ABSENT, PENDING, OWNED, READY, FLIGHT, GONE };
+enum record { ABSENT, PENDING, READY, FLIGHT, GONE };
 
 struct timer {
     uint8_t record;
@@ -36,10 +37,9 @@ struct executor {
 };
 
 struct state {
-    uint8_t second; /* of the clock on the wall */
-    uint8_t clock;  /* the next second to be fetched */
-    uint8_t scan;   /* the next one of the second pass */
-    uint8_t master;
+    uint8_t second;  /* of the clock on the wall */
+    uint8_t clock;   /* the next second to be fetched */
+    uint8_t scan;    /* the next one of the second pass */
     uint8_t crashes; /* that happened */
     uint8_t outruns;
     uint8_t laters;                   /* calls that were answered so */
@@ -89,19 +89,21 @@ const struct check_case *check_cases(size_t *count)
     return cases;
 }
 
-const char *check_actor_name(enum check_actor actor)
-{
-    static const char *const names[CHECK_ACTORS] = {
-        "planner", "time", "scheduler 1", "scheduler 2", "executor 1", "executor 2", "recovery"};
-    return names[actor];
-}
-
 const char *check_action_word(unsigned action)
 {
     static const char *const words[] = {"insert", "delay",   "tick",   "crash",
                                         "scan",   "recover", "outrun", "ask-later"};
     return action < CLUSTER_STEPS ? cluster_step_word((enum cluster_step)action)
                                   : words[action - CLUSTER_STEPS];
+}
+
+void check_step_text(const struct check_step *step, char *text, size_t bytes)
+{
+    static const char *const actors[CHECK_ACTORS] = {
+        "planner", "time", "scheduler 1", "scheduler 2", "executor 1", "executor 2", "recovery"};
+    static const char *const timers[] = {"", " timer 1", " timer 2", " timer 1, 2"};
+    (void)snprintf(text, bytes, "%s: %s%s", actors[step->actor], check_action_word(step->action),
+                   timers[step->timers & 3u]);
 }
 
 const char *check_stage_word(unsigned stage)
@@ -182,7 +184,7 @@ static void come_to(struct timer *timer, enum check_stage stage)
 /* Whether nobody has it in hand or queue. A lease is its latest holder's alone. */
 static bool is_abandoned(const struct search *search, const struct state *state, unsigned timer)
 {
-    bool leased = search->protocol->recovery == CLUSTER_RECOVERY_LEASE;
+    bool leased = cluster_protocol_leases(search->protocol);
     for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
         if ((state->schedulers[s].held >> timer & 1) != 0) {
             return false;
@@ -296,12 +298,8 @@ static void schedule(struct search *search, const struct state *before, unsigned
     struct state after = *before;
     struct scheduler *scheduler = &after.schedulers[number];
     enum cluster_step step = protocol->schedule[scheduler->step];
-    bool by_cursor = cluster_protocol_does(protocol, CLUSTER_MOVE_CURSOR);
     uint8_t touched = 0;
     bool ended = false;
-    if (scheduler->step == 0 && protocol->master && before->master != number) {
-        return;
-    }
     if (schedule_part(search, before, number, step)) {
         return;
     }
@@ -313,42 +311,22 @@ static void schedule(struct search *search, const struct state *before, unsigned
         scheduler->second = after.clock++;
         break;
     case CLUSTER_FETCH:
-        if (by_cursor) {
-            if (before->clock > before->second) {
-                return;
-            }
-            scheduler->second = before->clock;
-        }
         for (unsigned i = 0; i < CHECK_TIMERS; i++) {
             if (before->timers[i].record == PENDING && deadline_of(i) == scheduler->second) {
                 scheduler->held = (uint8_t)(scheduler->held | 1u << i);
             }
         }
         touched = scheduler->held;
-        ended = touched == 0 && !by_cursor;
+        ended = touched == 0;
         break;
     case CLUSTER_REMOVE:
         touched = scheduler->held;
         mark(&after, touched, GONE);
         break;
-    case CLUSTER_POP:
-    case CLUSTER_ACQUIRE:
-        touched = due(before);
-        if (touched == 0) {
-            return;
-        }
-        scheduler->held = touched;
-        mark(&after, touched, step == CLUSTER_POP ? GONE : OWNED);
-        break;
     case CLUSTER_PUSH:
         touched = scheduler->held;
         push(&after, touched);
         scheduler->held = 0;
-        break;
-    case CLUSTER_MOVE_CURSOR:
-        if (after.clock <= scheduler->second) {
-            after.clock = (uint8_t)(scheduler->second + 1);
-        }
         break;
     case CLUSTER_CLAIM:
         touched = due(before);
@@ -501,27 +479,10 @@ static void execute(struct search *search, const struct state *before, unsigned 
                               before->second});
 }
 
-/* A record that is what its protocol's recovery looks for. */
-static bool may_recover(const struct search *search, const struct state *state, unsigned timer)
-{
-    const struct timer *t = &state->timers[timer];
-    switch (search->protocol->recovery) {
-    case CLUSTER_RECOVERY_LEASE:
-        return t->record == FLIGHT;
-    case CLUSTER_RECOVERY_CHECK_IN:
-        return t->record == OWNED;
-    case CLUSTER_RECOVERY_AGAIN:
-        return t->record == OWNED || (search->protocol->master && t->record == PENDING &&
-                                      deadline_of(timer) < state->clock);
-    default:
-        return false;
-    }
-}
-
 static void recover(struct search *search, const struct state *before)
 {
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
-        if (!may_recover(search, before, i)) {
+        if (before->timers[i].record != FLIGHT) {
             continue;
         }
         bool abandoned = is_abandoned(search, before, i);
@@ -531,12 +492,8 @@ static void recover(struct search *search, const struct state *before)
         struct state after = *before;
         struct timer *timer = &after.timers[i];
         after.outruns = (uint8_t)(after.outruns + !abandoned);
-        if (search->protocol->recovery == CLUSTER_RECOVERY_CHECK_IN) {
-            timer->record = PENDING;
-        } else {
-            timer->queued++;
-            timer->record = timer->record == FLIGHT ? READY : timer->record;
-        }
+        timer->queued++;
+        timer->record = READY;
         search->fault = !abandoned;
         reach(search, &after,
               (struct check_step){CHECK_RECOVERY, abandoned ? CHECK_RECOVER : CHECK_OUTRUN,
@@ -560,12 +517,6 @@ static void plan(struct search *search, const struct state *before)
         all_in_time = all_in_time && (timer->late != 0 || deadline_of(i) > before->second + 1u);
         struct state after = *before;
         after.timers[i].record = PENDING;
-        /* Where a cursor has been, nothing may be put: it goes on to the queue. */
-        if (cluster_protocol_does(search->protocol, CLUSTER_MOVE_CURSOR) &&
-            deadline_of(i) <= before->second) {
-            after.timers[i].record = OWNED;
-            push(&after, (uint8_t)(1u << i));
-        }
         reach(search, &after, step);
         if (search->faults->late && i == CHECK_TIMERS - 1 && timer->late == 0) {
             after = *before;
@@ -595,9 +546,6 @@ static void crash(struct search *search, const struct state *before)
         }
         after.crashes++;
         after.schedulers[s] = (struct scheduler){0};
-        if (search->protocol->master && before->master == s) {
-            after.master = (uint8_t)((s + 1) % CHECK_SCHEDULERS);
-        }
         reach(search, &after,
               (struct check_step){(uint8_t)(CHECK_SCHEDULER + s), CHECK_CRASH,
                                   before->schedulers[s].held, before->second});
@@ -633,23 +581,6 @@ static void take_id(struct search *search, const struct state *before)
             search, &after,
             (struct check_step){CHECK_RECOVERY, CHECK_OUTRUN, (uint8_t)(1u << i), before->second});
     }
-    search->fault = false;
-}
-
-/* A master that is thought to be dead goes on with what it has begun. */
-static void replace_master(struct search *search, const struct state *before)
-{
-    if (!search->protocol->master || before->outruns == search->faults->outruns ||
-        before->schedulers[before->master].step == 0) {
-        return;
-    }
-    struct state after = *before;
-    after.outruns++;
-    after.master = (uint8_t)((before->master + 1) % CHECK_SCHEDULERS);
-    search->fault = true;
-    reach(search, &after,
-          (struct check_step){CHECK_RECOVERY, CHECK_OUTRUN, before->schedulers[before->master].held,
-                              before->second});
     search->fault = false;
 }
 
@@ -753,7 +684,6 @@ void check_search(const struct cluster_protocol *protocol, const struct check_fa
         }
         recover(&search, &state);
         crash(&search, &state);
-        replace_master(&search, &state);
         take_id(&search, &state);
         if (search.successors == 0) {
             keep_end(&search, result, &room);

@@ -48,7 +48,6 @@ enum check_actor {
     CHECK_RECOVERY = CHECK_EXECUTOR + CHECK_EXECUTORS,
     CHECK_ACTORS,
 };
-const char *check_actor_name(enum check_actor actor);
 
 /* What it does; the steps of a protocol are themselves. */
 enum check_action {
@@ -70,6 +69,9 @@ struct check_step {
     uint8_t timers; /* those that it touches, a bit each */
     uint8_t second; /* of the clock on the wall, when it is done */
 };
+
+/* What a step did, in words: "scheduler 1: fetch timer 1"; cut if it is too long. */
+void check_step_text(const struct check_step *step, char *text, size_t bytes);
 
 #define CHECK_RUN_MAX 64
 

@@ -8,8 +8,6 @@ static const struct node *node_of(const struct cluster *cluster, const struct sl
 
 static void slot_at(struct cluster *cluster, struct slot *slot, uint64_t at_us)
 {
-    slot->begun_us = cluster->now_us;
-    slot->at_us = at_us;
     event_at(cluster, cluster->range[EVENT_SLOT] + (uint32_t)(slot - cluster->slots), at_us);
 }
 
@@ -32,10 +30,7 @@ static double service_s(struct cluster *cluster)
 static void begin_call(struct cluster *cluster, struct slot *slot)
 {
     const double *p = cluster->p;
-    double takes_s;
-    if (!draw_measured(cluster, TIME_CALL, &cluster->services, &takes_s)) {
-        takes_s = service_s(cluster);
-    }
+    double takes_s = service_s(cluster);
     slot->failed =
         cluster->outage || (p[PAR_FAILURE] > 0 && random_unit(&cluster->services) < p[PAR_FAILURE]);
     slot->later = does(cluster, CLUSTER_LATER) && p[PAR_LATER] > 0 &&
@@ -91,7 +86,7 @@ static void failed(struct cluster *cluster, const struct copy *copy, bool unhear
 {
     const double *p = cluster->p;
     struct timer *timer = timer_at(cluster, copy->timer);
-    bool leased = cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE;
+    bool leased = cluster_protocol_leases(cluster->protocol);
     bool stale = leased && (timer->record != FLIGHT || timer->token != copy->token);
     cluster->outcome->store_operations++;
     if (stale || timer->event == FOR_RETRY) {
@@ -173,8 +168,8 @@ static bool begin_step(struct cluster *cluster, struct slot *slot)
         begin_call(cluster, slot);
     } else {
         slot_at(cluster, slot,
-                cluster->now_us + store_us(cluster, slot->copy.timer, node_of(cluster, slot),
-                                           measured_as(step), true));
+                cluster->now_us +
+                    store_us(cluster, slot->copy.timer, node_of(cluster, slot), true));
     }
     return true;
 }
@@ -331,29 +326,6 @@ void host_crash(struct cluster *cluster, uint32_t host)
             event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
         }
     }
-}
-
-/* It has carried out a step when half of its time is over. A timer taken by then is in nobody's
- * hands; everything else is said again. */
-void store_crash(struct cluster *cluster)
-{
-    for (uint32_t i = 0; i < cluster->slot_count; i++) {
-        struct slot *slot = &cluster->slots[i];
-        enum cluster_step step = cluster->protocol->execute[slot->step];
-        if (!slot->busy || step == CLUSTER_CALL) {
-            continue;
-        }
-        uint64_t took_us = slot->at_us - slot->begun_us;
-        bool done = cluster->now_us - slot->begun_us > took_us / 2;
-        if (done && (step == CLUSTER_TAKE || step == CLUSTER_LEASE)) {
-            event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
-            drop_copy(cluster, &slot->copy, CLUSTER_CAUSE_CRASH);
-            leave(cluster, slot);
-        } else {
-            slot_at(cluster, slot, cluster->store_up_us + took_us);
-        }
-    }
-    feed_slots(cluster);
 }
 
 void host_comes(struct cluster *cluster, uint32_t host)

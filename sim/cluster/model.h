@@ -12,7 +12,7 @@
 enum record { FREE, PLANNED, PENDING, DUE, OWNED, READY, FLIGHT, GONE };
 
 /* What a timer's own event is about. */
-enum due_for { FOR_NOTHING, FOR_COMMIT, FOR_STOP, FOR_DUE, FOR_RETRY, FOR_LEASE, FOR_AGAIN };
+enum due_for { FOR_NOTHING, FOR_COMMIT, FOR_STOP, FOR_DUE, FOR_RETRY, FOR_LEASE };
 
 /* One pending timer. Small: there may be 10^8, and with what a structure keeps of it (16 bytes,
  * most of them) two lie in a line of memory. */
@@ -82,9 +82,7 @@ struct slot {
     bool busy;
     bool looks; /* its next event is a look into the queue */
     bool failed;
-    bool later;        /* the service has asked for that */
-    uint64_t begun_us; /* its step */
-    uint64_t at_us;    /* of its next event */
+    bool later; /* the service has asked for that */
 };
 
 /* Events besides the timers' own; each kind has a range of ids. */
@@ -95,7 +93,6 @@ enum range {
     EVENT_OUTAGE,
     EVENT_HALT,
     EVENT_SLOW,
-    EVENT_DOWN,
     EVENT_POLL,  /* one a scheduler: to look, or the end of a step */
     EVENT_SLOT,  /* one a slot */
     EVENT_CRASH, /* one a node, and so on */
@@ -104,8 +101,6 @@ enum range {
     EVENT_STEP,
     RANGES
 };
-
-struct planner;
 
 #define NO_PLACE UINT32_MAX
 
@@ -155,10 +150,8 @@ struct cluster {
     double queue_area;               /* timers times seconds */
     uint64_t queue_changed_us;
 
-    uint64_t version;     /* of the claims: who has not seen the last one waits once more */
-    uint64_t clock;       /* the next second to be fetched, in ticks */
-    uint64_t row_lock_us; /* when the one lock is free again */
-    uint32_t master;
+    uint64_t version;        /* of the claims: who has not seen the last one waits once more */
+    uint64_t clock;          /* the next second to be fetched, in ticks */
     uint64_t *sync_begin_us; /* of each shard, the last sync that was asked for */
     uint64_t *sync_end_us;
 
@@ -172,7 +165,6 @@ struct cluster {
     uint32_t *idle; /* slots of hosts that are up */
     uint32_t idle_count;
 
-    uint64_t store_up_us; /* it does not answer before */
     bool outage;
     bool slow;
     bool halted;
@@ -180,7 +172,6 @@ struct cluster {
     uint64_t drain_since_us; /* 0: nothing drains */
     uint64_t halt_since_us;
 
-    struct planner *planner;
     bool planned_all;
     struct random arrivals;
     struct random services;
@@ -289,14 +280,8 @@ static inline void fetch_timer(const struct cluster *cluster, uint32_t timer)
     __builtin_prefetch(timer_at(cluster, timer), 1);
 }
 
-/* How long a request to the store takes from now, by what it is measured as; one that writes waits
- * for a sync. */
-uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node,
-                  enum measured_time time, bool writes);
-
-/* How long what was measured takes this time; false: there is no measure of it. */
-bool draw_measured(struct cluster *cluster, enum measured_time time, struct random *random,
-                   double *took_s);
+/* How long a request to the store takes from now; one that writes waits for a sync. */
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes);
 
 /* A timer of which nothing is left to be seen is put into the books; one that only a fault can have
  * left so is lost. */
@@ -311,8 +296,6 @@ void no_longer_overdue(struct cluster *cluster);
 /* --- planner.c ---------------------------------------------------------------------------------
  */
 
-bool planner_open(struct cluster *cluster);
-void planner_close(struct cluster *cluster);
 void planner_arrive(struct cluster *cluster);
 void planner_commit(struct cluster *cluster, uint32_t timer);
 
@@ -324,7 +307,6 @@ void scheduler_event(struct cluster *cluster, uint32_t number);
 void scheduler_crash(struct cluster *cluster, uint32_t number);
 void timer_due(struct cluster *cluster, uint32_t timer);
 void timer_lease_ends(struct cluster *cluster, uint32_t timer);
-void timer_again(struct cluster *cluster, uint32_t timer);
 void timer_retry(struct cluster *cluster, uint32_t timer);
 void reap(struct cluster *cluster);
 void scan(struct cluster *cluster);
@@ -343,8 +325,6 @@ void executing_begin(struct cluster *cluster);
 void feed_slots(struct cluster *cluster);
 void slot_event(struct cluster *cluster, uint32_t number);
 void host_crash(struct cluster *cluster, uint32_t host);
-/* Nobody hears any more what the store has answered. */
-void store_crash(struct cluster *cluster);
 /* Its idle slots are nobody's to use, until it comes back. */
 void host_goes(struct cluster *cluster, uint32_t host);
 void host_comes(struct cluster *cluster, uint32_t host);

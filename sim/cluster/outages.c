@@ -38,7 +38,6 @@ void outages_begin(struct cluster *cluster)
     if (p[PAR_SLOW_EVERY] > 0 && p[PAR_SLOW_S] > 0) {
         event_at(cluster, cluster->range[EVENT_SLOW], us_of(p[PAR_SLOW_EVERY]));
     }
-    again_after(cluster, cluster->range[EVENT_DOWN], p[PAR_DOWN_S] > 0 ? p[PAR_DOWN_EVERY] : 0);
     if (p[PAR_HALT_AT] > 0 && p[PAR_HALT_S] > 0) {
         event_at(cluster, cluster->range[EVENT_HALT], us_of(p[PAR_HALT_AT]));
     }
@@ -105,32 +104,11 @@ static void crash(struct cluster *cluster, uint32_t number)
     again_after(cluster, id, p[PAR_CRASH_EVERY]);
 }
 
-/* A node that is away for longer than others wait is taken for dead. */
-static void taken_for_dead(struct cluster *cluster, uint32_t number, double length_s,
-                           enum cluster_cause cause)
-{
-    if (number < cluster->scheduler_count ||
-        cluster->protocol->recovery != CLUSTER_RECOVERY_CHECK_IN ||
-        length_s <= cluster->p[PAR_DETECT_S]) {
-        return;
-    }
-    for (uint32_t i = 0; i < cluster->slot_count; i++) {
-        const struct slot *slot = &cluster->slots[i];
-        if (slot->busy && slot->host == number - cluster->scheduler_count &&
-            timer_at(cluster, slot->copy.timer)->event == FOR_NOTHING) {
-            set_cause(timer_at(cluster, slot->copy.timer), cause);
-            timer_event(cluster, slot->copy.timer, FOR_AGAIN,
-                        cluster->now_us + us_of(cluster->p[PAR_DETECT_S]));
-        }
-    }
-}
-
 /* A node is away, or was, for some time: both come by the same event. */
-static bool is_over(struct cluster *cluster, uint32_t number, uint32_t id, uint64_t *until_us,
-                    double every_s, double length_s)
+static void leave_or_return(struct cluster *cluster, uint32_t number, uint32_t id,
+                            uint64_t *until_us, double every_s, double length_s)
 {
-    bool over = *until_us != 0 && *until_us <= cluster->now_us;
-    if (over) {
+    if (*until_us != 0 && *until_us <= cluster->now_us) {
         *until_us = 0;
         again_after(cluster, id, every_s);
         if (number >= cluster->scheduler_count) {
@@ -143,7 +121,6 @@ static bool is_over(struct cluster *cluster, uint32_t number, uint32_t id, uint6
             host_goes(cluster, number - cluster->scheduler_count);
         }
     }
-    return over;
 }
 
 enum cluster_cause cause_of_slowness(const struct cluster *cluster, uint32_t timer)
@@ -165,7 +142,6 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
     const double *p = cluster->p;
     uint32_t id = cluster->range[range] + number;
     struct node *node = &cluster->nodes[number];
-    double length_s;
     switch (range) {
     case EVENT_OUTAGE:
         outage(cluster);
@@ -178,31 +154,15 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
         event_at(cluster, id,
                  cluster->now_us + us_of(p[cluster->slow ? PAR_SLOW_S : PAR_SLOW_EVERY]));
         break;
-    case EVENT_DOWN:
-        if (!draw_measured(cluster, TIME_STALL, &cluster->faults, &length_s)) {
-            length_s = p[PAR_DOWN_S];
-        }
-        if (cluster->store_up_us < cluster->now_us + us_of(length_s)) {
-            cluster->store_up_us = cluster->now_us + us_of(length_s);
-        }
-        if (p[PAR_DOWN_CRASH] > 0 && random_unit(&cluster->faults) < p[PAR_DOWN_CRASH]) {
-            store_crash(cluster);
-        }
-        again_after(cluster, id, p[PAR_DOWN_EVERY]);
-        break;
     case EVENT_CRASH:
         crash(cluster, number);
         break;
     case EVENT_PAUSE:
-        if (!is_over(cluster, number, id, &node->pause_until_us, p[PAR_PAUSE_EVERY],
-                     p[PAR_PAUSE_S])) {
-            taken_for_dead(cluster, number, p[PAR_PAUSE_S], CLUSTER_CAUSE_OUTRUN);
-        }
+        leave_or_return(cluster, number, id, &node->pause_until_us, p[PAR_PAUSE_EVERY],
+                        p[PAR_PAUSE_S]);
         break;
     case EVENT_CUT:
-        if (!is_over(cluster, number, id, &node->cut_until_us, p[PAR_CUT_EVERY], p[PAR_CUT_S])) {
-            taken_for_dead(cluster, number, p[PAR_CUT_S], CLUSTER_CAUSE_PARTITION);
-        }
+        leave_or_return(cluster, number, id, &node->cut_until_us, p[PAR_CUT_EVERY], p[PAR_CUT_S]);
         break;
     default: /* EVENT_STEP: to the other side next time */
         node->offset_us = node->offset_us > (int64_t)(p[PAR_STEP_S] * 5e5)
@@ -210,17 +170,5 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
                               : node->offset_us + (int64_t)(p[PAR_STEP_S] * 1e6);
         again_after(cluster, id, p[PAR_STEP_EVERY]);
         break;
-    }
-    /* The master is gone for longer than others wait: the next one that is up takes over. */
-    if (cluster->protocol->master && !cluster->nodes[cluster->master].up) {
-        for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
-            if (cluster->nodes[s].up) {
-                cluster->master = s;
-                cluster->schedulers[s].next_poll_us = cluster->now_us + us_of(p[PAR_DETECT_S]);
-                event_at(cluster, cluster->range[EVENT_POLL] + s,
-                         cluster->schedulers[s].next_poll_us);
-                break;
-            }
-        }
     }
 }

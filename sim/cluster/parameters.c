@@ -23,9 +23,8 @@ void cluster_parameters_default(double values[CLUSTER_PARAMETERS])
 void cluster_parameters_calm(double values[CLUSTER_PARAMETERS])
 {
     static const enum cluster_parameter faults[] = {
-        PAR_FAILURE,     PAR_REPLY_LOST,  PAR_OUTAGE_EVERY, PAR_CRASH_EVERY,
-        PAR_PAUSE_EVERY, PAR_CUT_EVERY,   PAR_OFFSET_MS,    PAR_STEP_EVERY,
-        PAR_SLOW_EVERY,  PAR_STALL_SHARE, PAR_DOWN_EVERY};
+        PAR_FAILURE,   PAR_REPLY_LOST, PAR_OUTAGE_EVERY, PAR_CRASH_EVERY, PAR_PAUSE_EVERY,
+        PAR_CUT_EVERY, PAR_OFFSET_MS,  PAR_STEP_EVERY,   PAR_SLOW_EVERY,  PAR_STALL_SHARE};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         values[faults[i]] = 0;
     }

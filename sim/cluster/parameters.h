@@ -68,7 +68,6 @@
     X(PAR_SCAN_DELAY, "scan_delay_s", 600, 1e-3, 1e9, "reference design", "how far it is behind")  \
     X(PAR_SCAN_EVERY, "scan_every_s", 60, 1e-3, 1e9, "Quartz", "how often it looks")               \
     X(PAR_SCAN_BATCH, "scan_batch", 3000, 1, 1e7, "PowerJob; Quartz: 20", "timers of one pass")    \
-    X(PAR_AGAIN_S, "again_s", 30, 1e-3, 1e9, "PowerJob", "after which it is put anew")             \
     X(PAR_CRASH_EVERY, "crash_every_s", 604800, 0, 1e12, "own",                                    \
       "between crashes of one node, exponential")                                                  \
     X(PAR_RESTART_S, "restart_s", 30, 0, 1e9, "own", "until it is there again")                    \
@@ -87,11 +86,6 @@
       "between times of a slow store")                                                             \
     X(PAR_SLOW_S, "slow_store_s", 60, 0, 1e9, "own", "length of one")                              \
     X(PAR_SLOW_FACTOR, "slow_store_factor", 100, 1, 1e6, "own", "by which it is slower")           \
-    X(PAR_DOWN_EVERY, "store_down_every_s", 0, 0, 1e12, "own",                                     \
-      "between times that the store does not answer")                                              \
-    X(PAR_DOWN_S, "store_down_s", 0, 0, 1e9, "own", "length of one")                               \
-    X(PAR_DOWN_CRASH, "store_crash_share", 0, 0, 1, "own",                                         \
-      "of these, in which it crashes: what it has answered to takes is lost")                      \
     X(PAR_HALT_AT, "halt_at_s", 0, 0, 1e9, "own", "when all schedulers stop (0: never)")           \
     X(PAR_HALT_S, "halt_s", 0, 0, 1e9, "own", "for how long")
 

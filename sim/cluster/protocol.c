@@ -11,7 +11,6 @@ struct word {
 };
 #define WORD_ROW(code, spelled, sentence) [code] = {spelled, sentence},
 static const struct word steps[] = {CLUSTER_STEP_MAP(WORD_ROW)};
-static const struct word recoveries[] = {CLUSTER_RECOVERY_MAP(WORD_ROW)};
 static const struct word causes[] = {CLUSTER_CAUSE_MAP(WORD_ROW)};
 #undef WORD_ROW
 
@@ -25,16 +24,6 @@ const char *cluster_step_text(enum cluster_step step)
     return steps[step].text;
 }
 
-const char *cluster_recovery_word(enum cluster_recovery recovery)
-{
-    return recoveries[recovery].word;
-}
-
-const char *cluster_recovery_text(enum cluster_recovery recovery)
-{
-    return recoveries[recovery].text;
-}
-
 const char *cluster_cause_word(enum cluster_cause cause)
 {
     return causes[cause].word;
@@ -45,8 +34,6 @@ const char *cluster_cause_text(enum cluster_cause cause)
     return causes[cause].text;
 }
 
-/* What lies in no table of its maker's, such as a queue whose messages come again when they are not
- * acknowledged, stands here as what it does: `again`. */
 static const struct cluster_protocol protocols[] = {
     {.name = "seed-fetch",
      .summary = "a clock moved by compare-and-set, then the second's bucket; deleted when fetched",
@@ -64,50 +51,27 @@ static const struct cluster_protocol protocols[] = {
      .summary = "what is due is claimed in one step, taken for a time, and ended by its token",
      .origin = "the reference design, repaired; BullMQ and dyno-queues are near it",
      .schedule = {CLUSTER_CLAIM, CLUSTER_END},
-     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END},
-     .recovery = CLUSTER_RECOVERY_LEASE},
+     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END}},
     {.name = "partitions",
      .summary = "lease, the due timers in partitions, which schedulers claim at the same time",
      .origin = "the reference design's partitioned lists, repaired",
      .schedule = {CLUSTER_CLAIM_PART, CLUSTER_END},
-     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END},
-     .recovery = CLUSTER_RECOVERY_LEASE},
+     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END}},
     {.name = "lists",
      .summary = "lease, the lists due at one instant handed to any node to work off",
      .origin = "the reference design's soft loading, repaired",
      .schedule = {CLUSTER_HAND_OUT, CLUSTER_LOAD, CLUSTER_END},
-     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END},
-     .recovery = CLUSTER_RECOVERY_LEASE},
+     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END}},
     {.name = "owners",
      .summary = "lease, each node with an id and its partitions, which it has again after a crash",
      .origin = "the reference design's master and restore; the engine's locks are the master",
      .schedule = {CLUSTER_JOIN, CLUSTER_CLAIM_OWN, CLUSTER_END},
-     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END},
-     .recovery = CLUSTER_RECOVERY_LEASE},
-    {.name = "poll-zset",
-     .summary = "popped from a sorted set, then pushed into a queue, by whoever polls",
-     .origin = "Sidekiq",
-     .schedule = {CLUSTER_POP, CLUSTER_PUSH, CLUSTER_END},
-     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_END}},
-    {.name = "row-lock",
-     .summary = "rows marked as a node's under one lock; a node that is silent gives them back",
-     .origin = "Quartz, clustered, with recovery requested",
-     .schedule = {CLUSTER_ACQUIRE, CLUSTER_PUSH, CLUSTER_END},
-     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_DELETE, CLUSTER_END},
-     .recovery = CLUSTER_RECOVERY_CHECK_IN},
-    {.name = "master-wheel",
-     .summary = "one master; its cursor passes a second when all of it has been put",
-     .origin = "RocketMQ's timer messages; DDMQ Chronos is near it",
-     .schedule = {CLUSTER_FETCH, CLUSTER_PUSH, CLUSTER_MOVE_CURSOR, CLUSTER_END},
-     .execute = {CLUSTER_TAKE, CLUSTER_CALL, CLUSTER_DELETE, CLUSTER_END},
-     .recovery = CLUSTER_RECOVERY_AGAIN,
-     .master = true},
+     .execute = {CLUSTER_LEASE, CLUSTER_CALL, CLUSTER_LATER, CLUSTER_ACK, CLUSTER_END}},
     {.name = "ack-first",
      .summary = "lease, but ended before the call: whatever checks protocols has to find it out",
      .origin = "a control",
      .schedule = {CLUSTER_CLAIM, CLUSTER_END},
      .execute = {CLUSTER_LEASE, CLUSTER_ACK, CLUSTER_CALL, CLUSTER_END},
-     .recovery = CLUSTER_RECOVERY_LEASE,
      .control = true},
 };
 #define PROTOCOLS (sizeof protocols / sizeof protocols[0])
@@ -142,10 +106,14 @@ bool cluster_protocol_does(const struct cluster_protocol *protocol, enum cluster
     return false;
 }
 
+bool cluster_protocol_leases(const struct cluster_protocol *protocol)
+{
+    return cluster_protocol_does(protocol, CLUSTER_LEASE);
+}
+
 bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol)
 {
-    return !cluster_protocol_does(protocol, CLUSTER_REMOVE) &&
-           !cluster_protocol_does(protocol, CLUSTER_POP);
+    return !cluster_protocol_does(protocol, CLUSTER_REMOVE);
 }
 
 bool cluster_books_balance(const struct cluster_books *books, struct error *error)

@@ -23,10 +23,7 @@
     X(CLUSTER_MOVE_CLOCK, "move-clock", "moves the shared clock past a second, if no other did")   \
     X(CLUSTER_FETCH, "fetch", "reads the records of that second")                                  \
     X(CLUSTER_REMOVE, "remove", "deletes the records that it has read")                            \
-    X(CLUSTER_POP, "pop", "takes what is due out of the table")                                    \
-    X(CLUSTER_ACQUIRE, "acquire", "marks what is due, under a lock, as this node's")               \
     X(CLUSTER_PUSH, "push", "puts what it holds into the queue")                                   \
-    X(CLUSTER_MOVE_CURSOR, "move-cursor", "moves the cursor past the second whose timers it put")  \
     X(CLUSTER_CLAIM, "claim", "moves what is due from the table into the queue, in one step")      \
     X(CLUSTER_CLAIM_PART, "claim-part", "the same, of one partition: others take the others")      \
     X(CLUSTER_HAND_OUT, "hand-out", "puts the names of the lists that are due into a queue")       \
@@ -49,20 +46,6 @@ enum cluster_step { CLUSTER_STEP_MAP(CLUSTER_CODE) CLUSTER_STEPS };
 const char *cluster_step_word(enum cluster_step step);
 const char *cluster_step_text(enum cluster_step step);
 
-/* --- what brings back a timer whose holder is gone ---------------------------------------------
- */
-
-#define CLUSTER_RECOVERY_MAP(X)                                                                    \
-    X(CLUSTER_RECOVERY_NONE, "none", "nothing")                                                    \
-    X(CLUSTER_RECOVERY_LEASE, "lease", "the lease ends: the timer is in the queue again")          \
-    X(CLUSTER_RECOVERY_CHECK_IN, "check-in", "the node does not report: what it had is due again") \
-    X(CLUSTER_RECOVERY_AGAIN, "again", "it has waited for too long: it is put into the queue again")
-
-enum cluster_recovery { CLUSTER_RECOVERY_MAP(CLUSTER_CODE) CLUSTER_RECOVERIES };
-
-const char *cluster_recovery_word(enum cluster_recovery recovery);
-const char *cluster_recovery_text(enum cluster_recovery recovery);
-
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* No row has more steps of a kind, CLUSTER_END included. */
@@ -74,10 +57,8 @@ struct cluster_protocol {
     const char *origin;                            /* whose it is */
     enum cluster_step schedule[CLUSTER_STEPS_MAX]; /* up to CLUSTER_END */
     enum cluster_step execute[CLUSTER_STEPS_MAX];
-    enum cluster_recovery recovery;
     bool scanned; /* a second pass can be had, over the seconds that the clock has passed long ago,
                      in the same steps, with a clock of its own */
-    bool master;  /* one scheduler works at a time; another takes over when it is gone */
     bool control; /* wrong on purpose: what checks a protocol has to find it out */
 };
 
@@ -90,8 +71,11 @@ const struct cluster_protocol *cluster_protocol_find(const char *name, struct er
 /* Whether a step is among a protocol's. */
 bool cluster_protocol_does(const struct cluster_protocol *protocol, enum cluster_step step);
 
-/* Whether the record outlives the moment in which a scheduler has it in hand: of what a crash
- * leaves, something can be found again. */
+/* Whether timers are taken under a lease: when it ends, a timer is in the queue again. */
+bool cluster_protocol_leases(const struct cluster_protocol *protocol);
+
+/* Whether the record is still in the table while a scheduler has the timer in hand, so that
+ * something can find the timer after a crash. */
 bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
 
 /* --- what goes wrong ---------------------------------------------------------------------------

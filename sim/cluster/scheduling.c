@@ -105,7 +105,7 @@ static bool has_due(struct cluster *cluster, struct ring *due)
 {
     while (due->count > 0) {
         const struct timer *timer = timer_of(cluster, entries_at(due, 0));
-        if (timer != NULL && (timer->record == DUE || cluster->protocol->master)) {
+        if (timer != NULL && (timer->record == DUE)) {
             return true;
         }
         ring_drop(due);
@@ -164,41 +164,13 @@ static void fetch_held(struct cluster *cluster, struct scheduler *scheduler)
     }
 }
 
-/* The master reads and leaves the entries where they are until its cursor has passed them. */
-static void read_due(struct cluster *cluster, uint32_t number)
-{
-    struct scheduler *scheduler = &cluster->schedulers[number];
-    uint64_t most = (uint64_t)cluster->p[PAR_BATCH];
-    uint64_t clock_us = local_us(cluster, number);
-    size_t index = 0;
-    for (; index < cluster->due[0].count && scheduler->held.count < most; index++) {
-        const struct entry *entry = entries_at(&cluster->due[0], index);
-        struct timer *timer = timer_of(cluster, entry);
-        if (timer != NULL && timer->deadline_us > clock_us) {
-            break;
-        }
-        if (timer == NULL || timer->record == GONE) {
-            continue;
-        }
-        came_by(timer, timer->record == OWNED ? CLUSTER_PATH_RECOVERED : CLUSTER_PATH_FIRST);
-        timer->record = OWNED;
-        copies_push(cluster, &scheduler->held, copy_of(cluster, entry->timer, CLUSTER_CAUSE_CRASH));
-    }
-    scheduler->second = index; /* so many entries the cursor will pass */
-    scheduler->full = scheduler->held.count >= most;
-}
-
 static void push_held(struct cluster *cluster, struct scheduler *scheduler, bool ready)
 {
-    uint64_t again_us = us_of(cluster->p[PAR_AGAIN_S]);
     while (scheduler->held.count > 0) {
         struct copy copy = copies_pop(&scheduler->held);
         struct timer *timer = timer_at(cluster, copy.timer);
         if (ready) {
             timer->record = READY;
-        }
-        if (cluster->protocol->recovery == CLUSTER_RECOVERY_AGAIN && timer->event != FOR_RETRY) {
-            timer_event(cluster, copy.timer, FOR_AGAIN, cluster->now_us + again_us);
         }
         put(cluster, copy);
     }
@@ -219,8 +191,7 @@ static void wait_for_poll(struct cluster *cluster, uint32_t number)
 
 static uint64_t step_us(struct cluster *cluster, uint32_t number, enum cluster_step step)
 {
-    return store_us(cluster, number, &cluster->nodes[number], measured_as(step),
-                    step != CLUSTER_FETCH);
+    return store_us(cluster, number, &cluster->nodes[number], step != CLUSTER_FETCH);
 }
 
 /* Whether a node may claim from a partition, or take its id: one of its own, or one whose lock has
@@ -302,7 +273,7 @@ static bool looks(struct cluster *cluster, uint32_t number)
 {
     struct scheduler *scheduler = &cluster->schedulers[number];
     uint64_t clock_us = local_us(cluster, number);
-    if (cluster->halted || (cluster->protocol->master && cluster->master != number)) {
+    if (cluster->halted) {
         return false;
     }
     cluster->outcome->store_operations++;
@@ -331,13 +302,8 @@ static void look(struct cluster *cluster, uint32_t number)
     }
     enum cluster_step first = cluster->protocol->schedule[0];
     cluster->schedulers[number].step = 1;
-    uint64_t took_us = step_us(cluster, number, first);
-    uint64_t begin_us = cluster->now_us;
-    if (first == CLUSTER_ACQUIRE) { /* one at a time */
-        begin_us = cluster->row_lock_us > begin_us ? cluster->row_lock_us : begin_us;
-        cluster->row_lock_us = begin_us + took_us;
-    }
-    event_at(cluster, cluster->range[EVENT_POLL] + number, begin_us + took_us);
+    event_at(cluster, cluster->range[EVENT_POLL] + number,
+             cluster->now_us + step_us(cluster, number, first));
 }
 
 static void drained_of_halt(struct cluster *cluster)
@@ -367,22 +333,12 @@ static void end_step(struct cluster *cluster, uint32_t number)
         drained_of_halt(cluster);
         break;
     case CLUSTER_FETCH:
-        if (cluster->protocol->master) {
-            read_due(cluster, number);
-        } else {
-            fetch_held(cluster, scheduler);
-        }
+        fetch_held(cluster, scheduler);
         break;
     case CLUSTER_REMOVE:
         for (size_t i = 0; i < scheduler->held.count; i++) {
             timer_at(cluster, copies_at(&scheduler->held, i)->timer)->record = GONE;
         }
-        break;
-    case CLUSTER_POP:
-        take_due(cluster, number, GONE);
-        break;
-    case CLUSTER_ACQUIRE:
-        take_due(cluster, number, OWNED);
         break;
     case CLUSTER_CLAIM:
         take_due(cluster, number, READY);
@@ -404,15 +360,10 @@ static void end_step(struct cluster *cluster, uint32_t number)
     case CLUSTER_PUSH:
         push_held(cluster, scheduler, false);
         break;
-    case CLUSTER_MOVE_CURSOR:
-        for (uint64_t i = 0; i < scheduler->second && cluster->due[0].count > 0; i++) {
-            ring_drop(&cluster->due[0]);
-        }
-        break;
     default:
         break;
     }
-    bool empty = scheduler->held.count == 0 && step == CLUSTER_FETCH && !cluster->protocol->master;
+    bool empty = scheduler->held.count == 0 && step == CLUSTER_FETCH;
     enum cluster_step next = cluster->protocol->schedule[scheduler->step];
     if (next != CLUSTER_END && !empty) {
         scheduler->step++;
@@ -459,7 +410,7 @@ void scheduling_begin(struct cluster *cluster)
             (uint64_t)(random_unit(&cluster->faults) * cluster->p[PAR_POLL_S] * 1e6);
         event_at(cluster, cluster->range[EVENT_POLL] + s, cluster->schedulers[s].next_poll_us);
     }
-    if (cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE && cluster->p[PAR_REAP_S] > 0) {
+    if (cluster_protocol_leases(cluster->protocol) && cluster->p[PAR_REAP_S] > 0) {
         event_at(cluster, cluster->range[EVENT_REAP], us_of(cluster->p[PAR_REAP_S]));
     }
     if (cluster->protocol->scanned && cluster->p[PAR_SCAN] > 0) {
@@ -498,23 +449,9 @@ void timer_lease_ends(struct cluster *cluster, uint32_t number)
     }
 }
 
-/* A look of all that comes by itself: whether the store is there, or it comes when it is. */
-static bool store_is_up(struct cluster *cluster, enum range range)
-{
-    bool up = cluster->store_up_us <= cluster->now_us;
-    if (up) {
-        cluster->outcome->store_operations++;
-    } else {
-        event_at(cluster, cluster->range[range], cluster->store_up_us);
-    }
-    return up;
-}
-
 void reap(struct cluster *cluster)
 {
-    if (!store_is_up(cluster, EVENT_REAP)) {
-        return;
-    }
+    cluster->outcome->store_operations++;
     while (cluster->expired.count > 0) {
         struct entry entry = entries_pop(&cluster->expired);
         const struct timer *timer = timer_of(cluster, &entry);
@@ -526,36 +463,16 @@ void reap(struct cluster *cluster)
     event_at(cluster, cluster->range[EVENT_REAP], cluster->now_us + us_of(cluster->p[PAR_REAP_S]));
 }
 
-void timer_again(struct cluster *cluster, uint32_t number)
-{
-    struct timer *timer = timer_at(cluster, number);
-    if (timer->record != OWNED) {
-        return;
-    }
-    if (cluster->protocol->recovery == CLUSTER_RECOVERY_CHECK_IN) {
-        cluster->outcome->redelivered++;
-        came_by(timer, CLUSTER_PATH_RECOVERED);
-        show_again(cluster, number);
-        return;
-    }
-    timer_event(cluster, number, FOR_AGAIN, cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
-    bring_back(cluster, number);
-}
-
 /* The wait before a retry is over. By a lease it is in the table, and due again. */
 void timer_retry(struct cluster *cluster, uint32_t number)
 {
     struct timer *timer = timer_at(cluster, number);
     timer->copies--;
-    if (cluster->protocol->recovery == CLUSTER_RECOVERY_LEASE && timer->record == PENDING) {
+    if (cluster_protocol_leases(cluster->protocol) && timer->record == PENDING) {
         show_again(cluster, number);
     } else if (timer->record == GONE && cluster_protocol_keeps_record(cluster->protocol)) {
         settle(cluster, number); /* another copy has ended it */
     } else {
-        if (cluster->protocol->recovery == CLUSTER_RECOVERY_AGAIN) {
-            timer_event(cluster, number, FOR_AGAIN,
-                        cluster->now_us + us_of(cluster->p[PAR_AGAIN_S]));
-        }
         enqueue(cluster, number, (enum cluster_cause)timer->cause);
     }
 }
@@ -566,9 +483,7 @@ void scan(struct cluster *cluster)
     uint64_t behind_us = us_of(cluster->p[PAR_SCAN_DELAY]);
     uint64_t most = (uint64_t)cluster->p[PAR_SCAN_BATCH];
     size_t looked_at = cluster->behind.count;
-    if (!store_is_up(cluster, EVENT_SCAN)) {
-        return;
-    }
+    cluster->outcome->store_operations++;
     for (size_t i = 0; i < looked_at && most > 0; i++) {
         const struct entry *head = entries_at(&cluster->behind, 0);
         struct timer *timer = timer_of(cluster, head);

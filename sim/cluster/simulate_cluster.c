@@ -5,7 +5,6 @@
  */
 #include "model.h"
 
-#include "child.h"
 #include "memory.h"
 
 #include <inttypes.h>
@@ -31,9 +30,7 @@ void event_at(struct cluster *cluster, uint32_t id, uint64_t at_us)
     enum tl_status status = cluster->algo->start(cluster->events, id, at_us);
     if (status != TL_OK && !cluster->failed) {
         cluster->failed = true;
-        (void)error_set(cluster->error,
-                        "%s: %s; -a takes the structures that `timerlab list` calls unlimited",
-                        cluster->algo->name, tl_status_text(status));
+        (void)error_set(cluster->error, "%s: %s", cluster->algo->name, tl_status_text(status));
     }
 }
 
@@ -152,28 +149,12 @@ static uint64_t sync_end(struct cluster *cluster, uint32_t shard, uint64_t from_
     return cluster->sync_end_us[shard];
 }
 
-bool draw_measured(struct cluster *cluster, enum measured_time time, struct random *random,
-                   double *took_s)
-{
-    const struct measured_quantiles *measured = cluster->request->measured;
-    if (measured == NULL || time >= MEASURED_OF_STEPS || !measured[time].known) {
-        return false;
-    }
-    *took_s = measured_at(&measured[time], random_unit(random)) / 1e3;
-    return true;
-}
-
-uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node,
-                  enum measured_time time, bool writes)
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes)
 {
     const double *p = cluster->p;
     uint64_t trip_us = 0;
-    double took_s;
     cluster->outcome->store_operations++;
-    bool measured = draw_measured(cluster, time, &cluster->stores, &took_s);
-    if (measured) { /* with its sync */
-        trip_us = us_of(took_s);
-    } else if (p[PAR_STORE_MS] > 0) {
+    if (p[PAR_STORE_MS] > 0) {
         double trip_s = random_lognormal_of(&cluster->stores, &cluster->trip_s);
         trip_us = us_of(cluster->slow ? trip_s * p[PAR_SLOW_FACTOR] : trip_s);
     }
@@ -181,10 +162,7 @@ uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *no
     if (node != NULL && node->cut_until_us > there_us) {
         there_us = node->cut_until_us;
     }
-    if (there_us < cluster->store_up_us) {
-        there_us = cluster->store_up_us;
-    }
-    if (writes && !measured && p[PAR_SYNC_MS] > 0) {
+    if (writes && p[PAR_SYNC_MS] > 0) {
         there_us = sync_end(cluster, shard % (uint32_t)p[PAR_SHARDS], there_us);
     }
     return there_us - cluster->now_us + trip_us / 2;
@@ -224,22 +202,8 @@ void settle(struct cluster *cluster, uint32_t number)
     if (timer->copies > 0 || timer->record == FREE) {
         return;
     }
-    if (timer->record != GONE) {
-        switch (cluster->protocol->recovery) {
-        case CLUSTER_RECOVERY_CHECK_IN:
-            if (timer->record == OWNED && timer->event == FOR_NOTHING) {
-                timer_event(cluster, number, FOR_AGAIN,
-                            cluster->now_us + us_of(cluster->p[PAR_DETECT_S]));
-            }
-            return;
-        case CLUSTER_RECOVERY_NONE:
-            if (scanned) {
-                return;
-            }
-            break;
-        default:
-            return;
-        }
+    if (timer->record != GONE && (cluster_protocol_leases(cluster->protocol) || scanned)) {
+        return;
     }
     release(cluster, number);
 }
@@ -278,9 +242,6 @@ static void timer_fires(struct cluster *cluster, uint32_t number)
         break;
     case FOR_LEASE:
         timer_lease_ends(cluster, number);
-        break;
-    case FOR_AGAIN:
-        timer_again(cluster, number);
         break;
     default: /* cancelled within its own microsecond */
         break;
@@ -331,7 +292,6 @@ static void happens(struct cluster *cluster, uint32_t id)
 static void run(struct cluster *cluster)
 {
     uint64_t last_us = 0;
-    uint64_t turns = 0;
     while (!cluster->failed && !(cluster->planned_all && cluster->live == 0)) {
         uint64_t next = cluster->algo->next(cluster->events);
         if (next == TL_NEVER || (cluster->planned_all && next > last_us + PATIENCE_US)) {
@@ -342,9 +302,6 @@ static void run(struct cluster *cluster)
             last_us = cluster->now_us;
         }
         cluster->fired_count = 0;
-        if (turns++ % 256 == 0) { /* to read the clock each time would be felt */
-            child_alive();
-        }
         (void)cluster->algo->advance(cluster->events, cluster->now_us, TL_NO_BUDGET, keep_fired,
                                      cluster);
         if (cluster->fired_count > 1) {
@@ -371,7 +328,6 @@ static bool make_events(struct cluster *cluster)
                                      [EVENT_OUTAGE] = 1,
                                      [EVENT_HALT] = 1,
                                      [EVENT_SLOW] = 1,
-                                     [EVENT_DOWN] = 1,
                                      [EVENT_POLL] = cluster->scheduler_count,
                                      [EVENT_SLOT] = cluster->slot_count,
                                      [EVENT_CRASH] = cluster->node_count,
@@ -461,7 +417,6 @@ static void destroy(struct cluster *cluster)
     if (cluster->events != NULL) {
         cluster->algo->destroy(cluster->events);
     }
-    planner_close(cluster);
     free(cluster->fired);
     for (unsigned part = 0; part < DUE_PARTS; part++) {
         ring_free(cluster, &cluster->due[part], sizeof(struct entry));
@@ -488,9 +443,7 @@ static bool is_short(const struct cluster_request *request, struct error *error)
 {
     const double *p = request->parameters;
     double longest_s = p[PAR_SHORT_SHARE] < 1 ? fmax(p[PAR_MIDDLE_S], p[PAR_LONG_S]) : 0;
-    double seconds = request->trace != NULL ? 0
-                                            : (double)request->timers / p[PAR_ARRIVALS] +
-                                                  fmax(longest_s, p[PAR_SHORT_S]);
+    double seconds = (double)request->timers / p[PAR_ARRIVALS] + fmax(longest_s, p[PAR_SHORT_S]);
     double nodes = p[PAR_SCHEDULERS] + p[PAR_HOSTS];
     const struct {
         enum cluster_parameter every;
@@ -508,7 +461,6 @@ static bool is_short(const struct cluster_request *request, struct error *error)
         {PAR_CUT_EVERY, p[PAR_CUT_EVERY], nodes},
         {PAR_STEP_EVERY, p[PAR_STEP_EVERY], p[PAR_SCHEDULERS]},
         {PAR_SLOW_EVERY, p[PAR_SLOW_EVERY], 1},
-        {PAR_DOWN_EVERY, p[PAR_DOWN_EVERY], 1},
     };
     for (size_t i = 0; i < sizeof recurring / sizeof recurring[0]; i++) {
         double times =
@@ -539,7 +491,7 @@ bool cluster_simulate(const struct cluster_request *request, struct cluster_outc
     if (!is_short(request, error)) {
         return false;
     }
-    bool done = make_cluster(&cluster) && planner_open(&cluster);
+    bool done = make_cluster(&cluster);
     if (done) {
         event_at(&cluster, cluster.range[EVENT_ARRIVAL], 0);
         scheduling_begin(&cluster);

@@ -13,7 +13,6 @@
 
 #include "error.h"
 #include "histogram.h"
-#include "measured.h"
 #include "parameters.h"
 #include "protocol.h"
 #include "timerlab.h"
@@ -41,12 +40,9 @@ struct cluster_request {
     const double *parameters;   /* by enum cluster_parameter */
     const struct tl_algo *algo; /* exact, with next: of the events */
     const int64_t *options;
-    uint64_t timers; /* how many are started; with a trace: at most */
+    uint64_t timers;              /* how many are started */
+    const uint64_t *deadlines_us; /* of each; NULL: drawn by the parameters */
     uint64_t seed;
-    /* MEASURED_OF_STEPS of a real run, in place of the parameters of store and service; NULL: not
-     */
-    const struct measured_quantiles *measured;
-    const char *trace; /* whose starts and stops are the planners'; NULL: they are made up */
     void (*progress)(void *ctx, uint64_t started); /* now and then; may be NULL */
     void *progress_ctx;
 };
@@ -82,8 +78,7 @@ struct cluster_outcome {
     uint64_t digest;     /* of what was called when */
 };
 
-/* False, with `error` set, if it cannot be run: memory, a structure that does not take the
- * deadlines, a trace that cannot be read. */
+/* False, with `error` set, if it cannot be run: the structure does not take the deadlines. */
 bool cluster_simulate(const struct cluster_request *request, struct cluster_outcome *outcome,
                       struct error *error);
 

@@ -50,7 +50,6 @@ declare -A commands=(
     [live]="live -a binary-heap,bad --drive sleep -n 50 --rate 100 --timeout 0.03 --seconds 0.06 --format csv"
     [threads]="threads -a locked(binary-heap),locked(bad) --threads 2 --cancelled 50 --timers 50 --operations 500 --format csv"
     [predict]="predict ftrace kernel.txt -a binary-heap,bad --format csv"
-    [cluster]="cluster sim lease --timers 10 --calm -a binary-heap,bad --format csv"
     [show]="show bad start~a~2;start~b~3;stop~b;wake"
     [list]="list"
     [describe]="describe bad"

@@ -41,7 +41,7 @@ done
 zstd -dqc "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" | head -n 400 >k.txt
 "$TIMERLAB" sim t.trace -a binary-heap,simple-wheel --runs 5 --latency -o results >../out 2>../err
 "$TIMERLAB" sim t.trace -a binary-heap,simple-wheel --runs 5 --format json >r.json 2>../err
-"$TIMERLAB" cluster sim lease -a binary-heap -n 50 -o cluster >../out 2>../err
+"$TIMERLAB" cluster sim lease -n 50 -o cluster >../out 2>../err
 echo 'start a 5; tick 6; stop a' >script.txt
 printf '{"parts": [{"workload": "rpc", "share": 1}], "connections": 10, "seconds": 1}\n' >mix.json
 printf 'create capacity 4 now 0 max-delay 0\nstart 0 in 5\nwhen 0 fires start 1 in 3\nadvance by 9\n' >ops
@@ -107,10 +107,10 @@ live ~ x10 $T live -a binary-heap -n 20 --seconds 0.02 -o o/l
 live-json ~ x10 $T live -a binary-heap -n 20 --seconds 0.02 --format json
 threads ~ x4 $T threads -a 'locked(binary-heap)' --threads 2 --operations 200 --timers 100
 cluster-check ~ x2 $T cluster check lease -o o/c
-cluster-check-csv x2 $T cluster check poll-zset --format csv
-cluster-sim ~ x2 $T cluster sim lease -a binary-heap -n 50 -o o/c
-cluster-sim-csv x2 $T cluster sim lease -a binary-heap -n 50 --format csv
-cluster-sim-json ~ x2 $T cluster sim lease -a binary-heap -n 50 --format json
+cluster-check-csv x2 $T cluster check ack-first --format csv
+cluster-sim ~ x2 $T cluster sim lease -n 50 -o o/c
+cluster-sim-csv x2 $T cluster sim lease -n 50 --format csv
+cluster-sim-json ~ x2 $T cluster sim lease -n 50 --format json
 new $T new my-wheel -o o/n
 check-case ~ x2 $T check -a binary-heap --case empty --seconds 0
 check-replay ~ x2 $T check -a binary-heap --replay $I/ops

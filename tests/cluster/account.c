@@ -3,7 +3,6 @@
 #include "account.h"
 #include "journal.h"
 #include "temporary_file.h"
-#include "timeline.h"
 
 #include "test.h"
 
@@ -180,7 +179,6 @@ static void what_nobody_called_is_lost(void **state)
         account_run(&trial.plan, trial.temporary.folder, &dead, 1, &trial.result, &trial.error));
     assert_int_equal(trial.result.lost, 2);
     assert_int_equal(trial.result.dead, 1);
-    assert_int_equal(trial.result.example[0], 7);
     assert_false(run_is_right(&trial.result));
     end(&trial);
 }
@@ -311,42 +309,6 @@ static void a_second_call_has_its_cause(void **state)
     assert_int_equal(result.duplicates[CLUSTER_CAUSE_OTHER], 1);
 }
 
-/* With what nobody has written down, and the faults that had to do with it. */
-static void a_timeline_is_in_order(void **state)
-{
-    (void)state;
-    struct trial trial;
-    char *text = NULL;
-    size_t bytes = 0;
-    begin(&trial);
-    start(&trial, 1, 1, 100, 5);
-    attempt(&trial, 1, 4, 0, 101, CALL_DONE, JOURNAL_FAULT, ANSWER_NO);
-    fault(&trial, RUN_EXECUTOR, 1, FAULT_KILL, 102);
-    fault(&trial, RUN_EXECUTOR, 0, FAULT_KILL, 103);
-    fault(&trial, RUN_RECEIVER, 0, FAULT_KILL, 120);
-    attempt(&trial, 1, 6, 1, 160, CALL_DONE, JOURNAL_NACKED, ANSWER_YES);
-    fault(&trial, RUN_RECEIVER, 0, FAULT_KILL, 160);
-    start(&trial, 2, 1, 100, 5);
-    trial.plan.steps.lease_ms = 50;
-    FILE *stream = open_memstream(&text, &bytes);
-    assert_true(timeline_write_run(&trial.plan, trial.temporary.folder, 1, stream, &trial.error));
-    (void)fclose(stream);
-    assert_string_equal(text, "ms,who,event,timers,token,due_ms,answer\n"
-                              "5,planner 0,start,\"1\",,100,\"\"\n"
-                              "5,planner 0,started,\"1\",,,\"yes\"\n"
-                              "100,table,it is due,\"1\",,,\"\"\n"
-                              "101,executor 0,take,\"1\",4,,\"\"\n"
-                              "101,executor 0,call,\"1\",4,,\"done\"\n"
-                              "103,executor 0,fault,\"0\",,,\"killed, and replaced\"\n"
-                              "151,table,lease ends,\"1\",,,\"\"\n"
-                              "160,executor 1,take,\"1\",6,,\"\"\n"
-                              "160,executor 1,call,\"1\",6,,\"done\"\n"
-                              "160,executor 1,try again,\"1\",6,,\"yes\"\n"
-                              "160,receiver 0,fault,\"0\",,,\"killed, and replaced\"\n");
-    free(text);
-    end(&trial);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,7 +319,6 @@ int main(void)
         cmocka_unit_test(called_later),
         cmocka_unit_test(early_and_after_a_stop),
         cmocka_unit_test(a_second_call_has_its_cause),
-        cmocka_unit_test(a_timeline_is_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

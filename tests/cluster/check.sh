@@ -14,12 +14,10 @@ expect 2 'from 0 to 3|0 to 3' lease --crashes 4
 drive='' expect 2 "did you mean 'check'" chek
 
 expect 1 'loses' ack-first --crashes 1 -o out
-expect_files out/check.csv out/check.json out/runs/ack-first-as-given.csv \
-    out/runs/ack-first-as-given.svg
-[ "$(wc -l <out/runs/ack-first-as-given.csv)" = 12 ] || complain "the run's data have other lines"
-grep -q '<svg' out/runs/ack-first-as-given.svg || complain "the picture is none"
-# What was there of an earlier run goes.
+expect_files out/check.csv out/check.json out/runs.csv
+[ "$(grep -c '^ack-first,as given,' out/runs.csv)" = 11 ] || complain "the losing run has other steps: $(cat out/runs.csv)"
+# The files of an earlier run are replaced.
 expect 0 'ok' lease --crashes 1 -o out
-[ ! -e out/runs ] || complain "an earlier run's pictures are left"
+[ "$(wc -l <out/runs.csv)" = 1 ] || complain "an earlier run's steps are left"
 
 finish

@@ -7,8 +7,6 @@
 
 #include "check.h"
 #include "simulate_cluster.h"
-#include "temporary_file.h"
-#include "trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +49,7 @@ static void begin(const struct setting *settings)
 }
 
 static void simulate_in(const char *structure, const char *name, uint64_t timers, uint64_t seed,
-                        const char *trace)
+                        const uint64_t *deadlines_us)
 {
     struct error error;
     int64_t values[TL_OPTIONS_MAX];
@@ -65,7 +63,7 @@ static void simulate_in(const char *structure, const char *name, uint64_t timers
                                             .options = values,
                                             .timers = timers,
                                             .seed = seed,
-                                            .trace = trace};
+                                            .deadlines_us = deadlines_us};
     assert_non_null(request.protocol);
     if (!cluster_simulate(&request, &outcome, &error) ||
         !cluster_books_balance(&outcome.books, &error)) {
@@ -242,7 +240,7 @@ static void independent_pollers(void **state)
     struct mean taken = {0};
     for (uint64_t seed = 1; seed <= 300; seed++) {
         begin(WITH({PAR_ARRIVALS, 100}, {PAR_SHORT_S, 10}, {PAR_SERVICE_MS, 0}));
-        simulate("poll-zset", 500, seed);
+        simulate("partitions", 500, seed);
         add(&late, mean_lateness_s());
         if (seed > 60) {
             continue;
@@ -322,22 +320,11 @@ static void too_early_a_pass(void **state)
 /* --- against everything that can happen ---------------------------------------------------------
  */
 
-/* Two timers, due in seconds 1 and 2. */
-static void two_timers(struct temporary *trace)
-{
-    struct error error;
-    assert_true(temporary_make(trace, &error));
-    struct trace_writer *writer = trace_writer_open(trace->file, 1000000, &error);
-    assert_non_null(writer);
-    assert_true(trace_writer_add(writer, 0, 0, TRACE_START, 1500, &error));
-    assert_true(trace_writer_add(writer, 0, 1, TRACE_START, 2500, &error));
-    assert_true(trace_writer_commit(writer, 0, 1, 0, NULL, &error));
-}
-
 /* With at most one crash: what the model comes to is among the ends of the search, and it comes to
  * the most losses and the most calls of them. */
-static void among_all_ends(const char *name, const char *trace)
+static void among_all_ends(const char *name)
 {
+    static const uint64_t deadlines_us[] = {1500000, 2500000};
     struct error error;
     struct check_result all;
     const struct check_faults faults = {.crashes = 1};
@@ -360,8 +347,8 @@ static void among_all_ends(const char *name, const char *trace)
         /* A look comes so late that it may find both. */
         begin(WITH({PAR_SCHEDULERS, 2}, {PAR_HOSTS, 2}, {PAR_SLOTS, 1}, {PAR_POLL_S, 2},
                    {PAR_STORE_MS, 200}, {PAR_SERVICE_MS, 200}, {PAR_CRASH_EVERY, 30},
-                   {PAR_RESTART_S, 0.1}, {PAR_LEASE_S, 5}, {PAR_SCAN, 0}));
-        simulate_in("binary-heap", name, 2, seed, trace);
+                   {PAR_RESTART_S, 0.1}, {PAR_LEASE_S, 5}, {PAR_SCAN, 0}, {PAR_ARRIVALS, 1e9}));
+        simulate_in("binary-heap", name, 2, seed, deadlines_us);
         if (outcome.crashes > 1 || outcome.duplicates[CLUSTER_CAUSE_OUTRUN] > 0) {
             continue;
         }
@@ -382,14 +369,10 @@ static void among_all_ends(const char *name, const char *trace)
 static void small_instances(void **state)
 {
     (void)state;
-    static const char *const names[] = {"seed-fetch", "seed-ack", "lease", "ack-first",
-                                        "poll-zset"};
-    struct temporary trace;
-    two_timers(&trace);
+    static const char *const names[] = {"seed-fetch", "seed-ack", "lease", "ack-first"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        among_all_ends(names[i], trace.file);
+        among_all_ends(names[i]);
     }
-    temporary_remove(&trace);
 }
 
 /* --- books and structures -----------------------------------------------------------------------
@@ -400,7 +383,7 @@ static void stormy(void)
     begin(WITH({PAR_ARRIVALS, 200}, {PAR_SHORT_S, 60}, {PAR_MINUTE_SHARE, 0.3},
                {PAR_CANCELLED, 0.15}, {PAR_STORE_MS, 5}, {PAR_SYNC_MS, 1}, {PAR_FAILURE, 0.05},
                {PAR_REPLY_LOST, 0.01}, {PAR_LEASE_S, 3}, {PAR_LATER, 0.05}, {PAR_LATER_S, 5},
-               {PAR_AGAIN_S, 5}, {PAR_CRASH_EVERY, 30}, {PAR_RESTART_S, 5}, {PAR_PAUSE_EVERY, 40},
+               {PAR_CRASH_EVERY, 30}, {PAR_RESTART_S, 5}, {PAR_PAUSE_EVERY, 40},
                {PAR_CUT_EVERY, 60}, {PAR_STEP_EVERY, 50}, {PAR_OFFSET_MS, 5},
                {PAR_OUTAGE_EVERY, 60}, {PAR_OUTAGE_S, 10}, {PAR_SCAN_DELAY, 60},
                {PAR_SCAN_EVERY, 10}));
@@ -413,8 +396,7 @@ static void storms(void **state)
     (void)state;
     static const char *const structures[] = {"radix-heap", "hier-wheel", "skip-list",
                                              "chunk-wheel"};
-    static const char *const safe[] = {"lease",    "partitions",   "lists",   "owners",
-                                       "row-lock", "master-wheel", "seed-ack"};
+    static const char *const safe[] = {"lease", "partitions", "lists", "owners", "seed-ack"};
     size_t count;
     const struct cluster_protocol *all = cluster_protocols(&count);
     for (size_t i = 0; i < count; i++) {

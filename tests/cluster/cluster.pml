@@ -1,7 +1,7 @@
 /*
  * The same small instance in Promela, for Spin. What stands before this file is made from a row of
  * the table of protocols: SCHEDULE_0 .. and EXECUTE_0 .., its steps; SCHEDULES and EXECUTES, how
- * many; RECOVERY, BY_CURSOR, SCANNED, MASTER and LATER_FOLLOWS. How often what may go wrong is in the environment.
+ * many; LEASES, SCANNED and LATER_FOLLOWS. How often what may go wrong is in the environment.
  *
  * Written apart from check.c, so that the two can be held against one another. Each option of a
  * `do` is one atomic step: its guard, then what it does. Where nothing can be done any more the
@@ -13,7 +13,6 @@
 
 #define ABSENT     0
 #define PENDING    1
-#define OWNED      2
 #define READY      3
 #define FLIGHT     4
 #define GONE       5
@@ -21,7 +20,6 @@
 byte wall = 0;  /* second on the clock on the wall */
 byte clock = 0; /* the next second to be fetched */
 byte scan = 0;
-byte master = 0;
 byte crashes = 0, outruns = 0, laters = 0;
 byte crashes_max = 0, outruns_max = 0, laters_max = 0;
 bit late_allowed = 0, scan_allowed = 0;
@@ -39,7 +37,7 @@ bit over = 0;
 #define IS(set, i)   (((set) >> (i)) & 1)
 #define STAGE(i, to) if :: stage[i] < (to) -> stage[i] = (to) :: else fi
 #define HAS(e, i)                                                                                  \
-    (e_step[e] > 0 && e_timer[e] == (i) && (RECOVERY != LEASE || e_token[e] == token[i]))
+    (e_step[e] > 0 && e_timer[e] == (i) && (!LEASES || e_token[e] == token[i]))
 #define ABANDONED(i)                                                                               \
     (queued[i] == 0 && !IS(s_held[0], i) && !IS(s_held[1], i) && !HAS(0, i) && !HAS(1, i))
 #define DUE(i)       (record[i] == PENDING && DEADLINE(i) <= wall)
@@ -55,9 +53,9 @@ bit over = 0;
 #define OF_SECOND(i, of)  (record[i] == PENDING && DEADLINE(i) == (of))
 #define BUCKET(of)        (OF_SECOND(0, of) + 2 * OF_SECOND(1, of))
 #define TOUCHED(s, what)                                                                           \
-    ((what) == FETCH -> BUCKET((BY_CURSOR -> clock : s_second[s]))          \
+    ((what) == FETCH -> BUCKET(s_second[s])          \
      : (TAKES_DUE(what) -> DUE(0) + 2 * DUE(1) : s_held[s]))
-#define TAKES_DUE(what) ((what) == CLAIM || (what) == POP || (what) == ACQUIRE)
+#define TAKES_DUE(what) ((what) == CLAIM)
 
 inline set_held(s)
 {
@@ -87,14 +85,7 @@ inline schedule_next(s, last)
 }
 
 /* The parts of a scheduler's step: whether it can be done, and what it does. */
-#define CAN_BEGIN(s)      (!MASTER || s_step[s] > 0 || master == s)
 #define CAN_MOVE_CLOCK(s) (clock <= wall)
-#define CAN_FETCH(s)      (!BY_CURSOR || clock <= wall)
-#define CAN_REMOVE(s)     true
-#define CAN_POP(s)        ANY_DUE
-#define CAN_ACQUIRE(s)    ANY_DUE
-#define CAN_PUSH(s)       true
-#define CAN_MOVE_CURSOR(s) true
 #define CAN_CLAIM(s)      ANY_DUE
 
 inline do_step(s, what, last)
@@ -102,17 +93,10 @@ inline do_step(s, what, last)
     if
     :: what == MOVE_CLOCK -> s_second[s] = clock; clock++; schedule_next(s, last)
     :: what == FETCH ->
-        if :: BY_CURSOR -> s_second[s] = clock :: else fi;
         s_held[s] = BUCKET(s_second[s]);
-        schedule_next(s, last || (s_held[s] == 0 && !BY_CURSOR))
+        schedule_next(s, last || s_held[s] == 0)
     :: what == REMOVE -> mark(s_held[s], GONE); schedule_next(s, last)
-    :: what == POP -> set_held(s); mark(s_held[s], GONE); schedule_next(s, last)
-    :: what == ACQUIRE ->
-        set_held(s); mark(s_held[s], OWNED); schedule_next(s, last)
     :: what == PUSH -> enqueue(s_held[s]); s_held[s] = 0; schedule_next(s, last)
-    :: what == MOVE_CURSOR ->
-        if :: clock <= s_second[s] -> clock = s_second[s] + 1 :: else fi;
-        schedule_next(s, last)
     :: what == CLAIM ->
         set_held(s); mark(s_held[s], READY); enqueue(s_held[s]); s_held[s] = 0;
         schedule_next(s, last)
@@ -120,14 +104,11 @@ inline do_step(s, what, last)
 }
 
 #define CAN(what, s)                                                                               \
-    (((what) == MOVE_CLOCK && CAN_MOVE_CLOCK(s)) || ((what) == FETCH && CAN_FETCH(s)) ||           \
-     ((what) == REMOVE && CAN_REMOVE(s)) || ((what) == POP && CAN_POP(s)) ||                       \
-     ((what) == ACQUIRE && CAN_ACQUIRE(s)) || ((what) == PUSH && CAN_PUSH(s)) ||                   \
-     ((what) == MOVE_CURSOR && CAN_MOVE_CURSOR(s)) || ((what) == CLAIM && CAN_CLAIM(s)))
+    (((what) != MOVE_CLOCK || CAN_MOVE_CLOCK(s)) && ((what) != CLAIM || CAN_CLAIM(s)))
 
 #define SCHEDULE_OPTION(s, k, what)                                                                \
     :: d_step {                                                                                    \
-        !over && s_step[s] == (k) && CAN_BEGIN(s) && CAN(what, s) ->                               \
+        !over && s_step[s] == (k) && CAN(what, s) ->                               \
         SAY(0, s, what, TOUCHED(s, what));                                                         \
         do_step(s, what, (k) == SCHEDULES - 1)                                                     \
     }
@@ -146,8 +127,7 @@ inline do_step(s, what, last)
         !over && crashes < crashes_max && s_step[s] > 0 ->                                                                                        \
         SAY(0, s, CRASH, s_held[s]);                                                               \
         crashes++;                                                                                 \
-        s_step[s] = 0; s_second[s] = 0; s_held[s] = 0; s_scanning[s] = 0;                          \
-        if :: MASTER && master == (s) -> master = 1 - (s) :: else fi                               \
+        s_step[s] = 0; s_second[s] = 0; s_held[s] = 0; s_scanning[s] = 0                           \
     }
 
 proctype scheduler(byte s)
@@ -255,30 +235,20 @@ proctype executor(byte e)
     od
 }
 
-#define RECOVERABLE(i)                                                                             \
-    ((RECOVERY == LEASE && record[i] == FLIGHT) || (RECOVERY == CHECK_IN && record[i] == OWNED) || \
-     (RECOVERY == AGAIN && (record[i] == OWNED ||                                                  \
-                            (MASTER && record[i] == PENDING && DEADLINE(i) < clock))))
 #define RECOVER_OPTION(i)                                                                          \
     :: d_step {                                                                                    \
-        !over && RECOVERABLE(i) && (ABANDONED(i) || outruns < outruns_max) ->                      \
+        !over && record[i] == FLIGHT && (ABANDONED(i) || outruns < outruns_max) ->                      \
         SAY(2, 0, (ABANDONED(i) -> RECOVER : OUTRUN), BIT(i));                                     \
         outruns = outruns + (ABANDONED(i) -> 0 : 1);                                               \
-        if                                                                                         \
-        :: RECOVERY == CHECK_IN -> record[i] = PENDING                                             \
-        :: else -> queued[i]++; if :: record[i] == FLIGHT -> record[i] = READY :: else fi          \
-        fi                                                                                         \
+        queued[i]++;                                                                               \
+        record[i] = READY                                                                          \
     }
 
 #define INSERT_OPTION(i)                                                                           \
     :: d_step {                                                                                    \
         !over && record[i] == ABSENT ->                                                            \
         SAY(3, 0, INSERT, BIT(i));                                                                 \
-        record[i] = PENDING;                                                                       \
-        if                                                                                         \
-        :: BY_CURSOR && DEADLINE(i) <= wall -> record[i] = OWNED; queued[i]++; STAGE(i, 2)         \
-        :: else                                                                                    \
-        fi                                                                                         \
+        record[i] = PENDING                                                                        \
     }
 
 /* Nobody passes over a timer's second before it is there, unless it is late. */
@@ -300,12 +270,6 @@ proctype world()
         !over && wall < LAST && IN_TIME(0) && IN_TIME(1) ->
         wall++;
         SAY(4, 0, TICK, 0)
-    }
-    :: d_step {
-        !over && MASTER && outruns < outruns_max && s_step[master] > 0 ->
-        SAY(2, 0, OUTRUN, s_held[master]);
-        outruns++;
-        master = 1 - master
     }
     :: over -> break
     od

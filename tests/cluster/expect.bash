@@ -29,7 +29,7 @@ expect() {
 
 # What each of them does: shows the protocols, and tells the nearest name of one that there is not.
 expect_protocols() {
-    expect 0 '^poll-zset: ' --list
+    expect 0 '^owners: ' --list
     expect 2 "no protocol 'leese'; did you mean 'lease'" leese
 }
 

@@ -6,9 +6,7 @@ set -euo pipefail
 . "$SOURCE/tests/cluster/expect.bash" run
 
 expect_protocols
-expect 2 'redis does not have the steps of row-lock, but of seed-fetch seed-ack lease partitions lists owners ack-first' row-lock
 expect 2 "'memcached' is no engine: redis and postgres are" -e memcached
-expect 2 'say --clock real' --rate 100
 if no_redis; then
     finish 77
 fi
@@ -34,8 +32,7 @@ kills=$(($(value kills_planner) + $(value kills_scheduler) + $(value kills_execu
 [ "$(value pauses)" = 2 ] || complain "$(value pauses) pauses came, not 2"
 [ "$(value duplicates)" -le $((kills * 20 + 40 + $(value duplicates_reply_lost))) ] ||
     complain "more second calls than faults can make"
-expect_files out/run.csv out/run.json out/timers/lease.csv out/timers/lease.svg
-grep -q ',call,.*"done"' out/timers/lease.csv || complain "the timeline has no call"
+expect_files out/run.csv out/run.json
 jq -e '.rows[0].lost == 0 and .context.version != null' out/run.json >/dev/null || complain "run.json is not right"
 
 # However the due timers are claimed, and with calls that the service wants later.

@@ -14,7 +14,7 @@
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-/* A name as the C preprocessor wants it; the lease is a step and a recovery. */
+/* A name as the C preprocessor wants it. */
 static void write_name(const char *word, const char *suffix, FILE *stream)
 {
     for (const char *c = word; *c != '\0'; c++) {
@@ -63,20 +63,11 @@ static bool spin_write_model(const struct cluster_protocol *protocol, FILE *stre
         write_name(check_action_word(action), "", stream);
         (void)fprintf(stream, " %u\n", action);
     }
-    for (int recovery = 0; recovery < CLUSTER_RECOVERIES; recovery++) {
-        (void)fputs("#define ", stream);
-        write_name(cluster_recovery_word((enum cluster_recovery)recovery), "", stream);
-        (void)fprintf(stream, " %d\n", recovery);
-    }
     write_steps("SCHEDULE", protocol->schedule, stream);
     write_steps("EXECUTE", protocol->execute, stream);
-    (void)fputs("#define RECOVERY ", stream);
-    write_name(cluster_recovery_word(protocol->recovery), "", stream);
-    (void)fprintf(stream,
-                  "\n#define BY_CURSOR %d\n#define SCANNED %d\n#define MASTER %d\n"
-                  "#define LATER_FOLLOWS %d\n",
-                  cluster_protocol_does(protocol, CLUSTER_MOVE_CURSOR), protocol->scanned,
-                  protocol->master, cluster_protocol_does(protocol, CLUSTER_LATER));
+    (void)fprintf(stream, "#define LEASES %d\n#define SCANNED %d\n#define LATER_FOLLOWS %d\n",
+                  cluster_protocol_leases(protocol), protocol->scanned,
+                  cluster_protocol_does(protocol, CLUSTER_LATER));
     return copy_file(TL_SOURCE_DIR "/tests/cluster/cluster.pml", stream);
 }
 

@@ -87,10 +87,6 @@ cat a.trace | "$TIMERLAB" tune - -a binary-heap,hier-wheel --counts --format jso
 cat a.trace | "$TIMERLAB" show binary-heap --trace - >piped 2>err || complain "show --trace -: $(cat err)"
 "$TIMERLAB" show binary-heap --trace a.trace >expected 2>err || complain "show --trace: $(cat err)"
 same expected piped
-# shellcheck disable=SC2002
-cat a.trace | "$TIMERLAB" cluster sim --trace - >piped 2>err || complain "cluster sim --trace -: $(cat err)"
-"$TIMERLAB" cluster sim --trace a.trace >expected 2>err || complain "cluster sim --trace: $(cat err)"
-same expected piped
 "$TIMERLAB" predict ftrace "$recording" 2>err | tail -n +2 | sed 's/^[^ ]* *//' >expected
 zstd -dcq "$recording" | "$TIMERLAB" predict ftrace - 2>err | tail -n +2 | sed 's/^[^ ]* *//' >piped
 same expected piped

@@ -3,7 +3,6 @@
 #include "cluster_rows.h"
 #include "command.h"
 #include "progress.h"
-#include "timeline.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,8 +44,7 @@ static const struct option_row options[] = {
     {{"scan", 0, NULL, 0, "With the second pass, of protocols that have one", 0},
      OPTION_FLAG,
      AT(faults.scan)},
-    CLUSTER_OPTION_ROWS("check.csv, check.json, and each shortest losing run as a picture with "
-                        "its data"),
+    CLUSTER_OPTION_ROWS("check.csv, check.json and runs.csv, the shortest losing run of each case"),
 };
 
 static const struct command_line syntax = {
@@ -64,7 +62,7 @@ static const struct command_line syntax = {
 };
 
 /* What a run leaves in a folder. */
-static const char *const kinds[] = {"check.csv", "check.json", "runs", NULL};
+static const char *const kinds[] = {"check.csv", "check.json", "runs.csv", NULL};
 
 /* --- one protocol under one set of faults ---------------------------------------------------- */
 
@@ -82,46 +80,12 @@ static json_t *row_of(const struct cluster_protocol *protocol, const char *fault
     json_t *run = json_array();
     for (size_t i = 0; i < result->run_count; i++) {
         char text[96];
-        timeline_step_text(&result->run[i], text, sizeof text);
+        check_step_text(&result->run[i], text, sizeof text);
         (void)json_array_append_new(
             run, json_pack("{s:i, s:s}", "second", (int)result->run[i].second, "step", text));
     }
     (void)json_object_set_new(row, "run", run);
     return row;
-}
-
-struct picture {
-    const struct check_result *result;
-    const char *title;
-};
-
-static void write_picture(const void *ctx, FILE *stream)
-{
-    const struct picture *picture = ctx;
-    timeline_draw_check(picture->result->run, picture->result->run_count, picture->title, stream);
-}
-
-static void write_data(const void *ctx, FILE *stream)
-{
-    const struct picture *picture = ctx;
-    timeline_write_check(picture->result->run, picture->result->run_count, stream);
-}
-
-/* The shortest losing run, drawn, and its data beside it. */
-static bool keep_run(struct outfolder *folder, const struct cluster_protocol *protocol,
-                     const char *faults, const struct check_result *result, struct error *error)
-{
-    char title[160];
-    char name[160];
-    struct picture picture = {result, title};
-    (void)snprintf(title, sizeof title, "%s loses a timer (%s)", protocol->name, faults);
-    (void)snprintf(name, sizeof name, "runs/%s-%s.svg", protocol->name, faults);
-    for (char *c = name; *c != '\0'; c++) {
-        *c = *c == ' ' || *c == '+' ? '-' : *c;
-    }
-    bool done = outfolder_write(folder, name, write_picture, &picture, error);
-    memcpy(strrchr(name, '.'), ".csv", 4);
-    return done && outfolder_write(folder, name, write_data, &picture, error);
 }
 
 struct work {
@@ -132,26 +96,19 @@ struct work {
     bool right;
 };
 
-/* Adds the row of a case. */
-static bool check_case(struct work *work, const struct cluster_protocol *protocol,
+/* Add the row of a case. */
+static void check_case(struct work *work, const struct cluster_protocol *protocol,
                        const struct check_case *wanted)
 {
-    struct check_arguments *arguments = work->arguments;
-    struct error *error = &arguments->common.error;
     struct check_result result = {0};
     check_search(protocol, &wanted->faults, &result);
     (void)json_array_append_new(work->found.rows, row_of(protocol, wanted->name, &result));
     work->right = work->right && result.lost_ends == 0;
-    bool done = true;
-    if (result.run_count > 0 && arguments->common.out_dir != NULL) {
-        done = keep_run(&work->found.folder, protocol, wanted->name, &result, error);
-    }
     free(result.ends);
     progress_update(&work->progress, ++work->done);
-    return done;
 }
 
-static bool check_protocol(struct work *work, const struct cluster_protocol *protocol)
+static void check_protocol(struct work *work, const struct cluster_protocol *protocol)
 {
     struct check_arguments *arguments = work->arguments;
     const struct check_faults *faults = &arguments->faults;
@@ -160,23 +117,42 @@ static bool check_protocol(struct work *work, const struct cluster_protocol *pro
                  faults->laters > 0;
     size_t count;
     const struct check_case *cases = check_cases(&count);
-    bool done = true;
     if (given) {
         cases = &own;
         count = 1;
     }
-    for (size_t i = 0; done && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         bool can = (protocol->scanned || !cases[i].faults.scan) &&
                    (cluster_protocol_does(protocol, CLUSTER_LATER) || cases[i].faults.laters == 0);
         if (can || given) {
-            done = check_case(work, protocol, &cases[i]);
+            check_case(work, protocol, &cases[i]);
         }
     }
-    return done;
 }
 
 /* --- what is printed ---------------------------------------------------------------------------
  */
+
+static void write_runs(const void *ctx, FILE *stream)
+{
+    const json_t *rows = ctx;
+    size_t i;
+    json_t *row = NULL;
+    (void)fputs("protocol,faults,second,step\n", stream);
+    json_array_foreach(rows, i, row)
+    {
+        size_t k;
+        json_t *step = NULL;
+        json_array_foreach(json_object_get(row, "run"), k, step)
+        {
+            (void)fprintf(stream, "%s,%s,%" JSON_INTEGER_FORMAT ",\"%s\"\n",
+                          json_string_value(json_object_get(row, "protocol")),
+                          json_string_value(json_object_get(row, "faults")),
+                          json_integer_value(json_object_get(step, "second")),
+                          json_string_value(json_object_get(step, "step")));
+        }
+    }
+}
 
 /* The shortest losing run of each row that has one. */
 static void print_runs(const json_t *rows)
@@ -211,9 +187,13 @@ static int run(void *at, int argc, char **argv)
     bool done = cluster_work_begin(&work.found, common, argc, argv);
     progress_begin(&work.progress, "protocols", "cases", 0);
     for (size_t i = 0; done && i < common->count; i++) {
-        done = check_protocol(&work, common->protocols[i]);
+        check_protocol(&work, common->protocols[i]);
     }
     progress_end(&work.progress);
+    if (done && common->out_dir != NULL) {
+        done = outfolder_write(&work.found.folder, "runs.csv", write_runs, work.found.rows,
+                               &common->error);
+    }
     done = cluster_work_end(&work.found, common, done, "check", kinds);
     if (done && common->format == CLUSTER_TABLE && arguments->named) {
         print_runs(work.found.rows);

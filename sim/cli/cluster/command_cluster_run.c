@@ -2,15 +2,12 @@
 #include "cluster_rows.h"
 #include "command.h"
 #include "engine.h"
-#include "measured_file.h"
 #include "memory.h"
 #include "run.h"
 #include "temporary_file.h"
 #include "terminal.h"
-#include "timeline.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,9 +95,6 @@ static void complete(void *at, struct argp_state *state)
     check_protocols(arguments, state);
     plan->engines = (uint32_t)arguments->engines.count;
     plan->steps_are_time = arguments->clock == CLOCK_STEPS;
-    if (plan->steps_are_time && (plan->rate > 0 || plan->service_ms > 0)) {
-        argp_error(state, "--rate and --service are of the real clock: say --clock real");
-    }
     plan->steps.lease_ms = (uint64_t)arguments->lease_ms;
     plan->scan_ms = (uint64_t)(arguments->scan_s * 1000);
     plan->delay_ms = arguments->delay_ms;
@@ -144,9 +138,6 @@ static const struct option_row options[] = {
       "Each step is a millisecond, and nobody waits, or the time of this machine (steps)", 0},
      .kind = OPTION_WORD,
      AT(clock)},
-    {{"rate", 0, "N", 0, "Timers started in a second of the real clock (as it goes)", 0},
-     OPTION_REAL(0, 1e9),
-     AT(plan.rate)},
     {{"delay", 0, "MS", 0, "Longest delay of a timer (2000)", 0}, OPTION_MS(1, 1e9), AT(delay_ms)},
     {{"restarted", 0, "PERCENT", 0, "Timers moved before they fire (20)", 0},
      OPTION_PERCENT(0, 100),
@@ -164,9 +155,6 @@ static const struct option_row options[] = {
      OPTION_PERCENT(0, 90),
      AT(plan.laters)},
     {{"later", 0, "MS", 0, "How much later that is (300)", 0}, OPTION_MS(1, 1e9), AT(later_ms)},
-    {{"service", 0, "MS", 0, "Mean of what a call takes, exponential (0)", 0},
-     OPTION_MS(0, 1e6),
-     AT(plan.service_ms)},
     {{"lease", 0, "MS", 0, "For how long an executor has what it took (1500)", 0},
      OPTION_MS(1, 1e9),
      AT(lease_ms)},
@@ -197,14 +185,10 @@ static const struct option_row options[] = {
     {{"may-lose", 0, NULL, 0, "Take an engine that loses what it has acknowledged", 0},
      .kind = OPTION_FLAG,
      AT(plan.steps.may_lose)},
-    {{"floor", 0, "SECONDS", 0, "Measure for so long what the engine does by itself (0)", 0},
-     OPTION_REAL(0, 3600),
-     AT(plan.floor_seconds)},
     {{"seed", 0, "K", 0, "Of timers and faults (1)", 0},
      OPTION_WHOLE(0, UINT32_MAX),
      AT(plan.seed)},
-    CLUSTER_OPTION_ROWS("run.csv, run.json, the timeline of one timer and, of the real clock, what "
-                        "was measured"),
+    CLUSTER_OPTION_ROWS("run.csv and run.json"),
 };
 
 static const struct command_line syntax = {
@@ -275,8 +259,7 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
     }
     cluster_row_real(row, result->seconds, "seconds");
     cluster_row_real(row, result->fired_per_second, "fired_per_s");
-    cluster_row_real(row, result->floor_per_second > 0 ? result->floor_per_second : NAN,
-                     "floor_per_s");
+    (void)json_object_set_new(row, "duplicates_by", cluster_causes_text(result->duplicates));
     return row;
 }
 
@@ -299,111 +282,24 @@ static json_t *short_row_of(const json_t *whole, const struct run_result *result
     return row;
 }
 
-static void say_floor(const char *protocol, const struct run_result *result)
-{
-    if (result->floor_per_second > 0) {
-        struct wrapped line;
-        (void)fprintf(wrapped_begin(&line, stdout, 2),
-                      "%s: %.0f timers a second from start to acknowledgement, where the engine by "
-                      "itself makes %.0f plain writes, each on the disk: %.2f of it\n",
-                      protocol, result->fired_per_second, result->floor_per_second,
-                      result->fired_per_second / result->floor_per_second);
-        wrapped_end(&line);
-    }
-}
-
 /* --- running ---------------------------------------------------------------------------------- */
 
-struct timeline_request {
-    const struct run_plan *plan;
-    const char *folder;
-    const char *title;
-    uint64_t id;
-    struct error *error;
-    bool *told;
-};
-
-static void write_table(const void *ctx, FILE *stream)
-{
-    const struct timeline_request *wanted = ctx;
-    *wanted->told =
-        timeline_write_run(wanted->plan, wanted->folder, wanted->id, stream, wanted->error);
-}
-
-static void write_picture(const void *ctx, FILE *stream)
-{
-    const struct timeline_request *wanted = ctx;
-    *wanted->told = timeline_draw_run(wanted->plan, wanted->folder, wanted->id, wanted->title,
-                                      stream, wanted->error);
-}
-
-static bool keep_timeline(const struct run_plan *plan, const char *folder, const char *protocol,
-                          const struct run_result *result, struct outfolder *out,
-                          struct error *error)
-{
-    char name[64];
-    char title[128];
-    bool told = true;
-    struct timeline_request wanted = {plan, folder, title, result->example[0], error, &told};
-    static const char *const worths[] = {[WORTH_NOTHING] = "",
-                                         [WORTH_AGAIN] = ", called again",
-                                         [WORTH_CRASH] = ", called again after a crash",
-                                         [WORTH_LOST] = ", which is lost"};
-    (void)snprintf(title, sizeof title, "%s: timer %" PRIu64 "%s", protocol, result->example[0],
-                   worths[result->worth]);
-    (void)snprintf(name, sizeof name, "timers/%s.csv", protocol);
-    bool done = outfolder_write(out, name, write_table, &wanted, error) && told;
-    (void)snprintf(name, sizeof name, "timers/%s.svg", protocol);
-    return done && outfolder_write(out, name, write_picture, &wanted, error) && told;
-}
-
-static void write_measured(const void *ctx, FILE *stream)
-{
-    (void)json_dumpf(ctx, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    (void)fputc('\n', stream);
-}
-
-/* What the model is to be given (cluster sim --measured). */
-static bool keep_measured(const struct run_plan *plan, const char *protocol,
-                          const struct run_result *result,
-                          const struct measured_histograms *measured, struct outfolder *out,
-                          struct error *error)
-{
-    char name[64];
-    json_t *whole = measured_file_of(protocol, plan, result, measured);
-    (void)snprintf(name, sizeof name, "measured/%s.json", protocol);
-    bool done = outfolder_write(out, name, write_measured, whole, error);
-    json_decref(whole);
-    return done;
-}
-
-/* Runs a protocol in a folder of its own, and keeps the timeline of the timer that tells most. */
+/* Run a protocol in a folder of its own. */
 static bool run_protocol(struct run_arguments *arguments, const struct cluster_protocol *protocol,
-                         struct run_result *result, struct outfolder *out)
+                         struct run_result *result)
 {
     struct temporary temporary = {0};
-    const char *folder = temporary.folder;
     struct run_plan plan = arguments->plan;
     (void)run_plan_protocol(&plan, protocol); /* or it would have been refused */
-    if (!temporary_make(&temporary, &arguments->common.error)) {
-        return false;
-    }
-    struct measured_histograms *measured = memory_new(RUN_ENGINE, sizeof *measured);
-    bool right = run_cluster(&plan, folder, result, measured, &arguments->common.error);
-    if (right && out != NULL) {
-        right =
-            keep_timeline(&plan, folder, protocol->name, result, out, &arguments->common.error) &&
-            (plan.steps_are_time ||
-             keep_measured(&plan, protocol->name, result, measured, out, &arguments->common.error));
-    }
-    free(measured);
+    bool right = temporary_make(&temporary, &arguments->common.error) &&
+                 run_cluster(&plan, temporary.folder, result, &arguments->common.error);
     temporary_remove(&temporary);
     return right;
 }
 
 static int run(void *at, int argc, char **argv)
 {
-    static const char *const kinds[] = {"run.csv", "run.json", "timers", "measured", NULL};
+    static const char *const kinds[] = {"run.csv", "run.json", NULL};
     struct run_arguments *arguments = at;
     struct cluster_arguments *common = &arguments->common;
     struct cluster_work work;
@@ -412,8 +308,7 @@ static int run(void *at, int argc, char **argv)
     bool done = cluster_work_begin(&work, common, argc, argv);
     for (size_t i = 0; done && i < common->count; i++) {
         const struct cluster_protocol *protocol = common->protocols[i];
-        done = run_protocol(arguments, protocol, &result,
-                            common->out_dir != NULL ? &work.folder : NULL);
+        done = run_protocol(arguments, protocol, &result);
         if (done) {
             right = right && run_is_right(&result);
             json_t *row = row_of(protocol->name, &arguments->plan, &result);
@@ -422,9 +317,6 @@ static int run(void *at, int argc, char **argv)
         }
     }
     done = cluster_work_end(&work, common, done, "run", kinds);
-    if (done && common->format == CLUSTER_TABLE) {
-        say_floor(common->protocols[common->count - 1]->name, &result);
-    }
     cluster_work_free(&work);
     return done && right ? EXIT_OK : EXIT_FAULT;
 }

@@ -166,11 +166,6 @@ struct engine_kind {
     enum engine_end (*dead)(struct engine *engine,
                             void (*visit)(void *ctx, uint64_t id, uint32_t generation), void *ctx,
                             struct error *error);
-
-    /* What the engine does by itself: plain writes of 32 bytes a second, 100 on the way, each
-     * answered when it is on the disk. Takes about `seconds`. */
-    enum engine_end (*floor)(struct engine *engine, double seconds, double *per_second,
-                             struct error *error);
 };
 
 /* All that were built in, up to a NULL. */

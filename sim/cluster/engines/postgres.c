@@ -5,7 +5,6 @@
  */
 #include "engine.h"
 
-#include "clock.h"
 #include "loaded_library.h"
 #include "memory.h"
 #include "postgres_script.h" /* generated from postgres.sql */
@@ -378,25 +377,6 @@ static enum engine_end run_plain(struct engine *engine, const char *statements, 
     return end;
 }
 
-static enum engine_end postgres_floor(struct engine *engine, double seconds, double *per_second,
-                                      struct error *error)
-{
-    uint64_t begun = clock_now_ns();
-    uint64_t elapsed = 0;
-    uint64_t done = 0;
-    enum engine_end end = ENGINE_OK;
-    while (end == ENGINE_OK && (double)elapsed < seconds * 1e9) {
-        end = run_plain(engine,
-                        "insert into timerlab.floor select i, '0123456789abcdef01234567' from "
-                        "generate_series(1, 100) i",
-                        error);
-        done += 100;
-        elapsed = clock_now_ns() - begun;
-    }
-    *per_second = (double)done * 1e9 / (double)elapsed;
-    return end == ENGINE_OK ? run_plain(engine, "truncate timerlab.floor", error) : end;
-}
-
 static void postgres_close(struct engine *engine)
 {
     if (engine != NULL) {
@@ -595,5 +575,4 @@ const struct engine_kind engine_postgres = {
     .remedy = "`drop schema timerlab cascade` empties it",
     .waiting = postgres_waiting,
     .dead = postgres_dead,
-    .floor = postgres_floor,
 };

@@ -144,5 +144,3 @@ begin
         where state = 'D' and until < now - keep limit most for update skip locked);
     return reaped;
 end $$ language plpgsql;
-
-create table timerlab.floor (id int, filler text);

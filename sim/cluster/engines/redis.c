@@ -5,7 +5,6 @@
  */
 #include "engine.h"
 
-#include "clock.h"
 #include "memory.h"
 #include "redis_scripts.h" /* generated from the files in redis/ */
 
@@ -445,43 +444,6 @@ static enum engine_end redis_dead(struct engine *engine,
     return end;
 }
 
-static enum engine_end redis_floor(struct engine *engine, double seconds, double *per_second,
-                                   struct error *error)
-{
-    enum { ON_THE_WAY = 100 };
-    uint64_t begun = clock_now_ns();
-    uint64_t elapsed = 0;
-    uint64_t done = 0;
-    enum engine_end end = ENGINE_OK;
-    while (end == ENGINE_OK && (double)elapsed < seconds * 1e9) {
-        for (uint64_t i = 0; i < ON_THE_WAY; i++) {
-            (void)redisAppendCommand(engine->redis,
-                                     "SET floor:" TAG ":%d 0123456789abcdef0123456789abcdef",
-                                     (int)((done + i) % 100000));
-        }
-        for (int i = 0; i < ON_THE_WAY && end == ENGINE_OK; i++) {
-            redisReply *reply = NULL;
-            (void)redisGetReply(engine->redis, (void **)&reply);
-            end = judge(engine, reply, error);
-            freeReplyObject(reply);
-        }
-        done += ON_THE_WAY;
-        elapsed = clock_now_ns() - begun;
-    }
-    *per_second = (double)done * 1e9 / (double)elapsed;
-    /* All that it wrote goes in one step. */
-    redisReply *reply = end == ENGINE_OK
-                            ? redisCommand(engine->redis, "EVAL %s 1 floor:" TAG,
-                                           "for i = 0, 99999 do redis.call('UNLINK', KEYS[1] .. "
-                                           "':' .. i) end return 1")
-                            : NULL;
-    if (end == ENGINE_OK) {
-        end = judge(engine, reply, error);
-        freeReplyObject(reply);
-    }
-    return end;
-}
-
 static void redis_close(struct engine *engine)
 {
     if (engine != NULL) {
@@ -643,5 +605,4 @@ const struct engine_kind engine_redis = {
     .remedy = "redis-cli flushdb empties it",
     .waiting = redis_waiting,
     .dead = redis_dead,
-    .floor = redis_floor,
 };

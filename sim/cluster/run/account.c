@@ -169,16 +169,6 @@ static struct story story_of(const struct journal_record *records, size_t count)
     return story;
 }
 
-static void note_example(struct account *account, enum run_worth worth,
-                         const struct journal_record *of)
-{
-    if (worth > account->result->worth) {
-        account->result->worth = worth;
-        account->result->example[0] = of->id;
-        account->result->example[1] = of->generation;
-    }
-}
-
 static void note_lateness(struct account *account, enum run_path path, uint64_t now_ms,
                           uint64_t at_ms)
 {
@@ -217,7 +207,6 @@ static void go_through_attempts(struct account *account, const struct story *sto
     struct run_result *result = account->result;
     const struct journal_record *effect = NULL; /* the latest attempt that had one */
     size_t effect_count = 0;
-    bool effect_answered = false;
     bool unanswered = false;
     bool refused = false;
     uint32_t answered = 0; /* attempts */
@@ -250,14 +239,9 @@ static void go_through_attempts(struct account *account, const struct story *sto
             } else {
                 enum cluster_cause cause = cause_of(account, effect, effect_count, called);
                 result->duplicates[cause]++;
-                note_example(account,
-                             cause == CLUSTER_CAUSE_CRASH && !effect_answered ? WORTH_CRASH
-                                                                              : WORTH_AGAIN,
-                             called);
             }
             effect = attempt;
             effect_count = count;
-            effect_answered = known.answered;
         }
         refused = refused || (called != NULL ? !had_effect : known.nacked);
         answered += known.answered;
@@ -280,9 +264,6 @@ static void judge(struct account *account, const struct story *story, const stru
     result->calls += story->calls;
     result->errors += story->calls - story->effects - story->laters;
     result->laters += story->laters;
-    if (story->started && (double)story->started_ms > result->planned_s * 1e3) {
-        result->planned_s = (double)story->started_ms / 1e3;
-    }
     result->dead += gone && story->effects == 0;
     result->early += story->is_early;
     if (story->calls > story->laters &&
@@ -293,7 +274,6 @@ static void judge(struct account *account, const struct story *story, const stru
     if (story->started && story->effects == 0 && !gone && next == NULL &&
         (!story->stop_sent || story->stop == ANSWER_NO)) {
         result->lost++;
-        note_example(account, WORTH_LOST, first);
     }
     go_through_attempts(account, story);
 }

@@ -6,8 +6,6 @@
  */
 #include "part.h"
 
-#include "clock.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -151,11 +149,7 @@ static bool report(struct part *part, uint32_t which, enum verdict verdict, bool
         if (engine == NULL) {
             return false;
         }
-        uint64_t begun_ns = clock_now_ns();
         go = part_judge(part, which, say(part, engine, verdict, own, some, answers));
-        if (go == PART_DONE) {
-            part_store_took(part, verdict == WELL ? TIME_ACK : TIME_NACK, begun_ns);
-        }
         part_point(part);
     }
     for (size_t i = 0; i < some && go == PART_DONE; i++) {
@@ -177,9 +171,7 @@ static bool do_steps(struct part *part, uint32_t which, int *service,
          *step != CLUSTER_END && right; step++) {
         part_point(part);
         if (*step == CLUSTER_CALL) {
-            uint64_t begun_ns = clock_now_ns();
             call_service(part, service, timers, count, heard);
-            part_took(part, TIME_CALL, begun_ns);
             called = true;
         } else {
             enum verdict verdict = *step == CLUSTER_LATER ? LATER : WELL;
@@ -205,7 +197,6 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
     if (engine == NULL) {
         return false;
     }
-    uint64_t begun_ns = clock_now_ns();
     enum part_go go =
         part_judge(part, which,
                    part->plan->engine->take(engine, part_now_ms(part->shared, part->plan), timers,
@@ -218,7 +209,6 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
         part_point(part);
         return true;
     }
-    part_store_took(part, TIME_TAKE, begun_ns);
     *idle = false;
     part_point(part);
     for (size_t i = 0; i < count; i++) {
@@ -234,13 +224,11 @@ bool part_execute(struct part *part)
     bool right = true;
     while (right && !part_is_over(part)) {
         bool idle = true;
-        uint64_t begun_ns = clock_now_ns();
         for (uint32_t which = 0; right && which < part->plan->engines; which++) {
             right = turn(part, which, &service, &idle);
         }
         if (right && idle) {
             part_rest(part);
-            part_took(part, TIME_LOOK, begun_ns);
         }
     }
     if (service >= 0) {

@@ -28,27 +28,11 @@ void part_point(struct part *part)
     if (slot->fault == PART_KILL_ENGINE) {
         int pid = atomic_load(&part->shared->engine_pids[slot->engine]);
         if (pid > 0) {
-            atomic_store(&part->shared->engine_killed_ns[slot->engine], slot->fault_ns);
             (void)kill(pid, SIGKILL);
         }
     } else {
         (void)kill(getpid(), slot->fault == PART_KILL ? SIGKILL : SIGSTOP);
     }
-}
-
-void part_took(struct part *part, enum measured_time time, uint64_t begun_ns)
-{
-    histogram_add(&part->measured->us[time], (clock_now_ns() - begun_ns) / 1000);
-}
-
-void part_store_took(struct part *part, enum measured_time time, uint64_t begun_ns)
-{
-    uint64_t took_us = (clock_now_ns() - begun_ns) / 1000;
-    if (took_us > MEASURED_STALL_US) {
-        histogram_add(&part->measured->us[TIME_STALL], took_us);
-        took_us = MEASURED_STALL_US;
-    }
-    histogram_add(&part->measured->us[time], took_us);
 }
 
 static void wait_ms(uint64_t ms)
@@ -74,7 +58,6 @@ bool part_is_over(const struct part *part)
 struct engine *part_engine(struct part *part, uint32_t which)
 {
     const struct engine_kind *kind = part->plan->engine;
-    uint64_t begun_ns = part->engines[which] == NULL ? clock_now_ns() : 0;
     while (part->engines[which] == NULL && !part_is_over(part)) {
         enum engine_end end = kind->connect(part->shared->urls[which], &part->plan->steps,
                                             &part->engines[which], &part->error);
@@ -84,15 +67,6 @@ struct engine *part_engine(struct part *part, uint32_t which)
         if (end == ENGINE_GONE) {
             wait_ms(2); /* it is being started */
         }
-    }
-    if (begun_ns > 0 && part->engines[which] != NULL) {
-        if (part->was_connected[which]) { /* it was gone before this one saw it */
-            uint64_t killed_ns = atomic_load(&part->shared->engine_killed_ns[which]);
-            part_took(part, TIME_STALL, killed_ns > 0 ? killed_ns : begun_ns);
-        } else if (part->incarnation > 0) {
-            part_took(part, TIME_RESTART, part->slot->killed_ns);
-        }
-        part->was_connected[which] = true;
     }
     part->error.text[0] = '\0'; /* those before it was there */
     return part->engines[which];

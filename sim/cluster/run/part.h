@@ -20,7 +20,6 @@ struct part_slot {
     enum part_fault fault;
     uint32_t engine;    /* which, of PART_KILL_ENGINE */
     uint64_t fault_ns;  /* when it came */
-    uint64_t killed_ns; /* when the one before was, in whose place this is */
     char failure[1024]; /* why it has given up */
 };
 
@@ -33,7 +32,6 @@ struct part_shared {
     atomic_bool over;        /* all go home */
     uint64_t begun_ns;
     atomic_int engine_pids[RUN_ENGINES_MAX];
-    atomic_ullong engine_killed_ns[RUN_ENGINES_MAX]; /* when it was last; 0: it was not */
     char urls[RUN_ENGINES_MAX][3500];
     struct part_slot slots[RUN_ENGINE][RUN_MEMBERS_MAX];
 };
@@ -48,9 +46,7 @@ struct part {
     uint8_t member;
     uint16_t incarnation;
     int journal;
-    struct measured_histograms *measured;
     struct engine *engines[RUN_ENGINES_MAX]; /* NULL: not connected */
-    bool was_connected[RUN_ENGINES_MAX];
     struct error error;
 };
 
@@ -65,12 +61,6 @@ uint64_t part_now_ms(const struct part_shared *shared, const struct run_plan *pl
 
 /* A place where a fault may come. */
 void part_point(struct part *part);
-
-/* Notes that what began then has just ended. */
-void part_took(struct part *part, enum measured_time time, uint64_t begun_ns);
-
-/* The same of a step of the store: a stall is told from the step. */
-void part_store_took(struct part *part, enum measured_time time, uint64_t begun_ns);
 
 /* There is nothing to do: waits for a while, unless steps are time. */
 void part_rest(const struct part *part);

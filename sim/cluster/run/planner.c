@@ -8,8 +8,6 @@
  */
 #include "part.h"
 
-#include "clock.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,13 +85,9 @@ static bool say(struct part *part, uint32_t which, uint64_t step, const struct e
             return false;
         }
         part_point(part);
-        uint64_t begun_ns = clock_now_ns();
         go = part_judge(
             part, which,
             (stops ? kind->stop : kind->start)(engine, timers, count, answers, &part->error));
-        if (go == PART_DONE && !stops) {
-            part_store_took(part, TIME_START, begun_ns);
-        }
         part_point(part);
     }
     return go == PART_DONE &&
@@ -165,14 +159,11 @@ static bool resume(struct part *part, uint64_t *step)
 }
 
 /* Whether there is room for more; asks each engine. */
-static bool may_go_on(struct part *part, uint64_t step, bool *go)
+static bool may_go_on(struct part *part, bool *go)
 {
     const struct run_plan *plan = part->plan;
     uint64_t all = 0;
-    uint64_t begun = step / STEPS * plan->batch * plan->roles[RUN_PLANNER];
-    *go = plan->rate == 0 ||
-          (double)begun <= plan->rate / 1000 * (double)part_now_ms(part->shared, plan);
-    for (uint32_t which = 0; *go && which < plan->engines; which++) {
+    for (uint32_t which = 0; which < plan->engines; which++) {
         enum part_go asked = PART_AGAIN;
         uint64_t count = 0;
         while (asked == PART_AGAIN) {
@@ -187,7 +178,7 @@ static bool may_go_on(struct part *part, uint64_t step, bool *go)
         }
         all += count;
     }
-    *go = *go && (all < plan->waiting_max || plan->steps.is_seed);
+    *go = all < plan->waiting_max || plan->steps.is_seed;
     return true;
 }
 
@@ -203,7 +194,7 @@ bool part_plan(struct part *part)
     while (!part_is_over(part) &&
            (step / STEPS * plan->batch < share || !atomic_load(&part->shared->faults_over))) {
         bool go = true;
-        if (step % STEPS == STEP_START && !may_go_on(part, step, &go)) {
+        if (step % STEPS == STEP_START && !may_go_on(part, &go)) {
             return part_is_over(part);
         }
         if (!go) {

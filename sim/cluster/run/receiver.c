@@ -1,14 +1,11 @@
 /*
  * The service that is to be called when a timer fires. It writes down each call before it answers,
  * so that what it has done is known whatever becomes of it and of the caller. Some calls it
- * refuses, and some it carries out and the reply is lost. If a call takes time, calls on one
- * connection wait for each other, as at an executor that calls one after the other; those on others
- * do not.
+ * refuses, and some it carries out and the reply is lost.
  */
 #include "part.h"
 
 #include "memory.h"
-#include "random.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,13 +20,10 @@ struct caller {
     size_t have; /* bytes of what follows */
     uint64_t count;
     struct part_call calls[ENGINE_BATCH_MAX];
-    bool waits;      /* for its reply, */
-    uint64_t due_ms; /* which is due then */
 };
 
 struct service {
     struct part *part;
-    struct random random;
     size_t count; /* of callers; polls[0] is who comes */
     struct pollfd polls[RUN_MEMBERS_MAX + 1];
     struct caller *callers[RUN_MEMBERS_MAX + 1];
@@ -91,7 +85,6 @@ static bool serve(struct service *service, size_t at)
     part_point(part);
     size_t count = caller->count;
     caller->have = 0;
-    caller->waits = false;
     size_t bytes = count * sizeof *answers;
     if (send(service->polls[at].fd, answers, bytes, MSG_NOSIGNAL) != (ssize_t)bytes) {
         hang_up(service, at);
@@ -99,10 +92,9 @@ static bool serve(struct service *service, size_t at)
     return true;
 }
 
-/* Reads what a caller has sent; serves it when all is there and its time has come. */
+/* Reads what a caller has sent; serves it when all is there. */
 static bool hear(struct service *service, size_t at)
 {
-    const struct run_plan *plan = service->part->plan;
     struct caller *caller = service->callers[at];
     size_t head = sizeof caller->count;
     size_t whole = head + (caller->have < head ? 0 : caller->count * sizeof *caller->calls);
@@ -123,16 +115,7 @@ static bool hear(struct service *service, size_t at)
     if (caller->have < head || caller->have < head + caller->count * sizeof *caller->calls) {
         return true;
     }
-    if (plan->service_ms == 0) {
-        return serve(service, at);
-    }
-    double takes_ms = 0;
-    for (uint64_t i = 0; i < caller->count; i++) {
-        takes_ms += random_exponential(&service->random, plan->service_ms);
-    }
-    caller->due_ms = part_now_ms(service->part->shared, plan) + (uint64_t)(takes_ms + 0.5);
-    caller->waits = true;
-    return true;
+    return serve(service, at);
 }
 
 static void welcome(struct service *service)
@@ -164,34 +147,13 @@ static int listen_at(struct part *part)
     return made;
 }
 
-/* Serves those whose time has come; whether all went well, and in *wait_ms how long until the
- * next, or 20. */
-static bool serve_due(struct service *service, int *wait_ms)
-{
-    uint64_t now_ms = part_now_ms(service->part->shared, service->part->plan);
-    bool right = true;
-    *wait_ms = 20;
-    for (size_t at = service->count; right && at > 0; at--) {
-        const struct caller *caller = service->callers[at];
-        if (caller->waits && caller->due_ms <= now_ms) {
-            right = serve(service, at);
-        } else if (caller->waits && caller->due_ms - now_ms < (uint64_t)*wait_ms) {
-            *wait_ms = (int)(caller->due_ms - now_ms);
-        }
-    }
-    return right;
-}
-
 bool part_receive(struct part *part)
 {
     struct service service = {.part = part};
     service.polls[0] = (struct pollfd){.fd = listen_at(part), .events = POLLIN};
     bool right = service.polls[0].fd >= 0;
-    random_seed(&service.random, part->plan->seed + part->incarnation);
     while (right && !part_is_over(part)) {
-        int wait_ms;
-        right = serve_due(&service, &wait_ms);
-        if (!right || poll(service.polls, service.count + 1, wait_ms) <= 0) {
+        if (poll(service.polls, service.count + 1, 20) <= 0) {
             continue;
         }
         for (size_t at = service.count; right && at > 0; at--) {

@@ -33,8 +33,6 @@ enum { FAILED_STARTS_MAX = 500 };
 
 #define MISSED_AFTER_NS UINT64_C(1000000000)
 
-enum { MEASURED_PLACES = RUN_ENGINE * RUN_MEMBERS_MAX };
-
 struct member {
     pid_t pid; /* 0: it has gone home */
     uint16_t incarnation;
@@ -46,7 +44,6 @@ struct conductor {
     const struct run_plan *plan;
     const char *folder;
     struct part_shared *shared;
-    struct measured_histograms *measured; /* shared, too: RUN_MEMBERS_MAX of each role */
     struct run_result *result;
     struct error *error;
     struct engine_server servers[RUN_ENGINES_MAX];
@@ -212,7 +209,6 @@ static void work(struct conductor *conductor, enum run_role role, unsigned which
         .role = role,
         .member = (uint8_t)which,
         .incarnation = conductor->members[role][which].incarnation,
-        .measured = &conductor->measured[role * RUN_MEMBERS_MAX + which],
     };
     own_slot = part.slot;
     memory_set_end(end_for_memory);
@@ -357,7 +353,6 @@ static bool see_to_member(struct conductor *conductor, enum run_role role, unsig
             return false;
         }
         member->pid = 0;
-        slot->killed_ns = slot->fault_ns; /* its next fault may be chosen before it is there */
         return atomic_load(&conductor->shared->over) || employ(conductor, role, which);
     }
     member->pid = 0;
@@ -619,37 +614,16 @@ static bool ask_dead(struct conductor *conductor)
     return true;
 }
 
-static bool measure_floor(struct conductor *conductor)
-{
-    double *per_second = &conductor->result->floor_per_second;
-    return conductor->plan->floor_seconds == 0 ||
-           conductor->plan->engine->floor(conductor->engines[0], conductor->plan->floor_seconds,
-                                          per_second, conductor->error) == ENGINE_OK;
-}
-
-static void sum_up_measured(const struct conductor *conductor, struct measured_histograms *sums)
-{
-    memset(sums, 0, RUN_ENGINE * sizeof *sums);
-    for (size_t i = 0; i < MEASURED_PLACES; i++) {
-        for (int time = 0; time < MEASURED_TIMES; time++) {
-            histogram_merge(&sums[i / RUN_MEMBERS_MAX].us[time], &conductor->measured[i].us[time]);
-        }
-    }
-}
-
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
-                 struct measured_histograms measured[RUN_ENGINE], struct error *error)
+                 struct error *error)
 {
     struct conductor *conductor = memory_new(1, sizeof *conductor);
     struct part_shared *shared = child_memory_new(sizeof *shared);
-    struct measured_histograms *places =
-        child_memory_new(MEASURED_PLACES * sizeof *conductor->measured);
     sigset_t before;
     *result = (struct run_result){0};
     conductor->plan = plan;
     conductor->folder = folder;
     conductor->shared = shared;
-    conductor->measured = places;
     conductor->result = result;
     conductor->error = error;
     conductor->faults_left = plan->kills;
@@ -660,8 +634,7 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
     (void)sigprocmask(SIG_BLOCK, &conductor->signals, &before);
     void (*pipe_before)(int) = signal(SIGPIPE, SIG_IGN);
     conductor->journal = journal_open(folder, RUN_ENGINE, 0, error);
-    bool right = conductor->journal >= 0 && set_watch(conductor) && start_engines(conductor) &&
-                 measure_floor(conductor);
+    bool right = conductor->journal >= 0 && set_watch(conductor) && start_engines(conductor);
     uint64_t begun = clock_now_ns();
     shared->begun_ns = begun;
     if (right) {
@@ -679,15 +652,11 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
     if (right && result->seconds > 0) {
         result->fired_per_second = (double)result->fired / result->seconds;
     }
-    if (measured != NULL) {
-        sum_up_measured(conductor, measured);
-    }
     if (conductor->journal >= 0) {
         (void)close(conductor->journal);
     }
     free(conductor->dead);
     child_memory_free(shared, sizeof *shared);
-    child_memory_free(places, MEASURED_PLACES * sizeof *places);
     free(conductor);
     return right;
 }

@@ -14,7 +14,6 @@
 
 #include "engine.h"
 #include "error.h"
-#include "measured.h"
 #include "protocol.h"
 
 #include <stdbool.h>
@@ -39,7 +38,6 @@ struct run_plan {
     uint64_t timers;            /* at least; more until all faults have come */
     uint32_t batch;             /* timers in a step */
     uint32_t waiting_max;       /* planners wait while so many timers do */
-    double rate;                /* of timers started in a second; 0: as fast as it goes */
     double delay_ms;            /* at most; uniform */
     double stopped;             /* shares of the timers */
     double restarted;
@@ -47,7 +45,6 @@ struct run_plan {
     double replies_lost; /* or does what it is asked for, and the caller never hears of it, */
     double laters;       /* or asks to be called again, after this */
     uint64_t later_ms;
-    double service_ms;   /* mean of what a call takes, exponential; 0: nothing */
     uint64_t backoff_ms; /* before the second attempt; twice as long before each further one */
     uint64_t poll_ms;    /* who finds nothing to do looks again after this */
     bool
@@ -57,7 +54,6 @@ struct run_plan {
     uint64_t pause_ms;
     uint64_t every; /* points of the victim between two faults, in the mean */
     uint64_t seed;
-    double floor_seconds; /* for measuring what the engine does by itself; 0: not */
 };
 
 /* Makes a plan of a row of the table, for which the engine and the number of schedulers are known.
@@ -68,14 +64,6 @@ bool run_plan_protocol(struct run_plan *plan, const struct cluster_protocol *pro
 enum run_path { PATH_FIRST, PATH_RETRIED, PATH_RECOVERED, PATH_ALL, RUN_PATHS };
 
 extern const char *const run_path_names[RUN_PATHS];
-
-/* Why the timeline of a timer is worth a look. */
-enum run_worth {
-    WORTH_NOTHING,
-    WORTH_AGAIN, /* it was called again; */
-    WORTH_CRASH, /* as a crash left it unanswered */
-    WORTH_LOST
-};
 
 struct run_lateness {
     uint64_t count;
@@ -105,20 +93,14 @@ struct run_result {
     uint64_t kills[RUN_ROLES];
     uint64_t pauses[RUN_ROLES];
     struct run_lateness lateness[RUN_PATHS];
-    uint64_t
-        example[2]; /* the id and generation of the first of those that are most worth a look, */
-    enum run_worth worth; /* and that is so much */
-    double planned_s;     /* until the last start was acknowledged */
     double seconds;
     double fired_per_second;
-    double floor_per_second; /* steps of the engine by itself; 0: not measured */
 };
 
 /* Runs it, with all files in `folder`, which is there and empty; false, with `error` set, if it
- * could not be. `measured`, by role, gets what was seen to take how long; NULL: it is not wanted.
- * Should this process die meanwhile, however, all others do, and the folder goes. */
+ * could not be. Should this process die meanwhile, however, all others do, and the folder goes. */
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
-                 struct measured_histograms measured[RUN_ENGINE], struct error *error);
+                 struct error *error);
 
 /* Whether nothing was lost, early, or fired after a confirmed stop, and each second call has a
  * cause. */

@@ -4,8 +4,6 @@
  */
 #include "part.h"
 
-#include "clock.h"
-
 #include <stdlib.h>
 
 enum { REAP_EVERY = 4 };
@@ -131,11 +129,7 @@ static bool do_steps(struct round *round)
                 break;
             }
             part_point(round->part);
-            uint64_t begun_ns = clock_now_ns();
             go = part_judge(round->part, round->which, do_step(round, engine, steps[i]));
-            if (go == PART_DONE && i == 0) {
-                part_store_took(round->part, round->moved > 0 ? TIME_CLAIM : TIME_IDLE, begun_ns);
-            }
         } while (go == PART_AGAIN && i > 0);
         part_point(round->part);
     }
@@ -184,15 +178,9 @@ bool part_schedule(struct part *part)
 {
     uint64_t versions[RUN_ENGINES_MAX] = {0};
     uint64_t scans[RUN_ENGINES_MAX] = {0};
-    uint64_t reaped_ns = clock_now_ns();
     for (uint64_t i = 0; !part_is_over(part); i++) {
         bool idle = true;
         bool reap = i % REAP_EVERY == 0;
-        uint64_t begun_ns = clock_now_ns();
-        if (reap) {
-            part_took(part, TIME_REAP, reaped_ns);
-            reaped_ns = begun_ns;
-        }
         for (uint32_t which = 0; which < part->plan->engines; which++) {
             if (!turn(part, which, reap, &versions[which], &idle) ||
                 (reap && !scan(part, which, &scans[which]))) {
@@ -201,7 +189,6 @@ bool part_schedule(struct part *part)
         }
         if (idle) {
             part_rest(part);
-            part_took(part, TIME_LOOK, begun_ns);
         }
     }
     return true;
