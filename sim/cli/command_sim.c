@@ -145,56 +145,68 @@ static const struct command_line syntax = {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
+/* Faults as rows of fault_kind. */
 static void write_faults(const void *at, FILE *stream)
 {
     const struct simulation *simulation = at;
-    (void)fprintf(stream, "trace,algo,options,fault,timer,tick,due,event,detail\n");
+    struct row row = {0};
+    row_kind_write_header(&fault_kind, stream);
     for (size_t i = 0; i < simulation->fault_count; i++) {
-        const struct fault_row *row = &simulation->faults[i];
-        latency_write_key(row->trace, row->contender, stream);
-        (void)fprintf(stream, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
-                      fault_word(row->fault.kind), row->fault.id, row->fault.tick, row->fault.due);
-        if (row->fault.event != UINT64_MAX) {
-            (void)fprintf(stream, "%" PRIu64, row->fault.event);
+        const struct fault_row *fault = &simulation->faults[i];
+        row_set_key(&row, fault->trace, contender_name(fault->contender),
+                    contender_options(fault->contender));
+        row_set_text(&row, FAULT_KIND, fault_word(fault->fault.kind));
+        row_set_integer(&row, FAULT_TIMER, fault->fault.id);
+        row_set_integer(&row, FAULT_TICK, fault->fault.tick);
+        row_set_integer(&row, FAULT_DUE, fault->fault.due);
+        if (fault->fault.event != UINT64_MAX) {
+            row_set_integer(&row, FAULT_EVENT, fault->fault.event);
         }
-        (void)fputc(',', stream);
-        csv_write_field(stream, row->fault.detail);
-        (void)fputc('\n', stream);
+        row_set_text(&row, FAULT_DETAIL, fault->fault.detail);
+        row_write_csv(&fault_kind, &row, stream);
+        row_clear(&row);
     }
 }
 
-/* One line a stretch of ticks. Work is the sum of all counts. */
+/* One line for a stretch of ticks. Work is the sum of all counts. */
 static void write_work(const void *at, FILE *stream)
 {
     const struct simulation *simulation = at;
-    (void)fprintf(stream, "trace,algo,options,from_tick,to_tick,fired,n_compares,n_moves,n_slots,"
-                          "n_cascades,work_per_tick,operations_work,worst_tick,worst_work,"
-                          "worst_cascades,worst_fired\n");
+    struct row row = {0};
+    row_kind_write_header(&work_kind, stream);
     for (size_t i = 0; i < simulation->work_count; i++) {
-        const struct work_row *row = &simulation->works[i];
-        const struct work_series *series = row->series;
+        const struct work_row *work = &simulation->works[i];
+        const struct work_series *series = work->series;
+        row_set_key(&row, work->trace, contender_name(work->contender),
+                    contender_options(work->contender));
         for (uint32_t k = 0; k < series->count; k++) {
             const struct work_stretch *stretch = &series->stretches[k];
             uint64_t from = series->from_tick + k * series->ticks;
             uint64_t to = k + 1 < series->count ? from + series->ticks - 1 : series->to_tick;
-            const uint64_t counts[] = {from,
-                                       to,
-                                       stretch->fired,
-                                       stretch->work.compares,
-                                       stretch->work.moves,
-                                       stretch->work.slots,
-                                       stretch->work.cascades};
-            latency_write_key(row->trace, row->contender, stream);
-            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-                (void)fprintf(stream, ",%" PRIu64, counts[c]);
+            const struct {
+                enum work_column column;
+                uint64_t value;
+            } cells[] = {{WORK_FROM, from},
+                         {WORK_TO, to},
+                         {WORK_FIRED, stretch->fired},
+                         {WORK_COMPARES, stretch->work.compares},
+                         {WORK_MOVES, stretch->work.moves},
+                         {WORK_SLOTS, stretch->work.slots},
+                         {WORK_CASCADES, stretch->work.cascades},
+                         {WORK_OPERATIONS, stretch->operations},
+                         {WORK_WORST_TICK, stretch->worst.tick},
+                         {WORK_WORST, work_total(&stretch->worst.work)},
+                         {WORK_WORST_CASCADES, stretch->worst.work.cascades},
+                         {WORK_WORST_FIRED, stretch->worst.fired}};
+            for (size_t c = 0; c < sizeof cells / sizeof cells[0]; c++) {
+                row_set_integer(&row, cells[c].column, cells[c].value);
             }
-            (void)fprintf(
-                stream, ",%.6g,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-                (double)work_total(&stretch->work) / (double)(to - from + 1), stretch->operations,
-                stretch->worst.tick, work_total(&stretch->worst.work), stretch->worst.work.cascades,
-                stretch->worst.fired);
+            row_set_real(&row, WORK_PER_TICK,
+                         (double)work_total(&stretch->work) / (double)(to - from + 1));
+            row_write_csv(&work_kind, &row, stream);
         }
     }
+    row_clear(&row);
 }
 
 static void write_results_csv(const void *simulation, FILE *stream)

@@ -64,15 +64,16 @@ static void list_things(const struct compare_side *side, struct things *things)
     const struct result_set *set = side->set;
     for (size_t s = 0; s < set->count; s++) {
         const struct result_session *session = &set->sessions[s];
-        for (size_t e = 0; e < session->count; e++) {
+        for (size_t e = 0; e < session->results.count; e++) {
+            const struct row *row = &session->results.rows[e];
             struct thing thing = {.side = side,
-                                  .kind = session->kind,
-                                  .workload = session->entries[e].workload,
-                                  .algo = session->entries[e].algo,
-                                  .options = session->entries[e].options};
+                                  .kind = session->results.kind,
+                                  .workload = row_text(row, COL_TRACE),
+                                  .algo = row_text(row, COL_ALGO),
+                                  .options = row_text(row, COL_OPTIONS)};
             bool known = false;
             for (size_t earlier = 0; earlier < s && !known; earlier++) {
-                known = thing_entry(&thing, earlier) != NULL;
+                known = thing_row(&thing, earlier) != NULL;
             }
             if (known) {
                 continue;

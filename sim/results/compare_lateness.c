@@ -15,7 +15,7 @@ static const json_t *trace_of(const struct thing *thing)
     const json_t *known = NULL;
     for (size_t s = 0; s < thing->side->set->count && known == NULL; s++) {
         const json_t *context = thing->side->set->sessions[s].context;
-        known = thing_entry(thing, s) != NULL ? context_trace(context, thing->workload) : NULL;
+        known = thing_row(thing, s) != NULL ? context_trace(context, thing->workload) : NULL;
     }
     return known;
 }
@@ -30,8 +30,9 @@ static double tick_ns_of(const struct thing *thing)
 /* Nothing is known of a benchmark's. */
 static struct firing firing_of(const struct thing *thing)
 {
-    const struct result_entry *entry = thing_first_entry(thing);
-    return firing_of_json(entry != NULL && thing->kind == RESULT_SIM ? entry->row : NULL);
+    static const struct row unknown;
+    const struct row *row = thing->kind == &replay_kind ? thing_first_row(thing) : NULL;
+    return firing_of_row(row != NULL ? row : &unknown);
 }
 
 static enum firing_bound bound_of(const struct compare_work *work, const struct thing *thing)
@@ -51,14 +52,14 @@ bool thing_is_beyond(const struct compare_work *work, const struct thing *thing)
 static double exact_fired(const struct thing *thing)
 {
     const struct result_set *set = thing->side->set;
-    const char *checksum = thing_first_entry(thing)->checksum;
+    const char *checksum = thing_first_row(thing)->trace_checksum;
     for (size_t s = 0; s < set->count; s++) {
-        const struct result_session *session = &set->sessions[s];
-        for (size_t e = 0; session->kind == RESULT_SIM && e < session->count; e++) {
-            const struct result_entry *entry = &session->entries[e];
-            struct firing firing = firing_of_json(entry->row);
-            if (strcmp(entry->workload, thing->workload) == 0 &&
-                strcmp(entry->checksum, checksum) == 0 && strcmp(entry->status, "ok") == 0 &&
+        const struct results *results = &set->sessions[s].results;
+        for (size_t e = 0; results->kind == &replay_kind && e < results->count; e++) {
+            const struct row *row = &results->rows[e];
+            struct firing firing = firing_of_row(row);
+            if (strcmp(row_text(row, COL_TRACE), thing->workload) == 0 &&
+                strcmp(row->trace_checksum, checksum) == 0 && row_is_ok(row) &&
                 firing_is_exact(&firing) && !isnan(firing.fired)) {
                 return firing.fired;
             }
@@ -71,17 +72,17 @@ static double exact_fired(const struct thing *thing)
 static bool find_things(const struct comparison *item, struct thing *base, struct thing *other)
 {
     *base = (struct thing){.side = item->base_side,
-                           .kind = RESULT_SIM,
+                           .kind = &replay_kind,
                            .workload = item->workload,
                            .algo = item->base_algo,
                            .options = item->base_options};
     *other = (struct thing){.side = item->other_side,
-                            .kind = RESULT_SIM,
+                            .kind = &replay_kind,
                             .workload = item->workload,
                             .algo = item->algo,
                             .options = item->options};
     bool alike = strcmp(base->algo, other->algo) == 0 && strcmp(base->options, other->options) == 0;
-    return !alike && thing_first_entry(base) != NULL && thing_first_entry(other) != NULL;
+    return !alike && thing_first_row(base) != NULL && thing_first_row(other) != NULL;
 }
 
 static struct firing_frame frame_of(const struct thing *thing)

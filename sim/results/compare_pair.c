@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct result_entry *thing_entry(const struct thing *thing, size_t session)
+const struct row *thing_row(const struct thing *thing, size_t session)
 {
     return result_session_find(&thing->side->set->sessions[session], thing->kind, thing->workload,
                                thing->algo, thing->options);
 }
 
-const struct result_entry *thing_first_entry(const struct thing *thing)
+const struct row *thing_first_row(const struct thing *thing)
 {
-    const struct result_entry *entry = NULL;
-    for (size_t s = 0; s < thing->side->set->count && entry == NULL; s++) {
-        entry = thing_entry(thing, s);
+    const struct row *row = NULL;
+    for (size_t s = 0; s < thing->side->set->count && row == NULL; s++) {
+        row = thing_row(thing, s);
     }
-    return entry;
+    return row;
 }
 
 struct comparison *comparison_add(struct compare_work *work, const struct thing *base,
@@ -73,24 +73,26 @@ static void series_free(struct series *series)
     free(series->run_counts);
 }
 
+/* The single runs of a figure in one session. */
+static struct samples runs_of(const struct thing *thing, size_t session, const char *metric)
+{
+    const struct row *row = thing_row(thing, session);
+    int column = row_kind_column(thing->kind, metric);
+    return row != NULL && column >= 0 ? row->samples[column] : (struct samples){0};
+}
+
 static void series_read(struct series *series, const struct thing *thing, const char *metric)
 {
-    const struct result_set *set = thing->side->set;
-    *series = (struct series){.run_counts = memory_new(set->count + 1, sizeof(size_t))};
-    size_t room = 0;
-    for (size_t s = 0; s < set->count; s++) {
-        const struct result_entry *entry = thing_entry(thing, s);
-        room += entry != NULL ? result_entry_runs(&set->sessions[s], entry, metric) : 0;
-    }
-    series->values = memory_new(room + 1, sizeof *series->values);
-    for (size_t s = 0; s < set->count; s++) {
-        const struct result_entry *entry = thing_entry(thing, s);
-        size_t runs = entry != NULL ? result_entry_runs(&set->sessions[s], entry, metric) : 0;
-        for (size_t i = 0; i < runs; i++) {
-            series->values[series->runs++] = result_entry_run(&set->sessions[s], entry, metric, i);
-        }
-        if (runs > 0) {
-            series->run_counts[series->sessions++] = runs;
+    size_t sessions = thing->side->set->count;
+    *series = (struct series){.run_counts = memory_new(sessions + 1, sizeof(size_t))};
+    for (size_t s = 0; s < sessions; s++) {
+        struct samples runs = runs_of(thing, s, metric);
+        if (runs.count > 0) {
+            series->values =
+                memory_resize(series->values, series->runs + runs.count, sizeof *series->values);
+            memcpy(series->values + series->runs, runs.values, runs.count * sizeof *runs.values);
+            series->runs += runs.count;
+            series->run_counts[series->sessions++] = runs.count;
         }
     }
 }
@@ -114,7 +116,7 @@ static void series_condense(struct series *series)
 static const char *session_date(const struct thing *thing, size_t n)
 {
     for (size_t s = 0; s < thing->side->set->count; s++) {
-        if (thing_entry(thing, s) != NULL && n-- == 0) {
+        if (thing_row(thing, s) != NULL && n-- == 0) {
             const char *date =
                 json_string_value(json_object_get(thing->side->set->sessions[s].context, "date"));
             return date != NULL ? date : "";
@@ -149,7 +151,7 @@ static enum compare_method choose_method(const struct thing *base, const struct 
                                          bool in_turn)
 {
     bool alike = base_runs->sessions == other_runs->sessions;
-    if (base->side->set == other->side->set && base->kind == RESULT_SIM && alike &&
+    if (base->side->set == other->side->set && base->kind == &replay_kind && alike &&
         memcmp(base_runs->run_counts, other_runs->run_counts,
                base_runs->sessions * sizeof *base_runs->run_counts) == 0) {
         return METHOD_PAIRED_RUNS;
@@ -232,8 +234,7 @@ static void judge_metric(struct compare_work *work, const struct thing *base,
 static bool has_runs(const struct thing *thing, const char *metric)
 {
     for (size_t s = 0; s < thing->side->set->count; s++) {
-        const struct result_entry *entry = thing_entry(thing, s);
-        if (entry != NULL && result_entry_runs(&thing->side->set->sessions[s], entry, metric) > 0) {
+        if (runs_of(thing, s, metric).count > 0) {
             return true;
         }
     }
@@ -243,21 +244,19 @@ static bool has_runs(const struct thing *thing, const char *metric)
 /* The time that both have, in the order of how little else is in it. */
 static const char *default_metric(const struct thing *base, const struct thing *other)
 {
-    static const char *const bench[] = {"ns_per_op", "real_time"};
-    if (base->kind == RESULT_SIM) {
-        return "ns_per_event";
-    }
-    return has_runs(base, bench[0]) && has_runs(other, bench[0]) ? bench[0] : bench[1];
+    const char *time = base->kind->columns[base->kind->time].name;
+    bool both = has_runs(base, time) && has_runs(other, time);
+    return both || base->kind != &bench_kind ? time : bench_kind.columns[BENCH_COL_REAL].name;
 }
 
-/* The first entry of any session that is not ok: one that was left out, or one that failed. NULL if
+/* The first row of any session that is not ok: one that was omitted, or one that failed. NULL if
  * there is none. */
-static const struct result_entry *first_not_ok(const struct thing *thing, bool left_out)
+static const struct row *first_not_ok(const struct thing *thing, bool left_out)
 {
     for (size_t s = 0; s < thing->side->set->count; s++) {
-        const struct result_entry *entry = thing_entry(thing, s);
-        if (entry != NULL && strcmp(entry->status, "ok") != 0 && entry->left_out == left_out) {
-            return entry;
+        const struct row *row = thing_row(thing, s);
+        if (row != NULL && !row_is_ok(row) && row_is_unsupported(row) == left_out) {
+            return row;
         }
     }
     return NULL;
@@ -265,13 +264,13 @@ static const struct result_entry *first_not_ok(const struct thing *thing, bool l
 
 static bool same_trace(const struct thing *base, const struct thing *other)
 {
-    const char *checksum = thing_first_entry(base)->checksum;
+    const char *checksum = thing_first_row(base)->trace_checksum;
     const struct thing *things[] = {base, other};
     for (int t = 0; t < 2; t++) {
         for (size_t s = 0; s < things[t]->side->set->count; s++) {
-            const struct result_entry *entry = thing_entry(things[t], s);
-            if (entry != NULL && checksum[0] != '\0' && entry->checksum[0] != '\0' &&
-                strcmp(entry->checksum, checksum) != 0) {
+            const struct row *row = thing_row(things[t], s);
+            if (row != NULL && checksum[0] != '\0' && row->trace_checksum[0] != '\0' &&
+                strcmp(row->trace_checksum, checksum) != 0) {
                 return false;
             }
         }
@@ -288,18 +287,19 @@ static bool is_obstructed(struct comparison *item, const struct thing *base,
     for (int i = 0; i < 4; i++) {
         const struct thing *thing = things[i % 2];
         bool left_out = i >= 2;
-        const struct result_entry *entry = first_not_ok(thing, left_out);
-        if (entry == NULL) {
+        const struct row *row = first_not_ok(thing, left_out);
+        if (row == NULL) {
             continue;
         }
+        const char *status = row_text(row, COL_STATUS);
+        const char *reason = row_text(row, thing->kind->reason);
         item->other_failed = !left_out && thing == other;
         /* Of what was left out the reason says all. */
-        bool worded = !left_out || entry->reason[0] == '\0';
-        comparison_set_status(item, left_out ? COMPARE_LEFT_OUT : COMPARE_FAILED, "%s: %s: %s%s%s",
-                              thing->side->label,
-                              thing->algo[0] != '\0' ? thing->algo : thing->workload,
-                              worded ? entry->status : "",
-                              worded && entry->reason[0] != '\0' ? ": " : "", entry->reason);
+        bool worded = !left_out || reason[0] == '\0';
+        comparison_set_status(
+            item, left_out ? COMPARE_LEFT_OUT : COMPARE_FAILED, "%s: %s: %s%s%s",
+            thing->side->label, thing->algo[0] != '\0' ? thing->algo : thing->workload,
+            worded ? status : "", worded && reason[0] != '\0' ? ": " : "", reason);
         return true;
     }
     if (same_trace(base, other)) {
@@ -308,7 +308,7 @@ static bool is_obstructed(struct comparison *item, const struct thing *base,
     comparison_set_status(
         item, COMPARE_UNLIKE,
         "the traces have the same name but not the same content (checksums %s, %s)",
-        thing_first_entry(base)->checksum, thing_first_entry(other)->checksum);
+        thing_first_row(base)->trace_checksum, thing_first_row(other)->trace_checksum);
     return true;
 }
 
@@ -317,40 +317,32 @@ static bool is_obstructed(struct comparison *item, const struct thing *base,
 /* Whether a figure follows from the code and the operations alone, so that it is the same in every
  * run: what happened to the timers, and the work, wakeups and memory that it took. Files
  * are not: a library may write them when it likes. */
-static bool is_count(const char *key, const json_t *value)
+static bool is_count(const char *name)
 {
     static const char *const names[] = {
         "events",  "starts",       "restarts",     "stops",        "fired",        "drained",
         "averted", "early",        "late_beyond",  "lost",         "duplicate",    "misordered",
         "wakeups", "idle_wakeups", "lateness_min", "lateness_p50", "lateness_p99", "lateness_max"};
-    bool known = strncmp(key, "n_", 2) == 0 ||
-                 (strncmp(key, "bytes_", 6) == 0 && strcmp(key, "bytes_durable") != 0);
+    bool known = strncmp(name, "n_", 2) == 0 ||
+                 (strncmp(name, "bytes_", 6) == 0 && strcmp(name, "bytes_durable") != 0);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !known; i++) {
-        known = strcmp(key, names[i]) == 0;
+        known = strcmp(name, names[i]) == 0;
     }
-    return known && json_is_number(value) && !compare_is_rate(key);
-}
-
-static const json_t *counts_of(const struct thing *thing)
-{
-    const struct result_entry *entry = thing_first_entry(thing);
-    return thing->kind == RESULT_SIM ? entry->row : json_array_get(entry->row, 0);
+    return known;
 }
 
 static void compare_counts(struct compare_work *work, const struct thing *base,
                            const struct thing *other)
 {
     struct comparisons *out = work->out;
-    const json_t *other_counts = counts_of(other);
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)counts_of(base), key, value)
-    {
-        const json_t *other_value = json_object_get(other_counts, key);
-        if (!is_count(key, value) || !is_count(key, other_value)) {
+    for (unsigned c = 0; c < base->kind->count; c++) {
+        const char *name = base->kind->columns[c].name;
+        double value = row_value(thing_first_row(base), c);
+        double other_value = row_value(thing_first_row(other), c);
+        if (!is_count(name) || isnan(value) || isnan(other_value)) {
             continue;
         }
-        if (json_number_value(value) == json_number_value(other_value)) {
+        if (value == other_value) {
             out->equal_counts++;
             continue;
         }
@@ -363,9 +355,9 @@ static void compare_counts(struct compare_work *work, const struct thing *base,
                                         .options = other->options,
                                         .base_algo = base->algo,
                                         .base_options = base->options,
-                                        .name = key,
-                                        .base = json_number_value(value),
-                                        .other = json_number_value(other_value)};
+                                        .name = name,
+                                        .base = value,
+                                        .other = other_value};
     }
 }
 

@@ -56,10 +56,10 @@ static void warn_of_contexts(struct compare_work *work, const struct result_sess
 }
 
 static const struct result_session *first_of_kind(const struct result_set *set,
-                                                  enum result_kind kind)
+                                                  const struct row_kind *kind)
 {
     for (size_t s = 0; s < set->count; s++) {
-        if (set->sessions[s].kind == kind) {
+        if (set->sessions[s].results.kind == kind) {
             return &set->sessions[s];
         }
     }
@@ -72,7 +72,7 @@ void compare_warn_of_circumstances(struct compare_work *work, const struct compa
 {
     for (size_t s = 0; s < side->set->count; s++) {
         const struct result_session *session = &side->set->sessions[s];
-        const struct result_session *first = first_of_kind(base->set, session->kind);
+        const struct result_session *first = first_of_kind(base->set, session->results.kind);
         const char *build = json_string_value(json_object_get(session->context, "build_type"));
         if (first != NULL) {
             warn_of_contexts(work, first, session);
@@ -86,43 +86,43 @@ void compare_warn_of_circumstances(struct compare_work *work, const struct compa
 }
 
 /* That of a replay; NULL if it is none. */
-static const struct result_entry *first_entry(const struct compare_side *side, const char *workload,
-                                              const char *algo, const char *options)
+static const struct row *first_row(const struct compare_side *side, const char *workload,
+                                   const char *algo, const char *options)
 {
     struct thing thing = {
-        .side = side, .kind = RESULT_SIM, .workload = workload, .algo = algo, .options = options};
-    return thing_first_entry(&thing);
+        .side = side, .kind = &replay_kind, .workload = workload, .algo = algo, .options = options};
+    return thing_first_row(&thing);
 }
 
 /* Whether the trace of a compared thing is known by its content. */
 static bool has_checksum(const struct compare_side *side, const char *workload, const char *algo,
                          const char *options)
 {
-    const struct result_entry *entry = first_entry(side, workload, algo, options);
-    return entry == NULL || entry->checksum[0] != '\0'; /* a benchmark has no trace */
+    const struct row *row = first_row(side, workload, algo, options);
+    return row == NULL || row->trace_checksum[0] != '\0'; /* a benchmark has no trace */
 }
 
 /* One structure of many timers is not many of some: their times say different things. */
 static void warn_of_ranks(struct compare_work *work, const struct comparison *item)
 {
-    const struct result_entry *base =
-        first_entry(item->base_side, item->workload, item->base_algo, item->base_options);
-    const struct result_entry *other =
-        first_entry(item->other_side, item->workload, item->algo, item->options);
+    const struct row *base =
+        first_row(item->base_side, item->workload, item->base_algo, item->base_options);
+    const struct row *other =
+        first_row(item->other_side, item->workload, item->algo, item->options);
     if (base == NULL || other == NULL) {
         return;
     }
-    json_int_t base_ranks = json_integer_value(json_object_get(base->row, "ranks"));
-    json_int_t other_ranks = json_integer_value(json_object_get(other->row, "ranks"));
-    const char *base_times = json_string_value(json_object_get(base->row, "times"));
-    const char *other_times = json_string_value(json_object_get(other->row, "times"));
+    double base_ranks = row_value(base, COL_RANKS);
+    double other_ranks = row_value(other, COL_RANKS);
+    const char *base_times = row_text(base, COL_TIMES);
+    const char *other_times = row_text(other, COL_TIMES);
     bool ranks_differ = base_ranks > 0 && other_ranks > 0 && base_ranks != other_ranks;
     bool times_differ =
-        base_times != NULL && other_times != NULL && strcmp(base_times, other_times) != 0;
+        base_times[0] != '\0' && other_times[0] != '\0' && strcmp(base_times, other_times) != 0;
     if (ranks_differ) {
         compare_warn(work,
-                     "ranks differ: %" JSON_INTEGER_FORMAT " in %s, %" JSON_INTEGER_FORMAT
-                     " in %s: each rank has a structure of its own, of fewer timers, and they run "
+                     "ranks differ: %.0f in %s, %.0f in %s: each rank has a structure of its own, "
+                     "of fewer timers, and they run "
                      "side by side",
                      base_ranks, item->base_side->label, other_ranks, item->other_side->label);
     }

@@ -15,10 +15,10 @@ struct compare_work {
     struct error *error;
 };
 
-/* One thing measured on one side: the same entry in each session that has it. */
+/* One thing measured on one side: the same row in each session that has it. */
 struct thing {
     const struct compare_side *side;
-    enum result_kind kind;
+    const struct row_kind *kind;
     const char *workload;
     const char *algo;
     const char *options;
@@ -27,11 +27,11 @@ struct thing {
 /* Whether larger values of a figure are better: of rates per second. */
 bool compare_is_rate(const char *metric);
 
-/* Its entry in a session; NULL if it is not in there. */
-const struct result_entry *thing_entry(const struct thing *thing, size_t session);
+/* Its row in a session; NULL if it is not in there. */
+const struct row *thing_row(const struct thing *thing, size_t session);
 
 /* That of the first session that has it: its names, checksum and counts stand for all. */
-const struct result_entry *thing_first_entry(const struct thing *thing);
+const struct row *thing_first_row(const struct thing *thing);
 
 /* A new comparison of two things. Valid until the next call. */
 struct comparison *comparison_add(struct compare_work *work, const struct thing *base,

@@ -1,13 +1,10 @@
 #include "result_set.h"
 
 #include "memory.h"
-#include "results.h"
 #include "trace.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,88 +17,43 @@ static const char *text_of(const json_t *object, const char *key)
     return text != NULL ? text : "";
 }
 
-static struct result_entry *add_entry(struct result_session *session)
-{
-    session->entries =
-        memory_resize(session->entries, session->count + 1, sizeof *session->entries);
-    struct result_entry *entry = &session->entries[session->count++];
-    *entry = (struct result_entry){.checksum = "", .status = "ok", .reason = ""};
-    return entry;
-}
-
-/* --- timerlab sim ---------------------------------------------------------------------------- */
-
-static bool read_sim(struct result_session *session, struct error *error)
-{
-    const json_t *schema = json_object_get(session->root, "schema");
-    if (!json_is_integer(schema) || json_integer_value(schema) != RESULTS_SCHEMA) {
-        return error_set(error,
-                         "%s: results of another schema than %d; use the timerlab that wrote them, "
-                         "or measure anew",
-                         session->path, RESULTS_SCHEMA);
-    }
-    size_t index;
-    json_t *row;
-    json_array_foreach(json_object_get(session->root, "rows"), index, row)
-    {
-        if (text_of(row, "trace")[0] == '\0' || text_of(row, "algo")[0] == '\0') {
-            return error_set(error, "%s: row %zu has no trace or no algo: not results of timerlab",
-                             session->path, index + 1);
-        }
-        struct result_entry *entry = add_entry(session);
-        entry->workload = memory_copy(text_of(row, "trace"));
-        entry->algo = memory_copy(text_of(row, "algo"));
-        entry->options = memory_copy(text_of(row, "options"));
-        entry->checksum = text_of(row, "trace_checksum");
-        entry->status = text_of(row, "status");
-        entry->left_out = strcmp(entry->status, "unsupported") == 0;
-        entry->reason = text_of(row, "reason");
-        entry->row = json_incref(row);
-    }
-    return true;
-}
-
 /* --- Google Benchmark ------------------------------------------------------------------------ */
 
-/* Takes WORKLOAD/STRUCTURE[:options]/REST apart, as timerlab-bench names its rows. */
-static void split_name(struct result_entry *entry, const char *name)
+/* Fill the names of a row from WORKLOAD/STRUCTURE[:options]/n:N[/FORM...]/manual_time, as
+ * timerlab-bench names its benchmarks; others have one name only. */
+static void name_row(struct row *row, const char *name, bool ours)
 {
-    const char *slash = strchr(name, '/');
-    const char *from = slash != NULL ? slash + 1 : NULL;
-    size_t length = from != NULL ? strcspn(from, "/") : 0;
+    const char *slash = ours ? strchr(name, '/') : NULL;
+    size_t length = slash != NULL ? strcspn(slash + 1, "/") : 0;
     if (length == 0) {
-        entry->workload = memory_copy(name);
-        entry->algo = memory_copy("");
-        entry->options = memory_copy("");
+        row_set_key(row, name, "", "");
+        row_set_text(row, BENCH_COL_OP, name);
         return;
     }
+    static const char ending[] = "/manual_time";
+    const char *from = slash + 1;
+    const char *rest = from + length;
+    const char *end = strstr(rest, ending);
+    size_t rest_length = end != NULL ? (size_t)(end - rest) : strlen(rest);
     size_t algo_length = strcspn(from, ":/");
     size_t options_from = algo_length < length ? algo_length + 1 : length;
-    entry->algo = memory_copy_part(from, algo_length);
-    entry->options = memory_copy_part(from + options_from, length - options_from);
-    entry->workload = memory_format("%.*s%s", (int)(slash - name), name, from + length);
-}
-
-/* The entry that repetitions of this name belong to; made if there is none. */
-static struct result_entry *bench_entry(struct result_session *session, const char *name, bool ours)
-{
-    for (size_t i = session->count; i-- > 0;) {
-        const json_t *first = json_array_get(session->entries[i].row, 0);
-        const char *known = text_of(first, "run_name");
-        if (strcmp(known[0] != '\0' ? known : text_of(first, "name"), name) == 0) {
-            return &session->entries[i];
-        }
+    char *algo = memory_copy_part(from, algo_length);
+    char *options = memory_copy_part(from + options_from, length - options_from);
+    char *workload = memory_format("%.*s%.*s", (int)(slash - name), name, (int)rest_length, rest);
+    const char *form = rest;
+    if (strncmp(rest, "/n:", 3) == 0) {
+        char *after = NULL;
+        row_set_integer(row, BENCH_COL_N, strtoull(rest + 3, &after, 10));
+        form = after;
     }
-    struct result_entry *entry = add_entry(session);
-    if (ours) {
-        split_name(entry, name);
-    } else {
-        entry->workload = memory_copy(name);
-        entry->algo = memory_copy("");
-        entry->options = memory_copy("");
-    }
-    entry->row = json_array();
-    return entry;
+    char *op = memory_format("%.*s%.*s", (int)(slash - name), name,
+                             (int)(rest + rest_length - form), form);
+    row_set_key(row, workload, algo, options);
+    row_set_text(row, BENCH_COL_OP, op);
+    free(algo);
+    free(options);
+    free(workload);
+    free(op);
 }
 
 const char *result_left_out(const char *message)
@@ -111,27 +63,59 @@ const char *result_left_out(const char *message)
     return strncmp(message, head, length) == 0 ? message + length : NULL;
 }
 
-/* A repetition that failed outweighs others that were left out. */
-static void take_error(struct result_entry *entry, const char *message)
+/* A repetition that failed outweighs others that were omitted. */
+static void take_error(struct row *row, const char *message)
 {
     const char *why = result_left_out(message);
-    bool failed = strcmp(entry->status, "ok") != 0 && !entry->left_out;
+    bool failed = !row_is_ok(row) && !row_is_unsupported(row);
     if (why != NULL && failed) {
         return;
     }
-    entry->status = "error";
-    entry->left_out = why != NULL;
-    entry->reason = why != NULL ? why : message;
+    row_set_text(row, COL_STATUS, why != NULL ? "unsupported" : "error");
+    row_set_text(row, BENCH_COL_REASON, why != NULL ? why : message);
 }
 
-static bool read_bench(struct result_session *session, struct error *error)
+/* The factor that turns a benchmark's times into nanoseconds. */
+static double unit_ns(const json_t *run)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(units[i].unit, text_of(run, "time_unit")) == 0) {
+            return units[i].ns;
+        }
+    }
+    return 1;
+}
+
+/* Add a repetition to the samples of a row. */
+static void take_run(struct row *row, const json_t *run)
+{
+    for (unsigned c = BENCH_COL_NS; c < BENCH_COL_RUNS; c++) {
+        const json_t *value = json_object_get(run, bench_kind.columns[c].name);
+        struct samples *samples = &row->samples[c];
+        if (json_is_number(value)) {
+            double unit = c == BENCH_COL_REAL || c == BENCH_COL_CPU ? unit_ns(run) : 1;
+            samples->values =
+                memory_resize(samples->values, samples->count + 1, sizeof *samples->values);
+            samples->values[samples->count++] = unit * json_number_value(value);
+        }
+    }
+}
+
+static bool read_bench(struct result_session *session, const json_t *benchmarks,
+                       struct error *error)
 {
     const char *program = text_of(session->context, "executable");
     const char *slash = strrchr(program, '/');
     bool ours = strncmp(slash != NULL ? slash + 1 : program, "timerlab-bench", 14) == 0;
+    json_t *known = json_object(); /* the index of a row, by its full name */
+    bool good = true;
     size_t index;
-    json_t *run;
-    json_array_foreach(json_object_get(session->root, "benchmarks"), index, run)
+    const json_t *run;
+    json_array_foreach(benchmarks, index, run)
     {
         const char *type = text_of(run, "run_type");
         if (type[0] != '\0' && strcmp(type, "iteration") != 0) {
@@ -140,58 +124,83 @@ static bool read_bench(struct result_session *session, struct error *error)
         const char *name = text_of(run, "run_name");
         name = name[0] != '\0' ? name : text_of(run, "name");
         if (name[0] == '\0') {
-            return error_set(error, "%s: benchmark %zu has no name: not of Google Benchmark",
+            good = error_set(error, "%s: benchmark %zu has no name: not of Google Benchmark",
                              session->path, index + 1);
+            break;
         }
-        struct result_entry *entry = bench_entry(session, name, ours);
+        const json_t *at = json_object_get(known, name);
+        size_t place = at != NULL ? (size_t)json_integer_value(at) : session->results.count;
+        if (at == NULL) {
+            struct row *row = results_add(&session->results);
+            name_row(row, name, ours);
+            row_set_text(row, COL_STATUS, "ok");
+            (void)json_object_set_new(known, name, json_integer((json_int_t)place));
+        }
+        struct row *row = &session->results.rows[place];
         if (json_is_true(json_object_get(run, "error_occurred"))) {
-            take_error(entry, text_of(run, "error_message"));
+            take_error(row, text_of(run, "error_message"));
+        } else {
+            take_run(row, run);
         }
-        (void)json_array_append(entry->row, run);
     }
-    if (session->count == 0) {
-        return error_set(error,
+    json_decref(known);
+    if (good && session->results.count == 0) {
+        good = error_set(error,
                          "%s: no single runs in it, only aggregates; leave out "
                          "--benchmark_report_aggregates_only",
                          session->path);
     }
-    return true;
+    if (good) {
+        bench_rows_complete(&session->results, session->context);
+    }
+    return good;
 }
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
-static bool read_session(struct result_session *session, struct error *error)
+static bool read_rows(struct result_session *session, const json_t *root, const json_t *rows,
+                      struct error *error)
 {
-    static const char *const kinds[] = {"rows", "benchmarks"};
-    session->context = json_object_get(session->root, "context");
-    if (json_is_array(json_object_get(session->root, kinds[RESULT_SIM]))) {
-        session->kind = RESULT_SIM;
-    } else if (json_is_array(json_object_get(session->root, kinds[RESULT_BENCH]))) {
-        session->kind = RESULT_BENCH;
-    } else {
+    const json_t *schema = json_object_get(root, "schema");
+    if (!json_is_integer(schema) || json_integer_value(schema) != RESULTS_SCHEMA) {
         return error_set(error,
-                         "%s: neither results of timerlab sim (no `rows`) nor of Google Benchmark "
+                         "%s: results of another schema than %d; use the timerlab that wrote them, "
+                         "or measure again",
+                         session->path, RESULTS_SCHEMA);
+    }
+    bool bench =
+        json_object_get(json_array_get(rows, 0), bench_kind.columns[BENCH_COL_NAME].name) != NULL;
+    session->results.kind = bench ? &bench_kind : &replay_kind;
+    return results_read_rows(&session->results, rows, session->path, error);
+}
+
+static bool read_root(struct result_session *session, const json_t *root, struct error *error)
+{
+    const json_t *rows = json_object_get(root, "rows");
+    const json_t *benchmarks = json_object_get(root, "benchmarks");
+    if (!json_is_array(rows) && !json_is_array(benchmarks)) {
+        return error_set(error,
+                         "%s: neither results of timerlab (no `rows`) nor of Google Benchmark "
                          "(no `benchmarks`)",
                          session->path);
     }
+    session->context = json_incref(json_object_get(root, "context"));
     if (!json_is_object(session->context)) {
         return error_set(error, "%s: has no `context`", session->path);
     }
-    return session->kind == RESULT_SIM ? read_sim(session, error) : read_bench(session, error);
+    if (json_is_array(rows)) {
+        return read_rows(session, root, rows, error);
+    }
+    session->results.kind = &bench_kind;
+    return read_bench(session, benchmarks, error);
 }
 
-/* Takes over `root`, which may be NULL. */
-static bool add_session(struct result_set *set, const char *source, json_t *root,
-                        const json_error_t *problem, struct error *error)
+void result_session_free(struct result_session *session)
 {
-    if (root == NULL) {
-        return error_set(error, "%s: line %d: not JSON, or cut off: %s", source, problem->line,
-                         problem->text);
-    }
-    set->sessions = memory_resize(set->sessions, set->count + 1, sizeof *set->sessions);
-    struct result_session *session = &set->sessions[set->count++];
-    *session = (struct result_session){.path = memory_copy(source), .root = root};
-    return read_session(session, error);
+    free(session->path);
+    json_decref(session->context);
+    results_free(&session->results);
+    *session = (struct result_session){0};
 }
 
 void result_set_begin(struct result_set *set, const char *name)
@@ -232,19 +241,25 @@ static char *with_nulls(const char *text, size_t bytes, size_t *length)
     return copy;
 }
 
-bool result_set_add(struct result_set *set, const char *source, const char *text, size_t bytes,
-                    struct error *error)
+static bool read_text(struct result_session *session, const char *source, const char *text,
+                      size_t bytes, struct error *error)
 {
     size_t length = 0;
     char *copy = with_nulls(text, bytes, &length);
     json_error_t problem;
     json_t *root = json_loadb(copy, length, JSON_REJECT_DUPLICATES, &problem);
     free(copy);
-    return add_session(set, source, root, &problem, error);
+    *session = (struct result_session){.path = memory_copy(source)};
+    bool good = root != NULL ? read_root(session, root, error)
+                             : error_set(error, "%s: line %d: not JSON, or cut off: %s", source,
+                                         problem.line, problem.text);
+    json_decref(root);
+    return good;
 }
 
-static bool add_file(struct result_set *set, const char *path, struct error *error)
+bool result_session_read(struct result_session *session, const char *path, struct error *error)
 {
+    *session = (struct result_session){0};
     if (trace_is(path)) {
         return error_set(error, "%s: " TRACE_NO_RESULTS, path, path);
     }
@@ -257,10 +272,29 @@ static bool add_file(struct result_set *set, const char *path, struct error *err
     ssize_t got = memory_read_until(&text, &room, '\0', file);
     int unread = ferror(file) ? errno : 0;
     (void)fclose(file);
-    bool added = unread != 0 ? error_set(error, "%s: %s", path, strerror(unread))
-                             : result_set_add(set, path, text, got > 0 ? (size_t)got : 0, error);
+    bool read = unread != 0 ? error_set(error, "%s: %s", path, strerror(unread))
+                            : read_text(session, path, text, got > 0 ? (size_t)got : 0, error);
     free(text);
-    return added;
+    return read;
+}
+
+/* --- sets ------------------------------------------------------------------------------------ */
+
+static struct result_session *next_session(struct result_set *set)
+{
+    set->sessions = memory_resize(set->sessions, set->count + 1, sizeof *set->sessions);
+    return &set->sessions[set->count++];
+}
+
+bool result_set_add(struct result_set *set, const char *source, const char *text, size_t bytes,
+                    struct error *error)
+{
+    return read_text(next_session(set), source, text, bytes, error);
+}
+
+static bool add_file(struct result_set *set, const char *path, struct error *error)
+{
+    return result_session_read(next_session(set), path, error);
 }
 
 static int is_json(const struct dirent *file)
@@ -316,77 +350,25 @@ bool result_set_load(struct result_set *set, const char *path, struct error *err
 void result_set_free(struct result_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        struct result_session *session = &set->sessions[i];
-        for (size_t k = 0; k < session->count; k++) {
-            free(session->entries[k].workload);
-            free(session->entries[k].algo);
-            free(session->entries[k].options);
-            json_decref(session->entries[k].row);
-        }
-        free(session->entries);
-        free(session->path);
-        json_decref(session->root);
+        result_session_free(&set->sessions[i]);
     }
     free(set->sessions);
     free(set->name);
     *set = (struct result_set){0};
 }
 
-const struct result_entry *result_session_find(const struct result_session *session,
-                                               enum result_kind kind, const char *workload,
-                                               const char *algo, const char *options)
+const struct row *result_session_find(const struct result_session *session,
+                                      const struct row_kind *kind, const char *workload,
+                                      const char *algo, const char *options)
 {
-    for (size_t i = 0; session->kind == kind && i < session->count; i++) {
-        const struct result_entry *entry = &session->entries[i];
-        if (strcmp(entry->workload, workload) == 0 && strcmp(entry->algo, algo) == 0 &&
-            strcmp(entry->options, options) == 0) {
-            return entry;
+    const struct results *results = &session->results;
+    for (size_t i = 0; results->kind == kind && i < results->count; i++) {
+        const struct row *row = &results->rows[i];
+        if (strcmp(row_text(row, COL_TRACE), workload) == 0 &&
+            strcmp(row_text(row, COL_ALGO), algo) == 0 &&
+            strcmp(row_text(row, COL_OPTIONS), options) == 0) {
+            return row;
         }
     }
     return NULL;
-}
-
-/* --- runs ------------------------------------------------------------------------------------ */
-
-size_t result_entry_runs(const struct result_session *session, const struct result_entry *entry,
-                         const char *metric)
-{
-    if (session->kind == RESULT_SIM) {
-        return json_array_size(json_object_get(json_object_get(entry->row, "samples"), metric));
-    }
-    const json_t *first = json_array_get(entry->row, 0);
-    return json_is_number(json_object_get(first, metric)) ? json_array_size(entry->row) : 0;
-}
-
-/* What a benchmark's times have to be multiplied with. */
-static double unit_ns(const json_t *run, const char *metric)
-{
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    const char *unit = text_of(run, "time_unit");
-    bool time = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
-    for (size_t i = 0; time && i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(units[i].unit, unit) == 0) {
-            return units[i].ns;
-        }
-    }
-    return 1;
-}
-
-double result_entry_run(const struct result_session *session, const struct result_entry *entry,
-                        const char *metric, size_t index)
-{
-    const json_t *value = NULL;
-    double unit = 1;
-    if (session->kind == RESULT_SIM) {
-        value =
-            json_array_get(json_object_get(json_object_get(entry->row, "samples"), metric), index);
-    } else {
-        const json_t *run = json_array_get(entry->row, index);
-        value = json_object_get(run, metric);
-        unit = unit_ns(run, metric);
-    }
-    return json_is_number(value) ? json_number_value(value) * unit : NAN;
 }

@@ -1,6 +1,8 @@
 #include "results.h"
 
+#include "json_text.h"
 #include "memory.h"
+#include "registry.h"
 #include "terminal.h"
 #include "text_table.h"
 #include "tolerance.h"
@@ -18,11 +20,34 @@ const char *const result_files[] = {
     "pictures/pictures.csv", NULL,
 };
 
-const struct column_info result_columns[COLUMNS] = {
 #define COLUMN_ROW(code, name, digits, span, help) {name, digits, SPAN_##span, help},
-    COLUMN_MAP(COLUMN_ROW)
+const struct column_info result_columns[COLUMNS] = {COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info bench_columns[] = {BENCH_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info fault_columns[] = {FAULT_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info work_columns[] = {WORK_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info curve_columns[] = {CURVE_COLUMN_MAP(COLUMN_ROW)};
 #undef COLUMN_ROW
-};
+
+const struct row_kind replay_kind = {result_columns, COLUMNS, COL_NS_PER_EVENT, COL_REASON};
+const struct row_kind bench_kind = {bench_columns, BENCH_COLUMNS, BENCH_COL_NS, BENCH_COL_REASON};
+const struct row_kind fault_kind = {.columns = fault_columns, .count = FAULT_COLUMNS};
+const struct row_kind work_kind = {.columns = work_columns, .count = WORK_COLUMNS};
+const struct row_kind latency_kind = {.columns = curve_columns, .count = CURVE_COLUMNS};
+
+int row_kind_column(const struct row_kind *kind, const char *name)
+{
+    for (unsigned c = 0; c < kind->count; c++) {
+        if (strcmp(kind->columns[c].name, name) == 0) {
+            return (int)c;
+        }
+    }
+    return -1;
+}
+
+static const struct row_kind *kind_of(const struct results *results)
+{
+    return results->kind != NULL ? results->kind : &replay_kind;
+}
 
 struct row *results_add(struct results *results)
 {
@@ -32,21 +57,27 @@ struct row *results_add(struct results *results)
     return row;
 }
 
+void row_clear(struct row *row)
+{
+    for (unsigned c = 0; c < COLUMNS; c++) {
+        if (row->cells[c].kind == CELL_TEXT) {
+            free(row->cells[c].value.text);
+        }
+        free(row->samples[c].values);
+    }
+    memset(row, 0, sizeof *row);
+}
+
 void results_free(struct results *results)
 {
     for (size_t i = 0; i < results->count; i++) {
-        for (int c = 0; c < COLUMNS; c++) {
-            if (results->rows[i].cells[c].kind == CELL_TEXT) {
-                free(results->rows[i].cells[c].value.text);
-            }
-            free(results->rows[i].samples[c].values);
-        }
+        row_clear(&results->rows[i]);
     }
     free(results->rows);
-    *results = (struct results){0};
+    *results = (struct results){.kind = results->kind};
 }
 
-void row_set_text(struct row *row, enum column column, const char *text)
+void row_set_text(struct row *row, unsigned column, const char *text)
 {
     struct cell *cell = &row->cells[column];
     if (cell->kind == CELL_TEXT) {
@@ -56,17 +87,17 @@ void row_set_text(struct row *row, enum column column, const char *text)
     cell->kind = CELL_TEXT;
 }
 
-void row_set_signed(struct row *row, enum column column, int64_t value)
+void row_set_signed(struct row *row, unsigned column, int64_t value)
 {
     row->cells[column] = (struct cell){.kind = CELL_INTEGER, .value.integer = value};
 }
 
-void row_set_integer(struct row *row, enum column column, uint64_t value)
+void row_set_integer(struct row *row, unsigned column, uint64_t value)
 {
     row_set_signed(row, column, value <= INT64_MAX ? (int64_t)value : INT64_MAX);
 }
 
-void row_set_real(struct row *row, enum column column, double value)
+void row_set_real(struct row *row, unsigned column, double value)
 {
     row->cells[column] = (struct cell){.kind = CELL_REAL, .value.real = value};
 }
@@ -82,12 +113,12 @@ void samples_set(struct samples *samples, const double *values, size_t count)
     }
 }
 
-void row_set_samples(struct row *row, enum column column, const double *values, size_t count)
+void row_set_samples(struct row *row, unsigned column, const double *values, size_t count)
 {
     samples_set(&row->samples[column], values, count);
 }
 
-double row_value(const struct row *row, enum column column)
+double row_value(const struct row *row, unsigned column)
 {
     const struct cell *cell = &row->cells[column];
     return cell->kind == CELL_INTEGER ? (double)cell->value.integer
@@ -95,14 +126,37 @@ double row_value(const struct row *row, enum column column)
                                       : NAN;
 }
 
-const char *row_text(const struct row *row, enum column column)
+const char *row_text(const struct row *row, unsigned column)
 {
     return row->cells[column].kind == CELL_TEXT ? row->cells[column].value.text : "";
 }
 
+void row_set_key(struct row *row, const char *workload, const char *algo, const char *options)
+{
+    row_set_text(row, COL_TRACE, workload);
+    row_set_text(row, COL_ALGO, algo);
+    row_set_text(row, COL_OPTIONS, options);
+}
+
+bool row_same_structure(const struct row *a, const struct row *b)
+{
+    return strcmp(row_text(a, COL_ALGO), row_text(b, COL_ALGO)) == 0 &&
+           strcmp(row_text(a, COL_OPTIONS), row_text(b, COL_OPTIONS)) == 0;
+}
+
+bool row_is_ok(const struct row *row)
+{
+    return strcmp(row_text(row, COL_STATUS), "ok") == 0;
+}
+
+bool row_is_unsupported(const struct row *row)
+{
+    return strcmp(row_text(row, COL_STATUS), "unsupported") == 0;
+}
+
 /* The cell as plain text; `empty` for one without a value. */
-static const char *cell_format(const struct row *row, enum column column, const char *empty,
-                               char *text, size_t text_bytes)
+static const char *cell_format(const struct row_kind *kind, const struct row *row, unsigned column,
+                               const char *empty, char *text, size_t text_bytes)
 {
     const struct cell *cell = &row->cells[column];
     switch (cell->kind) {
@@ -112,7 +166,7 @@ static const char *cell_format(const struct row *row, enum column column, const 
         (void)snprintf(text, text_bytes, "%" PRId64, cell->value.integer);
         return text;
     case CELL_REAL:
-        (void)snprintf(text, text_bytes, "%.*f", result_columns[column].digits, cell->value.real);
+        (void)snprintf(text, text_bytes, "%.*f", kind->columns[column].digits, cell->value.real);
         return text;
     default:
         return empty;
@@ -141,22 +195,29 @@ void results_write_columns(FILE *stream)
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-void results_write_csv(const struct results *results, FILE *stream)
+void row_kind_write_header(const struct row_kind *kind, FILE *stream)
 {
-    for (int c = 0; c < COLUMNS; c++) {
-        (void)fprintf(stream, "%s%s", c > 0 ? "," : "", result_columns[c].name);
+    for (unsigned c = 0; c < kind->count; c++) {
+        (void)fprintf(stream, "%s%s", c > 0 ? "," : "", kind->columns[c].name);
     }
     (void)fputc('\n', stream);
+}
+
+void row_write_csv(const struct row_kind *kind, const struct row *row, FILE *stream)
+{
+    char text[64];
+    for (unsigned c = 0; c < kind->count; c++) {
+        (void)fputs(c > 0 ? "," : "", stream);
+        csv_write_field(stream, cell_format(kind, row, c, "", text, sizeof text));
+    }
+    (void)fputc('\n', stream);
+}
+
+void results_write_csv(const struct results *results, FILE *stream)
+{
+    row_kind_write_header(kind_of(results), stream);
     for (size_t i = 0; i < results->count; i++) {
-        for (int c = 0; c < COLUMNS; c++) {
-            char text[64];
-            if (c > 0) {
-                (void)fputc(',', stream);
-            }
-            csv_write_field(stream,
-                            cell_format(&results->rows[i], (enum column)c, "", text, sizeof text));
-        }
-        (void)fputc('\n', stream);
+        row_write_csv(kind_of(results), &results->rows[i], stream);
     }
 }
 
@@ -187,11 +248,11 @@ static void add_samples(json_t *all, const char *name, const struct samples *sam
     (void)json_object_set_new(all, name, values);
 }
 
-static json_t *row_samples(const struct row *row)
+static json_t *row_samples(const struct row_kind *kind, const struct row *row)
 {
     json_t *all = json_object();
-    for (int c = 0; c < COLUMNS; c++) {
-        add_samples(all, result_columns[c].name, &row->samples[c], result_columns[c].digits);
+    for (unsigned c = 0; c < kind->count; c++) {
+        add_samples(all, kind->columns[c].name, &row->samples[c], kind->columns[c].digits);
     }
     return all;
 }
@@ -201,35 +262,55 @@ json_t *json_real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+static json_t *cell_json(const struct cell *cell, int digits)
+{
+    switch (cell->kind) {
+    case CELL_TEXT:
+        return json_text(cell->value.text);
+    case CELL_INTEGER:
+        return json_integer((json_int_t)cell->value.integer);
+    case CELL_REAL:
+        return rounded_real(cell->value.real, digits);
+    default:
+        return json_null();
+    }
+}
+
+static json_t *capabilities_json(uint32_t capabilities)
+{
+    json_t *words = json_array();
+    size_t count = 0;
+    const struct tl_capability_row *known = tl_capabilities(&count);
+    for (size_t i = 0; i < count; i++) {
+        if ((capabilities & known[i].bit) != 0) {
+            (void)json_array_append_new(words, json_string(known[i].word));
+        }
+    }
+    return words;
+}
+
+static json_t *row_json(const struct row_kind *kind, const struct row *row)
+{
+    json_t *object = json_object();
+    for (unsigned c = 0; c < kind->count; c++) {
+        (void)json_object_set_new(object, kind->columns[c].name,
+                                  cell_json(&row->cells[c], kind->columns[c].digits));
+    }
+    if (kind == &replay_kind) {
+        (void)json_object_set_new(object, "trace_checksum",
+                                  row->trace_checksum[0] != '\0' ? json_string(row->trace_checksum)
+                                                                 : json_null());
+        (void)json_object_set_new(object, "capabilities", capabilities_json(row->capabilities));
+    }
+    (void)json_object_set_new(object, "samples", row_samples(kind, row));
+    return object;
+}
+
 json_t *results_json_rows(const struct results *results)
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < results->count; i++) {
-        json_t *row = json_object();
-        for (int c = 0; c < COLUMNS; c++) {
-            const struct cell *cell = &results->rows[i].cells[c];
-            json_t *value = NULL;
-            switch (cell->kind) {
-            case CELL_TEXT:
-                value = json_string(cell->value.text);
-                break;
-            case CELL_INTEGER:
-                value = json_integer((json_int_t)cell->value.integer);
-                break;
-            case CELL_REAL:
-                value = rounded_real(cell->value.real, result_columns[c].digits);
-                break;
-            default:
-                break;
-            }
-            (void)json_object_set_new(row, result_columns[c].name,
-                                      value != NULL ? value : json_null());
-        }
-        const char *checksum = results->rows[i].trace_checksum;
-        (void)json_object_set_new(row, "trace_checksum",
-                                  checksum[0] != '\0' ? json_string(checksum) : json_null());
-        (void)json_object_set_new(row, "samples", row_samples(&results->rows[i]));
-        (void)json_array_append_new(rows, row);
+        (void)json_array_append_new(rows, row_json(kind_of(results), &results->rows[i]));
     }
     return rows;
 }
@@ -259,7 +340,7 @@ void results_write_rows(json_t *rows, const json_t *context, bool spans, FILE *s
 void results_write_json(const struct results *results, const json_t *context, FILE *stream)
 {
     json_t *rows = results_json_rows(results);
-    results_write_rows(rows, context, true, stream);
+    results_write_rows(rows, context, kind_of(results) == &replay_kind, stream);
     json_decref(rows);
 }
 
@@ -332,12 +413,12 @@ static double exact_fired(const struct results *results, const struct row *row)
 }
 
 /* The cell for people: what is averted has its share of what exact structures fire beside it. */
-static const char *cell_show(const struct results *results, const struct row *row,
-                             enum column column, char *text, size_t text_bytes)
+static const char *cell_show(const struct results *results, const struct row *row, unsigned column,
+                             char *text, size_t text_bytes)
 {
     struct firing firing = firing_of_row(row);
     if (column != COL_AVERTED || !(firing.averted > 0)) {
-        return cell_format(row, column, "-", text, text_bytes);
+        return cell_format(&replay_kind, row, column, "-", text, text_bytes);
     }
     double exact = exact_fired(results, row);
     (void)snprintf(text, text_bytes, "%.0f (%.3g %%%s)", firing.averted,

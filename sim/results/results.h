@@ -1,8 +1,12 @@
 /*
- * results.h: rows of a comparison, and how they are written. One table of columns feeds the CSV,
- * the JSON and the printed tables; a cell that was not measured is empty (CSV), null (JSON) or "-".
+ * results.h: typed rows, their tables of columns, and how they are read and written. All CSV and
+ * JSON of results passes through this room. A cell that was not measured is empty (CSV), null
+ * (JSON) or "-".
  *
- * A cell that sums up several runs can have their single values beside it, its samples: they stand
+ * Each kind of row has one table of columns, which CSV, JSON and printed tables share. All kinds
+ * begin with the workload (a trace or a benchmark), the structure and its options.
+ *
+ * A cell that sums up several runs can have their single values next to it, its samples. They are
  * in the JSON only, as `samples` of the row, by the column's name. Value k of every row comes from
  * round k, in which all structures took their turn, so that values at the same place are pairs.
  */
@@ -29,12 +33,15 @@ extern const char *const result_files[];
 /* The same of `timerlab live`, with the sums in live.json. */
 extern const char *const live_files[];
 
-/* X(code, name, digits behind the point, span, what it is) */
+/* Digits of a column that holds text. */
+#define TEXT (-1)
+
+/* The rows of `timerlab sim`: X(code, name, digits after the point, span, help) */
 #define COLUMN_MAP(X)                                                                              \
-    X(COL_TRACE, "trace", 0, NONE, "file name of the trace")                                       \
-    X(COL_ALGO, "algo", 0, NONE, "structure")                                                      \
-    X(COL_OPTIONS, "options", 0, NONE, "its options, where they differ from the defaults")         \
-    X(COL_STATUS, "status", 0, NONE, "ok, fault, crashed, timeout or unsupported")                 \
+    X(COL_TRACE, "trace", TEXT, NONE, "file name of the trace")                                    \
+    X(COL_ALGO, "algo", TEXT, NONE, "structure")                                                   \
+    X(COL_OPTIONS, "options", TEXT, NONE, "its options, where they differ from the defaults")      \
+    X(COL_STATUS, "status", TEXT, NONE, "ok, fault, crashed, timeout or unsupported")              \
     X(COL_EVENTS, "events", 0, TRACE, "operations carried out")                                    \
     X(COL_STARTS, "starts", 0, TRACE, "starts of timers that were not pending")                    \
     X(COL_RESTARTS, "restarts", 0, TRACE, "starts of timers that were")                            \
@@ -69,7 +76,7 @@ extern const char *const live_files[];
     X(COL_RUNS, "runs", 0, NONE, "throughput runs")                                                \
     X(COL_RANKS, "ranks", 0, NONE,                                                                 \
       "processes that had a share of the timers each; 1: there was one")                           \
-    X(COL_TIMES, "times", 0, NONE,                                                                 \
+    X(COL_TIMES, "times", TEXT, NONE,                                                              \
       "measured, or projected: of shares measured in turn, not together")                          \
     X(COL_START_P50, "start_p50_ns", 0, WINDOW, "time of a single start, percentile 50")           \
     X(COL_START_P90, "start_p90_ns", 0, WINDOW, "time of a single start, percentile 90")           \
@@ -120,14 +127,91 @@ extern const char *const live_files[];
       "ticks from an operation until it is durable")                                               \
     X(COL_RECOVERY, "recovery_s_per_million", 3, AFTER,                                            \
       "to bring back what was pending at the end tick")                                            \
-    X(COL_REASON, "reason", 0, NONE, "why the status is not ok")
+    X(COL_REASON, "reason", TEXT, NONE, "why the status is not ok")
 
-enum column {
+/* The rows of timerlab-bench. `start_ns` to `branch_misses_per_op` are medians of the repetitions,
+ * the longest calls the least of them. */
+#define BENCH_COLUMN_MAP(X)                                                                        \
+    X(BENCH_COL_NAME, "benchmark", TEXT, NONE, "suite, number of timers, and the row's form")      \
+    X(BENCH_COL_ALGO, "algo", TEXT, NONE, "structure")                                             \
+    X(BENCH_COL_OPTIONS, "options", TEXT, NONE,                                                    \
+      "its options, where they differ from the defaults")                                          \
+    X(BENCH_COL_STATUS, "status", TEXT, NONE, "ok, error or unsupported")                          \
+    X(BENCH_COL_OP, "op", TEXT, NONE, "suite, and the row's form")                                 \
+    X(BENCH_COL_N, "n", 0, NONE, "timers")                                                         \
+    X(BENCH_COL_NS, "ns_per_op", 3, NONE, "time per operation, median of the repetitions")         \
+    X(BENCH_COL_NS_MAD, "ns_per_op_mad", 3, NONE,                                                  \
+      "median absolute deviation over the repetitions")                                            \
+    X(BENCH_COL_RATE, "items_per_second", 0, NONE, "operations per second")                        \
+    X(BENCH_COL_REAL, "real_time", 3, NONE, "wall time of an iteration, ns")                       \
+    X(BENCH_COL_CPU, "cpu_time", 3, NONE, "processor time of an iteration, ns")                    \
+    X(BENCH_COL_BYTES_PER_TIMER, "bytes_per_timer", 3, NONE, "peak memory per timer")              \
+    X(BENCH_COL_START_NS, "start_ns", 3, NONE, "time per start")                                   \
+    X(BENCH_COL_EXPIRE_NS, "expire_ns", 3, NONE, "time per expiry")                                \
+    X(BENCH_COL_LONGEST_START, "longest_start_ns", 0, NONE, "longest single start")                \
+    X(BENCH_COL_LONGEST_STOP, "longest_stop_ns", 0, NONE, "longest single stop")                   \
+    X(BENCH_COL_LONGEST_ADVANCE, "longest_advance_ns", 0, NONE, "longest single advance")          \
+    X(BENCH_COL_LONGEST_RESERVE, "longest_reserve_ns", 0, NONE, "longest single reserve")          \
+    X(BENCH_COL_NULL_NS, "null_ns", 3, NONE, "ns_per_op of the structure that fires nothing")      \
+    X(BENCH_COL_X_NULL, "x_null", 3, NONE, "ns_per_op as a multiple of null_ns")                   \
+    X(BENCH_COL_LIMIT, "limit", TEXT, NONE, "the limit that fits the suite")                       \
+    X(BENCH_COL_LIMIT_NS, "limit_ns", 3, NONE, "what no structure can undercut")                   \
+    X(BENCH_COL_X_LIMIT, "x_limit", 3, NONE, "ns_per_op as a multiple of limit_ns")                \
+    X(BENCH_COL_INSTRUCTIONS, "instructions_per_op", 3, NONE, "counted by the processor")          \
+    X(BENCH_COL_CYCLES, "cycles_per_op", 3, NONE, "counted by the processor")                      \
+    X(BENCH_COL_CACHE_MISSES, "cache_misses_per_op", 3, NONE, "counted by the processor")          \
+    X(BENCH_COL_BRANCH_MISSES, "branch_misses_per_op", 3, NONE, "counted by the processor")        \
+    X(BENCH_COL_RUNS, "runs", 0, NONE, "repetitions")                                              \
+    X(BENCH_COL_REASON, "error", TEXT, NONE, "why the status is not ok")
+
+/* The oracle's faults. */
+#define FAULT_COLUMN_MAP(X)                                                                        \
+    X(FAULT_TRACE, "trace", TEXT, NONE, "file name of the trace")                                  \
+    X(FAULT_ALGO, "algo", TEXT, NONE, "structure")                                                 \
+    X(FAULT_OPTIONS, "options", TEXT, NONE, "its options")                                         \
+    X(FAULT_KIND, "fault", TEXT, NONE, "kind of fault")                                            \
+    X(FAULT_TIMER, "timer", 0, NONE, "id of the timer")                                            \
+    X(FAULT_TICK, "tick", 0, NONE, "tick of the fault")                                            \
+    X(FAULT_DUE, "due", 0, NONE, "tick at which the timer was due")                                \
+    X(FAULT_EVENT, "event", 0, NONE, "operation of the trace before which it occurred")            \
+    X(FAULT_DETAIL, "detail", TEXT, NONE, "explanation")
+
+/* Work over the ticks, one row per stretch of ticks; the worst tick of each stretch. */
+#define WORK_COLUMN_MAP(X)                                                                         \
+    X(WORK_TRACE, "trace", TEXT, NONE, "file name of the trace")                                   \
+    X(WORK_ALGO, "algo", TEXT, NONE, "structure")                                                  \
+    X(WORK_OPTIONS, "options", TEXT, NONE, "its options")                                          \
+    X(WORK_FROM, "from_tick", 0, NONE, "first tick of the stretch")                                \
+    X(WORK_TO, "to_tick", 0, NONE, "last tick of the stretch")                                     \
+    X(WORK_FIRED, "fired", 0, NONE, "expired timers")                                              \
+    X(WORK_COMPARES, "n_compares", 0, NONE, "compares of the advances")                            \
+    X(WORK_MOVES, "n_moves", 0, NONE, "moves")                                                     \
+    X(WORK_SLOTS, "n_slots", 0, NONE, "slots visited")                                             \
+    X(WORK_CASCADES, "n_cascades", 0, NONE, "timers cascaded")                                     \
+    X(WORK_PER_TICK, "work_per_tick", 3, NONE, "sum of the four counts, per tick")                 \
+    X(WORK_OPERATIONS, "operations_work", 0, NONE, "the same of the operations")                   \
+    X(WORK_WORST_TICK, "worst_tick", 0, NONE, "tick with the most work")                           \
+    X(WORK_WORST, "worst_work", 0, NONE, "its work")                                               \
+    X(WORK_WORST_CASCADES, "worst_cascades", 0, NONE, "its cascades")                              \
+    X(WORK_WORST_FIRED, "worst_fired", 0, NONE, "timers that expired at it")
+
+/* Curves of the latency of single operations. */
+#define CURVE_COLUMN_MAP(X)                                                                        \
+    X(CURVE_TRACE, "trace", TEXT, NONE, "file name of the trace")                                  \
+    X(CURVE_ALGO, "algo", TEXT, NONE, "structure")                                                 \
+    X(CURVE_OPTIONS, "options", TEXT, NONE, "its options")                                         \
+    X(CURVE_OP, "op", TEXT, NONE, "operation")                                                     \
+    X(CURVE_PERCENTILE, "percentile", 6, NONE, "share of the operations, in percent")              \
+    X(CURVE_NS, "latency_ns", 0, NONE, "no operation of that share took longer")                   \
+    X(CURVE_COUNT, "count", 0, NONE, "operations measured")
+
 #define COLUMN_ENUM(code, name, digits, span, help) code,
-    COLUMN_MAP(COLUMN_ENUM)
+enum column { COLUMN_MAP(COLUMN_ENUM) COLUMNS };
+enum bench_column { BENCH_COLUMN_MAP(COLUMN_ENUM) BENCH_COLUMNS };
+enum fault_column { FAULT_COLUMN_MAP(COLUMN_ENUM) FAULT_COLUMNS };
+enum work_column { WORK_COLUMN_MAP(COLUMN_ENUM) WORK_COLUMNS };
+enum curve_column { CURVE_COLUMN_MAP(COLUMN_ENUM) CURVE_COLUMNS };
 #undef COLUMN_ENUM
-        COLUMNS
-};
 
 /* Of which part of the trace a column is; only columns of one part make a ratio. */
 enum column_span {
@@ -140,11 +224,23 @@ enum column_span {
 
 struct column_info {
     const char *name;
-    int digits; /* behind the point */
+    int digits; /* after the point; TEXT: text */
     enum column_span span;
     const char *help;
 };
-extern const struct column_info result_columns[COLUMNS];
+
+/* A kind of row. */
+struct row_kind {
+    const struct column_info *columns;
+    unsigned count; /* at most COLUMNS */
+    unsigned time;  /* the column to compare by */
+    unsigned reason;
+};
+extern const struct row_kind replay_kind, bench_kind, fault_kind, work_kind, latency_kind;
+extern const struct column_info result_columns[COLUMNS]; /* of replay_kind */
+
+/* The column of this name; -1 if the kind has none. */
+int row_kind_column(const struct row_kind *kind, const char *name);
 
 /* The percentiles of a latency, in the order of its columns; the last is the maximum. */
 #define LATENCY_PERCENTILES  6
@@ -168,6 +264,7 @@ struct samples {
     size_t count;
 };
 
+/* Columns are those of the row's kind. */
 struct row {
     struct cell cells[COLUMNS];
     struct samples samples[COLUMNS];
@@ -175,31 +272,73 @@ struct row {
     uint64_t window_fired;
     uint32_t capabilities;                         /* of the structure: enum tl_capability, or-ed */
     char trace_checksum[TRACE_CHECKSUM_CHARS + 1]; /* of the trace's content; "" if unknown */
+    const char *mark; /* of the folder that it was read from, where there are several; or NULL */
 };
 
 struct results {
+    const struct row_kind *kind; /* NULL: replay_kind */
     struct row *rows;
     size_t count;
 };
 
-/* Appends an empty row. Valid until the next call. */
+/* Append an empty row. Valid until the next call. */
 struct row *results_add(struct results *results);
 void results_free(struct results *results);
 
-void row_set_text(struct row *row, enum column column, const char *text);
-void row_set_integer(struct row *row, enum column column, uint64_t value);
-void row_set_signed(struct row *row, enum column column, int64_t value);
-void row_set_real(struct row *row, enum column column, double value);
+void row_set_text(struct row *row, unsigned column, const char *text);
+void row_set_integer(struct row *row, unsigned column, uint64_t value);
+void row_set_signed(struct row *row, unsigned column, int64_t value);
+void row_set_real(struct row *row, unsigned column, double value);
 
-/* Copies what the single runs gave, in the order of the rounds. */
+/* Set the three columns that all kinds begin with. */
+void row_set_key(struct row *row, const char *workload, const char *algo, const char *options);
+
+/* Copies the values of the single runs, in the order of the rounds. */
 void samples_set(struct samples *samples, const double *values, size_t count);
-void row_set_samples(struct row *row, enum column column, const double *values, size_t count);
+void row_set_samples(struct row *row, unsigned column, const double *values, size_t count);
+
+/* Free the cells and samples of a row that is in no results. */
+void row_clear(struct row *row);
 
 /* The number in a cell; NAN if it has none. */
-double row_value(const struct row *row, enum column column);
+double row_value(const struct row *row, unsigned column);
 
 /* The text of a cell, "" if it has none. */
-const char *row_text(const struct row *row, enum column column);
+const char *row_text(const struct row *row, unsigned column);
+
+/* Whether both are of one structure with the same options. */
+bool row_same_structure(const struct row *a, const struct row *b);
+
+/* Whether the row ran to its end without a fault. */
+bool row_is_ok(const struct row *row);
+
+/* Whether the structure did not run for a reason that is no fault. */
+bool row_is_unsupported(const struct row *row);
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* Append the rows of a CSV file whose first line names columns; unknown columns are ignored. False,
+ * with `error` set, if the file cannot be understood. */
+bool results_read_csv(struct results *results, const char *path, struct error *error);
+
+/* Append the rows of a JSON array of objects. False, with `error` set, if a row has no workload or
+ * no structure. `source` is named in errors. */
+bool results_read_rows(struct results *results, const json_t *rows, const char *source,
+                       struct error *error);
+
+/* Capabilities from their words, an array of strings. */
+uint32_t results_read_capabilities(const json_t *words);
+
+/* Complete rows of bench_kind by their samples: medians, spreads, the number of runs; and what
+ * they are as multiples of the structure `floor` and of the limits that `context` names for their
+ * suite. Rows of the suite `limit` are limits, and are removed. */
+void bench_rows_complete(struct results *results, const json_t *context);
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+/* Write one header line, and one line for a row. */
+void row_kind_write_header(const struct row_kind *kind, FILE *stream);
+void row_write_csv(const struct row_kind *kind, const struct row *row, FILE *stream);
 
 /* One header line with the columns' names, then a line a row (RFC 4180). */
 void results_write_csv(const struct results *results, FILE *stream);

@@ -277,13 +277,13 @@ cp before.json both/results.json
 cp bench-before.json both/bench.json
 run 0 both both
 says out 'day.trace'
-says out 'start/1000/manual_time'
+says out 'start/1000 '
 # Google Benchmark's way to say that there is no value.
 sed 's/"context": {/&"disk": "3.5\\" NaN",/
     s/"real_time":/"bytes": NaN, "bytes_cv": -NaN, "rate": Infinity, "real_time":/' bench-before.json >with-nan.json
 grep -q NaN with-nan.json || complain "the test has no NaN in its benchmark"
 run 0 with-nan.json bench-before.json
-says out 'start/1000/manual_time'
+says out 'start/1000 '
 
 # --- commands that take turns
 
@@ -376,7 +376,7 @@ says err 'cut.json: line 5'
 says err 'not JSON, or cut off'
 echo '{"hello": 1}' >foreign.json
 run 1 before.json foreign.json
-says err 'foreign.json: neither results of timerlab sim'
+says err 'foreign.json: neither results of timerlab'
 echo '[]' >list.json
 run 1 before.json list.json
 says err 'list.json: neither'

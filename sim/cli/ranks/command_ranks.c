@@ -81,7 +81,9 @@ void command_ranks_write_csv(const void *ctx, FILE *stream)
     for (size_t i = 0; i < simulation->rank_count; i++) {
         const struct rank_row *row = &simulation->ranks[i];
         const struct rank_figures *figures = &row->figures;
-        latency_write_key(row->trace, row->contender, stream);
+        csv_write_field(stream, row->trace);
+        (void)fprintf(stream, ",%s,", contender_name(row->contender));
+        csv_write_field(stream, contender_options(row->contender));
         (void)fprintf(stream, ",%" PRIu32 ",", row->rank);
         csv_write_field(stream, figures->host);
         (void)fprintf(stream,

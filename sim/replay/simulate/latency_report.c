@@ -24,35 +24,36 @@ static const struct histogram *distribution(const struct latency_row *row, enum 
 
 /* --- curves ---------------------------------------------------------------------------------- */
 
-void latency_write_key(const char *trace, const struct contender *contender, FILE *stream)
+static void write_point(struct row *row, double percentile, uint64_t ns, FILE *stream)
 {
-    csv_write_field(stream, trace);
-    (void)fprintf(stream, ",%s,", contender_name(contender));
-    csv_write_field(stream, contender_options(contender));
+    row_set_real(row, CURVE_PERCENTILE, percentile);
+    row_set_integer(row, CURVE_NS, ns);
+    row_write_csv(&latency_kind, row, stream);
 }
 
 void latency_write_csv(const struct simulation *simulation, enum latency_time time, FILE *stream)
 {
-    (void)fprintf(stream, "trace,algo,options,op,percentile,latency_ns,count\n");
+    struct row row = {0};
+    row_kind_write_header(&latency_kind, stream);
     for (size_t i = 0; i < simulation->latency_count; i++) {
-        const struct latency_row *row = &simulation->latencies[i];
+        const struct latency_row *latency = &simulation->latencies[i];
+        row_set_key(&row, latency->trace, contender_name(latency->contender),
+                    contender_options(latency->contender));
         for (int op = 0; op < LATENCY_OPS; op++) {
-            const struct histogram *ns = distribution(row, time, op);
+            const struct histogram *ns = distribution(latency, time, op);
             double missing = 1.0;
+            row_set_text(&row, CURVE_OP, latency_op_word((enum latency_op)op));
+            row_set_integer(&row, CURVE_COUNT, ns->total);
             for (double step = 0; ns->total > 0 && missing * (double)ns->total >= 1; step++) {
-                latency_write_key(row->trace, row->contender, stream);
-                (void)fprintf(stream, ",%s,%.6f,%" PRIu64 ",%" PRIu64 "\n",
-                              latency_op_word((enum latency_op)op), 100 * (1 - missing),
-                              histogram_quantile(ns, 1 - missing), ns->total);
+                write_point(&row, 100 * (1 - missing), histogram_quantile(ns, 1 - missing), stream);
                 missing *= 0.840896415253714543; /* the fourth root of 1/2 */
             }
             if (ns->total > 0) {
-                latency_write_key(row->trace, row->contender, stream);
-                (void)fprintf(stream, ",%s,100,%" PRIu64 ",%" PRIu64 "\n",
-                              latency_op_word((enum latency_op)op), ns->max, ns->total);
+                write_point(&row, 100, ns->max, stream);
             }
         }
     }
+    row_clear(&row);
 }
 
 /* --- distributions --------------------------------------------------------------------------- */

@@ -23,9 +23,6 @@ enum latency_time {
         LATENCY_TIMES
 };
 
-/* The first fields of a line of CSV: trace, structure, options, each with its comma. */
-void latency_write_key(const char *trace, const struct contender *contender, FILE *stream);
-
 /* The curve of each structure and operation as CSV: at 1 - 2^-(k/4), down to single values. */
 void latency_write_csv(const struct simulation *simulation, enum latency_time time, FILE *stream);
 

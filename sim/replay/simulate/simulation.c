@@ -169,11 +169,12 @@ void simulation_describe_traces(const struct simulation *simulation, json_t *con
     for (size_t i = 0; i < simulation->trace_count; i++) {
         const struct trace_row *row = &simulation->traces[i];
         (void)json_array_append_new(
-            traces, json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:b}", "name", row->name, "path",
-                              json_text(row->path), "checksum", row->checksum, "tick_ns",
-                              (json_int_t)row->tick_ns, "events", (json_int_t)row->events, "timers",
-                              (json_int_t)row->ids, "reactions", (json_int_t)row->reactions,
-                              "open_loop", !row->causes_known));
+            traces,
+            json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:b, s:f}", "name", row->name, "path",
+                      json_text(row->path), "checksum", row->checksum, "tick_ns",
+                      (json_int_t)row->tick_ns, "events", (json_int_t)row->events, "timers",
+                      (json_int_t)row->ids, "reactions", (json_int_t)row->reactions, "open_loop",
+                      !row->causes_known, "window_seconds", row->window_seconds));
     }
     (void)json_object_set_new(context, "traces", traces);
 }
