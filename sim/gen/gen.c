@@ -362,15 +362,17 @@ static bool record_warmup(struct generator *generator)
         gen_pending_collect(model, &list);
         for (size_t k = first; k < list.count; k++) {
             pending[k].id = gen_id(model, pending[k].id);
+            pending[k].slack_ticks = gen_slack(model, pending[k].delay_ticks);
         }
         good = good && !model->failed;
     }
     gen_pending_sort(pending, spare, list.count);
     good = good && align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
     for (size_t i = 0; good && i < list.count; i++) {
-        good =
-            trace_writer_add(generator->writer, pending[i].started + generator->warmup_end_tick,
-                             pending[i].id, TRACE_START, pending[i].delay_ticks, generator->error);
+        good = trace_writer_add_reaction(
+            generator->writer, pending[i].started + generator->warmup_end_tick, pending[i].id,
+            TRACE_START, pending[i].delay_ticks,
+            (struct trace_cause){.slack_ticks = pending[i].slack_ticks}, generator->error);
     }
     free(pending);
     free(spare);

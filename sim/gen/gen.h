@@ -35,13 +35,21 @@ struct gen_parameter {
 /* No workload has more. */
 #define GEN_PARAMETERS_MAX 48
 
-/* The first row of every workload's table: the length of a tick. */
-#define GEN_TICK_US        0
+/* The first rows of every workload's table: the timers' slack, and the length of a tick. */
+#define GEN_SLACK          0
+#define GEN_TICK_US        1
 #define GEN_TICK_US_ROW(default_us)                                                                \
     {                                                                                              \
-        "tick_us", (default_us), 1, 1e6, "length of a tick",                                       \
-            (default_us) == 1000 ? "1 ms: what servers count in" : "chosen", NULL                  \
-    }
+        "tick_us",                                                                                 \
+        (default_us),                                                                              \
+        1,                                                                                         \
+        1e6,                                                                                       \
+        "length of a tick",                                                                        \
+        (default_us) == 1000 ? "1 ms: what servers count in" : "chosen",                           \
+        NULL},                                                                                     \
+        [GEN_SLACK] = {                                                                            \
+            "slack",  0,   0, 1e6, "how late a timer may fire, as a share of its delay",           \
+            "chosen", NULL}
 
 struct gen_model;
 struct gen_pending_list;

@@ -51,23 +51,23 @@ static const char *const model_words[] = {
     [MODEL_CLASSIC] = "classic", [MODEL_MARKOV] = "markov", [MODEL_UP_DOWN] = "up-down", NULL};
 
 #define INCREMENT_ROWS                                                                             \
-    {"increments",                                                                                 \
-     INCREMENT_EXPONENTIAL,                                                                        \
-     0,                                                                                            \
-     0,                                                                                            \
-     "how far ahead the next event lies",                                                          \
-     "Jones 1986; Pareto: Tang, Goh, Thng 2005",                                                   \
-     increment_words},                                                                             \
-        {"mean_ms", 1000, 0.001, 1e9, "mean increment", "chosen", NULL},                           \
-        {"pareto_alpha",                                                                           \
-         1.5,                                                                                      \
-         0.1,                                                                                      \
-         10,                                                                                       \
-         "Pareto's exponent: infinite variance below 2",                                           \
-         "Tang, Goh, Thng 2005: infinite variance; the value is chosen",                           \
-         NULL},                                                                                    \
-        {"pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones", "chosen", NULL},  \
-        GEN_REARM_ROW("chosen; a simulator counts from the deadline")
+    [INCREMENTS] = {"increments",                                                                  \
+                    INCREMENT_EXPONENTIAL,                                                         \
+                    0,                                                                             \
+                    0,                                                                             \
+                    "how far ahead the next event lies",                                           \
+                    "Jones 1986; Pareto: Tang, Goh, Thng 2005",                                    \
+                    increment_words},                                                              \
+    {"mean_ms", 1000, 0.001, 1e9, "mean increment", "chosen", NULL},                               \
+    {"pareto_alpha",                                                                               \
+     1.5,                                                                                          \
+     0.1,                                                                                          \
+     10,                                                                                           \
+     "Pareto's exponent: infinite variance below 2",                                               \
+     "Tang, Goh, Thng 2005: infinite variance; the value is chosen",                               \
+     NULL},                                                                                        \
+    {"pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones", "chosen", NULL},      \
+    GEN_REARM_ROW("chosen; a simulator counts from the deadline")
 
 static const struct gen_parameter hold_parameters[] = {
     [TICK_US] = GEN_TICK_US_ROW(1000),

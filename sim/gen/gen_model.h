@@ -185,6 +185,13 @@ static inline void gen_from_outside(struct gen_model *model)
     model->cause = (struct trace_cause){.basis = TRACE_EXTERNAL};
 }
 
+/* The slack of a timer with this delay. */
+static inline uint32_t gen_slack(const struct gen_model *model, uint64_t delay_ticks)
+{
+    double slack = model->parameters[GEN_SLACK] * (double)delay_ticks;
+    return slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX;
+}
+
 /* An operation of timer `id`. If a firing causes it, its own timer's start comes after all others:
  * it ends what fired. */
 static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id, enum trace_op op,
@@ -195,6 +202,7 @@ static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id
         return;
     }
     struct trace_cause cause = model->cause;
+    cause.slack_ticks = gen_slack(model, delay_ticks);
     if (cause.basis != TRACE_EXTERNAL) {
         cause.id = gen_id(model, cause.id);
     }
@@ -364,6 +372,7 @@ struct gen_pending {
     uint64_t started;
     uint64_t delay_ticks;
     uint32_t id;
+    uint32_t slack_ticks;
 };
 
 struct gen_pending_list {

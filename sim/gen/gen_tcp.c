@@ -12,7 +12,7 @@
 #include "memory.h"
 
 enum {
-    TICK_US,
+    TICK_US = GEN_TICK_US,
     ENDS,
     RATE_PER_S,
     REQUESTS,

@@ -26,11 +26,12 @@ static double unit(uint64_t bits)
     return ((double)(bits >> 12) + 0.5) * 0x1p-52;
 }
 
-/* A seed of its own that takes nothing from the model's numbers. */
-static uint64_t derived_seed(const struct gen_model *model, uint64_t purpose)
+/* A seed of its own, for the parameters from `row` on, that takes nothing from the model's numbers.
+ * Rows count from tick_us. */
+static uint64_t derived_seed(const struct gen_model *model, uint64_t row)
 {
     struct random copy = model->random;
-    return mix(random_bits(&copy), purpose);
+    return mix(random_bits(&copy), row - GEN_TICK_US);
 }
 
 /* --- laws ------------------------------------------------------------------------------------ */

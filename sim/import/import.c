@@ -17,7 +17,8 @@ static const struct import_format formats[] = {
      "a table of events, or of timers' own operations, with named columns: CSV, TSV, Zeek",
      import_events_options, import_events},
     {"csv",
-     "a trace's own text, as `timerlab trace dump` writes it: columns tick,id,op,delay[,cause]",
+     "a trace's own text, as `timerlab trace dump` writes it: columns "
+     "tick,id,op,delay[,cause][,slack]",
      import_csv_options, import_csv},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,7 +1,7 @@
 /*
  * trace.h: a stream of timer operations in time order, as a file.
  *
- * A trace holds {tick, timer id, op, delay, cause}; op is start (also restart) or stop. It says
+ * A trace holds {tick, timer id, op, delay, cause, slack}; op is start (also restart) or stop. It says
  * what a program asked of its timers, never what a structure made of it: an expiry is not in it,
  * because it follows. The header carries what a reader must know before the first operation, the
  * blocks behind it are compressed and checksummed one by one, so that a trace is written and read
@@ -19,6 +19,9 @@
  * structure does), or a reaction: done by the code that runs when a timer fires. A reaction names
  * that timer, and stands at the tick at which an exact structure fires it. Whoever makes a trace
  * knows, or does not: then the trace is "open loop", and all its operations count as external.
+ *
+ * The slack of a start is optional: the timer may fire up to so many ticks after its deadline. A
+ * loop can use it to serve several timers by one wakeup.
  */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
@@ -43,8 +46,9 @@ enum trace_basis {
 };
 
 struct trace_cause {
-    uint32_t id;    /* the timer whose firing causes it; 0 of what is external */
-    uint32_t basis; /* enum trace_basis */
+    uint32_t id;          /* the timer whose firing causes it; 0 of what is external */
+    uint32_t basis;       /* enum trace_basis */
+    uint32_t slack_ticks; /* of a start, also of one that is external; of a stop 0 */
 };
 
 /* Longest tick and longest delay that a trace holds: their sum is a legal deadline. */
@@ -65,6 +69,7 @@ struct trace_header {
     uint64_t warmup_end_tick;
     uint64_t end_tick;
     uint64_t max_delay_ticks; /* longest delay of any start */
+    uint32_t max_slack_ticks; /* longest slack of any start; 0: no timer has any */
     uint32_t ids;             /* timers that can be named: one more than the largest id */
     bool causes_known;        /* false: open loop */
     const char *origin;       /* a JSON object: where the trace came from, what was counted */
@@ -98,8 +103,8 @@ bool trace_writer_add(struct trace_writer *writer, uint64_t tick, uint32_t id, e
 
 /* The same of an operation that `cause` brings about; `tick` is that at which an exact structure
  * fires cause.id, which must have been named before, or be the operation's own timer. Of a stop
- * the basis does not matter; a start at a fixed rate needs a delay of at least 1. What is external
- * by its cause is added as by trace_writer_add. */
+ * basis and slack do not matter; a start at a fixed rate needs a delay of at least 1. What is
+ * external by its cause is added as by trace_writer_add, with the slack. */
 bool trace_writer_add_reaction(struct trace_writer *writer, uint64_t tick, uint32_t id,
                                enum trace_op op, uint64_t delay_ticks, struct trace_cause cause,
                                struct error *error);
@@ -141,7 +146,8 @@ struct trace_group {
  * block's last. */
 struct trace_block {
     const struct trace_record *records;
-    const struct trace_cause *causes; /* one for each record; NULL: all are external */
+    const struct trace_cause
+        *causes; /* one for each record; NULL: all are external, without slack */
     const struct trace_group *groups;
     size_t record_count;
     size_t group_count;

@@ -18,6 +18,7 @@ void trace_columns_clear(struct trace_columns *columns)
     columns->literals = 0;
     columns->starts = 0;
     columns->reactions = 0;
+    columns->slack_bits = 0;
     columns->previous_id = 0;
 }
 
@@ -48,6 +49,8 @@ void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id
     columns->literals += !next;
     columns->previous_id = id;
     columns->delays[columns->starts] = delay_ticks;
+    columns->slacks[columns->starts] = cause.slack_ticks;
+    columns->slack_bits |= op == TRACE_START ? cause.slack_ticks : 0;
     columns->starts += op == TRACE_START;
 
     unsigned code = (op == TRACE_STOP ? CODE_STOP : 0u) | (next ? CODE_NEXT : 0u);
@@ -105,6 +108,13 @@ static uint8_t *put_causes(const struct trace_columns *columns, uint8_t *at)
     return put_planes_u32(at + reactions, columns->differences, reactions, width);
 }
 
+static uint8_t *put_slack(const struct trace_columns *columns, uint8_t *at)
+{
+    unsigned width = width_of(columns->slack_bits);
+    *at++ = (uint8_t)width;
+    return put_planes_u32(at, columns->slacks, columns->starts, width);
+}
+
 size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
 {
     /* Or-ing is as good as the maximum where only the width in bytes is asked for. */
@@ -147,7 +157,8 @@ size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
     at += code_bytes;
     at = put_planes_u32(at, columns->ids, columns->literals, width[WIDTH_IDS]);
     at = put_planes_u64(at, columns->delays, columns->starts, width[WIDTH_DELAYS]);
-    at = columns->reactions > 0 ? put_causes(columns, at) : at;
+    at = columns->reactions > 0 || columns->slack_bits != 0 ? put_causes(columns, at) : at;
+    at = columns->slack_bits != 0 ? put_slack(columns, at) : at;
     return (size_t)(at - raw);
 }
 
@@ -253,14 +264,46 @@ static const char *decode_groups(const uint8_t *ticks, unsigned tick_width, cons
                                           : "the runs of equal ticks are shorter than the block";
 }
 
-/* Reads which of the operations are reactions, and to what. The other columns have been read: the
- * ids' room serves for the differences. */
-static const char *decode_causes(const uint8_t *raw, size_t raw_bytes, uint32_t ids,
+/* Reads the slack of the starts; the ids' room serves for it. */
+static const char *decode_slack(const uint8_t *raw, size_t raw_bytes, uint32_t most,
+                                struct trace_decoded *decoded)
+{
+    if (raw_bytes == 0) {
+        return NULL;
+    }
+    unsigned width = raw[0];
+    if (width == 0 || width > 4) {
+        return "the width of a column is out of range";
+    }
+    if (raw_bytes != TRACE_BLOCK_SLACK_BYTES + (size_t)decoded->starts * width) {
+        return "its columns do not fill it";
+    }
+    get_planes_u32(decoded->ids, raw + TRACE_BLOCK_SLACK_BYTES, decoded->starts, width);
+    const uint32_t *next = decoded->ids;
+    for (uint32_t i = 0; i < decoded->record_count; i++) {
+        if (decoded->records[i].op == TRACE_START) {
+            uint32_t slack = *next++;
+            decoded->causes[i].slack_ticks = slack;
+            decoded->max_slack_ticks =
+                slack > decoded->max_slack_ticks ? slack : decoded->max_slack_ticks;
+        }
+    }
+    return decoded->max_slack_ticks == 0     ? "it has a column of slack without any"
+           : decoded->max_slack_ticks > most ? "a slack is longer than the header's longest"
+                                             : NULL;
+}
+
+/* Reads which of the operations are reactions, and to what, and the slack. The other columns have
+ * been read: the ids' room serves for the differences. */
+static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
+                                 const struct trace_block_limits *limits,
                                  struct trace_decoded *decoded)
 {
     uint32_t records = decoded->record_count;
     size_t which_bytes = ((size_t)records + 7) / 8;
     decoded->reactions = 0;
+    decoded->max_slack_ticks = 0;
+    decoded->has_causes = raw_bytes > 0;
     if (raw_bytes == 0) {
         return NULL;
     }
@@ -269,13 +312,14 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes, uint32_t 
     }
     uint32_t reactions = trace_get_u32(raw);
     unsigned width = raw[4];
-    if (reactions == 0 || reactions > records || width > 4) {
+    if (reactions > records || width > 4) {
         return "the length or width of a column is out of range";
     }
     const uint8_t *which = raw + TRACE_BLOCK_CAUSES_BYTES;
     const uint8_t *bases = which + which_bytes;
     const uint8_t *differences = bases + reactions;
-    if (raw_bytes != (size_t)(differences - raw) + (size_t)reactions * width) {
+    size_t slack_at = TRACE_BLOCK_CAUSES_BYTES + which_bytes + (size_t)reactions * (1 + width);
+    if (raw_bytes < slack_at || (reactions == 0 && raw_bytes == slack_at)) {
         return "its columns do not fill it";
     }
     uint32_t found = 0;
@@ -297,7 +341,7 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes, uint32_t 
         *cause = (struct trace_cause){.id = record->id + unfold_difference(decoded->ids[at]),
                                       .basis = bases[at]};
         at++;
-        if (cause->id >= ids) {
+        if (cause->id >= limits->ids) {
             return "a cause is not below the header's number of timers";
         }
         if (cause->basis == TRACE_EXTERNAL || cause->basis > TRACE_ABSOLUTE ||
@@ -306,7 +350,7 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes, uint32_t 
         }
     }
     decoded->reactions = reactions;
-    return NULL;
+    return decode_slack(raw + slack_at, raw_bytes - slack_at, limits->max_slack_ticks, decoded);
 }
 
 const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t record_count,
@@ -397,6 +441,6 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
         }
     }
     return max_id < limits->ids
-               ? decode_causes(raw + causes_at, raw_bytes - causes_at, limits->ids, decoded)
+               ? decode_causes(raw + causes_at, raw_bytes - causes_at, limits, decoded)
                : "an id is not below the header's number of timers";
 }

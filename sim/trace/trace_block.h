@@ -13,7 +13,7 @@
  *   ids          the ids not so described
  *   delays       the delays of the starts
  *
- * and behind these, if any of the operations is a reaction:
+ * and after these, if any of the operations is a reaction, or any timer has slack:
  *
  *   reactions    32 bits: how many are
  *   width        8 bits: bytes of a difference
@@ -21,6 +21,11 @@
  *   bases        8 bits a reaction: enum trace_basis
  *   differences  from the id of each reaction to its cause's, 0, -1, 1, -2, 2 ... counted as 0, 1,
  *                2, 3, 4 ...: a connection's timers have ids that are near
+ *
+ * and after these, if any timer has slack:
+ *
+ *   width        8 bits: bytes of a slack
+ *   slacks       the slacks of the starts
  *
  * A column of n numbers of w bytes is w planes of n bytes, the lowest bytes first: high bytes,
  * alike, then lie together and compress to nothing, low ones, random, are stored as they are.
@@ -32,11 +37,13 @@
 
 #define TRACE_BLOCK_PREFIX_BYTES 24u
 #define TRACE_BLOCK_CAUSES_BYTES 5u
+#define TRACE_BLOCK_SLACK_BYTES  1u
 
 /* No block's columns are longer. */
 #define TRACE_BLOCK_RAW_MAX                                                                        \
     (TRACE_BLOCK_PREFIX_BYTES + TRACE_BLOCK_RECORDS * (8 + 2 + 4 + 8) + TRACE_BLOCK_RECORDS / 4 +  \
-     TRACE_BLOCK_CAUSES_BYTES + TRACE_BLOCK_RECORDS / 8 + TRACE_BLOCK_RECORDS * (1 + 4))
+     TRACE_BLOCK_CAUSES_BYTES + TRACE_BLOCK_RECORDS / 8 + TRACE_BLOCK_RECORDS * (1 + 4) +          \
+     TRACE_BLOCK_SLACK_BYTES + TRACE_BLOCK_RECORDS * 4)
 
 /* Operations on their way into a block. */
 struct trace_columns {
@@ -45,6 +52,7 @@ struct trace_columns {
     uint32_t literals;
     uint32_t starts;
     uint32_t reactions;
+    uint32_t slack_bits; /* all slacks, by or: 0 if no timer has any */
     uint32_t previous_id;
     uint64_t ticks[TRACE_BLOCK_RECORDS];   /* of each group */
     uint32_t lengths[TRACE_BLOCK_RECORDS]; /* of each group */
@@ -52,6 +60,7 @@ struct trace_columns {
     uint64_t delays[TRACE_BLOCK_RECORDS];
     uint32_t differences[TRACE_BLOCK_RECORDS]; /* of each reaction */
     uint8_t bases[TRACE_BLOCK_RECORDS];        /* of each reaction */
+    uint32_t slacks[TRACE_BLOCK_RECORDS];      /* of each start */
     uint8_t codes[TRACE_BLOCK_RECORDS / 4];
     uint8_t which[TRACE_BLOCK_RECORDS / 8];
 };
@@ -73,6 +82,7 @@ struct trace_block_limits {
     uint64_t min_tick; /* no tick before this */
     uint64_t end_tick; /* every tick before this; at most TRACE_TICK_MAX + 1 */
     uint64_t max_delay_ticks;
+    uint32_t max_slack_ticks;
     uint32_t ids; /* every id below this */
 };
 
@@ -81,14 +91,16 @@ struct trace_block_limits {
 struct trace_decoded {
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];
-    struct trace_cause causes[TRACE_BLOCK_RECORDS]; /* if there are reactions */
+    struct trace_cause causes[TRACE_BLOCK_RECORDS]; /* if has_causes */
     uint32_t ids[TRACE_BLOCK_RECORDS + 1];
     uint64_t delays[TRACE_BLOCK_RECORDS + 1];
     uint32_t record_count;
     uint32_t group_count;
     uint32_t starts;
     uint32_t reactions;
+    uint32_t max_slack_ticks;
     uint64_t max_delay_ticks;
+    bool has_causes; /* there are reactions, or slack */
 };
 
 /* Decodes `raw`, which nobody has vouched for, as a block of `record_count` records. Returns NULL,

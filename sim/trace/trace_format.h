@@ -10,12 +10,9 @@
 #include <stdint.h>
 
 /* As in PNG: a byte that is no ASCII, and the line ends that a text-mode copy would change. */
-#define TRACE_MAGIC                 "\x89TLT\r\n\x1a\n"
-#define TRACE_MAGIC_BYTES           8u
-#define TRACE_FORMAT_VERSION        2u
-
-/* The format before there were causes: its header and its blocks lack what comes last. */
-#define TRACE_FORMAT_WITHOUT_CAUSES 1u
+#define TRACE_MAGIC          "\x89TLT\r\n\x1a\n"
+#define TRACE_MAGIC_BYTES    8u
+#define TRACE_FORMAT_VERSION 2u
 
 /* The header's fields, by their offsets. */
 enum trace_header_at {
@@ -34,11 +31,10 @@ enum trace_header_at {
     TRACE_AT_MAX_DELAY = 88,
     TRACE_AT_IDS = 96,
     TRACE_AT_REACTIONS = 104,
-    TRACE_AT_CAUSES_KNOWN = 112, /* 0 or 1 */
+    TRACE_AT_CAUSES_KNOWN = 112, /* 32 bits: 0 or 1 */
+    TRACE_AT_MAX_SLACK = 116,    /* 32 bits */
     TRACE_AT_CHECKSUM = 120,     /* XXH3_64 of everything before it */
     TRACE_HEADER_BYTES = 128,
-    TRACE_AT_CHECKSUM_WITHOUT_CAUSES = 104,
-    TRACE_HEADER_BYTES_WITHOUT_CAUSES = 112,
 };
 
 /* Behind the header: sections, each with this head. Blocks, then the origin, then the end. */

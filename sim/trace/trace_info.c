@@ -435,6 +435,12 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
                   "                    longest %s (%" PRIu64 " ticks), %s%" PRIu64 " different\n",
                   duration(a, info->delay_max, ns), info->delay_max,
                   info->distinct_bounded ? "more than " : "", info->distinct_delays);
+    if (header->max_slack_ticks > 0) {
+        (void)fprintf(stream,
+                      "  slack             up to %s (%" PRIu32
+                      " ticks): a timer may fire so much later\n",
+                      duration(a, header->max_slack_ticks, ns), header->max_slack_ticks);
+    }
     (void)fprintf(stream,
                   "  would fire        %" PRIu64 ", %.3g %% of the starts; %" PRIu64
                   " still pending at the end\n",
@@ -496,6 +502,7 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
         {"delay_p99_ticks", info->delay_p99},
         {"delay_max_ticks", info->delay_max},
         {"distinct_delays", info->distinct_delays},
+        {"slack_max_ticks", header->max_slack_ticks},
         {"fired", info->fired},
         {"pending_at_end", info->pending_at_end},
         {"pending_max", info->pending_max},

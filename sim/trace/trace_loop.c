@@ -176,6 +176,7 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
     *step = (struct loop_step){.tick = (int64_t)tick - (int64_t)loader->header->warmup_end_tick,
                                .op = (uint8_t)record->op};
     step->id = number_of(loader, record->id);
+    step->slack_ticks = cause != NULL ? cause->slack_ticks : 0;
     if (cause != NULL && cause->basis != TRACE_EXTERNAL) {
         step->basis = (uint8_t)cause->basis;
         step->cause_id = number_of(loader, cause->id);

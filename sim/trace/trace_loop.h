@@ -45,6 +45,7 @@ struct loop_step {
     int64_t tick;
     int64_t end; /* of a start: the tick at which the timer fires, or is started anew or stopped */
     uint64_t delay_ticks;
+    uint32_t slack_ticks;
     uint32_t id; /* timers are numbered anew, in the order in which they are named */
     uint32_t cause_id;
     uint8_t op;    /* enum trace_op */

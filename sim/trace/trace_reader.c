@@ -35,7 +35,6 @@ struct trace_reader {
     char *origin;
     int fd;
     uint64_t file_bytes;
-    uint64_t header_bytes;
     uint64_t origin_at;
     uint64_t blocks;
     ZSTD_DCtx *zstd;
@@ -51,6 +50,7 @@ struct trace_reader {
     uint64_t starts;
     uint64_t reactions;
     uint64_t max_delay_ticks;
+    uint32_t max_slack_ticks;
 };
 
 /* A section's head, taken apart. */
@@ -175,7 +175,7 @@ void trace_reader_close(struct trace_reader *reader)
 static bool tell_truncation(const struct trace_reader *reader, uint64_t actual_bytes,
                             struct error *error)
 {
-    uint64_t at = reader->header_bytes;
+    uint64_t at = TRACE_HEADER_BYTES;
     uint64_t block = 0;
     while (block < reader->blocks) {
         struct section section;
@@ -221,32 +221,22 @@ static bool read_header(struct trace_reader *reader, struct error *error)
                          "'timerlab trace import'",
                          reader->path);
     }
-    if (actual_bytes < TRACE_HEADER_BYTES_WITHOUT_CAUSES) {
+    if (actual_bytes < TRACE_HEADER_BYTES) {
         return error_set(error, "%s: header: truncated; " REMEDY, reader->path);
     }
-    const char *why = read_at(reader->fd, head, TRACE_HEADER_BYTES_WITHOUT_CAUSES, 0);
+    const char *why = read_at(reader->fd, head, TRACE_HEADER_BYTES, 0);
     if (why != NULL) {
         return error_set(error, "%s: header: %s", reader->path, why);
     }
     uint32_t version = trace_get_u32(head + TRACE_AT_VERSION);
-    if (version != TRACE_FORMAT_VERSION && version != TRACE_FORMAT_WITHOUT_CAUSES) {
+    if (version != TRACE_FORMAT_VERSION) {
         return error_set(error,
-                         "%s: format version %" PRIu32 ", while this program reads up to %u; "
-                         "generate or import the trace anew",
+                         "%s: format version %" PRIu32 ", but this program reads version %u; "
+                         "generate or import the trace again",
                          reader->path, version, TRACE_FORMAT_VERSION);
     }
-    bool without_causes = version == TRACE_FORMAT_WITHOUT_CAUSES;
-    size_t checksum_at = without_causes ? TRACE_AT_CHECKSUM_WITHOUT_CAUSES : TRACE_AT_CHECKSUM;
-    reader->header_bytes = without_causes ? TRACE_HEADER_BYTES_WITHOUT_CAUSES : TRACE_HEADER_BYTES;
-    if (actual_bytes < reader->header_bytes) {
-        return error_set(error, "%s: header: truncated; " REMEDY, reader->path);
-    }
-    why = read_at(reader->fd, head, reader->header_bytes, 0);
-    if (why != NULL) {
-        return error_set(error, "%s: header: %s", reader->path, why);
-    }
-    if (trace_get_u32(head + TRACE_AT_HEADER_BYTES) != reader->header_bytes ||
-        trace_get_u64(head + checksum_at) != XXH3_64bits(head, checksum_at)) {
+    if (trace_get_u32(head + TRACE_AT_HEADER_BYTES) != TRACE_HEADER_BYTES ||
+        trace_get_u64(head + TRACE_AT_CHECKSUM) != XXH3_64bits(head, TRACE_AT_CHECKSUM)) {
         return error_set(error, "%s: header: its checksum does not match: it was altered; " REMEDY,
                          reader->path);
     }
@@ -260,12 +250,10 @@ static bool read_header(struct trace_reader *reader, struct error *error)
     header->end_tick = trace_get_u64(head + TRACE_AT_END);
     header->max_delay_ticks = trace_get_u64(head + TRACE_AT_MAX_DELAY);
     header->ids = (uint32_t)ids;
-    uint64_t causes_known = 0;
-    if (!without_causes) {
-        header->reactions = trace_get_u64(head + TRACE_AT_REACTIONS);
-        causes_known = trace_get_u64(head + TRACE_AT_CAUSES_KNOWN);
-        header->causes_known = causes_known != 0;
-    }
+    header->reactions = trace_get_u64(head + TRACE_AT_REACTIONS);
+    header->max_slack_ticks = trace_get_u32(head + TRACE_AT_MAX_SLACK);
+    uint32_t causes_known = trace_get_u32(head + TRACE_AT_CAUSES_KNOWN);
+    header->causes_known = causes_known != 0;
     reader->file_bytes = trace_get_u64(head + TRACE_AT_FILE_BYTES);
     reader->origin_at = trace_get_u64(head + TRACE_AT_ORIGIN);
     reader->blocks = trace_get_u64(head + TRACE_AT_BLOCKS);
@@ -369,7 +357,8 @@ static int finish(const struct trace_reader *reader, struct error *error)
     const struct trace_header *header = &reader->header;
     if (reader->at != reader->origin_at || reader->events != header->events ||
         reader->starts != header->starts || reader->reactions != header->reactions ||
-        reader->max_delay_ticks != header->max_delay_ticks) {
+        reader->max_delay_ticks != header->max_delay_ticks ||
+        reader->max_slack_ticks != header->max_slack_ticks) {
         (void)error_set(error,
                         "%s: behind the last block, %" PRIu64
                         ": the blocks' sums contradict the header; " REMEDY,
@@ -392,6 +381,7 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
             .min_tick = reader->last_tick,
             .end_tick = reader->header.end_tick,
             .max_delay_ticks = reader->header.max_delay_ticks,
+            .max_slack_ticks = reader->header.max_slack_ticks,
             .ids = reader->header.ids,
         };
         why = trace_block_decode(reader->raw.bytes, section.raw_bytes, section.records, &limits,
@@ -405,7 +395,7 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
     const struct trace_decoded *decoded = reader->decoded;
     *block = (struct trace_block){
         .records = decoded->records,
-        .causes = decoded->reactions > 0 ? decoded->causes : NULL,
+        .causes = decoded->has_causes ? decoded->causes : NULL,
         .groups = decoded->groups,
         .record_count = decoded->record_count,
         .group_count = decoded->group_count,
@@ -421,19 +411,23 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
     if (decoded->max_delay_ticks > reader->max_delay_ticks) {
         reader->max_delay_ticks = decoded->max_delay_ticks;
     }
+    if (decoded->max_slack_ticks > reader->max_slack_ticks) {
+        reader->max_slack_ticks = decoded->max_slack_ticks;
+    }
     return 1;
 }
 
 bool trace_reader_rewind(struct trace_reader *reader, struct error *error)
 {
     (void)error;
-    reader->at = reader->header_bytes;
+    reader->at = TRACE_HEADER_BYTES;
     reader->next_block = 0;
     reader->last_tick = 0;
     reader->events = 0;
     reader->starts = 0;
     reader->reactions = 0;
     reader->max_delay_ticks = 0;
+    reader->max_slack_ticks = 0;
     return true;
 }
 

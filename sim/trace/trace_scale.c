@@ -225,11 +225,11 @@ static bool play(struct scaler *scaler, const struct copy *copy, int64_t tick)
     const struct trace_loop *loop = &scaler->loop;
     const struct loop_step *step = copy->pass < 0 ? &loop->left[copy->at] : &loop->steps[copy->at];
     const uint32_t id = copy->first_id + rank_in(loop, copy->pass, step->id);
-    struct trace_cause cause = {0};
+    struct trace_cause cause = {.slack_ticks = step->slack_ticks};
     if (tick < scaler->window_begin) {
         scaler->summary->warmup_events++;
-        return trace_writer_add(scaler->writer, (uint64_t)tick, id, TRACE_START, step->delay_ticks,
-                                scaler->error);
+        return trace_writer_add_reaction(scaler->writer, (uint64_t)tick, id, TRACE_START,
+                                         step->delay_ticks, cause, scaler->error);
     }
     if ((step->marks & LOOP_TAKES_OVER) != 0 && (copy->pass > 0 || loop->left_passes > 0)) {
         uint32_t former = copy->former_first_id + rank_in(loop, copy->pass - 1, step->id);
@@ -242,8 +242,8 @@ static bool play(struct scaler *scaler, const struct copy *copy, int64_t tick)
     if (copy->pass > 0 && (step->marks & LOOP_CAUSED_BEFORE) != 0) {
         scaler->summary->freed++;
     } else if (step->basis != TRACE_EXTERNAL) {
-        cause = (struct trace_cause){
-            .id = copy->first_id + rank_in(loop, copy->pass, step->cause_id), .basis = step->basis};
+        cause.id = copy->first_id + rank_in(loop, copy->pass, step->cause_id);
+        cause.basis = step->basis;
     }
     return trace_writer_add_reaction(scaler->writer, (uint64_t)tick, id, (enum trace_op)step->op,
                                      step->delay_ticks, cause, scaler->error);

@@ -195,9 +195,9 @@ static bool write_block(const struct divider *divider, const struct trace_block 
             if (numbers[record->id] == NOT_OURS) {
                 continue;
             }
-            if (block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL) {
-                cause = (struct trace_cause){.id = numbers[block->causes[i].id],
-                                             .basis = block->causes[i].basis};
+            if (block->causes != NULL) {
+                cause = block->causes[i];
+                cause.id = cause.basis != TRACE_EXTERNAL ? numbers[cause.id] : 0;
             }
             uint64_t event = block->first_event + i;
             share->kept[event / WORD_BITS] |= UINT64_C(1) << event % WORD_BITS;

@@ -16,7 +16,8 @@
 #include <string.h>
 
 static const char header_row[] = "tick,id,op,delay";
-static const char header_row_with_causes[] = "tick,id,op,delay,cause";
+static const char cause_column[] = ",cause";
+static const char slack_column[] = ",slack";
 
 /* Behind a cause's id: what the delay counts from, by enum trace_basis. */
 static const char *const basis_letters[] = {
@@ -26,8 +27,8 @@ static const char *const basis_letters[] = {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Room for the longest row: two numbers of 20 digits, two of 10, a word, a letter, commas. */
-#define ROW_BYTES       80u
+/* Room for the longest row: two numbers of 20 digits, three of 10, a word, a letter, commas. */
+#define ROW_BYTES       96u
 #define BUFFER_BYTES    65536u
 
 struct out {
@@ -65,9 +66,9 @@ static void put_word(struct out *out, const char *word)
     }
 }
 
-/* `cause` is NULL if the trace does not know any. */
-static bool put_row(struct out *out, uint64_t tick, const struct trace_record *record,
-                    const struct trace_cause *cause, struct error *error)
+static bool put_row(struct out *out, const struct trace_header *header, uint64_t tick,
+                    const struct trace_record *record, const struct trace_cause *cause,
+                    struct error *error)
 {
     if (out->used + ROW_BYTES > BUFFER_BYTES && !flush(out, error)) {
         return false;
@@ -81,11 +82,17 @@ static bool put_row(struct out *out, uint64_t tick, const struct trace_record *r
     } else {
         put_word(out, ",stop,");
     }
-    if (cause != NULL) {
+    if (header->causes_known) {
         put_word(out, ",");
         if (cause->basis != TRACE_EXTERNAL) {
             put_number(out, cause->id);
             put_word(out, basis_letters[cause->basis]);
+        }
+    }
+    if (header->max_slack_ticks > 0) {
+        put_word(out, ",");
+        if (cause->slack_ticks > 0) {
+            put_number(out, cause->slack_ticks);
         }
     }
     put_word(out, "\n");
@@ -101,7 +108,9 @@ static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limi
     struct progress progress;
     progress_begin(&progress, "text", "operations",
                    limit < header->events ? limit : header->events);
-    put_word(out, header->causes_known ? header_row_with_causes : header_row);
+    put_word(out, header_row);
+    put_word(out, header->causes_known ? cause_column : "");
+    put_word(out, header->max_slack_ticks > 0 ? slack_column : "");
     put_word(out, "\n");
     struct trace_block block;
     uint64_t left = limit;
@@ -112,10 +121,8 @@ static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limi
             const struct trace_group *group = &block.groups[g];
             for (uint32_t i = 0; good && left > 0 && i < group->count; i++, left--) {
                 uint32_t at = group->first + i;
-                const struct trace_cause *cause = block.causes != NULL   ? &block.causes[at]
-                                                  : header->causes_known ? &external
-                                                                         : NULL;
-                good = put_row(out, group->tick, &block.records[at], cause, error);
+                good = put_row(out, header, group->tick, &block.records[at],
+                               block.causes != NULL ? &block.causes[at] : &external, error);
             }
         }
         progress_update(&progress, limit - left);
@@ -164,6 +171,7 @@ struct text {
     uint64_t line;
     bool header_seen;
     bool causes; /* there is a column of them */
+    bool slack;  /* likewise */
     uint64_t last_tick;
     uint64_t reactions;
     bool said[KEY_NUMBERS];
@@ -252,7 +260,30 @@ static bool read_cause(const struct text *text, const char *at, struct trace_cau
         "behind a cause's id comes nothing (fixed delay), r (fixed rate) or a (absolute)");
 }
 
-static bool read_row(struct text *text, const char *line, struct error *error)
+/* Reads the columns after the delay, as many as the row has. */
+static bool read_rest(const struct text *text, char *rest, enum trace_op op,
+                      struct trace_cause *cause, struct error *error)
+{
+    const char *field = text->causes ? strsep(&rest, ",") : NULL;
+    if (field != NULL && !read_cause(text, field, cause, error)) {
+        return false;
+    }
+    field = text->slack ? strsep(&rest, ",") : NULL;
+    if (field != NULL && *field != '\0') {
+        uint64_t slack;
+        field = get_number(field, &slack);
+        if (field == NULL || *field != '\0' || slack > UINT32_MAX) {
+            return refuse(text, error, "a slack is a number of ticks, of 32 bits, or empty");
+        }
+        if (op == TRACE_STOP) {
+            return refuse(text, error, "a stop has no slack");
+        }
+        cause->slack_ticks = (uint32_t)slack;
+    }
+    return rest == NULL || refuse(text, error, "something follows the last column");
+}
+
+static bool read_row(struct text *text, char *line, struct error *error)
 {
     uint64_t tick;
     uint64_t id;
@@ -283,13 +314,12 @@ static bool read_row(struct text *text, const char *line, struct error *error)
         }
         at += *at == ',';
     }
-    if (text->causes && *at == ',') {
-        if (!read_cause(text, at + 1, &cause, error)) {
-            return false;
-        }
-    } else if (*at != '\0') {
+    if (*at != '\0' && (*at != ',' || (!text->causes && !text->slack))) {
         return refuse(text, error,
                       op == TRACE_STOP ? "a stop has no delay" : "something follows the delay");
+    }
+    if (*at == ',' && !read_rest(text, line + (at + 1 - line), op, &cause, error)) {
+        return false;
     }
     struct error why;
     if (!trace_writer_add_reaction(text->writer, tick, (uint32_t)id, op, delay, cause, &why)) {
@@ -324,13 +354,19 @@ static bool read_line(struct text *text, const struct line *line, struct error *
     if (text->header_seen) {
         return read_row(text, row, error);
     }
-    text->causes = strcmp(row, header_row_with_causes) == 0;
+    const char *rest = get_word(row, header_row);
+    const char *after = rest != NULL ? get_word(rest, cause_column) : NULL;
+    text->causes = after != NULL;
+    rest = text->causes ? after : rest;
+    after = rest != NULL ? get_word(rest, slack_column) : NULL;
+    text->slack = after != NULL;
+    rest = text->slack ? after : rest;
+    text->header_seen = rest != NULL && *rest == '\0';
     if (text->causes) {
         trace_writer_declare_causes(text->writer);
     }
-    text->header_seen = text->causes || strcmp(row, header_row) == 0;
     return text->header_seen ||
-           refuse(text, error, "the first row must be tick,id,op,delay or tick,id,op,delay,cause");
+           refuse(text, error, "the first row must be tick,id,op,delay[,cause][,slack]");
 }
 
 static bool read_lines(struct text *text, struct line_reader *reader, struct error *error)
@@ -349,9 +385,8 @@ static bool read_lines(struct text *text, struct line_reader *reader, struct err
     progress_end(&progress);
     if (good && got == 0 && !text->header_seen) {
         text->line += text->line == 0;
-        return refuse(
-            text, error,
-            "no header row: the first row must be tick,id,op,delay, and may end in ,cause");
+        return refuse(text, error,
+                      "no header row: the first row must be tick,id,op,delay[,cause][,slack]");
     }
     return good && got == 0;
 }

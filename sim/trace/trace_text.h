@@ -1,9 +1,10 @@
 /*
- * trace_text.h: a trace as text: CSV with the header row `tick,id,op,delay,cause`, one operation a
+ * trace_text.h: a trace as text: CSV with the header row `tick,id,op,delay,cause,slack`, one operation a
  * row, op `start` or `stop`, delay empty for a stop. The cause is empty for what is external,
  * otherwise the id of the timer whose firing brings the operation about, and what the delay counts
  * from: `N` the firing, `Nr` the cause's deadline, `Na` the operation's tick. A trace that is open
- * loop has no such column. What a trace holds besides stands behind the last
+ * loop has no such column. The slack is in ticks, empty for none; a trace without any has no such
+ * column. What a trace holds besides stands behind the last
  * row, in comment lines of the form `# key: value`: tick_ns, ids, warmup_end_tick, end_tick,
  * origin. Writing, reading and writing again gives the same bytes.
  */

@@ -199,6 +199,9 @@ static bool add_operation(struct trace_writer *writer, uint64_t tick, uint32_t i
         if (delay_ticks > header->max_delay_ticks) {
             header->max_delay_ticks = delay_ticks;
         }
+        if (cause.slack_ticks > header->max_slack_ticks) {
+            header->max_slack_ticks = cause.slack_ticks;
+        }
         header->starts++;
     } else {
         header->stops++;
@@ -230,7 +233,8 @@ bool trace_writer_add_reaction(struct trace_writer *writer, uint64_t tick, uint3
     struct trace_header *header = &writer->header;
     uint32_t named = id > writer->max_id ? id : writer->max_id;
     if (cause.basis == TRACE_EXTERNAL) {
-        return trace_writer_add(writer, tick, id, op, delay_ticks, error);
+        cause.id = 0;
+        return add_operation(writer, tick, id, op, delay_ticks, cause, error);
     }
     if (cause.id > named) {
         return error_set(error,
@@ -307,7 +311,8 @@ static bool put_header(struct trace_writer *writer, uint64_t origin_at, struct e
     trace_put_u64(head + TRACE_AT_MAX_DELAY, header->max_delay_ticks);
     trace_put_u64(head + TRACE_AT_IDS, header->ids);
     trace_put_u64(head + TRACE_AT_REACTIONS, header->reactions);
-    trace_put_u64(head + TRACE_AT_CAUSES_KNOWN, header->causes_known);
+    trace_put_u32(head + TRACE_AT_CAUSES_KNOWN, header->causes_known);
+    trace_put_u32(head + TRACE_AT_MAX_SLACK, header->max_slack_ticks);
     trace_put_u64(head + TRACE_AT_CHECKSUM, XXH3_64bits(head, TRACE_AT_CHECKSUM));
     if (fseeko(writer->file.stream, 0, SEEK_SET) != 0 ||
         fwrite(head, 1, sizeof head, writer->file.stream) != sizeof head) {

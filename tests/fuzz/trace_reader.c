@@ -55,6 +55,7 @@ struct file {
     uint64_t starts;
     uint64_t reactions;
     uint64_t max_delay_ticks;
+    uint32_t max_slack_ticks;
 };
 
 static void append(struct file *file, uint32_t kind, uint32_t records, const uint8_t *raw,
@@ -86,6 +87,7 @@ static void add_sums(struct file *file, uint32_t records, const uint8_t *raw, si
     const struct trace_block_limits limits = {
         .end_tick = TRACE_TICK_MAX + 1,
         .max_delay_ticks = TRACE_TICK_MAX,
+        .max_slack_ticks = UINT32_MAX,
         .ids = UINT32_MAX,
     };
     if (trace_block_decode(raw, raw_bytes, records, &limits, &decoded) == NULL) {
@@ -94,6 +96,9 @@ static void add_sums(struct file *file, uint32_t records, const uint8_t *raw, si
         file->reactions += decoded.reactions;
         if (file->max_delay_ticks < decoded.max_delay_ticks) {
             file->max_delay_ticks = decoded.max_delay_ticks;
+        }
+        if (file->max_slack_ticks < decoded.max_slack_ticks) {
+            file->max_slack_ticks = decoded.max_slack_ticks;
         }
     }
 }
@@ -135,7 +140,7 @@ static void seal(struct file *file, struct input *input, unsigned flags)
         numbers[3] = file->events - file->starts;
         numbers[6] = file->max_delay_ticks;
         numbers[8] = file->reactions;
-        numbers[9] = 1;
+        numbers[9] = 1 | (uint64_t)file->max_slack_ticks << 32;
     }
     uint8_t *head = file->bytes;
     memcpy(head, TRACE_MAGIC, TRACE_MAGIC_BYTES);
@@ -173,6 +178,7 @@ static void encode_and_decode(const struct trace_header *header, const struct tr
     const struct trace_block_limits limits = {
         .end_tick = header->end_tick,
         .max_delay_ticks = header->max_delay_ticks,
+        .max_slack_ticks = header->max_slack_ticks,
         .ids = header->ids,
     };
     FUZZ_REQUIRE(trace_block_decode(raw, raw_bytes, columns.records, &limits, &decoded) == NULL);
@@ -182,7 +188,7 @@ static void encode_and_decode(const struct trace_header *header, const struct tr
         memcmp(decoded.records, block->records, block->record_count * sizeof *block->records) == 0);
     FUZZ_REQUIRE(
         memcmp(decoded.groups, block->groups, block->group_count * sizeof *block->groups) == 0);
-    FUZZ_REQUIRE((decoded.reactions > 0) == (block->causes != NULL));
+    FUZZ_REQUIRE(decoded.has_causes == (block->causes != NULL));
     FUZZ_REQUIRE(block->causes == NULL || memcmp(decoded.causes, block->causes,
                                                  block->record_count * sizeof *block->causes) == 0);
 }
@@ -221,7 +227,9 @@ static void check_block(const struct trace_header *header, const struct trace_bl
             if (block->causes != NULL) {
                 const struct trace_cause *cause = &block->causes[i];
                 FUZZ_REQUIRE(cause->id < header->ids && cause->basis <= TRACE_ABSOLUTE);
-                FUZZ_REQUIRE(record->op == TRACE_START || cause->basis <= TRACE_FIXED_DELAY);
+                FUZZ_REQUIRE(record->op == TRACE_START ||
+                             (cause->basis <= TRACE_FIXED_DELAY && cause->slack_ticks == 0));
+                FUZZ_REQUIRE(cause->slack_ticks <= header->max_slack_ticks);
                 sums->reactions += cause->basis != TRACE_EXTERNAL;
             }
         }

@@ -263,7 +263,8 @@ static void test_every_workload(void **state)
         assert_true(json_equal(first.origin, again.origin));
         assert_int_not_equal(first.hash, other.hash);
         assert_true(first.header.events > 0);
-        assert_int_equal(first.header.tick_ns, 1e3 * workload->parameters[0].default_value);
+        assert_int_equal(first.header.tick_ns,
+                         1e3 * workload->parameters[GEN_TICK_US].default_value);
         json_decref(first.origin);
         json_decref(again.origin);
         json_decref(other.origin);

@@ -677,22 +677,26 @@ static void reactions_stand_at_their_causes(void **state)
 static void high_resolution_timers(void **state)
 {
     (void)state;
-    /* The clock of the timers is 5 s ahead of the time stamps; another one is far away. */
-    static const char text[] = LINE(
-        "0", "10.000000",
-        "hrtimer_start: hrtimer=a1 function=red expires=15000250500 softexpires=1 mode=ABS")
-        LINE("0", "10.000100",
-             "hrtimer_start: hrtimer=b2 function=blue expires=1700000010000600000 softexpires=1")
+    /* The clock of the timers is 5 s ahead of the time stamps; another one is far away. Between
+     * softexpires and expires a timer may fire: from 150.5 us on for 100 us, from 500 us on for
+     * 100.999 us, and so long that it is cut. */
+    static const char text[] =
+        LINE("0", "10.000000",
+             "hrtimer_start: hrtimer=a1 function=red expires=15000250500 softexpires=15000150500 "
+             "mode=ABS") LINE("0", "10.000100",
+                              "hrtimer_start: hrtimer=b2 function=blue expires=1700000010000600999 "
+                              "softexpires=1700000010000500000")
             LINE("0", "10.000250", "hrtimer_expire_entry: hrtimer=a1 function=red now=15000250000")
                 LINE("0", "10.000300", "hrtimer_cancel: hrtimer=b2")
                     LINE("0", "10.000400",
                          "hrtimer_expire_entry: hrtimer=c3 function=blue now=1700000010000400000")
                         LINE("0", "10.000500",
                              "hrtimer_start: hrtimer=a1 function=red expires=9223372036854775807 "
-                             "softexpires=1");
+                             "softexpires=15000501000");
     static const char *const settings[] = {"timers", "hrtimer", NULL};
     assert_imports(text, settings,
-                   "0,0,start,251\n100,1,start,500\n300,1,stop\n500,0,start,7523372026854276\n");
+                   "0,0,start,151 slack 100\n100,1,start,400 slack 100\n300,1,stop\n"
+                   "500,0,start,1 slack 4294967295\n");
     /* The periodic one is started again in the interrupt, the other by the task that it woke up. */
     static const char periodic[] =
         "  sh-1 [000] d..1. 10.000000: hrtimer_start: hrtimer=a1 function=red expires=15001000000\n"

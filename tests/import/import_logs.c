@@ -598,7 +598,18 @@ static void operations_of_a_table(void **state)
     assert_refused("events", table, (const char *const[]){"op", "what", NULL}, IMPORT_USAGE,
                    "--key is needed");
     assert_refused("events", table, (const char *const[]){"key", "conn", "delay", "ms", NULL},
-                   IMPORT_USAGE, "--delay and --delay-unit belong to --op");
+                   IMPORT_USAGE, "--delay, --delay-unit and --slack belong to --op");
+    /* Slack in the delays' unit, cut to whole ticks; what repeats keeps its own. */
+    static const char slack[] = "ts,k,op,ms,late\n1.000,a,start,50,5.9\n1.000,b,repeat,20,3\n"
+                                "1.020,b,fire,,\n1.030,a,start,10,\n1.031,c,start,10,1000000000\n";
+    assert_operations("events", slack,
+                      (const char *const[]){"key", "k", "op", "op", "delay", "ms", "delay-unit",
+                                            "ms", "slack", "late", NULL},
+                      "0,0,start,50 slack 5\n0,1,start,20 slack 3\n20,1,start,20 by 1r slack 3\n"
+                      "30,0,start,10\n31,2,start,10 slack 1000000000\n");
+    assert_refused("events", "ts,k,op,delay,late\n1,a,start,5,x\n",
+                   (const char *const[]){"key", "k", "op", "op", "slack", "late", NULL},
+                   IMPORT_FAILED, "no slack in its column");
     assert_refused("events", "ts,k,op,delay\n1,a,begin,5\n",
                    (const char *const[]){"key", "k", "op", "op", NULL}, IMPORT_FAILED,
                    "no operation in its column");

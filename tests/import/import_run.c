@@ -158,6 +158,9 @@ char *import_run_operations(const struct import_run *run)
                     (void)fprintf(stream, " by %" PRIu32 "%s", block.causes[i].id,
                                   letters[block.causes[i].basis]);
                 }
+                if (block.causes != NULL && block.causes[i].slack_ticks > 0) {
+                    (void)fprintf(stream, " slack %" PRIu32, block.causes[i].slack_ticks);
+                }
                 (void)fputc('\n', stream);
             }
         }

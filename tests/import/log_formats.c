@@ -274,7 +274,7 @@ static void options_that_do_not_go_together(void **state)
         {{"duration", "d", "time-is", "middle"}, "--time-is middle: not start or end"},
         {{"key", "k", "timeout-unit", "s"}, "--timeout-unit belongs to --timeout-column"},
         {{"key", "k", "op", "o", "delay", "d", "timeout-column", "t"},
-         "--delay and --timeout-column do not go together"},
+         "--delay, --delay-unit and --slack do not go together"},
         {{"timeout-column", "t"}, "--key is needed"},
         {{"key", "k", "time", "a,b,c"}, "--time a,b,c: more than 2 fields"},
     };

@@ -61,10 +61,11 @@ static void write_whole(const char *path)
     struct trace_writer *writer = trace_writer_open(path, 1000, &error);
     assert_non_null(writer);
     for (uint32_t id = 0; id < TIMERS - 1; id++) {
-        assert_true(trace_writer_add(writer, id, id, TRACE_START, 100, &error));
+        struct trace_cause cause = {.slack_ticks = id};
+        assert_true(trace_writer_add_reaction(writer, id, id, TRACE_START, 100, cause, &error));
     }
     for (uint32_t id = 0; id < TIMERS / 2; id += 3) {
-        struct trace_cause cause = {.id = id, .basis = TRACE_FIXED_DELAY};
+        struct trace_cause cause = {.id = id, .basis = TRACE_FIXED_DELAY, .slack_ticks = 7};
         assert_true(trace_writer_add_reaction(writer, 100 + id, TIMERS / 2 + id / 2, TRACE_START,
                                               50, cause, &error));
     }
@@ -99,6 +100,7 @@ static void check_share(const char *path, const struct trace_share *share, unsig
         assert_int_equal(own[i].op, told->op);
         assert_int_equal(share->names[own[i].id], told->id);
         assert_int_equal(own[i].cause.basis, told->cause.basis);
+        assert_int_equal(own[i].cause.slack_ticks, told->cause.slack_ticks);
         if (own[i].cause.basis != TRACE_EXTERNAL) {
             assert_int_equal(share->names[own[i].cause.id], told->cause.id);
         }

@@ -101,9 +101,13 @@ refuses "^timerlab: none: cannot be read" "$TIMERLAB" trace scale none -n 800 -o
 refuses "^timerlab: nowhere/x: cannot be written" "$TIMERLAB" trace scale one.trace -n 1k -o nowhere/x
 refuses "have more timers than the 4294967295" \
     "$TIMERLAB" trace scale one.trace -n 4000000000 --of 100 -o x.trace
-# Of the format before there were causes; it goes to the last tick that there is.
+# It goes to the last tick that there is.
+"$TIMERLAB" trace import csv - -o last.trace >/dev/null 2>&1 <<'CSV'
+tick,id,op,delay
+4611686018427387904,0,start,5
+CSV
 refuses "its 4611686018427387905 ticks are more than [0-9]+; import it with a longer tick" \
-    "$TIMERLAB" trace scale "$SOURCE/tests/data/format-version-1.trace" -n 40 --of 20 -o x.trace
+    "$TIMERLAB" trace scale last.trace -n 40 --of 20 -o x.trace
 # A disk that is full at once, and one that is full later.
 trap '' XFSZ
 refuses "^timerlab: x.trace: no room beside it for a temporary file of [0-9]+ bytes: File too large" \

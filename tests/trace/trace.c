@@ -86,6 +86,7 @@ static void expect_operations(struct trace_reader *reader, const struct operatio
     uint64_t blocks = 0;
     uint64_t last_tick = 0;
     uint64_t reactions = 0;
+    uint32_t max_slack = 0;
     int got;
     while ((got = trace_reader_next(reader, &block, &error)) == 1) {
         assert_int_equal(block.index, blocks);
@@ -113,6 +114,8 @@ static void expect_operations(struct trace_reader *reader, const struct operatio
                 }
                 assert_int_equal(cause.basis, want->cause.basis);
                 assert_int_equal(cause.id, want->cause.id);
+                assert_int_equal(cause.slack_ticks, want->cause.slack_ticks);
+                max_slack = max_slack > cause.slack_ticks ? max_slack : cause.slack_ticks;
                 reactions += cause.basis != TRACE_EXTERNAL;
             }
         }
@@ -122,6 +125,7 @@ static void expect_operations(struct trace_reader *reader, const struct operatio
     assert_int_equal(got, 0);
     assert_int_equal(seen, n);
     assert_int_equal(reactions, trace_reader_header(reader)->reactions);
+    assert_int_equal(max_slack, trace_reader_header(reader)->max_slack_ticks);
     assert_int_equal(blocks, (n + TRACE_BLOCK_RECORDS - 1) / TRACE_BLOCK_RECORDS);
 }
 
@@ -147,15 +151,18 @@ static uint64_t random_bits(void)
     return random_state;
 }
 
-/* None, or in one of so many cases one, a timer below `ids`. */
+/* None, or in one of `one_in` cases one, a timer below `ids`; likewise a start's slack. */
 static struct trace_cause random_cause(enum trace_op op, uint32_t ids, unsigned one_in)
 {
-    if (one_in == 0 || random_bits() % one_in != 0) {
-        return (struct trace_cause){0};
+    struct trace_cause cause = {0};
+    if (one_in > 0 && random_bits() % one_in == 0) {
+        cause.id = (uint32_t)(random_bits() % ids);
+        cause.basis = op == TRACE_STOP ? TRACE_FIXED_DELAY : 1 + (uint32_t)(random_bits() % 3);
     }
-    return (struct trace_cause){.id = (uint32_t)(random_bits() % ids),
-                                .basis = op == TRACE_STOP ? TRACE_FIXED_DELAY
-                                                          : 1 + (uint32_t)(random_bits() % 3)};
+    if (one_in > 1 && op == TRACE_START && random_bits() % one_in == 0) {
+        cause.slack_ticks = (uint32_t)(random_bits() >> (32 + random_bits() % 32));
+    }
+    return cause;
 }
 
 static struct operation *random_operations(size_t n, uint64_t max_step, uint32_t ids,
@@ -225,8 +232,10 @@ static void test_header_counts(void **state)
     struct error error;
     struct trace_writer *writer = trace_writer_open(path, 250, &error);
     assert_non_null(writer);
-    assert_true(trace_writer_add(writer, 0, 3, TRACE_START, 90, &error));
-    assert_true(trace_writer_add(writer, 1, 3, TRACE_STOP, 1000, &error));
+    assert_true(trace_writer_add_reaction(writer, 0, 3, TRACE_START, 90,
+                                          (struct trace_cause){.slack_ticks = 8}, &error));
+    assert_true(trace_writer_add_reaction(writer, 1, 3, TRACE_STOP, 1000,
+                                          (struct trace_cause){.slack_ticks = 9}, &error));
     assert_true(trace_writer_add(writer, 1, 3, TRACE_STOP, 0, &error));
     assert_true(trace_writer_commit(writer, 1, 500, 40, "{}", &error));
     struct trace_reader *reader = trace_reader_open(path, &error);
@@ -239,6 +248,8 @@ static void test_header_counts(void **state)
     assert_int_equal(header->ids, 40);
     assert_int_equal(header->end_tick, 500);
     assert_int_equal(header->max_delay_ticks, 90); /* a stop's delay counts for nothing */
+    assert_int_equal(header->max_slack_ticks, 8);
+    assert_false(header->causes_known);
     trace_reader_close(reader);
 }
 
@@ -524,6 +535,9 @@ static void test_lying_headers(void **state)
         {TRACE_AT_ORIGIN, UINT64_MAX, "header"},
         {TRACE_AT_FILE_BYTES, UINT64_MAX, "truncated"},
         {TRACE_AT_VERSION, TRACE_FORMAT_VERSION + 1, "version"},
+        {TRACE_AT_VERSION, 1, "version"},
+        {TRACE_AT_CAUSES_KNOWN, 2, "header"},
+        {TRACE_AT_CAUSES_KNOWN, UINT64_C(6) << 32, "sums contradict"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         uint8_t kept[8];
@@ -577,7 +591,8 @@ static void expect_within_limits(const struct trace_decoded *decoded, uint32_t n
                 assert_int_equal(record->op, TRACE_STOP);
                 assert_int_equal(record->deadline, 0);
             }
-            if (decoded->reactions > 0) {
+            if (decoded->has_causes) {
+                assert_true(decoded->causes[records].slack_ticks <= decoded->max_slack_ticks);
                 assert_true(decoded->causes[records].id < 50);
                 assert_in_range(decoded->causes[records].basis, TRACE_EXTERNAL,
                                 record->op == TRACE_STOP ? TRACE_FIXED_DELAY : TRACE_ABSOLUTE);
@@ -598,8 +613,11 @@ static void test_hostile_blocks(void **state)
     assert_non_null(columns);
     assert_non_null(decoded);
     assert_non_null(raw);
-    const struct trace_block_limits limits = {
-        .min_tick = 100, .end_tick = 2000, .max_delay_ticks = 300, .ids = 50};
+    const struct trace_block_limits limits = {.min_tick = 100,
+                                              .end_tick = 2000,
+                                              .max_delay_ticks = 300,
+                                              .max_slack_ticks = UINT32_MAX,
+                                              .ids = 50};
     unsigned accepted = 0;
     unsigned refused = 0;
     for (unsigned round = 0; round < 20000; round++) {

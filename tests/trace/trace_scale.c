@@ -69,6 +69,12 @@ static void add(struct operations *list, struct operation operation)
     list->items[list->count++] = operation;
 }
 
+/* The slack that a timer with this delay is given, so that all that are played can be checked. */
+static uint32_t slack_of(uint64_t delay)
+{
+    return (uint32_t)(delay % 5);
+}
+
 static void write_recording(const struct operations *list, uint64_t warmup, uint64_t end,
                             const char *origin)
 {
@@ -78,7 +84,8 @@ static void write_recording(const struct operations *list, uint64_t warmup, uint
     trace_writer_declare_causes(writer);
     for (size_t i = 0; i < list->count; i++) {
         const struct operation *o = &list->items[i];
-        const struct trace_cause cause = {.id = o->cause, .basis = o->basis};
+        const struct trace_cause cause = {
+            .id = o->cause, .basis = o->basis, .slack_ticks = slack_of(o->delay)};
         assert_true(trace_writer_add_reaction(writer, (uint64_t)o->tick, o->id,
                                               (enum trace_op)o->op, o->delay, cause, &error));
     }
@@ -110,6 +117,8 @@ static struct operations read_result(struct trace_header *header)
                     o.cause = block.causes[i].id;
                     o.basis = (uint8_t)block.causes[i].basis;
                 }
+                uint32_t slack = block.causes != NULL ? block.causes[i].slack_ticks : 0;
+                assert_int_equal(slack, o.op == TRACE_START ? slack_of(o.delay) : 0);
                 add(&list, o);
             }
         }

@@ -133,23 +133,30 @@ static void test_causes_round_trip(void **state)
     free(text);
 }
 
-/* What a release wrote that knew no causes. */
-static void test_former_format(void **state)
+/* With slack, with and without causes; the longest rows that there are. A column of no slack is
+ * none. */
+static void test_slack_round_trip(void **state)
 {
     (void)state;
-    struct error error;
-    struct trace_reader *reader =
-        trace_reader_open(TIMERLAB_TEST_DATA "/format-version-1.trace", &error);
-    assert_non_null(reader);
-    assert_false(trace_reader_header(reader)->causes_known);
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *stream = open_memstream(&text, &bytes);
-    assert_non_null(stream);
-    assert_true(trace_text_write(reader, stream, &error));
-    assert_int_equal(fclose(stream), 0);
-    trace_reader_close(reader);
-    assert_string_equal(text, small);
+    static const char *const texts[] = {
+        "tick,id,op,delay,slack\n0,3,start,10,5\n0,4,start,12,\n3,3,stop,,\n",
+        "tick,id,op,delay,cause,slack\n"
+        "0,4294967294,start,4611686018427387903,,4294967295\n"
+        "4611686018427387903,4294967294,start,4611686018427387904,4294967294a,4294967295\n"
+        "4611686018427387904,4294967294,stop,,4294967294,\n"
+        "# ids: 4294967295\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        write_text(texts[i]);
+        import_text(NULL);
+        char *text = dump(3);
+        assert_memory_equal(text, texts[i], strlen(text));
+        free(text);
+    }
+    write_text("tick,id,op,delay,slack\n0,3,start,10,0\n0,4,start,12\n3,3,stop\n");
+    import_text(NULL);
+    char *text = dump(3);
+    assert_string_equal(text, "tick,id,op,delay\n0,3,start,10\n0,4,start,12\n3,3,stop,\n");
     free(text);
 }
 
@@ -206,18 +213,18 @@ static void test_options_override(void **state)
 static void test_sparse_ids(void **state)
 {
     (void)state;
-    static const char rows[] = "tick,id,op,delay,cause\n"
-                               "0,4294967294,start,5,\n"
-                               "1,17,start,30,\n"
-                               "5,70000,start,7,4294967294r\n"
-                               "5,4294967294,start,5,4294967294\n"
-                               "9,70000,stop,,\n";
-    static const char dense[] = "tick,id,op,delay,cause\n"
-                                "0,2,start,5,\n"
-                                "1,0,start,30,\n"
-                                "5,1,start,7,2r\n"
-                                "5,2,start,5,2\n"
-                                "9,1,stop,,\n";
+    static const char rows[] = "tick,id,op,delay,cause,slack\n"
+                               "0,4294967294,start,5,,\n"
+                               "1,17,start,30,,3\n"
+                               "5,70000,start,7,4294967294r,4\n"
+                               "5,4294967294,start,5,4294967294,\n"
+                               "9,70000,stop,,,\n";
+    static const char dense[] = "tick,id,op,delay,cause,slack\n"
+                                "0,2,start,5,,\n"
+                                "1,0,start,30,,3\n"
+                                "5,1,start,7,2r,4\n"
+                                "5,2,start,5,2,\n"
+                                "9,1,stop,,,\n";
     struct trace_text_ids ids;
     const struct trace_text_options asked = {.ids = &ids};
     write_text(rows);
@@ -315,6 +322,13 @@ static void test_bad_text(void **state)
         {"tick,id,op,delay,cause\n0,1,start,5,4294967296\n", "line 2: a cause is the id"},
         {"tick,id,op,delay,cause\n0,1,start,5,1x\n", "line 2: behind a cause's id"},
         {"tick,id,op,delay,cause\n0,1,start,5,1ra\n", "line 2: behind a cause's id"},
+        {"tick,id,op,delay,cause\n0,1,start,5,,\n", "line 2: something follows"},
+        {"tick,id,op,delay,slack,cause\n", "line 1: the first row"},
+        {"tick,id,op,delay,slack\n0,1,start,5,x\n", "line 2: a slack is a number"},
+        {"tick,id,op,delay,slack\n0,1,start,5,-1\n", "line 2: a slack is a number"},
+        {"tick,id,op,delay,slack\n0,1,start,5,4294967296\n", "line 2: a slack is a number"},
+        {"tick,id,op,delay,slack\n0,1,start,5,1,2\n", "line 2: something follows"},
+        {"tick,id,op,delay,slack\n0,1,stop,,7\n", "line 2: a stop has no slack"},
         {"tick,id,op,delay,cause\n0,1,start,5,2\n", "its cause, timer 2, has not been"},
         {"tick,id,op,delay,cause\n0,1,start,0,1r\n", "a fixed rate needs a delay"},
         {"tick,id,op,delay\n\n5,1,stop,\n4,1,stop,\n", "line 4: "},
@@ -574,7 +588,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_round_trip), cmocka_unit_test(test_causes_round_trip),
-        cmocka_unit_test(test_former_format),    cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_slack_round_trip), cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_options_override), cmocka_unit_test(test_sparse_ids),
         cmocka_unit_test(test_sparse_rule),      cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_large_round_trip), cmocka_unit_test(test_info_by_hand),

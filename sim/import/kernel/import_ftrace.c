@@ -285,6 +285,8 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     case KERNEL_LINE_TIMER:
         observe_time(import, result.event.time_ns);
         result.event.line = line->number;
+        /* Without another reason to wake up the kernel waits for the last moment. */
+        result.event.slack_ns = import->job->recording != NULL ? 0 : result.event.slack_ns;
         take_event(import, &result.event);
         return true;
     case KERNEL_LINE_OTHER:
@@ -627,13 +629,15 @@ static bool write_step(struct ftrace_import *import, struct trace_writer *writer
             .line = step->line, .system = step->cpu, .deferrable = step->deferrable};
         recording_add_operation(import->job->recording, operation);
     }
-    if (!placed->reaction) {
-        return trace_writer_add(writer, placed->tick, step->id, op, placed->delay_ticks, error);
+    uint64_t slack = step->slack_ns / import->tick_ns;
+    struct trace_cause cause = {.slack_ticks = slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX};
+    if (placed->reaction) {
+        cause.id = steps[step->cause].id;
+        cause.basis = step->basis;
+        import->reactions++;
+        import->fixed_delay += op == TRACE_START && step->basis == TRACE_FIXED_DELAY;
+        import->absolute += op == TRACE_START && step->basis == TRACE_ABSOLUTE;
     }
-    const struct trace_cause cause = {.id = steps[step->cause].id, .basis = step->basis};
-    import->reactions++;
-    import->fixed_delay += op == TRACE_START && step->basis == TRACE_FIXED_DELAY;
-    import->absolute += op == TRACE_START && step->basis == TRACE_ABSOLUTE;
     return trace_writer_add_reaction(writer, placed->tick, step->id, op, placed->delay_ticks, cause,
                                      error);
 }

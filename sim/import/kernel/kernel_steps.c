@@ -52,7 +52,9 @@ uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
         .now = !wheel ? event->time_ns
                : stop ? steps->jiffies
                       : event->now,
-        .deadline = wheel ? (int64_t)(event->now + (uint64_t)event->timeout) : event->timeout,
+        .deadline = wheel ? (int64_t)(event->now + (uint64_t)event->timeout)
+                          : event->timeout - (int64_t)event->slack_ns,
+        .slack_ns = event->slack_ns,
         .bucket = event->bucket,
         .expired = KERNEL_NEVER,
         .line = event->line,

@@ -33,7 +33,8 @@ struct kernel_step {
     uint64_t now;       /* the jiffies counter; of a high-resolution timer the time stamp */
     uint64_t unread_ns; /* how long ago the counter was read: a cancel does not tell it */
     uint64_t clock;     /* that of the wheel of `cpu`: the jiffy which it expires next */
-    int64_t deadline;   /* of a start: `expires` of either kind of timer */
+    int64_t deadline;   /* of a start: `expires`; of a high-resolution timer `softexpires` */
+    uint64_t slack_ns;  /* of a start: from that to `expires` */
     uint64_t bucket;    /* of a start: the jiffy into which the kernel rounded it; 0: not said */
     uint64_t expired;   /* of a start: the jiffy for which the kernel expired it, or KERNEL_NEVER */
     uint64_t line;      /* of the recording */

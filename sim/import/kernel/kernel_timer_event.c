@@ -445,8 +445,16 @@ static bool take_expire(struct cursor *cursor, struct kernel_event *event)
 
 static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event)
 {
-    return take_function(cursor, event) && TAKE(cursor, "expires=") &&
-           take_signed(cursor, &event->timeout);
+    int64_t soft;
+    if (!take_function(cursor, event) || !TAKE(cursor, "expires=") ||
+        !take_signed(cursor, &event->timeout)) {
+        return false;
+    }
+    if (TAKE(cursor, " softexpires=") && take_signed(cursor, &soft) && soft >= 0 &&
+        soft < event->timeout) {
+        event->slack_ns = (uint64_t)(event->timeout - soft);
+    }
+    return true;
 }
 
 #define TEXT(literal) literal, sizeof(literal) - 1
@@ -517,6 +525,7 @@ static bool take_fields(struct cursor *cursor, struct kernel_event *event)
     event->function = NULL;
     event->function_length = 0;
     event->timeout = 0;
+    event->slack_ns = 0;
     event->now = 0;
     event->bucket = 0;
     event->base_cpu = event->cpu;

@@ -24,6 +24,8 @@ const struct import_option import_events_options[] = {
      "the rows are timers' own operations, of those that --key names: the column that says which: "
      "start (restart, arm, set, reset, add, schedule), stop (cancel, del, clear), fire (expire, "
      "timeout), or repeat (interval), a start of a timer that starts itself again when it fires"},
+    {"slack", "COLUMN", false,
+     "with --op, the column of a timer's slack: how late it may fire, in the unit of the delay"},
     {"time", "COLUMN[,COLUMN]", false, "the column of the time, or date and time (default: ts)"},
     {"time-format", "FORMAT", false,
      "dates in a format of strptime(3), such as '%d.%m.%Y %H:%M:%S'; a fraction may follow the "
@@ -108,7 +110,8 @@ static bool check_options(const struct import_job *job, struct error *error)
     bool op = import_setting(job, "op") != NULL;
     bool duration = import_setting(job, "duration") != NULL;
     bool timeout = import_setting(job, "timeout-column") != NULL;
-    bool delay = import_setting(job, "delay") != NULL || import_setting(job, "delay-unit") != NULL;
+    bool unit = import_setting(job, "delay-unit") != NULL || import_setting(job, "slack") != NULL;
+    bool delay = import_setting(job, "delay") != NULL || unit;
     if (import_setting(job, "key") == NULL && (op || !duration)) {
         return error_set(error, "--key is needed, whose column says whose timer an event restarts; "
                                 "or --duration, whose column says how long a request took");
@@ -118,12 +121,12 @@ static bool check_options(const struct import_job *job, struct error *error)
                                 "requests");
     }
     if (!op && delay) {
-        return error_set(error, "--delay and --delay-unit belong to --op, whose column says which "
-                                "operation a row is");
+        return error_set(error, "--delay, --delay-unit and --slack belong to --op, whose column "
+                                "says which operation a row is");
     }
     if (op && timeout && delay) {
-        return error_set(error, "--delay and --timeout-column do not go together: each is a "
-                                "start's delay, but a timeout of 0 is none");
+        return error_set(error, "--delay, --delay-unit and --slack do not go together with "
+                                "--timeout-column: it is a start's delay, of which 0 is none");
     }
     if (!timeout && import_setting(job, "timeout-unit") != NULL) {
         return error_set(error, "--timeout-unit belongs to --timeout-column");
@@ -152,6 +155,7 @@ static bool read_settings(const struct import_job *job, struct log_plan *plan,
            want(job, plan, &plan->durations, "duration", NULL, LOG_DURATIONS_MAX, error) &&
            want(job, plan, &plan->timeout, "timeout-column", NULL, 1, error) &&
            want(job, plan, &plan->op, "op", NULL, 1, error) &&
+           want(job, plan, &plan->slack, "slack", NULL, 1, error) &&
            want(job, plan, &plan->delay, "delay", op && !timeout ? "delay" : NULL, 1, error);
 }
 

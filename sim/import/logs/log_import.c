@@ -39,12 +39,10 @@ struct log_import {
 
 /* A line, as the plan understands it. */
 struct log_record {
-    uint64_t time_ns;
+    struct timer_row row;
     uint64_t duration_ns; /* TIMER_MODEL_NEVER: not answered */
     uint64_t timeout_ns;  /* of the line's own; TIMER_MODEL_NEVER: none */
-    uint64_t delay_ns;
     struct log_value key[LOG_KEYS_MAX];
-    enum timer_row_op op;
     bool has_key;
 };
 
@@ -101,7 +99,7 @@ static const char *take_time(struct log_plan *plan, const struct log_value *valu
         memcpy(joined + value.length + 1, clock.text, clock.length);
         value = (struct log_value){joined, value.length + 1 + clock.length};
     }
-    return log_time_parse(&plan->time_form, value, &record->time_ns);
+    return log_time_parse(&plan->time_form, value, &record->row.time_ns);
 }
 
 /* The last of several numbers with slashes between, of which a '+' says that it still grows. */
@@ -163,24 +161,33 @@ static const char *take_operation(const struct log_plan *plan, const struct log_
                                   struct log_record *record)
 {
     if (plan->op.count == 0) {
-        record->op = TIMER_ROW_START;
-        record->delay_ns = record->timeout_ns;
+        record->row.op = TIMER_ROW_START;
+        record->row.delay_ns = record->timeout_ns;
         return NULL;
     }
     struct log_value word = values[plan->op.at[0]];
-    if (word.text == NULL || !timer_row_op_read(word.text, word.length, &record->op)) {
+    if (word.text == NULL || !timer_row_op_read(word.text, word.length, &record->row.op)) {
         return "no operation in its column: start, stop, fire or repeat, or another word for one";
     }
-    if (record->op != TIMER_ROW_START && record->op != TIMER_ROW_REPEAT) {
+    if (record->row.op != TIMER_ROW_START && record->row.op != TIMER_ROW_REPEAT) {
         return NULL;
     }
+    record->row.slack_ns = 0;
+    if (plan->slack.count > 0) {
+        struct log_value slack = values[plan->slack.at[0]];
+        if (slack.text != NULL &&
+            !log_time_parse_number(slack.text, slack.length, plan->delay_unit_ns,
+                                   &record->row.slack_ns)) {
+            return "no slack in its column";
+        }
+    }
     if (plan->timeout.count > 0) {
-        record->delay_ns = record->timeout_ns;
+        record->row.delay_ns = record->timeout_ns;
         return NULL;
     }
     struct log_value delay = values[plan->delay.at[0]];
     return delay.text != NULL && log_time_parse_number(delay.text, delay.length,
-                                                       plan->delay_unit_ns, &record->delay_ns)
+                                                       plan->delay_unit_ns, &record->row.delay_ns)
                ? NULL
                : "no delay in the column of the delay";
 }
@@ -252,16 +259,16 @@ static void print_operation(const struct log_import *import, const struct log_re
         [TIMER_ROW_OTHER] = "does nothing to",
     };
     FILE *out = import->job->report;
-    bool start = record->op == TIMER_ROW_START || record->op == TIMER_ROW_REPEAT;
-    if (start && record->delay_ns == TIMER_MODEL_NEVER) {
+    bool start = record->row.op == TIMER_ROW_START || record->row.op == TIMER_ROW_REPEAT;
+    if (start && record->row.delay_ns == TIMER_MODEL_NEVER) {
         (void)fputs(import->plan->op.count > 0 ? "no timeout: stops its timer"
                                                : "no timeout: dropped",
                     out);
         return;
     }
-    (void)fprintf(out, "%s its timer", words[record->op]);
+    (void)fprintf(out, "%s its timer", words[record->row.op]);
     if (start) {
-        (void)fprintf(out, ", due after %.9g s", (double)record->delay_ns / 1e9);
+        (void)fprintf(out, ", due after %.9g s", (double)record->row.delay_ns / 1e9);
     }
 }
 
@@ -289,7 +296,7 @@ static void print_first(const struct log_import *import, const struct line *line
 {
     FILE *out = import->job->report;
     char time[64];
-    log_time_print(record->time_ns, time, sizeof time);
+    log_time_print(record->row.time_ns, time, sizeof time);
     (void)fprintf(out, "%s: first record, line %" PRIu64 ": ", tally_of(import)->name,
                   line->number);
     for (size_t i = 0; i < import->plan->keys.count; i++) {
@@ -382,23 +389,24 @@ static bool add_operation(struct log_import *import, const struct line *line,
                           struct log_record *record, struct error *error)
 {
     char joined[KEY_JOINED_MAX];
-    bool start = record->op == TIMER_ROW_START || record->op == TIMER_ROW_REPEAT;
-    bool none = start && record->delay_ns == TIMER_MODEL_NEVER;
-    enum timer_row_op op = !none ? record->op : TIMER_ROW_STOP;
+    bool start = record->row.op == TIMER_ROW_START || record->row.op == TIMER_ROW_REPEAT;
+    bool none = start && record->row.delay_ns == TIMER_MODEL_NEVER;
+    struct timer_row row = record->row;
+    row.line = line->number;
+    row.op = !none ? row.op : TIMER_ROW_STOP;
     if (none && import->plan->op.count == 0) {
         import->checks.dropped++;
-        op = TIMER_ROW_OTHER; /* time passes all the same */
+        row.op = TIMER_ROW_OTHER; /* time passes all the same */
     }
     size_t length = log_values_join(record->key, import->plan->keys.count, joined, sizeof joined);
-    return timer_rows_add(import->rows, record->time_ns, joined, length, op, record->delay_ns,
-                          line->number, error);
+    return timer_rows_add(import->rows, &row, joined, length, error);
 }
 
 static bool add_events(struct log_import *import, const struct log_record *record,
                        struct error *error)
 {
     const struct log_plan *plan = import->plan;
-    uint64_t begin_ns = record->time_ns;
+    uint64_t begin_ns = record->row.time_ns;
     if (plan->time_is_end && record->duration_ns != TIMER_MODEL_NEVER) {
         begin_ns -= record->duration_ns < begin_ns ? record->duration_ns : begin_ns;
     }
@@ -417,7 +425,7 @@ static bool add_events(struct log_import *import, const struct log_record *recor
         import->checks.dropped++;
         return true;
     }
-    return event_log_activity_of(import->log, record->time_ns, record->key, plan->keys.count,
+    return event_log_activity_of(import->log, record->row.time_ns, record->key, plan->keys.count,
                                  error);
 }
 

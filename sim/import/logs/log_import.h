@@ -37,9 +37,10 @@ struct log_plan {
     struct log_fields time; /* a date and a time are joined by a blank */
     struct log_fields keys;
     struct log_fields durations; /* are added up */
-    struct log_fields timeout;   /* at most one of each of these three */
+    struct log_fields timeout;   /* at most one of each of these four */
     struct log_fields op;
     struct log_fields delay;
+    struct log_fields slack; /* in the delay's unit */
     uint64_t duration_unit_ns;
     uint64_t timeout_unit_ns;
     uint64_t delay_unit_ns;

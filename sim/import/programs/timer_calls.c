@@ -19,6 +19,7 @@ struct firing {
 
 struct call_timer {
     uint64_t delay_ns;
+    uint64_t slack_ns;
     uint64_t deadline_ns; /* of its last start, counted from the trace's tick 0 */
     uint64_t due_tick;    /* at which an exact structure fires it then */
     uint64_t last_tick;   /* of its last operation or expiry */
@@ -145,7 +146,7 @@ static bool put(struct timer_calls *calls, struct call_timer *timer, const struc
         operation.cause.id = firing->id;
         timer->last_tick = firing->tick;
     } else {
-        operation.cause = (struct trace_cause){0};
+        operation.cause = (struct trace_cause){.slack_ticks = operation.cause.slack_ticks};
         uint64_t tick = tick_now(calls) > reached(calls) ? tick_now(calls) : reached(calls);
         timer->last_tick = timer->last_tick > tick ? timer->last_tick : tick;
     }
@@ -208,8 +209,11 @@ static bool start(struct timer_calls *calls, struct call_timer *timer, const str
     firing = caused(calls, timer, firing);
     timer->deadline_ns =
         deadline_ns(calls, counted_from_ns(calls, firing, delay_ns, basis), delay_ns);
+    uint64_t slack = timer->slack_ns / calls->settings.tick_ns;
     struct operation operation = {.op = TRACE_START,
                                   .cause.basis = basis,
+                                  .cause.slack_ticks =
+                                      slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX,
                                   .deadline_tick = tick_after(calls, timer->deadline_ns)};
     if (firing != NULL && basis == TRACE_FIXED_RATE &&
         (firing->tick != firing->deadline_tick || operation.deadline_tick <= firing->tick)) {
@@ -400,6 +404,7 @@ bool timer_calls_add(struct timer_calls *calls, const struct timer_call *call, s
     case TIMER_CALL_START:
         calls->counts.rearm += timer->pending;
         calls->counts.arm += !timer->pending;
+        timer->slack_ns = call->slack_ns;
         return start(calls, timer, by, call->delay_ns, TRACE_FIXED_DELAY, error);
     case TIMER_CALL_STOP:
         return take_stop(calls, timer, by, error);

@@ -45,6 +45,7 @@ struct timer_call {
     uint32_t cause;    /* the timer in whose callback the call is made, or NO_TIMER */
     uint64_t time_ns;  /* a time before that of an earlier call counts as that one */
     uint64_t delay_ns; /* of a start; of an expiry that repeats, the period, 0: the last delay */
+    uint64_t slack_ns; /* of a start; what it starts by repeating has the same */
     uint64_t line;     /* of the recording */
     bool timeout;      /* an expiry: the timeout's; false: its descriptor was ready before */
     bool repeats;      /* an expiry: the program's library starts the timer again */

@@ -18,10 +18,8 @@ static const char cause_rule[] =
 
 /* A row while it waits for its turn. */
 struct waiting {
-    uint64_t delay_ns;
-    uint64_t line;
+    struct timer_row row;
     uint32_t timer;
-    enum timer_row_op op;
 };
 
 struct row_timer {
@@ -94,13 +92,13 @@ bool timer_row_op_read(const char *word, size_t length, enum timer_row_op *op)
 /* --- rows in order --------------------------------------------------------------------------- */
 
 /* How far an expiry is from its deadline. */
-static void judge_expiry(struct timer_rows *rows, const struct waiting *row, uint64_t time_ns)
+static void judge_expiry(struct timer_rows *rows, uint32_t timer, uint64_t time_ns)
 {
-    uint64_t deadline_ns = timer_calls_deadline_ns(rows->calls, row->timer);
+    uint64_t deadline_ns = timer_calls_deadline_ns(rows->calls, timer);
     if (deadline_ns == UINT64_MAX) {
         return;
     }
-    uint64_t delay_ns = timer_calls_delay_ns(rows->calls, row->timer);
+    uint64_t delay_ns = timer_calls_delay_ns(rows->calls, timer);
     uint64_t tick_ns = rows->settings.tick_ns;
     if (time_ns < deadline_ns) {
         uint64_t early_ns = deadline_ns - time_ns;
@@ -116,36 +114,38 @@ static void judge_expiry(struct timer_rows *rows, const struct waiting *row, uin
     }
 }
 
-static bool take_fire(struct timer_rows *rows, const struct waiting *row, uint64_t time_ns)
+static bool take_fire(struct timer_rows *rows, const struct waiting *waiting, uint64_t time_ns)
 {
-    struct row_timer *timer = &rows->timers[row->timer];
-    judge_expiry(rows, row, time_ns);
+    struct row_timer *timer = &rows->timers[waiting->timer];
+    judge_expiry(rows, waiting->timer, time_ns);
     timer->fired = true;
     timer->told = true;
     const struct timer_call call = {.op = TIMER_CALL_FIRE,
-                                    .timer = row->timer,
+                                    .timer = waiting->timer,
                                     .cause = TIMER_CALLS_NO_TIMER,
                                     .time_ns = time_ns,
-                                    .line = row->line,
+                                    .line = waiting->row.line,
                                     .timeout = true,
                                     .repeats = timer->repeats};
     return timer_calls_add(rows->calls, &call, rows->error);
 }
 
 /* A start, of whatever kind, or a stop. */
-static bool take_call(struct timer_rows *rows, const struct waiting *row, uint64_t time_ns)
+static bool take_call(struct timer_rows *rows, const struct waiting *waiting, uint64_t time_ns)
 {
-    struct row_timer *timer = &rows->timers[row->timer];
+    struct row_timer *timer = &rows->timers[waiting->timer];
+    const struct timer_row *row = &waiting->row;
     bool start = row->op != TIMER_ROW_STOP;
     rows->starts_after_silence +=
-        timer_calls_pass(rows->calls, row->timer, time_ns) && start && !timer->repeats;
+        timer_calls_pass(rows->calls, waiting->timer, time_ns) && start && !timer->repeats;
     rows->repeats_silent += timer->repeats && !timer->told;
     const struct timer_call call = {.op = start ? TIMER_CALL_START : TIMER_CALL_STOP,
-                                    .timer = row->timer,
-                                    .cause =
-                                        start && timer->fired ? row->timer : TIMER_CALLS_NO_TIMER,
+                                    .timer = waiting->timer,
+                                    .cause = start && timer->fired ? waiting->timer
+                                                                   : TIMER_CALLS_NO_TIMER,
                                     .time_ns = time_ns,
                                     .delay_ns = row->delay_ns,
+                                    .slack_ns = row->slack_ns,
                                     .line = row->line};
     *timer = (struct row_timer){.repeats = row->op == TIMER_ROW_REPEAT};
     return timer_calls_add(rows->calls, &call, rows->error);
@@ -155,7 +155,7 @@ static bool take_call(struct timer_rows *rows, const struct waiting *row, uint64
 static bool take(void *ctx, uint64_t time_ns, const void *event)
 {
     struct timer_rows *rows = ctx;
-    const struct waiting *row = event;
+    const struct waiting *waiting = event;
     if (rows->begun && time_ns - rows->taken_ns > rows->gap_ns) {
         rows->gap_ns = time_ns - rows->taken_ns;
         rows->gap_from_ns = rows->taken_ns;
@@ -165,12 +165,12 @@ static bool take(void *ctx, uint64_t time_ns, const void *event)
     rows->finer_than_seconds = rows->finer_than_seconds || time_ns % UINT64_C(1000000000) != 0;
     rows->begun = true;
     rows->taken_ns = time_ns;
-    if (row->op == TIMER_ROW_OTHER) {
-        (void)timer_calls_pass(rows->calls, row->timer, time_ns);
+    if (waiting->row.op == TIMER_ROW_OTHER) {
+        (void)timer_calls_pass(rows->calls, waiting->timer, time_ns);
         return true;
     }
-    return row->op == TIMER_ROW_FIRE ? take_fire(rows, row, time_ns)
-                                     : take_call(rows, row, time_ns);
+    return waiting->row.op == TIMER_ROW_FIRE ? take_fire(rows, waiting, time_ns)
+                                             : take_call(rows, waiting, time_ns);
 }
 
 /* --- the calls ------------------------------------------------------------------------------- */
@@ -199,21 +199,18 @@ struct import_tally *timer_rows_tally(struct timer_rows *rows)
     return &rows->tally;
 }
 
-bool timer_rows_add(struct timer_rows *rows, uint64_t time_ns, const void *key, size_t length,
-                    enum timer_row_op op, uint64_t delay_ns, uint64_t line, struct error *error)
+bool timer_rows_add(struct timer_rows *rows, const struct timer_row *row, const void *key,
+                    size_t length, struct error *error)
 {
     uint32_t known = key_table_count(rows->keys);
-    struct waiting row = {.delay_ns = delay_ns,
-                          .line = line,
-                          .timer = key_table_number(rows->keys, key, length),
-                          .op = op};
-    if (row.timer == known) {
-        MEMORY_REACH(rows->timers, rows->room, row.timer);
-        rows->timers[row.timer] = (struct row_timer){0};
+    struct waiting waiting = {.row = *row, .timer = key_table_number(rows->keys, key, length)};
+    if (waiting.timer == known) {
+        MEMORY_REACH(rows->timers, rows->room, waiting.timer);
+        rows->timers[waiting.timer] = (struct row_timer){0};
     }
-    rows->rows[op]++;
+    rows->rows[row->op]++;
     rows->error = error;
-    return reorder_add(rows->reorder, time_ns, &row);
+    return reorder_add(rows->reorder, row->time_ns, &waiting);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -40,9 +40,16 @@ struct timer_rows *timer_rows_open(const struct import_job *job, const char *nam
 /* Where lines are counted. */
 struct import_tally *timer_rows_tally(struct timer_rows *rows);
 
-/* A row; `line` is its line in the input, the delay that of a start or the period of a repeat. */
-bool timer_rows_add(struct timer_rows *rows, uint64_t time_ns, const void *key, size_t length,
-                    enum timer_row_op op, uint64_t delay_ns, uint64_t line, struct error *error);
+struct timer_row {
+    uint64_t time_ns;
+    uint64_t delay_ns; /* of a start; the period of a repeat */
+    uint64_t slack_ns; /* of either */
+    uint64_t line;     /* of the input */
+    enum timer_row_op op;
+};
+
+bool timer_rows_add(struct timer_rows *rows, const struct timer_row *row, const void *key,
+                    size_t length, struct error *error);
 
 /* After the last: judges the whole, writes the summary, and completes the trace. */
 bool timer_rows_finish(struct timer_rows *rows, struct error *error);
