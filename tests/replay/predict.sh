@@ -118,7 +118,21 @@ recording=program.txt
 predict process program.txt --format csv -a binary-heap || fail "status $?"
 row binary-heap 3,1.000000,1.000000,1.000000,0,0
 predict process program.txt --format csv -a binary-heap --clock-ns 1000000 || fail "status $?"
-row binary-heap 3,0.333333,0.666667,1.000000,0,0
+row binary-heap 3,0.000000,0.666667,1.000000,0,0
+
+# Its library reads the clock once a round, at the latest when a callback begins: by the clock of 1,000 ms, and not of
+# 1,004, 0xa is due at 1,052. Its callback begins at 1,055.9, by a clock of 1,052, so 0xb is due at 1,063: at 1,064.
+{
+    echo '1000000000 1 add 0xd timeout_us=- events=0x12'
+    echo '1003900000 1 fire 0xd what=0x2 events=0x12'
+    echo '1004200000 1 add 0xa timeout_us=50000 events=0x1'
+    echo '1055900000 1 fire 0xa what=0x1 events=0x1'
+    echo '1056100000 1 add 0xb timeout_us=11000 events=0x1'
+    echo '1064100000 1 fire 0xb what=0x1 events=0x1'
+} >rounds.txt
+recording=rounds.txt
+predict process rounds.txt --format csv -a binary-heap || fail "status $?"
+row binary-heap 2,1.000000,1.000000,1.000000,0,0
 
 # Three forms of the same.
 if command -v jq >/dev/null; then

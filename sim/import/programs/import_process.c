@@ -47,7 +47,8 @@ struct call {
     uint64_t time_ns;
     uint64_t timer;
     uint64_t delay_ns;
-    uint64_t cause; /* the timer whose callback makes the call; 0: none */
+    uint64_t cause;    /* the timer whose callback makes the call; 0: none */
+    uint64_t round_ns; /* when the callback began; 0: not known */
     uint32_t process;
     enum timer_record_op op;
     enum timer_record_library library;
@@ -57,6 +58,7 @@ struct call {
 /* Whose callback a process runs; 0: that of no timeout. */
 struct running {
     uint64_t timer;
+    uint64_t since_ns;
     uint32_t process;
 };
 
@@ -101,6 +103,7 @@ static bool take_call(struct process_import *import, const struct call *call, st
         .time_ns = call->time_ns,
         .delay_ns = call->delay_ns,
         .line = import->tally.lines,
+        .round_ns = call->round_ns,
         .timeout = (call->flags & TIMER_RECORD_TIMEOUT) != 0,
         .repeats = (call->flags & TIMER_RECORD_REPEATS) != 0,
         .late_at_once = call->library == TIMER_RECORD_LIBEV,
@@ -220,9 +223,12 @@ static void take_running(struct process_import *import, struct call *call)
     struct running *running = &import->running[call->process % RUNNING];
     if (call->op == TIMER_RECORD_FIRE) {
         bool timeout = (call->flags & TIMER_RECORD_TIMEOUT) != 0;
-        *running = (struct running){.process = call->process, .timer = timeout ? call->timer : 0};
+        *running = (struct running){.process = call->process,
+                                    .timer = timeout ? call->timer : 0,
+                                    .since_ns = call->time_ns};
     } else if (running->process == call->process) {
         call->cause = running->timer;
+        call->round_ns = running->since_ns;
     }
 }
 

@@ -14,6 +14,7 @@ struct firing {
     uint64_t tick;
     uint64_t deadline_ns;
     uint64_t deadline_tick;
+    uint64_t recorded_ns;
     uint32_t id; /* NO_ID: the timer was not pending, or not due at that time */
 };
 
@@ -47,6 +48,7 @@ struct timer_calls {
     uint32_t timer_count;
     uint32_t timers_room;
     uint64_t line; /* of the call under way */
+    uint64_t round_ns;
     struct trace_writer *writer;
     struct reorder *reorder;
     struct error *error; /* of the call under way: the reorder's callback cannot pass it on */
@@ -65,10 +67,10 @@ static uint64_t now_ns(const struct timer_calls *calls)
     return calls->latest_ns - calls->base_ns;
 }
 
-/* By the library's clock, which goes in steps. */
-static uint64_t clock_now_ns(const struct timer_calls *calls)
+/* A time by the library's clock, which goes in steps. */
+static uint64_t clock_ns(const struct timer_calls *calls, uint64_t time_ns)
 {
-    return now_ns(calls) - calls->latest_ns % calls->settings.clock_ns;
+    return time_ns - calls->base_ns - time_ns % calls->settings.clock_ns;
 }
 
 /* A delay after a time of that clock, by the same clock. */
@@ -172,12 +174,17 @@ static bool needs_new_id(const struct call_timer *timer, const struct firing *fi
 }
 
 /* The time from which the delay of a start counts: the deadline of the expiry that causes it, or
- * now if there is none. */
+ * now if there is none; of a prediction, when the callback began. */
 static uint64_t counted_from_ns(const struct timer_calls *calls, const struct firing *firing,
                                 uint64_t delay_ns, enum trace_basis basis)
 {
+    bool predicts = calls->job->recording != NULL && basis == TRACE_FIXED_DELAY;
     if (firing == NULL || basis == TRACE_ABSOLUTE) {
-        return clock_now_ns(calls);
+        return clock_ns(calls,
+                        predicts && calls->round_ns > 0 ? calls->round_ns : calls->latest_ns);
+    }
+    if (predicts) {
+        return clock_ns(calls, firing->recorded_ns);
     }
     if (calls->settings.follows_record && now_ns(calls) > firing->deadline_ns) {
         uint64_t behind_ns = now_ns(calls) - firing->deadline_ns;
@@ -296,6 +303,7 @@ static bool take_expiry(struct timer_calls *calls, const struct timer_call *call
         timer->firing = (struct firing){.tick = timer->due_tick,
                                         .deadline_ns = timer->deadline_ns,
                                         .deadline_tick = tick_after(calls, timer->deadline_ns),
+                                        .recorded_ns = calls->latest_ns,
                                         .id = timer->id};
     }
     if (period_ns == 0) {
@@ -393,6 +401,7 @@ bool timer_calls_add(struct timer_calls *calls, const struct timer_call *call, s
     reach(calls, call->timer);
     reach(calls, call->cause);
     calls->line = call->line;
+    calls->round_ns = call->round_ns;
     struct call_timer *timer = &calls->timers[call->timer];
     struct firing firing;
     const struct firing *by = NULL;

@@ -6,6 +6,11 @@
  * Starts and stops become those of the trace. An expiry becomes nothing, because in a replay the
  * structures expire timers; but it ends the timer, and what its callback does is a reaction.
  *
+ * Event libraries read their clock once a round of the loop, and then call the callbacks. A
+ * prediction counts delays from there, as far as the recording tells: from the recorded beginning of
+ * the callback that makes the call. A trace counts the delays of reactions from their causes'
+ * deadlines, so that the program's own lateness is not in it.
+ *
  * A reaction is placed at the tick at which an exact structure fires its cause. That tick is mostly
  * earlier than the recorded one, and is later where a program's clock lags. How far apart they are
  * does not matter, up to TIMER_CALLS_MOVED_MAX_NS. So operations are held back for a while and
@@ -47,8 +52,10 @@ struct timer_call {
     uint64_t delay_ns; /* of a start; of an expiry that repeats, the period, 0: the last delay */
     uint64_t slack_ns; /* of a start; what it starts by repeating has the same */
     uint64_t line;     /* of the recording */
-    bool timeout;      /* an expiry: the timeout's; false: its descriptor was ready before */
-    bool repeats;      /* an expiry: the program's library starts the timer again */
+    uint64_t
+        round_ns; /* when the callback began that makes the call, if it is known; 0: it is not */
+    bool timeout; /* an expiry: the timeout's; false: its descriptor was ready before */
+    bool repeats; /* an expiry: the program's library starts the timer again */
     bool late_at_once; /* likewise: if a whole period was missed, it fires again at once */
 };
 
