@@ -160,8 +160,10 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     }
     take_all(&tuner);
     tuner.deciding = true;
-    good = good && (request->by_counts ? tuner_choose_by_counts(&tuner, error)
-                                       : tuner_compete(&tuner, error));
+    good = good &&
+           (request->by_counts ? tuner_choose_by_counts(&tuner, error)
+                               : tuner_compete(&tuner, error)) &&
+           tuner_try_loops(&tuner, error);
     temporary_remove(&part);
     free(tuner.best);
     if (!good) {

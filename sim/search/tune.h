@@ -15,7 +15,8 @@
  * but a structure is chosen by time. What differs by less than TUNE_PRACTICAL is one answer:
  * options that gain no more are left as they were, and round numbers go before others. What breaks
  * a limit is left out, and says which one it was; what would do the least if timers might be later
- * is run side by side with the best, and named.
+ * is run side by side with the best, and named. If timers may be late, the best is also replayed by
+ * a loop that polls as seldom as that allows; it is named if it wakes up less often.
  *
  * Who fires fewer timers, or leaves operations undone that their firings cause, does less: work and
  * time are those for as many operations and firings as an exact structure has of the trace.
@@ -124,6 +125,13 @@ enum tune_certainty {
 #undef TUNE_CERTAINTY_ENUM
 };
 
+/* Another loop around the best structure. */
+struct tune_loop {
+    struct replay_drive drive;
+    double wakeups_per_s; /* in the trace's time */
+    uint64_t lateness_max_ticks;
+};
+
 struct tune_result {
     struct trace_info info;
     uint64_t tick_ns;
@@ -141,9 +149,12 @@ struct tune_result {
     const struct tune_candidate *later; /* does less, or is faster, and only late; NULL: none */
     bool later_judged;                  /* it was timed beside the best: */
     struct judgement later_difference;  /* how much longer it takes than the best: less */
-    uint64_t search_events;             /* operations of the window that were searched with */
-    bool wrong;                         /* a structure was wrong, or crashed */
-    bool out_of_time;                   /* the budget ended the search before it was through */
+    struct tune_loop
+        loop; /* wakes up less often than by `sleep`, and keeps to the limit on lateness */
+    bool loop_found;
+    uint64_t search_events; /* operations of the window that were searched with */
+    bool wrong;             /* a structure was wrong, or crashed */
+    bool out_of_time;       /* the budget ended the search before it was through */
 };
 
 /* Searches. False with `error` set if the trace cannot be read, or memory or processes fail; that

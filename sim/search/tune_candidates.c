@@ -192,32 +192,41 @@ static void take_row(const struct tuner *tuner, struct tune_candidate *candidate
     judge(tuner, candidate);
 }
 
-bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tune_stage stage,
-               unsigned runs, bool latency, struct error *error)
+/* Replays the trace, or the part that is searched with, through some contenders. */
+static bool replay(const struct tuner *tuner, const struct contender_list *list,
+                   const struct replay_drive *drive, unsigned runs, bool latency,
+                   struct simulation *simulation, struct error *error)
 {
     const struct tune_request *request = tuner->request;
-    struct contender_list list = {.items = memory_new(count + 1, sizeof *list.items),
-                                  .count = count};
-    for (size_t i = 0; i < count; i++) {
-        list.items[i] = tuner->result->candidates[indices[i]].contender;
-    }
     const char *const traces[] = {tuner->path};
     const struct simulate_request simulate_request = {
         .traces = traces,
         .trace_count = 1,
-        .contenders = &list,
+        .contenders = list,
         .floor = runs > 0 ? request->floor : NULL,
-        .drive = request->drive,
+        .drive = *drive,
         .runs = runs,
         .latency = latency,
         .timeout_seconds =
             tuner->deciding ? request->final_timeout_seconds : request->timeout_seconds,
         .memory_limit_bytes = request->memory_limit_bytes,
     };
-    struct simulation simulation = {0};
     bool all_right = false;
+    *simulation = (struct simulation){0};
+    return list->count == 0 || simulate(&simulate_request, simulation, &all_right, error);
+}
+
+bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tune_stage stage,
+               unsigned runs, bool latency, struct error *error)
+{
+    struct contender_list list = {.items = memory_new(count + 1, sizeof *list.items),
+                                  .count = count};
+    for (size_t i = 0; i < count; i++) {
+        list.items[i] = tuner->result->candidates[indices[i]].contender;
+    }
+    struct simulation simulation;
     uint64_t begun_ns = clock_now_ns();
-    bool good = count == 0 || simulate(&simulate_request, &simulation, &all_right, error);
+    bool good = replay(tuner, &list, &tuner->request->drive, runs, latency, &simulation, error);
     double passes = (double)(count + 1) * (1 + runs * (latency ? 2.0 : 1.0));
     tuner->pass_seconds = (double)(clock_now_ns() - begun_ns) / 1e9 / passes;
     for (size_t i = 0; good && i < count; i++) {
@@ -226,4 +235,48 @@ bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tu
     simulation_free(&simulation);
     free(list.items);
     return good;
+}
+
+/* --- other loops ----------------------------------------------------------------------------- */
+
+static bool try_loop(struct tuner *tuner, const struct replay_drive *drive, struct error *error)
+{
+    struct tune_result *result = tuner->result;
+    struct contender contender = result->best->contender;
+    const struct contender_list list = {.items = &contender, .count = 1};
+    struct simulation simulation;
+    bool good = replay(tuner, &list, drive, 0, false, &simulation, error);
+    const struct row *row = good ? &simulation.results.rows[0] : NULL;
+    if (good && strcmp(row_text(row, COL_STATUS), "ok") == 0) {
+        const struct tune_loop loop = {
+            .drive = *drive,
+            .wakeups_per_s = (double)integer_of(row, COL_WAKEUPS) / tuner->seconds,
+            .lateness_max_ticks = (uint64_t)integer_of(row, COL_LATENESS_MAX),
+        };
+        double least =
+            result->loop_found ? result->loop.wakeups_per_s : result->best->wakeups_per_s;
+        if (loop.wakeups_per_s < least) {
+            result->loop = loop;
+            result->loop_found = true;
+        }
+    }
+    simulation_free(&simulation);
+    return good;
+}
+
+bool tuner_try_loops(struct tuner *tuner, struct error *error)
+{
+    const struct tune_request *request = tuner->request;
+    const struct tune_candidate *best = tuner->result->best;
+    if (best == NULL || request->drive.kind != DRIVE_SLEEP || !drive_is_plain(&request->drive) ||
+        !(tuner->seconds > 0)) {
+        return true;
+    }
+    /* A timer that is due just after a poll waits for the next. */
+    uint64_t late_ticks = request->limits.late_ticks;
+    late_ticks =
+        late_ticks < tuner->result->info.delay_max ? late_ticks : tuner->result->info.delay_max;
+    const struct replay_drive poll = {.kind = DRIVE_POLL,
+                                      .poll_ticks = late_ticks - best->late_promise + 1};
+    return late_ticks <= best->late_promise || try_loop(tuner, &poll, error);
 }

@@ -250,6 +250,21 @@ static void write_costs(FILE *stream, const struct tune_result *result)
     }
 }
 
+/* The loop that wakes up least often. */
+static void write_loop(FILE *stream, const struct tune_result *result)
+{
+    const struct tune_loop *loop = &result->loop;
+    char drive[DRIVE_TEXT_BYTES];
+    if (result->loop_found) {
+        drive_write(&loop->drive, drive);
+        (void)fprintf(
+            stream,
+            "wake less  --drive %s: %.4g wakeups a second instead of %.4g; timers fire up "
+            "to %" PRIu64 " ticks late\n",
+            drive, loop->wakeups_per_s, result->best->wakeups_per_s, loop->lateness_max_ticks);
+    }
+}
+
 /* What lateness gains: the fastest that is exact, beside a best that is not; and what would gain
  * by more of it. */
 static void write_tolerance(FILE *stream, const struct tune_result *result)
@@ -405,6 +420,7 @@ static void write_answer(FILE *stream, const struct tune_request *request,
                         "exact structure has\n",
                         stream);
         }
+        write_loop(stream, result);
         (void)fprintf(stream, "how sure   %s: %s", certainties[result->certainty].word,
                       certainties[result->certainty].text);
         if (result->certainty == TUNE_TIED) {
@@ -538,6 +554,14 @@ json_t *tune_json(const struct tune_request *request, const struct tune_result *
             (void)json_object_set_new(json, "export",
                                       json_string(export_words(result->best, command)));
         }
+    }
+    if (json != NULL && result->loop_found) {
+        char drive[DRIVE_TEXT_BYTES];
+        drive_write(&result->loop.drive, drive);
+        (void)json_object_set_new(json, "few_wakeups",
+                                  json_pack("{s:s, s:f, s:I}", "drive", drive, "wakeups_per_s",
+                                            result->loop.wakeups_per_s, "lateness_max",
+                                            (json_int_t)result->loop.lateness_max_ticks));
     }
     if (json != NULL && result->judged) {
         (void)json_object_set_new(

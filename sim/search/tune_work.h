@@ -68,6 +68,9 @@ unsigned tuner_oddness(const struct tuner *tuner, const struct tune_candidate *c
 /* The structure's best by counts, or the plainest that works about as little. */
 size_t tuner_plainest_by_counts(const struct tuner *tuner, size_t structure);
 
+/* Replays the best in other loops, and keeps the one that wakes up least often. */
+bool tuner_try_loops(struct tuner *tuner, struct error *error);
+
 /* --- the choice ------------------------------------------------------------------------------ */
 
 /* The first few side by side, as often as the time allows; the fastest, or among what is as fast

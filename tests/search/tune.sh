@@ -181,6 +181,21 @@ tunes binary-heap coarse.trace -a binary-heap,coarse-wheel --counts --fixed --ma
 says '^coarse-wheel .*out: does not promise to be exact'
 tunes hier-wheel coarse.trace -a hier-wheel:tick=8,hier-wheel --counts --fixed
 says '^hier-wheel:tick=8 .*out: up to [1-7] ticks early'
+# A loop may poll as seldom as the tolerance allows. Of 10 timers, due at 10, 20 ... 100, each wakes a loop that sleeps;
+# polls at 30, 60 ... 180 are 6 in 200 ms, and fire those due at 10, 40, 70 and 100 late by 20 ticks.
+{
+    for i in {1..10}; do echo "0,$i,start,${i}0"; done
+    echo '# end_tick: 200'
+} | trace ten
+tunes binary-heap ten.trace -a binary-heap --counts --fixed --max-lateness 29
+says '^wake less  --drive poll:30: 30 wakeups a second instead of 50; timers fire up to 20 ticks late$'
+"$TIMERLAB" tune ten.trace -a binary-heap --counts --fixed --max-lateness 29 --format json 2>err |
+    jq -e '.few_wakeups == {drive: "poll:30", wakeups_per_s: 30, lateness_max: 20}' >/dev/null || complain "$(cat err)"
+for other in "--max-lateness 19" "--max-lateness 29 --drive poll" ""; do
+    # shellcheck disable=SC2086 # several words
+    tunes binary-heap ten.trace -a binary-heap --counts --fixed $other
+    grep '^wake less' out && complain "$other: polls are no fewer"
+done
 # what may be late may have a coarser tick: it then does less
 tunes 'simple-wheel:tick=64' coarse.trace -a simple-wheel --counts --drive poll --max-lateness 63
 
