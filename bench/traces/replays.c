@@ -49,14 +49,17 @@ static bool goes_on(const struct replays_subject *subject, const struct bench_me
 static bool run_pass(const struct replays_subject *subject, enum replay_pass pass,
                      struct replay_result *result, uint64_t *whole_ns, struct error *error)
 {
-    const struct replay_request request = {.trace_path = subject->trace_path,
+    uint64_t begun_ns = clock_processor_ns();
+    struct stream *own = subject->stream == NULL ? stream_open(subject->trace_path, error) : NULL;
+    const struct replay_request request = {.stream = own != NULL ? own : subject->stream,
                                            .algo = subject->algo,
                                            .options = subject->options,
                                            .pass = pass,
                                            .memory_limit_bytes = UINT64_MAX,
                                            .tape = subject->tape};
-    uint64_t begun_ns = clock_processor_ns();
-    if (!replay_run(&request, result, error)) {
+    bool ran = request.stream != NULL && replay_run(&request, result, error);
+    stream_close(own);
+    if (!ran) {
         return false;
     }
     *whole_ns = clock_processor_ns() - begun_ns;
@@ -447,12 +450,16 @@ static bool replay_alone(void *ctx, void *result, struct error *error)
 static bool hold(const struct replays_subject *subject, struct held *held, struct error *error)
 {
     struct replays_subject own = *subject;
+    struct stream *stream = stream_open(subject->trace_path, error);
+    own.stream = stream;
     const struct child_request request = {
         .run = replay_alone, .ctx = &own, .result_bytes = sizeof *held, .timeout_seconds = 3600};
     struct child_outcome outcome;
     /* What this process has freed and still holds, the other would use before it grows. */
     (void)malloc_trim(0);
-    if (!child_run(&request, held, &outcome, error)) {
+    bool ran = stream != NULL && child_run(&request, held, &outcome, error);
+    stream_close(stream);
+    if (!ran) {
         return false;
     }
     return outcome.end == CHILD_DONE || error_set(error, "%s", outcome.reason);

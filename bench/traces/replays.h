@@ -20,9 +20,10 @@ struct replays_subject {
     const char *plain_path;  /* of replays_throughput: a file that it may make; it removes it */
     const struct tl_algo *algo;
     const int64_t *options;
-    enum replay_pass pass; /* of replays_memory */
-    double min_time_s;     /* how long is measured at least */
-    struct tape *tape;     /* what its firings cause; made here where it is needed, else NULL */
+    enum replay_pass pass;       /* of replays_memory */
+    double min_time_s;           /* how long is measured at least */
+    const struct stream *stream; /* the trace, decoded; NULL: each pass does so */
+    struct tape *tape; /* what its firings cause; made here where it is needed, else NULL */
 };
 
 /* The throughput pass, nanoseconds an operation of its window, against a plain loop: the same
@@ -31,7 +32,7 @@ struct replays_subject {
  * structure must be one that fires nothing. Counters: limit_ns, the plain loop's time; times_plain,
  * the ratio; times_ticking, the ratio to the same loop that also asks `next` and calls `advance`
  * when the tick changes, as the replay must; decoded_ns, what the whole pass takes, an operation of
- * the whole trace, with opening, reading and decoding. */
+ * the whole trace, with opening, reading and decoding it. */
 bool replays_throughput(const struct replays_subject *subject, struct bench_measured *out,
                         struct error *error);
 

@@ -34,6 +34,7 @@ struct answer {
 struct worker {
     uint32_t rank;
     struct share share;
+    struct stream *stream; /* the share, decoded */
     bool made;
     uint64_t trace;
     struct tape **tapes; /* one for each structure and the floor, if its share has reactions */
@@ -60,6 +61,8 @@ static void close_share(struct crew *crew, struct worker *worker)
     }
     free(worker->tapes);
     worker->tapes = NULL;
+    stream_close(worker->stream);
+    worker->stream = NULL;
     share_close(&worker->share);
     worker->made = false;
 }
@@ -91,6 +94,7 @@ static bool make(struct crew *crew, struct worker *worker, const struct order *o
                                              order->least_warmup_ticks, &answer->error)
                             : share_cut(share, plan->request->traces[order->trace], worker->rank,
                                         crew->ranks.ranks, &answer->error)) &&
+                       (worker->stream = stream_open(share->path, &answer->error)) != NULL &&
                        open_tapes(crew, worker, &answer->error);
     }
     answer->facts = share->facts;
@@ -119,7 +123,7 @@ static bool run_pass(struct crew *crew, struct worker *worker, const struct orde
 {
     const struct simulate_request *request = crew->plan->request;
     const struct share *share = &worker->share;
-    struct pass_request pass = {.trace_path = share->path,
+    struct pass_request pass = {.stream = worker->stream,
                                 .pass = order->pass,
                                 .window = request->window,
                                 .tape = worker->tapes[order->subject],

@@ -9,7 +9,7 @@
  *     was held back, then the external operations of t.
  *   - A reaction belongs to the arming of its cause: that timer's last start in the stream before
  *     its tick. It is carried out when that arming fires, in the callback; if that was before t,
- * the structure having been early, it is held back to the end of t.
+ *     the structure having been early, it is held back to the end of t.
  *   - It is dropped if another start or a stop of its cause comes before that, and so is what
  *     belongs to a start that was dropped. An operation, external or not, is superseded, and
  *     dropped, if a later one of the stream on the same timer was carried out before it.
@@ -25,8 +25,7 @@
 #ifndef SIM_CLOSED_LOOP_H
 #define SIM_CLOSED_LOOP_H
 
-#include "error.h"
-#include "trace.h"
+#include "stream.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,7 +44,7 @@ struct loop_operation {
 typedef void loop_carry_fn(void *ctx, const struct loop_operation *operation, uint64_t now);
 
 struct closed_loop_plan {
-    const char *trace_path;
+    const struct stream *stream;
     bool exact; /* the structure fires every timer at its due tick */
     loop_carry_fn *carry;
     void *ctx;
@@ -53,8 +52,8 @@ struct closed_loop_plan {
 
 struct closed_loop;
 
-/* Begins at the trace's first operation. NULL with `error` set: the trace cannot be read. */
-struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan, struct error *error);
+/* Begins at the trace's first operation. */
+struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan);
 
 /* Before each advance to tick `now`, which does not go back. */
 void closed_loop_advancing(struct closed_loop *loop, uint64_t now);
@@ -74,8 +73,8 @@ bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now
  */
 uint64_t closed_loop_reactions(const struct closed_loop *loop);
 
-/* Whether the trace could not be read; once it could not, nothing more is carried out. */
-bool closed_loop_failed(const struct closed_loop *loop, struct error *error);
+/* Have the processor fetch what it has of a timer, for an operation to come. */
+void closed_loop_fetch(const struct closed_loop *loop, uint32_t id);
 
 /* Harmless on NULL. */
 void closed_loop_close(struct closed_loop *loop);

@@ -2,11 +2,10 @@
 
 #include "due.h"
 
-void lived_begin(struct lived *lived, const struct trace_block *from, const uint64_t *from_events,
-                 size_t group, size_t group_end, const struct tape_section *section)
+void lived_begin(struct lived *lived, const struct stream_block *from, size_t group,
+                 size_t group_end, const struct tape_section *section)
 {
     lived->from = from;
-    lived->from_events = from_events;
     lived->group = group;
     lived->group_end = group_end;
     lived->record = 0;
@@ -24,7 +23,7 @@ static bool is_full(const struct lived *lived)
 /* Sees to it that the last group is of this tick. */
 static void go_to(struct lived *lived, uint64_t tick)
 {
-    struct trace_block *block = &lived->block;
+    struct stream_block *block = &lived->block;
     if (block->group_count == 0 || lived->groups[block->group_count - 1].tick != tick) {
         lived->groups[block->group_count++] =
             (struct trace_group){.tick = tick, .first = (uint32_t)block->record_count};
@@ -35,7 +34,7 @@ static void add(struct lived *lived, uint64_t tick, uint64_t arrived, uint64_t e
                 const struct trace_record *record)
 {
     go_to(lived, tick);
-    struct trace_block *block = &lived->block;
+    struct stream_block *block = &lived->block;
     lived->groups[block->group_count - 1].count++;
     lived->events[block->record_count] = event;
     lived->arrived[block->record_count] = arrived;
@@ -87,20 +86,16 @@ static uint64_t look_up_applied(struct lived *lived, uint64_t tick)
 /* Adds what is left of the running group. */
 static void add_group(struct lived *lived)
 {
-    const struct trace_block *from = lived->from;
+    const struct stream_block *from = lived->from;
     const struct trace_group *group = &from->groups[lived->group];
     for (; lived->record < group->count && !is_full(lived); lived->record++) {
         uint32_t i = group->first + lived->record;
-        bool external = from->causes == NULL || from->causes[i].basis == TRACE_EXTERNAL;
-        if (!external) {
-            continue;
-        }
         if (lived->applied == UINT64_MAX) {
             lived->applied = look_up_applied(lived, group->tick);
         }
         /* It has woken the loop, done or not. */
         go_to(lived, lived->applied);
-        uint64_t event = lived->from_events != NULL ? lived->from_events[i] : from->first_event + i;
+        uint64_t event = stream_event(from, i);
         if (!is_superseded(lived, event)) {
             const struct trace_record record =
                 due_later(&from->records[i], group->tick, lived->applied);
@@ -116,7 +111,8 @@ static void add_group(struct lived *lived)
 
 bool lived_next(struct lived *lived)
 {
-    lived->block = (struct trace_block){.records = lived->records, .groups = lived->groups};
+    lived->block = (struct stream_block){
+        .records = lived->records, .groups = lived->groups, .events = lived->events};
     while (lived->group < lived->group_end && !is_full(lived)) {
         if (lived->record == 0) {
             add_held(lived, lived->queues ? UINT64_MAX : lived->from->groups[lived->group].tick);
@@ -129,13 +125,4 @@ bool lived_next(struct lived *lived)
         add_held(lived, UINT64_MAX);
     }
     return lived->block.group_count > 0;
-}
-
-bool lived_comes(const struct trace_block *block, const struct trace_group *group)
-{
-    bool comes = block->causes == NULL;
-    for (uint32_t i = group->first; i < group->first + group->count && !comes; i++) {
-        comes = block->causes[i].basis == TRACE_EXTERNAL;
-    }
-    return comes;
 }

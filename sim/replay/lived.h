@@ -6,24 +6,23 @@
 #ifndef SIM_LIVED_H
 #define SIM_LIVED_H
 
+#include "stream.h"
 #include "tape.h"
-#include "trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct lived {
-    struct trace_block block;             /* what the last call of lived_next found */
-    uint64_t events[TRACE_BLOCK_RECORDS]; /* of each record: its number in the trace */
+    struct stream_block block; /* what the last call of lived_next found */
+    uint64_t events[TRACE_BLOCK_RECORDS];
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];
     uint64_t arrived[TRACE_BLOCK_RECORDS]; /* of each record: the tick at which it came */
     bool queues;                           /* the tape says when external operations are applied */
 
     /* What is still to come. */
-    const struct trace_block *from; /* NULL: no operations of the trace */
-    const uint64_t *from_events;    /* its operations' numbers; NULL: they follow one another */
+    const struct stream_block *from; /* NULL: no operations of the trace */
     size_t group;
     size_t group_end;
     uint32_t record;  /* of the group, that are done */
@@ -32,16 +31,12 @@ struct lived {
     size_t outside;
 };
 
-/* Begins a stretch: groups [group, group_end) of `from`, whose operations have the numbers
- * `from_events` (NULL: they follow one another), with their section of the tape. */
-void lived_begin(struct lived *lived, const struct trace_block *from, const uint64_t *from_events,
-                 size_t group, size_t group_end, const struct tape_section *section);
+/* Begins a stretch: groups [group, group_end) of `from`, with their section of the tape. */
+void lived_begin(struct lived *lived, const struct stream_block *from, size_t group,
+                 size_t group_end, const struct tape_section *section);
 
 /* Fills the block with what comes next, at most TRACE_BLOCK_RECORDS operations and groups. False if
  * there is nothing. */
 bool lived_next(struct lived *lived);
-
-/* Whether anything of a group comes by itself: reactions wake no loop. */
-bool lived_comes(const struct trace_block *block, const struct trace_group *group);
 
 #endif

@@ -95,6 +95,11 @@ uint64_t oracle_pending(const struct oracle *oracle)
     return oracle->pending;
 }
 
+void oracle_fetch(const struct oracle *oracle, uint32_t id)
+{
+    __builtin_prefetch(&oracle->timers[id], 1);
+}
+
 static uint64_t name_of(const struct oracle *oracle, uint32_t id)
 {
     return oracle->names != NULL && id < oracle->ids ? oracle->names[id] : id;

@@ -114,6 +114,9 @@ void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool
 /* In the callback. */
 void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now);
 
+/* Have the processor fetch what it has of a timer, for an operation to come. */
+void oracle_fetch(const struct oracle *oracle, uint32_t id);
+
 /* How many timers it holds to be pending. */
 uint64_t oracle_pending(const struct oracle *oracle);
 

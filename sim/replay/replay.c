@@ -1,6 +1,7 @@
 /* A pass from the trace's first block to its end: the structure, the window, the clock. */
 #include "child.h"
 #include "clock.h"
+#include "due.h"
 #include "memory.h"
 #include "replay_pass.h"
 
@@ -196,38 +197,79 @@ static bool end_section(struct replay *replay)
         }
     } else {
         replay->broken =
-            (replay->loop != NULL && closed_loop_failed(replay->loop, replay->error)) ||
-            (replay->recorder != NULL && !tape_record_section(replay->recorder, replay->error));
+            replay->recorder != NULL && !tape_record_section(replay->recorder, replay->error);
     }
     return !replay->broken && replay->refused == TL_OK;
 }
 
+/* Part of a block, with the stream's reactions that stand there. */
+struct stretch {
+    const struct stream_block *block;
+    size_t group;
+    size_t group_end;
+    size_t reaction;
+    size_t reaction_end;
+};
+
+static bool is_over(const struct stretch *stretch)
+{
+    return stretch->group == stretch->group_end && stretch->reaction == stretch->reaction_end;
+}
+
+/* Takes what comes before `tick` from the beginning of `rest`. */
+static struct stretch take_before(const struct replay *replay, struct stretch *rest, uint64_t tick)
+{
+    struct stretch taken = *rest;
+    const struct stream_reaction *reactions = replay->request->stream->reactions;
+    while (rest->group < rest->group_end && rest->block->groups[rest->group].tick < tick) {
+        rest->group++;
+    }
+    while (rest->reaction < rest->reaction_end &&
+           replay_comes_at(replay, reactions[rest->reaction].tick) < tick) {
+        rest->reaction++;
+    }
+    taken.group_end = rest->group;
+    taken.reaction_end = rest->reaction;
+    return taken;
+}
+
+/* Makes the steps of a stretch of the running block, if they are not there. */
+static void make_steps(struct replay *replay, size_t from, size_t to)
+{
+    const struct stream_block *block = replay->block;
+    if (from == 0 && to == block->group_count && block->codes.codes != NULL) {
+        replay->steps = block->codes;
+    } else {
+        step_codes_make(&replay->steps, replay->step_room, block->records, block->groups + from,
+                        to - from);
+    }
+}
+
 /* Runs groups of a block; inside the window, the clock runs. */
-static bool run_groups(struct replay *replay, const struct trace_block *block,
-                       const uint64_t *events, size_t from, size_t to)
+static bool run_groups(struct replay *replay, const struct stream_block *block, size_t from,
+                       size_t to)
 {
     replay->block = block;
-    replay->events = events;
     const struct pass *pass = running_pass(replay);
     replay->groups_filed = from;
     replay->groups_done = from;
-    if (replay->steps != NULL) {
-        step_codes_make(replay->steps, block, from, to);
+    if (replay->step_room != NULL) {
+        make_steps(replay, from, to);
     }
     uint64_t begun_processor_ns = clock_processor_ns();
     uint64_t begun_ns = clock_now_ns();
     bool taken = pass->apply(replay, from, to);
     uint64_t ended_ns = clock_now_ns();
-    size_t end = block->groups[to - 1].first + block->groups[to - 1].count;
+    size_t end = to > from ? block->groups[to - 1].first + block->groups[to - 1].count : 0;
     if (replay->in_window) {
         replay->result->window_ns += ended_ns - begun_ns;
         replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
         if (replay->loop == NULL) {
-            replay->result->window_events += end - block->groups[from].first;
+            replay->result->window_events += to > from ? end - block->groups[from].first : 0;
         }
     }
     if (end > 0) {
-        replay->next_event = replay_event(replay, end - 1) + 1;
+        replay->next_event = stream_event(block, end - 1) + 1;
     }
     if (requested_pass(replay)->file != NULL) {
         requested_pass(replay)->file(replay, from, to);
@@ -236,16 +278,53 @@ static bool run_groups(struct replay *replay, const struct trace_block *block,
 }
 
 /* The same as the structure lived them. */
-static bool run_lived(struct replay *replay, const struct trace_block *block,
-                      const uint64_t *events, size_t from, size_t to)
+static bool run_lived(struct replay *replay, const struct stretch *stretch,
+                      const struct tape_section *section)
 {
     struct lived *lived = replay->lived;
     bool taken = true;
-    lived_begin(lived, block, events, from, to, replay->section);
+    replay->arrived = lived->arrived;
+    lived_begin(lived, stretch->block, stretch->group, stretch->group_end, section);
     while (taken && lived_next(lived)) {
-        taken = run_groups(replay, &lived->block, lived->events, 0, lived->block.group_count);
+        taken = run_groups(replay, &lived->block, 0, lived->block.group_count);
     }
+    replay->arrived = NULL;
     return taken;
+}
+
+/* What the reactions of a stretch are to a structure that fires nothing: operations. */
+static const struct tape_section *find_all(struct replay *replay, const struct stretch *stretch)
+{
+    struct tape_section *all = &replay->all;
+    all->outside_count = 0;
+    for (size_t i = stretch->reaction; i < stretch->reaction_end; i++) {
+        const struct stream_reaction *reaction = &replay->request->stream->reactions[i];
+        uint64_t tick = replay_comes_at(replay, reaction->tick);
+        MEMORY_REACH(all->outside, replay->all_capacity, all->outside_count);
+        all->outside[all->outside_count++] = (struct tape_outside){
+            .tick = tick,
+            .event = reaction->event - 1,
+            .deadline = reaction->op == TRACE_START ? due_deadline(tick, reaction->delay_ticks) : 0,
+            .id = reaction->id,
+            .op = reaction->op};
+    }
+    return all;
+}
+
+/* Runs the operations of a stretch. */
+static bool run_external(struct replay *replay, const struct stretch *stretch)
+{
+    const struct tape_section *section = replay->player != NULL  ? replay->section
+                                         : replay->lived != NULL ? find_all(replay, stretch)
+                                                                 : NULL;
+    if (section != NULL && section->outside_count > 0) {
+        return run_lived(replay, stretch, section);
+    }
+    /* For early structures the check has to come round for reactions, too. */
+    replay->reaction = stretch->reaction;
+    replay->reaction_end = stretch->reaction_end;
+    return (stretch->group == stretch->group_end && replay->loop == NULL) ||
+           run_groups(replay, stretch->block, stretch->group, stretch->group_end);
 }
 
 /* Lets time pass behind the last operation; inside the window, the clock runs. */
@@ -260,22 +339,32 @@ static void pass_timed(struct replay *replay, uint64_t tick, bool comes)
     }
 }
 
-/* Runs a stretch of a block of the trace. */
-static bool run_stretch(struct replay *replay, const struct trace_block *block,
-                        const uint64_t *events, size_t from, size_t to)
+/* The tick of the last reaction of a stretch behind its last group; 0: there is none. */
+static uint64_t last_reaction_tick(const struct replay *replay, const struct stretch *stretch)
 {
-    if (from == to) {
+    if (stretch->reaction == stretch->reaction_end) {
+        return 0;
+    }
+    uint64_t tick =
+        replay_comes_at(replay, replay->request->stream->reactions[stretch->reaction_end - 1].tick);
+    bool behind = stretch->group == stretch->group_end ||
+                  stretch->block->groups[stretch->group_end - 1].tick < tick;
+    return behind ? tick : 0;
+}
+
+static bool run_stretch(struct replay *replay, const struct stretch *stretch)
+{
+    if (is_over(stretch)) {
         return true;
     }
     if (!begin_section(replay)) {
         return false;
     }
-    bool taken = replay->player != NULL ? run_lived(replay, block, events, from, to)
-                                        : run_groups(replay, block, events, from, to);
-    const struct trace_group *last = &block->groups[to - 1];
-    if (taken && (replay->loop != NULL || replay->player != NULL) && !lived_comes(block, last)) {
+    bool taken = run_external(replay, stretch);
+    uint64_t tick = last_reaction_tick(replay, stretch);
+    if (taken && tick > 0 && (replay->loop != NULL || replay->player != NULL)) {
         /* What fires up to there is to be in this section, and not in one that grows and grows. */
-        pass_timed(replay, last->tick, false);
+        pass_timed(replay, tick, false);
     }
     return end_section(replay) && taken;
 }
@@ -283,8 +372,8 @@ static bool run_stretch(struct replay *replay, const struct trace_block *block,
 /* Lets time pass behind the last operation of all, or of the window. */
 static bool pass_rest(struct replay *replay, uint64_t tick)
 {
-    if (!begin_section(replay) ||
-        (replay->player != NULL && !run_lived(replay, NULL, NULL, 0, 0))) {
+    const struct stretch nothing = {0};
+    if (!begin_section(replay) || !run_external(replay, &nothing)) {
         return false;
     }
     pass_timed(replay, tick, true);
@@ -329,54 +418,45 @@ static bool finish_window(struct replay *replay, const struct marks *begin)
     return taken;
 }
 
-/* How many of a block's groups, from `from` on, lie before `tick`. */
-static size_t groups_before(const struct trace_block *block, size_t from, uint64_t tick)
-{
-    while (from < block->group_count && block->groups[from].tick < tick) {
-        from++;
-    }
-    return from;
-}
-
 /* Applies the operations of a block. False: the structure refused one, or the replay is broken. */
-static bool run_block(struct replay *replay, const struct trace_block *block,
-                      const uint64_t *events, struct marks *begin)
+static bool run_block(struct replay *replay, const struct stream_block *block, struct marks *begin)
 {
     const struct replay_window *window = &replay->request->window;
-    uint64_t from_tick = window->asked ? window->from_tick : replay->header->warmup_end_tick;
-    uint64_t behind_tick = window->asked ? window->to_tick + 1 : UINT64_MAX;
-    size_t warm = replay->in_window || replay->window_over ? 0 : groups_before(block, 0, from_tick);
-    if (!run_stretch(replay, block, events, 0, warm) ||
-        (warm < block->group_count && !replay->in_window && !replay->window_over &&
-         !begin_window(replay, begin))) {
-        return false;
+    struct stretch rest = {.block = block,
+                           .group_end = block->group_count,
+                           .reaction = block->reaction_begin,
+                           .reaction_end = block->reaction_end};
+    if (!replay->in_window && !replay->window_over) {
+        const struct stretch warm = take_before(
+            replay, &rest, window->asked ? window->from_tick : replay->header->warmup_end_tick);
+        if (!run_stretch(replay, &warm) || (!is_over(&rest) && !begin_window(replay, begin))) {
+            return false;
+        }
     }
-    size_t inside =
-        replay->in_window ? groups_before(block, warm, behind_tick) : block->group_count;
-    return run_stretch(replay, block, events, warm, inside) &&
-           (inside == block->group_count ||
-            (finish_window(replay, begin) &&
-             run_stretch(replay, block, events, inside, block->group_count)));
+    if (replay->in_window && window->asked) {
+        const struct stretch inside = take_before(replay, &rest, window->to_tick + 1);
+        if (!run_stretch(replay, &inside) || (!is_over(&rest) && !finish_window(replay, begin))) {
+            return false;
+        }
+    }
+    return run_stretch(replay, &rest);
 }
 
 /* Applies all operations. False: the structure refused one, or the replay is broken. */
 static bool run_operations(struct replay *replay)
 {
-    struct trace_block block;
+    const struct stream *stream = replay->request->stream;
     struct marks begin;
-    int more;
-    while ((more = trace_reader_next(replay->reader, &block, replay->error)) == 1) {
-        const uint64_t *events = NULL;
+    for (size_t i = 0; i < stream->block_count; i++) {
+        const struct stream_block *block = &stream->blocks[i];
         child_alive();
-        const struct trace_block *come =
-            replay->arrivals != NULL ? arrivals_of(replay->arrivals, &block, &events) : &block;
-        if (!run_block(replay, come, events, &begin)) {
+        if (!run_block(replay,
+                       replay->arrivals != NULL ? arrivals_of(replay->arrivals, block) : block,
+                       &begin)) {
             return false;
         }
     }
-    replay->broken = more < 0;
-    return !replay->broken &&
-           (replay->in_window || replay->window_over || begin_window(replay, &begin)) &&
+    return (replay->in_window || replay->window_over || begin_window(replay, &begin)) &&
            (replay->window_over || finish_window(replay, &begin)) &&
            pass_rest(replay, replay->header->end_tick);
 }
@@ -409,8 +489,8 @@ static bool take_drive(struct replay *replay)
 }
 
 /* Makes what closes the loop: what finds out what a firing causes, or what plays it. Of a trace
- * without reactions nothing, unless callbacks take time, which postpones operations; nor for a
- * structure that fires nothing. */
+ * without reactions nothing, unless callbacks take time, which postpones operations. To a structure
+ * that fires nothing, reactions are operations like others. */
 static bool close_loop(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
@@ -418,30 +498,32 @@ static bool close_loop(struct replay *replay)
     uint64_t max_delay_ticks = replay->header->max_delay_ticks;
     replay->result->exact = tl_algo_is_exact(algo, request->options, max_delay_ticks);
     bool reacts = replay->header->reactions > 0;
-    if ((!reacts && replay->service == NULL) || (algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+    if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+        replay->lived = reacts ? memory_new(1, sizeof *replay->lived) : NULL;
+        return true;
+    }
+    if (!reacts && replay->service == NULL) {
         return true;
     }
     replay->may_be_early = tl_algo_may_be_early(algo, request->options, max_delay_ticks);
     if (request->pass == PASS_CHECK) {
         const struct closed_loop_plan plan = {
-            .trace_path = request->trace_path,
+            .stream = request->stream,
             /* By any other drive it is late for its timers, whose firings then meet. */
             .exact = replay->plain && replay->result->exact,
             .carry = check_carry,
             .ctx = replay,
         };
-        replay->loop = reacts ? closed_loop_open(&plan, replay->error) : NULL;
+        replay->loop = reacts ? closed_loop_open(&plan) : NULL;
         replay->recorder =
             request->tape != NULL ? tape_recorder_open(request->tape, replay->error) : NULL;
-        return (replay->loop != NULL || !reacts) &&
-               (request->tape == NULL || replay->recorder != NULL);
+        return request->tape == NULL || replay->recorder != NULL;
     }
     if (request->tape == NULL) {
-        return error_set(replay->error, "%s: what its firings cause has not been found out",
-                         request->trace_path);
+        return error_set(replay->error, "what the trace's firings cause has not been found out");
     }
     replay->player = tape_player_open(request->tape);
-    replay->lived = memory_bytes(sizeof *replay->lived);
+    replay->lived = memory_new(1, sizeof *replay->lived);
     replay->lived->queues = replay->service != NULL;
     return true;
 }
@@ -454,6 +536,7 @@ static void release_loop(struct replay *replay)
     arrivals_close(replay->arrivals);
     service_close(replay->service);
     free(replay->lived);
+    free(replay->all.outside);
 }
 
 static bool run_pass(struct replay *replay)
@@ -503,11 +586,7 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     memset(result, 0, sizeof *result);
     struct replay replay = {
         .algo = request->algo, .request = request, .result = result, .error = error};
-    replay.reader = trace_reader_open(request->trace_path, error);
-    if (replay.reader == NULL) {
-        return false;
-    }
-    replay.header_told = *trace_reader_header(replay.reader);
+    replay.header_told = request->stream->header;
     if (replay.header_told.max_delay_ticks < request->max_delay_ticks) {
         replay.header_told.max_delay_ticks = request->max_delay_ticks;
     }
@@ -518,6 +597,5 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     }
     requested_pass(&replay)->close(&replay);
     release_loop(&replay);
-    trace_reader_close(replay.reader);
     return done;
 }

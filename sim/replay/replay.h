@@ -21,8 +21,8 @@
  *
  *   check       the counted build, with the oracle: is it right, what did it cost in work, memory,
  *               wakeups, lateness
- *   throughput  the timed build, no clock in the loop: each block is decoded first, then its
- *               operations run between two readings of the clock
+ *   throughput  the timed build, no clock in the loop: each block's operations run between two
+ *               readings of the clock
  *   latency     the timed build, the processor's counter read after each call
  *   recovery    as throughput, of a durable structure whose option `path` names an empty folder;
  *               then it is synced, destroyed, and brought back from there, which is timed
@@ -45,6 +45,7 @@
 #include "histogram.h"
 #include "oracle.h"
 #include "registry.h"
+#include "stream.h"
 #include "work_series.h"
 
 #include <stdbool.h>
@@ -90,7 +91,7 @@ struct replay_window {
 };
 
 struct replay_request {
-    const char *trace_path;
+    const struct stream *stream; /* the trace */
     const struct tl_algo *algo;
     const int64_t *options;
     enum replay_pass pass;
@@ -148,8 +149,8 @@ struct replay_result {
     struct replay_worst worst[LATENCY_OPS];
 };
 
-/* Runs the pass. False, with `error` set, if the trace cannot be read or the replay's own memory
- * does not suffice; what the structure does wrong is in the result. */
+/* Run the pass. False with `error` set: the tape cannot be read or written. What the structure does
+ * wrong is in the result. */
 bool replay_run(const struct replay_request *request, struct replay_result *result,
                 struct error *error);
 

@@ -161,19 +161,11 @@ static inline void pass_time_checked(struct replay *replay, uint64_t tick, bool 
     keep_tick_work(replay, tick, 0);
 }
 
-/* Whether operation `i` of the running block, as `record`, is to be done at its place. */
-static bool is_external(struct replay *replay, uint64_t tick, uint32_t i,
-                        const struct trace_record *record)
+/* Whether operation number `event` of the trace is to be done at its place. */
+static bool is_done(struct replay *replay, uint64_t tick, uint64_t event,
+                    const struct trace_record *record)
 {
-    const struct trace_cause *causes = replay->block->causes;
-    uint64_t event = replay_event(replay, i);
-    if (replay->loop == NULL) {
-        return true;
-    }
-    if (causes != NULL && causes[i].basis != TRACE_EXTERNAL) {
-        return false;
-    }
-    if (closed_loop_external(replay->loop, event, tick, record)) {
+    if (replay->loop == NULL || closed_loop_external(replay->loop, event, tick, record)) {
         return true;
     }
     if (replay->recorder != NULL) {
@@ -185,7 +177,7 @@ static bool is_external(struct replay *replay, uint64_t tick, uint32_t i,
 /* Lets time pass up to a group, and returns the tick at which the loop is free to apply it. */
 static uint64_t wait_until_free(struct replay *replay, const struct trace_group *group)
 {
-    if (replay->service == NULL || !lived_comes(replay->block, group)) {
+    if (replay->service == NULL) {
         return group->tick;
     }
     pass_time_checked(replay, group->tick, false);
@@ -193,27 +185,54 @@ static uint64_t wait_until_free(struct replay *replay, const struct trace_group 
                                 service_applies(replay->service, group->tick));
     if (replay->recorder != NULL) {
         pass_time_checked(replay, tick, true); /* what is held back comes first */
-        tape_record_applied(replay->recorder, tick, replay_event(replay, group->first));
+        tape_record_applied(replay->recorder, tick, stream_event(replay->block, group->first));
     }
     return tick;
+}
+
+/* How many operations ahead the memory of a timer is asked for. */
+#define FETCH_AHEAD 16u
+
+static void fetch(const struct replay *replay, size_t at)
+{
+    if (at < replay->block->record_count) {
+        uint32_t id = replay->block->records[at].id;
+        oracle_fetch(replay->oracle, id);
+        if (replay->loop != NULL) {
+            closed_loop_fetch(replay->loop, id);
+        }
+    }
+}
+
+/* Comes round at the ticks of reactions before `tick`, for a structure that may have fired their
+ * causes early. */
+static void come_round(struct replay *replay, uint64_t tick)
+{
+    for (; replay->reaction < replay->reaction_end; replay->reaction++) {
+        uint64_t at =
+            replay_comes_at(replay, replay->request->stream->reactions[replay->reaction].tick);
+        if (at >= tick) {
+            return;
+        }
+        pass_time_checked(replay, at, true);
+        replay_look_what_is_durable(replay, at);
+    }
 }
 
 /* Applies a run of operations of one tick. False if the structure refused one. */
 static bool check_group(struct replay *replay, const struct trace_group *group)
 {
-    if (replay->loop != NULL && !replay->may_be_early && !lived_comes(replay->block, group)) {
-        return true;
-    }
     uint64_t tick = wait_until_free(replay, group);
     pass_time_checked(replay, tick, true);
     bool taken = replay->refused == TL_OK;
     for (uint32_t i = group->first; i < group->first + group->count && taken; i++) {
+        fetch(replay, i + FETCH_AHEAD);
         const struct trace_record record = due_later(&replay->block->records[i], group->tick, tick);
-        const struct oracle_operation operation = {.event = replay_event(replay, i),
+        const struct oracle_operation operation = {.event = stream_event(replay->block, i),
                                                    .deadline = record.deadline,
                                                    .id = record.id,
                                                    .op = (enum trace_op)record.op};
-        if (is_external(replay, tick, i, &record)) {
+        if (is_done(replay, tick, operation.event, &record)) {
             taken = do_operation(replay, tick, &operation);
         }
     }
@@ -226,9 +245,15 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
 {
     bool taken = true;
     for (size_t i = from; i < to && taken; i++) {
+        if (replay->may_be_early) {
+            come_round(replay, replay->block->groups[i].tick);
+        }
         taken = check_group(replay, &replay->block->groups[i]);
     }
-    return taken;
+    if (replay->may_be_early && taken) {
+        come_round(replay, UINT64_MAX);
+    }
+    return taken && replay->refused == TL_OK;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

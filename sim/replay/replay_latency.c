@@ -194,13 +194,12 @@ static void file_group(struct replay *replay, const struct trace_group *group)
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t at = group->first + i;
         enum latency_op op = tell_operation(replay, at, group->tick);
-        uint64_t waited_ticks =
-            replay->lived != NULL ? group->tick - replay->lived->arrived[at] : 0;
+        uint64_t waited_ticks = replay->arrived != NULL ? group->tick - replay->arrived[at] : 0;
         double due_tick = begin_tick + (waited_ticks > 0 ? 0 : (double)i * share);
         double waited_ns = (double)waited_ticks * replay->schedule.tick_ns;
         if (file_call(replay, op, due_tick, waited_ns, replay->op_cycles[at])) {
             struct replay_worst *worst = &replay->result->worst[op];
-            worst->event = replay_event(replay, at);
+            worst->event = stream_event(replay->block, at);
             worst->tick = group->tick;
             worst->id = replay->block->records[at].id;
         }
@@ -214,7 +213,8 @@ static void file_latency(struct replay *replay)
     size_t at = 0;
     for (size_t g = replay->groups_filed; g < replay->groups_done; g++) {
         const struct trace_group *group = &replay->block->groups[g];
-        uint64_t event = group->count > 0 ? replay_event(replay, group->first) : replay->next_event;
+        uint64_t event =
+            group->count > 0 ? stream_event(replay->block, group->first) : replay->next_event;
         for (; at < replay->advance_count && replay->advances[at].tick <= group->tick; at++) {
             file_advance(replay, &replay->advances[at], event);
         }
@@ -280,7 +280,7 @@ static __attribute__((noinline)) uint64_t let_pass_timed(struct replay *replay,
                                                          const struct trace_group *group)
 {
     if (group->count > 0) {
-        replay->next_event = replay_event(replay, group->first);
+        replay->next_event = stream_event(replay->block, group->first);
     }
     replay->groups_done = (size_t)(group - replay->block->groups);
     return pass_time(replay, group->tick, true, advance_timed) ? replay->last_cycles

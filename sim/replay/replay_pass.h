@@ -12,8 +12,7 @@
 #include "replay.h"
 #include "schedule.h"
 #include "service.h"
-#include "step_codes.h"
-#include "trace.h"
+#include "stream.h"
 
 /* What has fired, as the callback of the timed passes sees it. */
 struct tally {
@@ -54,9 +53,10 @@ struct replay {
     bool in_window;         /* the window has begun, and is not over */
     bool window_over;
 
-    const struct trace_block *block; /* the running one */
-    const uint64_t *events;          /* its operations' numbers; NULL: they follow one another */
-    struct step_codes *steps;        /* throughput, latency: the running stretch */
+    const struct stream_block *block; /* the running one */
+    const uint64_t *arrived;          /* as in lived.h; NULL: its operations came at their ticks */
+    struct step_codes steps;          /* throughput, latency: the running stretch; */
+    uint8_t *step_room;               /* where they are made, if they are not yet */
 
     /* check */
     struct oracle *oracle;
@@ -64,6 +64,8 @@ struct replay {
     struct tape_recorder *recorder;
     struct acknowledged acknowledged; /* of a durable structure */
     struct tally named;               /* what has fired, by its names, where it has any */
+    size_t reaction;                  /* of the stream, in the running stretch: at the ticks of */
+    size_t reaction_end;              /* these the loop comes round for early structures */
     bool draining;
 
     uint64_t adopted; /* recovery: timers brought back so far */
@@ -90,6 +92,8 @@ struct replay {
     struct tape_player *player;
     const struct tape_section *section; /* of the running stretch */
     struct lived *lived;
+    struct tape_section all; /* of a structure that fires nothing: the stretch's reactions */
+    size_t all_capacity;
     bool may_be_early;
 
     struct arrivals *arrivals; /* NULL: there are no pauses */
@@ -99,8 +103,7 @@ struct replay {
     struct error *error;
     const struct replay_request *request;
     struct replay_result *result;
-    struct trace_reader *reader;
-    struct trace_header header_told; /* as the reader has it, or as it is of a share */
+    struct trace_header header_told; /* the stream's, or as it is of a share */
     const struct trace_header *header;
     struct tl_memory memory;
 };
@@ -133,6 +136,14 @@ extern const struct pass recovery_pass;
 
 /* Brings back what the structure's folder holds, and times it. */
 void recovery_finish(struct replay *replay);
+
+/* The tick at which an operation comes that stands at `tick` in the trace. */
+static inline uint64_t replay_comes_at(const struct replay *replay, uint64_t tick)
+{
+    return replay->arrivals == NULL
+               ? tick
+               : drive_awake(&replay->request->drive, replay->header->end_tick, tick);
+}
 
 /* Makes the structure, for all the trace's timers, with the replay's clock. False: it cannot be
  * had, and the result says why. */
@@ -174,12 +185,6 @@ play_inside(struct replay *replay, const struct tape_inside *inside)
     return inside->op == TRACE_START
                ? replay->algo->start(replay->self, inside->id, inside->deadline)
                : replay->algo->stop(replay->self, inside->id);
-}
-
-/* The number in the trace of the running block's record `at`. */
-static inline uint64_t replay_event(const struct replay *replay, size_t at)
-{
-    return replay->events != NULL ? replay->events[at] : replay->block->first_event + at;
 }
 
 /* What the check pass does with a reaction; `ctx` is the replay. */

@@ -50,9 +50,10 @@ static inline __attribute__((always_inline)) bool take_step(struct cursor *at, e
         at->last_cycles = cycles;
     }
     if (__builtin_expect(status > TL_IDLE, false)) {
-        replay_refuse(at->replay,
-                      replay_event(at->replay, (size_t)(record - at->replay->block->records)),
-                      record->deadline, status);
+        replay_refuse(
+            at->replay,
+            stream_event(at->replay->block, (size_t)(record - at->replay->block->records)),
+            record->deadline, status);
         return false;
     }
     return true;
@@ -75,7 +76,7 @@ static inline __attribute__((always_inline)) bool take_steps(struct cursor *at, 
 static inline __attribute__((always_inline)) bool apply_steps(struct replay *replay, size_t from,
                                                               let_pass_fn *let_pass, bool timed)
 {
-    const struct trace_block *block = replay->block;
+    const struct stream_block *block = replay->block;
     const struct trace_group *group = block->groups + from;
     struct cursor at = {.replay = replay,
                         .self = replay->self,
@@ -86,9 +87,9 @@ static inline __attribute__((always_inline)) bool apply_steps(struct replay *rep
     if (timed) {
         at.op_cycles = replay->op_cycles + group->first;
     }
-    const uint8_t *code = replay->steps->codes;
+    const uint8_t *code = replay->steps.codes;
     bool taken = true;
-    for (const uint8_t *end = code + replay->steps->code_count; code < end && taken; code++) {
+    for (const uint8_t *end = code + replay->steps.code_count; code < end && taken; code++) {
         switch (*code) {
 #define TAKE_CODE(code)                                                                            \
     case (code):                                                                                   \
@@ -108,7 +109,7 @@ static inline __attribute__((always_inline)) bool apply_steps(struct replay *rep
             __builtin_unreachable();
         }
     }
-    for (const uint8_t *end = code + replay->steps->rest_count; code < end && taken; code++) {
+    for (const uint8_t *end = code + replay->steps.rest_count; code < end && taken; code++) {
         taken = *code == STEP_START  ? take_step(&at, STEP_START, let_pass, timed)
                 : *code == STEP_STOP ? take_step(&at, STEP_STOP, let_pass, timed)
                                      : take_step(&at, STEP_TIME, let_pass, timed);

@@ -13,7 +13,7 @@ static void fired_untimed(void *ctx, uint32_t id, uint64_t now)
 
 static void open_throughput(struct replay *replay)
 {
-    replay->steps = memory_bytes(sizeof *replay->steps);
+    replay->step_room = memory_bytes(STEPS_MAX);
     replay->fire = replay->player != NULL ? fired_untimed : tally_fired;
 }
 
@@ -48,7 +48,7 @@ static bool apply_untimed(struct replay *replay, size_t from, size_t to)
 
 static void close_throughput(struct replay *replay)
 {
-    free(replay->steps);
+    free(replay->step_room);
 }
 
 const struct pass throughput_pass = {

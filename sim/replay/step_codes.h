@@ -38,14 +38,14 @@ static inline enum step step_of_code(unsigned code, unsigned place)
 
 /* The steps of a stretch of a block. */
 struct step_codes {
+    const uint8_t *codes; /* and the rest, a step each, after them */
     size_t code_count;
-    size_t rest_count;        /* steps behind the last code: fewer than STEPS_A_CODE */
-    uint8_t codes[STEPS_MAX]; /* and the rest, a step each, behind them */
+    size_t rest_count; /* steps after the last code: fewer than STEPS_A_CODE */
 };
 
-/* Names the steps of a block's groups [from, to): for each, time up to its tick, then its
- * operations. */
-void step_codes_make(struct step_codes *codes, const struct trace_block *block, size_t from,
-                     size_t to);
+/* Name the steps of `count` groups of `records`: for each, time up to its tick, then its
+ * operations. They are written to `room`, which needs a byte for each step at first. */
+void step_codes_make(struct step_codes *codes, uint8_t *room, const struct trace_record *records,
+                     const struct trace_group *groups, size_t count);
 
 #endif

@@ -12,6 +12,7 @@
 struct window_run {
     struct show *show;
     const struct show_window *window;
+    struct stream *stream;
     struct closed_loop *loop; /* NULL: all operations come at their ticks */
     bool may_be_early;
     bool begun;         /* the first step has been taken */
@@ -173,21 +174,26 @@ static bool apply_block(struct window_run *run, const struct trace_block *block)
     return false;
 }
 
-static bool close_loop(struct window_run *run, const char *path, const struct trace_header *header)
+static bool close_loop(struct window_run *run, struct trace_reader *reader)
 {
+    const struct trace_header *header = trace_reader_header(reader);
     const struct show *show = run->show;
     if (header->reactions == 0 || run->window->ids != NULL) {
         return true;
     }
     run->may_be_early = tl_algo_may_be_early(show->algo, show->options, header->max_delay_ticks);
+    run->stream = stream_decode(reader, STREAM_HALF_FREE, run->error);
+    if (run->stream == NULL) {
+        return false;
+    }
     const struct closed_loop_plan plan = {
-        .trace_path = path,
+        .stream = run->stream,
         .exact = tl_algo_is_exact(show->algo, show->options, header->max_delay_ticks),
         .carry = carry,
         .ctx = run,
     };
-    run->loop = closed_loop_open(&plan, run->error);
-    return run->loop != NULL;
+    run->loop = closed_loop_open(&plan);
+    return trace_reader_rewind(reader, run->error);
 }
 
 static bool run_window(struct window_run *run, struct trace_reader *reader)
@@ -206,7 +212,7 @@ static bool run_window(struct window_run *run, struct trace_reader *reader)
     if (got >= 0) {
         pass_until(run, run->window->to_tick);
     }
-    return got >= 0 && (run->loop == NULL || !closed_loop_failed(run->loop, run->error));
+    return got >= 0;
 }
 
 bool show_trace_run(const char *path, const struct show_window *window, struct show *show,
@@ -217,8 +223,9 @@ bool show_trace_run(const char *path, const struct show_window *window, struct s
     if (reader == NULL) {
         return false;
     }
-    bool good = close_loop(&run, path, trace_reader_header(reader)) && run_window(&run, reader);
+    bool good = close_loop(&run, reader) && run_window(&run, reader);
     closed_loop_close(run.loop);
+    stream_close(run.stream);
     trace_reader_close(reader);
     return good;
 }

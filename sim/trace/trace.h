@@ -183,6 +183,9 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
 /* Goes back to the first block. */
 bool trace_reader_rewind(struct trace_reader *reader, struct error *error);
 
+/* How many blocks it has. */
+uint64_t trace_reader_blocks(const struct trace_reader *reader);
+
 /* Bytes of the file. */
 uint64_t trace_reader_file_bytes(const struct trace_reader *reader);
 

@@ -431,6 +431,11 @@ bool trace_reader_rewind(struct trace_reader *reader, struct error *error)
     return true;
 }
 
+uint64_t trace_reader_blocks(const struct trace_reader *reader)
+{
+    return reader->blocks;
+}
+
 uint64_t trace_reader_file_bytes(const struct trace_reader *reader)
 {
     return reader->file_bytes;

@@ -8,6 +8,7 @@
 #include "front.h"
 #include "registry.h"
 #include "replay.h"
+#include "replayed.h"
 #include "temporary_file.h"
 #include "trace.h"
 
@@ -113,13 +114,12 @@ static bool run(const struct tl_algo *algo, const int64_t *options, enum replay_
                 struct replay_window window)
 {
     struct error error;
-    const struct replay_request request = {.trace_path = trace_path,
-                                           .algo = algo,
+    const struct replay_request request = {.algo = algo,
                                            .options = options,
                                            .pass = pass,
                                            .window = window,
                                            .memory_limit_bytes = UINT64_C(256) << 20};
-    return replay_run(&request, &result, &error);
+    return replay_path(trace_path, request, &result, &error);
 }
 
 /* A commit is one start here, and one comes at each tick. */

@@ -10,6 +10,7 @@
 #include "kit_subject.h"
 #include "kit_values.h"
 #include "replay.h"
+#include "replayed.h"
 #include "tape.h"
 #include "trace.h"
 
@@ -44,7 +45,7 @@ struct operation {
 };
 
 /* A trace, and what an exact structure makes of it, reckoned while it is drawn. */
-struct stream {
+struct drawn {
     uint64_t random;
     uint32_t ids;
     uint64_t due[IDS_MAX]; /* UINT64_MAX: not pending */
@@ -56,12 +57,12 @@ struct stream {
     size_t count;
 };
 
-static uint32_t draw(struct stream *stream, uint32_t bound)
+static uint32_t draw(struct drawn *stream, uint32_t bound)
 {
     return (uint32_t)(kit_random(&stream->random) >> 32) % bound;
 }
 
-static uint64_t draw_delay(struct stream *stream)
+static uint64_t draw_delay(struct drawn *stream)
 {
     switch (draw(stream, 8)) {
     case 0:
@@ -75,7 +76,7 @@ static uint64_t draw_delay(struct stream *stream)
     }
 }
 
-static void add(struct stream *stream, struct operation operation)
+static void add(struct drawn *stream, struct operation operation)
 {
     bool starts = operation.op == TRACE_START;
     uint64_t deadline = operation.tick + operation.delay;
@@ -85,7 +86,7 @@ static void add(struct stream *stream, struct operation operation)
     stream->operations[stream->count++] = operation;
 }
 
-static struct operation draw_operation(struct stream *stream, uint64_t tick, uint32_t id)
+static struct operation draw_operation(struct drawn *stream, uint64_t tick, uint32_t id)
 {
     struct operation operation = {.tick = tick, .id = id, .op = TRACE_STOP};
     if (draw(stream, 4) > 0) {
@@ -95,7 +96,7 @@ static struct operation draw_operation(struct stream *stream, uint64_t tick, uin
     return operation;
 }
 
-static void add_reaction(struct stream *stream, uint64_t tick, uint32_t cause)
+static void add_reaction(struct drawn *stream, uint64_t tick, uint32_t cause)
 {
     uint32_t id = draw(stream, 3) > 0 ? draw(stream, stream->ids) : cause;
     struct operation operation = draw_operation(stream, tick, id);
@@ -109,7 +110,7 @@ static void add_reaction(struct stream *stream, uint64_t tick, uint32_t cause)
     add(stream, operation);
 }
 
-static void add_external(struct stream *stream, uint64_t tick)
+static void add_external(struct drawn *stream, uint64_t tick)
 {
     add(stream, draw_operation(stream, tick, draw(stream, stream->ids)));
 }
@@ -126,7 +127,7 @@ static bool supersedes(const struct operation *after, const struct operation *be
 }
 
 /* Of the operations of the last tick, from number `from` on. */
-static void count_superseded(struct stream *stream, size_t from)
+static void count_superseded(struct drawn *stream, size_t from)
 {
     for (size_t i = from; i < stream->count; i++) {
         bool superseded = false;
@@ -141,7 +142,7 @@ static void count_superseded(struct stream *stream, size_t from)
 
 /* Everything of one tick: what is due fires, and its reactions come in any order, those of several
  * causes mixed, with external operations between them and behind. */
-static void draw_tick(struct stream *stream, uint64_t tick, bool busy)
+static void draw_tick(struct drawn *stream, uint64_t tick, bool busy)
 {
     uint32_t causes[CAUSED_MAX * IDS_MAX];
     uint32_t count = 0;
@@ -169,9 +170,9 @@ static void draw_tick(struct stream *stream, uint64_t tick, bool busy)
     count_superseded(stream, from);
 }
 
-static void draw_stream(struct stream *stream, uint64_t seed)
+static void draw_stream(struct drawn *stream, uint64_t seed)
 {
-    *stream = (struct stream){.random = seed};
+    *stream = (struct drawn){.random = seed};
     stream->ids = 2 + draw(stream, IDS_MAX - 1);
     for (uint32_t id = 0; id < stream->ids; id++) {
         stream->due[id] = UINT64_MAX;
@@ -189,7 +190,7 @@ static void draw_stream(struct stream *stream, uint64_t seed)
     }
 }
 
-static void write_stream(const struct stream *stream, const char *path, bool causes)
+static void write_stream(const struct drawn *stream, const char *path, bool causes)
 {
     struct error error = {""};
     struct trace_writer *writer = trace_writer_open(path, 1000000, &error);
@@ -265,7 +266,6 @@ static bool run(const struct contender *contender, const char *path, enum replay
 {
     const struct tl_entry *entry = contender->entry;
     const struct replay_request request = {
-        .trace_path = path,
         .algo = pass == PASS_CHECK ? entry->counted : entry->timed,
         .options = contender->options,
         .pass = pass,
@@ -274,7 +274,7 @@ static bool run(const struct contender *contender, const char *path, enum replay
         .tape = tape,
     };
     struct error error = {""};
-    if (!replay_run(&request, result, &error)) {
+    if (!replay_path(path, request, result, &error)) {
         fail_msg("%s: %s", entry->timed->name, error.text);
     }
     if (result->status == REPLAY_UNSUPPORTED) {
@@ -303,7 +303,7 @@ static struct facts facts_of(const struct replay_result *result)
                           .fired = result->verdict.fired};
 }
 
-static void check_exact(const struct stream *stream, const struct replay_result *result)
+static void check_exact(const struct drawn *stream, const struct replay_result *result)
 {
     const struct verdict *verdict = &result->verdict;
     assert_int_equal(result->reactions, stream->reactions - stream->superseded_reactions);
@@ -316,7 +316,7 @@ static void check_exact(const struct stream *stream, const struct replay_result 
 
 /* Every operation that it did is an external one, or a reaction; what it did not do of these was
  * not reached; and what it owes by its starts it has fired, or been relieved of. */
-static void check_late(const struct stream *stream, const struct replay_result *result)
+static void check_late(const struct drawn *stream, const struct replay_result *result)
 {
     const struct verdict *verdict = &result->verdict;
     uint64_t external = stream->count - stream->reactions;
@@ -358,7 +358,7 @@ static void check_open(const struct contender *contender, const struct replay_dr
 static void all_do_what_the_trace_says(void **state)
 {
     (void)state;
-    static struct stream stream;
+    static struct drawn stream;
     uint64_t reactions = 0;
     uint64_t not_reached = 0;
     unsigned exact = 0;
@@ -406,7 +406,7 @@ static void all_do_what_the_trace_says(void **state)
 }
 
 /* One of every kind in turn. */
-static struct replay_drive draw_drive(struct stream *stream, uint64_t seed)
+static struct replay_drive draw_drive(struct drawn *stream, uint64_t seed)
 {
     struct replay_drive drive = {.kind = draw(stream, 2) > 0 ? DRIVE_POLL : DRIVE_SLEEP};
     if (seed % 4 == 0) {
@@ -437,7 +437,7 @@ static struct replay_drive draw_drive(struct stream *stream, uint64_t seed)
 static void all_do_the_same_by_any_drive(void **state)
 {
     (void)state;
-    static struct stream stream;
+    static struct drawn stream;
     uint64_t not_reached = 0;
     for (uint64_t seed = 0; seed < STREAMS / 5; seed++) {
         draw_stream(&stream, 1000 + seed);

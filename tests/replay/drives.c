@@ -8,6 +8,7 @@
 #include "drive.h"
 #include "replay.h"
 #include "replay_pass.h"
+#include "replayed.h"
 #include "tape.h"
 
 #include <inttypes.h>
@@ -153,15 +154,14 @@ static const struct replay_result *run(const struct tl_algo *algo, const struct 
     int64_t options[TL_OPTIONS_MAX];
     struct error error;
     tl_options_default(algo, options);
-    const struct replay_request request = {.trace_path = trace_path,
-                                           .algo = algo,
+    const struct replay_request request = {.algo = algo,
                                            .options = options,
                                            .pass = pass,
                                            .drive = *drive,
                                            .memory_limit_bytes = UINT64_C(256) << 20,
                                            .tape = tape};
     struct replay_result *result = &results[pass != PASS_CHECK];
-    if (!replay_run(&request, result, &error)) {
+    if (!replay_path(trace_path, request, result, &error)) {
         fail_msg("%s: %s", algo->name, error.text);
     }
     return result;
@@ -344,14 +344,13 @@ static void a_window_ends_without_a_look(void **state)
     tl_options_default(algo, options);
     write_until_100("0,1,start,7,\n");
     const struct replay_request request = {
-        .trace_path = trace_path,
         .algo = algo,
         .options = options,
         .pass = PASS_CHECK,
         .drive = drive_of((struct drive_words){"sleep", NULL, "5:10", NULL}),
         .window = {.asked = true, .to_tick = 8},
         .memory_limit_bytes = UINT64_MAX};
-    assert_true(replay_run(&request, &results[0], &error));
+    assert_true(replay_path(trace_path, request, &results[0], &error));
     uint64_t fired;
     assert_int_equal(results[0].status, REPLAY_OK);
     assert_true(results[0].digest == digest_of((struct firing[]){{1, 15}, {0, 0}}, &fired));
@@ -778,13 +777,12 @@ static void declared_lateness_and_the_drives_add_up(void **state)
     int64_t options[TL_OPTIONS_MAX];
     char why[200];
     assert_int_equal(tl_options_parse(algo, "tick=8", options, why, sizeof why), TL_OK);
-    const struct replay_request request = {.trace_path = trace_path,
-                                           .algo = algo,
+    const struct replay_request request = {.algo = algo,
                                            .options = options,
                                            .pass = PASS_CHECK,
                                            .drive = drive,
                                            .memory_limit_bytes = UINT64_MAX};
-    assert_true(replay_run(&request, &results[0], &error));
+    assert_true(replay_path(trace_path, request, &results[0], &error));
     uint64_t fired;
     assert_int_equal(results[0].status, REPLAY_OK);
     assert_true(results[0].digest ==

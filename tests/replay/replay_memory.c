@@ -7,6 +7,7 @@
 
 #include "child.h"
 #include "replay.h"
+#include "replayed.h"
 #include "tape.h"
 #include "trace.h"
 
@@ -59,7 +60,8 @@ static int remove_traces(void **state)
 }
 
 struct taken {
-    uint64_t peak_bytes; /* of the process and its tape, without the structure's */
+    uint64_t
+        peak_bytes; /* of the process and its tape, without the structure's and the decoded trace */
     uint64_t fired;
 };
 
@@ -70,6 +72,8 @@ static bool replay_once(void *ctx, void *at, struct error *error)
     struct taken *taken = at;
     struct rusage usage;
     struct stat tape;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    uint64_t before_bytes = (uint64_t)usage.ru_maxrss * 1024;
     if (!replay_run(ctx, &result, error)) {
         return false;
     }
@@ -78,8 +82,8 @@ static bool replay_once(void *ctx, void *at, struct error *error)
     }
     (void)getrusage(RUSAGE_SELF, &usage);
     assert_int_equal(fstat(tape_file(request->tape), &tape), 0);
-    taken->peak_bytes =
-        (uint64_t)usage.ru_maxrss * 1024 + (uint64_t)tape.st_size - result.bytes_peak;
+    taken->peak_bytes = (uint64_t)usage.ru_maxrss * 1024 - before_bytes + (uint64_t)tape.st_size -
+                        result.bytes_peak;
     taken->fired = result.verdict.fired + result.verdict.drained;
     return true;
 }
@@ -96,7 +100,8 @@ static void replay(const char *path, const char *name, struct replay_drive drive
     struct tape *tape = tape_create(&error);
     assert_non_null(tape);
     int tape_fd = tape_file(tape);
-    struct replay_request request = {.trace_path = path,
+    struct stream *stream = decoded(path);
+    struct replay_request request = {.stream = stream,
                                      .algo = algo,
                                      .options = options,
                                      .pass = PASS_CHECK,
@@ -110,6 +115,7 @@ static void replay(const char *path, const char *name, struct replay_drive drive
                                         .kept = &tape_fd,
                                         .kept_count = 1};
     assert_true(child_run(&child, &taken, &outcome, &error));
+    stream_close(stream);
     if (outcome.end != CHILD_DONE) {
         fail_msg("%s: %s", name, outcome.reason);
     }

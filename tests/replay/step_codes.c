@@ -12,6 +12,7 @@
 static struct trace_record records[TRACE_BLOCK_RECORDS];
 static struct trace_group groups[TRACE_BLOCK_RECORDS];
 static struct step_codes codes;
+static uint8_t room[STEPS_MAX];
 
 /* A block of `count` operations drawn by lot, in groups of 1 to `longest`. */
 static struct trace_block draw_block(struct random *random, uint32_t count, uint32_t longest)
@@ -45,8 +46,8 @@ static enum step step_made(size_t number)
 
 static void assert_steps_of(const struct trace_block *block, size_t from, size_t to)
 {
-    memset(&codes, 0xff, sizeof codes);
-    step_codes_make(&codes, block, from, to);
+    memset(room, 0xff, sizeof room);
+    step_codes_make(&codes, room, block->records, block->groups + from, to - from);
     assert_true(codes.rest_count < STEPS_A_CODE);
     size_t number = 0;
     for (size_t g = from; g < to; g++) {

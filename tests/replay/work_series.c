@@ -6,6 +6,7 @@
 
 #include "registry.h"
 #include "replay.h"
+#include "replayed.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -57,14 +58,13 @@ static struct replay_result *check(const struct tl_algo *algo, enum drive_kind d
     struct replay_result *result = malloc(sizeof *result);
     assert_non_null(result);
     tl_options_default(algo, options);
-    const struct replay_request request = {.trace_path = trace_path,
-                                           .algo = algo,
+    const struct replay_request request = {.algo = algo,
                                            .options = options,
                                            .pass = PASS_CHECK,
                                            .drive = {.kind = drive},
                                            .window = window,
                                            .memory_limit_bytes = UINT64_C(256) << 20};
-    if (!replay_run(&request, result, &error)) {
+    if (!replay_path(trace_path, request, result, &error)) {
         fail_msg("%s", error.text);
     }
     return result;

@@ -19,9 +19,9 @@ struct known {
 };
 
 struct predictor {
-    const char *trace_path;
     const struct recording *recording;
     struct trace_reader *reader;
+    struct stream *stream;
     struct known *known; /* by event */
     uint64_t first_tick; /* of an operation */
     uint64_t last_tick;  /* of an expiry */
@@ -103,10 +103,11 @@ struct predictor *predictor_create(const char *trace_path, const struct recordin
                                    struct error *error)
 {
     struct predictor *predictor = memory_new(1, sizeof *predictor);
-    predictor->trace_path = trace_path;
     predictor->recording = recording;
     predictor->reader = trace_reader_open(trace_path, error);
-    bool good = predictor->reader != NULL && read_first_tick(predictor, error);
+    bool good =
+        predictor->reader != NULL && read_first_tick(predictor, error) &&
+        (predictor->stream = stream_decode(predictor->reader, STREAM_HALF_FREE, error)) != NULL;
     if (good && recording->expiry_count == 0) {
         good = error_set(error, "no timer expires in the recording that was started in it");
     }
@@ -126,6 +127,7 @@ void predictor_destroy(struct predictor *predictor)
 {
     if (predictor != NULL) {
         trace_reader_close(predictor->reader);
+        stream_close(predictor->stream);
         free(predictor->known);
         free(predictor);
     }
@@ -257,7 +259,7 @@ static bool replay(struct run *run, struct error *error)
         return false;
     }
     pass_time(run, predictor->last_tick);
-    return !closed_loop_failed(run->loop, error);
+    return true;
 }
 
 /* What the structure cannot do. */
@@ -340,7 +342,7 @@ bool predict(struct predictor *predictor, const struct contender *contender,
         .now = predictor->first_tick > 0 ? predictor->first_tick - 1 : 0,
     };
     const struct closed_loop_plan plan = {
-        .trace_path = predictor->trace_path,
+        .stream = predictor->stream,
         .exact = tl_algo_is_exact(run.algo, contender->options, header->max_delay_ticks),
         .carry = carry,
         .ctx = &run,
@@ -359,8 +361,8 @@ bool predict(struct predictor *predictor, const struct contender *contender,
                        "%s for %" PRIu32 " timers: %s", run.algo->name, header->ids,
                        tl_status_text(status));
     } else {
-        run.loop = closed_loop_open(&plan, error);
-        good = run.loop != NULL && replay(&run, error);
+        run.loop = closed_loop_open(&plan);
+        good = replay(&run, error);
         if (good && run.refused != TL_OK) {
             tell_refusal(&run, prediction);
         }

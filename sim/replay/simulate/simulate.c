@@ -60,7 +60,7 @@ bool simulate_pass(const struct simulate_request *request, const struct pass_req
                    struct replay_result *result, struct child_outcome *outcome, struct error *error)
 {
     struct replay_request replay = {
-        .trace_path = pass->trace_path,
+        .stream = pass->stream,
         .algo = pass->algo,
         .options = pass->options,
         .pass = pass->pass,
@@ -80,9 +80,10 @@ bool simulate_pass(const struct simulate_request *request, const struct pass_req
         .kept_count = tape >= 0,
         .result_bytes = sizeof *result,
         .timeout_seconds = request->timeout_seconds,
-        .address_space_bytes = request->memory_limit_bytes == UINT64_MAX
-                                   ? 0
-                                   : request->memory_limit_bytes + PROCESS_OVERHEAD_BYTES,
+        .address_space_bytes =
+            request->memory_limit_bytes == UINT64_MAX
+                ? 0
+                : request->memory_limit_bytes + PROCESS_OVERHEAD_BYTES + pass->stream->bytes,
     };
     return plug_in_run(pass->algo, &child, result, outcome, error);
 }
@@ -111,7 +112,7 @@ static bool run_somewhere(struct job *job, struct subject *subject, enum replay_
                            subject->by_rank, error);
     }
     const struct pass_request run = {
-        .trace_path = job->trace_path,
+        .stream = job->stream,
         .algo = pass == PASS_CHECK ? subject->counted : subject->timed,
         .options = subject->options,
         .pass = pass,
@@ -510,7 +511,7 @@ static bool share_out(struct job *job, const struct trace_header *header, struct
 
 /* What the check keeps of each timer at least, and of one whose expiry may cause something. */
 #define ORACLE_BYTES UINT64_C(16)
-#define LOOP_BYTES   UINT64_C(28)
+#define LOOP_BYTES   UINT64_C(20)
 
 /* Refuses ids that are more than the machine's memory has room for, as a damaged or made-up header
  * can name. */
@@ -534,10 +535,13 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
     const struct trace_header *header = trace_reader_header(reader);
     job->events = header->events + 1;
     const struct simulate_ranks *ranks = job->request->ranks;
-    bool done = trace_ids_check(reader, job->trace_path, error) &&
-                (ranks != NULL || has_room(job, header, error)) && keep_trace(job, reader, error) &&
-                (ranks == NULL || share_out(job, header, error)) &&
-                simulate_described(job, header, all_right, error);
+    bool done =
+        trace_ids_check(reader, job->trace_path, error) &&
+        (ranks != NULL || has_room(job, header, error)) && keep_trace(job, reader, error) &&
+        (ranks != NULL ? share_out(job, header, error)
+                       : (job->stream = stream_decode(reader, STREAM_HALF_FREE, error)) != NULL) &&
+        simulate_described(job, header, all_right, error);
+    stream_close(job->stream);
     trace_reader_close(reader);
     return done;
 }

@@ -120,7 +120,7 @@ size_t simulate_turn(unsigned round, size_t at, size_t count);
 
 /* One structure's pass over one trace, or over the share of one, in a child process. */
 struct pass_request {
-    const char *trace_path;
+    const struct stream *stream; /* the trace */
     const struct tl_algo *algo;
     const int64_t *options;
     enum replay_pass pass;

@@ -39,6 +39,7 @@ struct job {
     const struct simulate_request *request;
     struct simulation *simulation;
     const char *trace_path;
+    struct stream *stream; /* NULL: ranks have theirs */
     size_t trace_number;
     const char *trace_name;
     const char *trace_checksum;

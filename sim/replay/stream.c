@@ -1,0 +1,289 @@
+#include "stream.h"
+
+#include "memory.h"
+#include "temporary_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Of the causes of the reactions on a timer: there are two. No timer has this id. */
+#define MANY          UINT32_MAX
+
+/* How many operations ahead a timer's record is asked for. */
+#define FETCH_AHEAD   32u
+
+/* Room for columns begins at multiples of this. */
+#define ALIGNED_BYTES 64u
+
+/* What the decoder has to know of a timer, to say what a reaction to its expiry belongs to. */
+struct timer {
+    uint64_t start;       /* the number of its last start before the tick, from 1; 0: none */
+    uint32_t causes_tick; /* the tick with reactions on it, by a number; */
+    uint32_t cause;       /* theirs, or MANY */
+};
+
+struct decoder {
+    struct stream *stream;
+    struct timer *timers; /* NULL: there are no reactions */
+    struct started {
+        uint64_t event;
+        uint32_t id;
+    } * starts; /* at the running tick */
+    size_t start_count;
+    size_t start_room;
+    uint64_t tick;
+    uint32_t tick_number;
+    size_t tick_reactions; /* the first reaction of the tick */
+
+    /* The columns, up to where they are filled. */
+    struct stream_block *block;
+    struct trace_record *record;
+    struct trace_group *group;
+    uint16_t *offset;
+    uint8_t *code;
+    struct stream_reaction *reactions;
+    uint8_t steps[STEPS_MAX];
+};
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static size_t aligned(uint64_t bytes)
+{
+    return (size_t)((bytes + ALIGNED_BYTES - 1) / ALIGNED_BYTES * ALIGNED_BYTES);
+}
+
+/* A file in which there is room for so much. -1 with `error` set. */
+static int open_file(uint64_t bytes, struct error *error)
+{
+    int file = temporary_open_nameless(NULL);
+    if (file < 0 || ftruncate(file, (off_t)bytes) != 0) {
+        (void)error_set(error, "the trace could not be decoded to a file in $TMPDIR or /tmp: %s",
+                        strerror(errno));
+        if (file >= 0) {
+            (void)close(file);
+        }
+        return -1;
+    }
+    return file;
+}
+
+static bool map(struct stream *stream, uint64_t limit_bytes, struct error *error)
+{
+    uint64_t free_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    bool fits = stream->bytes <= (limit_bytes == STREAM_HALF_FREE ? free_bytes / 2 : limit_bytes);
+    int file = fits ? -1 : open_file(stream->bytes, error);
+    if (!fits && file < 0) {
+        return false;
+    }
+    void *memory = mmap(NULL, stream->bytes, PROT_READ | PROT_WRITE,
+                        fits ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED, file, 0);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    if (memory == MAP_FAILED) {
+        memory_end();
+    }
+    /* So that reading it costs no page faults, and forking no page tables. */
+    (void)madvise(memory, stream->bytes, MADV_HUGEPAGE);
+    stream->memory = memory;
+    return true;
+}
+
+/* Divides the memory among the columns, each with as much room as it can need. Without memory only
+ * adds that up. */
+static void lay_out(struct decoder *decoder, uint64_t blocks)
+{
+    struct stream *stream = decoder->stream;
+    uint64_t reactions = stream->header.reactions;
+    uint64_t external = stream->header.events - reactions;
+    const uint64_t bytes[] = {
+        external * sizeof *decoder->record,     external * sizeof *decoder->group,
+        external * sizeof *decoder->offset,     2 * external / STEPS_A_CODE + blocks * STEPS_A_CODE,
+        reactions * sizeof *decoder->reactions,
+    };
+    uint8_t *at = stream->memory;
+    void *columns[sizeof bytes / sizeof *bytes];
+    stream->bytes = ALIGNED_BYTES;
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        columns[i] = at;
+        at = at != NULL ? at + aligned(bytes[i]) : NULL;
+        stream->bytes += aligned(bytes[i]);
+    }
+    decoder->record = columns[0];
+    decoder->group = columns[1];
+    decoder->offset = columns[2];
+    decoder->code = columns[3];
+    decoder->reactions = columns[4];
+    stream->reactions = columns[4];
+}
+
+/* --- decoding -------------------------------------------------------------------------------- */
+
+/* Of the tick that is over: what is started counts from now on, and all its reactions are known. */
+static void end_tick(struct decoder *decoder)
+{
+    struct stream *stream = decoder->stream;
+    for (size_t i = 0; i < decoder->start_count; i++) {
+        decoder->timers[decoder->starts[i].id].start = decoder->starts[i].event;
+    }
+    for (size_t i = decoder->tick_reactions; i < stream->reaction_count; i++) {
+        struct stream_reaction *reaction = &decoder->reactions[i];
+        reaction->contended = decoder->timers[reaction->id].cause == MANY;
+    }
+    decoder->start_count = 0;
+    decoder->tick_reactions = stream->reaction_count;
+    decoder->tick_number++;
+}
+
+static void add_reaction(struct decoder *decoder, uint64_t event, const struct trace_record *record,
+                         const struct trace_cause *cause)
+{
+    struct timer *timer = &decoder->timers[record->id];
+    bool other = timer->causes_tick == decoder->tick_number && timer->cause != cause->id;
+    timer->cause = other ? MANY : cause->id;
+    timer->causes_tick = decoder->tick_number;
+    decoder->reactions[decoder->stream->reaction_count++] = (struct stream_reaction){
+        .event = event,
+        .tick = decoder->tick,
+        .delay_ticks = record->op == TRACE_START ? record->deadline - decoder->tick : 0,
+        .arming = decoder->timers[cause->id].start,
+        .id = record->id,
+        .cause = cause->id,
+        .basis = cause->basis,
+        .op = (uint16_t)record->op,
+    };
+}
+
+static void add_external(struct decoder *decoder, uint32_t at, const struct trace_record *record)
+{
+    struct stream_block *block = decoder->block;
+    if (block->group_count == 0 || decoder->group[-1].tick != decoder->tick) {
+        *decoder->group++ =
+            (struct trace_group){.tick = decoder->tick, .first = (uint32_t)block->record_count};
+        block->group_count++;
+    }
+    decoder->group[-1].count++;
+    *decoder->record++ = *record;
+    *decoder->offset++ = (uint16_t)at;
+    block->record_count++;
+}
+
+/* An operation that may matter for reactions. */
+static void add_operation(struct decoder *decoder, const struct trace_block *from, uint32_t at)
+{
+    const struct trace_record *record = &from->records[at];
+    uint64_t event = from->first_event + at + 1;
+    if (at + FETCH_AHEAD < from->record_count) {
+        __builtin_prefetch(&decoder->timers[record[FETCH_AHEAD].id], 1);
+    }
+    if (record->op == TRACE_START) {
+        MEMORY_REACH(decoder->starts, decoder->start_room, decoder->start_count);
+        decoder->starts[decoder->start_count++] =
+            (struct started){.event = event, .id = record->id};
+    }
+    if (from->causes != NULL && from->causes[at].basis != TRACE_EXTERNAL) {
+        add_reaction(decoder, event, record, &from->causes[at]);
+    } else {
+        add_external(decoder, at, record);
+    }
+}
+
+static void add_block(struct decoder *decoder, const struct trace_block *from)
+{
+    struct stream *stream = decoder->stream;
+    struct stream_block *block = decoder->block;
+    *block = (struct stream_block){.records = decoder->record,
+                                   .groups = decoder->group,
+                                   .offsets = decoder->offset,
+                                   .first_event = from->first_event,
+                                   .reaction_begin = stream->reaction_count};
+    for (size_t g = 0; g < from->group_count; g++) {
+        const struct trace_group *group = &from->groups[g];
+        if (decoder->timers != NULL && group->tick != decoder->tick) {
+            end_tick(decoder);
+        }
+        decoder->tick = group->tick;
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
+            if (decoder->timers != NULL) {
+                add_operation(decoder, from, i);
+            } else {
+                add_external(decoder, i, &from->records[i]);
+            }
+        }
+    }
+    block->reaction_end = stream->reaction_count;
+    step_codes_make(&block->codes, decoder->steps, block->records, block->groups,
+                    block->group_count);
+    block->codes.codes = decoder->code;
+    size_t bytes = block->codes.code_count + block->codes.rest_count;
+    memcpy(decoder->code, decoder->steps, bytes);
+    decoder->code += bytes;
+    decoder->block++;
+    stream->block_count++;
+}
+
+static bool decode(struct decoder *decoder, struct trace_reader *reader, struct error *error)
+{
+    struct trace_block block;
+    int got;
+    while ((got = trace_reader_next(reader, &block, error)) == 1) {
+        add_block(decoder, &block);
+    }
+    if (decoder->timers != NULL) {
+        end_tick(decoder);
+    }
+    return got == 0;
+}
+
+struct stream *stream_decode(struct trace_reader *reader, uint64_t limit_bytes, struct error *error)
+{
+    struct stream *stream = memory_new(1, sizeof *stream);
+    struct decoder *decoder = memory_new(1, sizeof *decoder);
+    uint64_t blocks = trace_reader_blocks(reader);
+    stream->header = *trace_reader_header(reader);
+    stream->header.origin = NULL;
+    decoder->stream = stream;
+    decoder->tick_number = 1;
+    decoder->block = memory_new(blocks, sizeof *decoder->block);
+    stream->blocks = decoder->block;
+    if (stream->header.reactions > 0) {
+        decoder->timers = memory_new(stream->header.ids, sizeof *decoder->timers);
+    }
+    lay_out(decoder, blocks);
+    bool done = map(stream, limit_bytes, error);
+    if (done) {
+        lay_out(decoder, blocks);
+        done = trace_reader_rewind(reader, error) && decode(decoder, reader, error);
+        (void)mprotect(stream->memory, stream->bytes, PROT_READ);
+    }
+    free(decoder->timers);
+    free(decoder->starts);
+    free(decoder);
+    if (!done) {
+        stream_close(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+struct stream *stream_open(const char *path, struct error *error)
+{
+    struct trace_reader *reader = trace_reader_open(path, error);
+    struct stream *stream = reader != NULL ? stream_decode(reader, STREAM_HALF_FREE, error) : NULL;
+    trace_reader_close(reader);
+    return stream;
+}
+
+void stream_close(struct stream *stream)
+{
+    if (stream != NULL) {
+        if (stream->memory != NULL) {
+            (void)munmap(stream->memory, stream->bytes);
+        }
+        free((void *)stream->blocks);
+        free(stream);
+    }
+}
