@@ -1,5 +1,5 @@
 # together.gp: how many timers fire at once: bars over time, a panel for each series, one below the other.
-# See style.gp for the data, and scripts/draw-workloads, which makes it.
+# See style.gp for the data, and docs/tools/draw-workloads, which makes it.
 # Columns: series style at_ms fired (in the busiest tick around then; no row where none fires)
 series = ""; styles = ""
 stats data using (styles = member(series, strcol("series")) ? styles : styles." ".strcol("style"), \

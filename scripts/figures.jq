@@ -1,4 +1,4 @@
-# What the pages of figures share: scripts/speed-page, scripts/standard-1.
+# What the pages of figures share: docs/tools/speed-page, scripts/standard-1.
 def median: sort | length as $n
     | if $n == 0 then null elif $n % 2 == 1 then .[($n - 1) / 2] else (.[$n / 2 - 1] + .[$n / 2]) / 2 end;
 def grouped: tostring | if test("^[0-9]{4,}$") then

@@ -22,7 +22,7 @@ for name in $("$TIMERLAB" trace gen --list | sed -n 's/^\([a-z-]*\): .*/workload
     grep -q "](pictures/$name.svg)" "$SOURCE/docs/workloads.md" || complain "docs/workloads.md does not show $name"
     bytes=$(wc -c <"$SOURCE/docs/pictures/$name.svg" || echo 0)
     if [ "$bytes" -lt 1000 ] || [ "$bytes" -gt 80000 ]; then
-        complain "docs/pictures/$name.svg has $bytes bytes; scripts/draw-workloads draws it"
+        complain "docs/pictures/$name.svg has $bytes bytes; docs/tools/draw-workloads draws it"
     fi
 done
 

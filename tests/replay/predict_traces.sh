@@ -8,7 +8,7 @@ set -euo pipefail
 
 folder=${TIMERLAB_TRACES:-$SOURCE/../shared/traces}
 [ -r "$folder/facts.json" ] || skip "$folder/facts.json is missing; set TIMERLAB_TRACES to the folder that has it"
-table=$(TIMERLAB=$(realpath "$TIMERLAB") TIMERLAB_TRACES=$folder "$SOURCE/scripts/predict-table")
+table=$(TIMERLAB=$(realpath "$TIMERLAB") TIMERLAB_TRACES=$folder "$SOURCE/docs/tools/predict-table")
 
 # least RECORDING ALGO EXPIRIES SHARE: so many were recorded, and at least that share is fired at the tick.
 least() {
@@ -51,7 +51,7 @@ fires ktimer_churn_timewait.perfscript.txt.xz 11253 10951 11238
 
 # The page has these figures.
 while read -r line; do
-    grep -qxF -- "$line" "$SOURCE/docs/predicting.md" || complain "docs/predicting.md lacks: $line; scripts/predict-table --fix writes it again"
+    grep -qxF -- "$line" "$SOURCE/docs/predicting.md" || complain "docs/predicting.md lacks: $line; docs/tools/predict-table --fix writes it again"
 done <<<"$table"
 [ "$failures" -eq 0 ] || printf '%s\n' "$table" >&2
 finish

@@ -24,7 +24,7 @@ lint() {
     cd "$1"
     : >"$found"
     mapfile -d '' -t programs < <(find algos sim bench -name '*.[ch]' -print0 -o -name '*.cc' -print0)
-    mapfile -d '' -t scripts < <(grep -lIZ '^#!.*sh$' scripts/* plots/*)
+    mapfile -d '' -t scripts < <(grep -lIZ '^#!.*sh$' scripts/* docs/tools/* plots/*)
     none 'a shell runs a string' "$begin(system|popen) ?\(|\"(/bin/)?(ba|da)?sh\"" "${programs[@]}"
     none 'a statement is made of text' \
         'sqlite3_(v?m|sn)printf|(printf|memory_format)\([^;]*"[^"]*(SELECT|INSERT|DELETE|UPDATE|PRAGMA|CREATE) ' "${programs[@]}"
@@ -38,7 +38,7 @@ lint() {
 }
 
 # What it is to find, a line each.
-mkdir -p "$scratch/bad"/{algos,sim,bench,scripts,plots}
+mkdir -p "$scratch/bad"/{algos,sim,bench,scripts,docs/tools,plots}
 cat >"$scratch/bad/sim/bad.c" <<'END'
     FILE *pipe = popen(command, "r");
     if (system(text) != 0) {
@@ -79,6 +79,6 @@ if [ ${#programs[@]} -lt 100 ] || [ ${#scripts[@]} -lt 10 ]; then
     exit 1
 fi
 # The blocks of commands of a page of docs/ are a program.
-sed -i '/: scripts.draw-steps:[0-9]*:eval "[$]commands"$/d' "$found"
+sed -i '/: docs.tools.draw-steps:[0-9]*:eval "[$]commands"$/d' "$found"
 cat "$found"
 [ ! -s "$found" ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/draw-drives, in a reduced size: that all pictures are there, and that what is counted follows
+# docs/tools/draw-drives, in a reduced size: that all pictures are there, and that what is counted follows
 # from the knobs.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
@@ -8,7 +8,7 @@ set -euo pipefail
 needs jq gnuplot
 gnuplot -e 'set terminal pngcairo' 2>/dev/null || skip "this gnuplot draws no PNG"
 
-"$SOURCE/scripts/draw-drives" --quick "$scratch"
+"$SOURCE/docs/tools/draw-drives" --quick "$scratch"
 
 for picture in driving-lazy driving-poll driving-budget driving-pause; do
     for ending in svg png csv; do

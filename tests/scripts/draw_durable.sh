@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/draw-durable, in a reduced size and in memory: that both pictures are there, with every structure
+# docs/tools/draw-durable, in a reduced size and in memory: that both pictures are there, with every structure
 # beside the file, and every policy beside the structure that is not durable.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
@@ -8,7 +8,7 @@ set -euo pipefail
 needs jq gnuplot
 gnuplot -e 'set terminal pngcairo' 2>/dev/null || skip "this gnuplot draws no PNG"
 
-TIMERLAB_BENCH=$BUILD/bench/timerlab-bench "$SOURCE/scripts/draw-durable" --quick "$scratch" >"$scratch/table"
+TIMERLAB_BENCH=$BUILD/bench/timerlab-bench "$SOURCE/docs/tools/draw-durable" --quick "$scratch" >"$scratch/table"
 
 for picture in durable-commits durable-lateness; do
     for ending in svg png csv; do

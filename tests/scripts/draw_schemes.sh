@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/draw-schemes, in a reduced size: that both pictures are there, and that what is counted says
+# docs/tools/draw-schemes, in a reduced size: that both pictures are there, and that what is counted says
 # what the paper says.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
@@ -8,7 +8,7 @@ set -euo pipefail
 needs jq gnuplot
 gnuplot -e 'set terminal pngcairo' 2>/dev/null || skip "this gnuplot draws no PNG"
 
-"$SOURCE/scripts/draw-schemes" --quick "$scratch"
+"$SOURCE/docs/tools/draw-schemes" --quick "$scratch"
 
 for picture in schemes-cost schemes-crossover; do
     for ending in svg png csv; do

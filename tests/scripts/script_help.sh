@@ -7,7 +7,7 @@ set -u
 cd "$SOURCE" || exit 1
 
 scripts=0
-for script in scripts/* plots/draw; do
+for script in scripts/* docs/tools/* plots/draw; do
     [ -x "$script" ] || continue
     scripts=$((scripts + 1))
     # One that does not know the option may begin with its work.

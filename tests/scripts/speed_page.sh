@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/speed-page, on figures that are known: the least of the repetitions, the worst, median and best
+# docs/tools/speed-page, on figures that are known: the least of the repetitions, the worst, median and best
 # stream of each, who is compared with whom, and what was left out.
 # shellcheck disable=SC2016 # the backticks are Markdown's
 set -euo pipefail
@@ -7,7 +7,7 @@ set -euo pipefail
 . "$SOURCE/tests/lib.sh"
 
 needs jq
-page() { "$SOURCE/scripts/speed-page" "$@" >page.md 2>log; }
+page() { "$SOURCE/docs/tools/speed-page" "$@" >page.md 2>log; }
 wants() { grep -qE -- "$1" page.md || { echo "the page does not say '$1':" >&2 && cat page.md >&2 && exit 1; }; }
 
 # Three repetitions a row, of which the least counts.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/structures-page, on results of two small traces: who wins stands first, who loses is there,
+# docs/tools/structures-page, on results of two small traces: who wins stands first, who loses is there,
 # and who could not take part says why.
 # shellcheck disable=SC2016 # the backticks are Markdown's
 set -euo pipefail
@@ -7,7 +7,7 @@ set -euo pipefail
 . "$SOURCE/tests/lib.sh"
 
 needs jq
-page() { "$SOURCE/scripts/structures-page" "$@" >page.md 2>log; }
+page() { "$SOURCE/docs/tools/structures-page" "$@" >page.md 2>log; }
 wants() { grep -qE -- "$1" page.md || { echo "the page does not say '$1':" >&2 && cat page.md >&2 && exit 1; }; }
 
 "$TIMERLAB" list --format json >structures.json
