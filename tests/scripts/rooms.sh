@@ -71,6 +71,17 @@ for ((i = 0; i < ${#rooms[@]}; i++)); do
     fi
 done
 
+# "May use" in a room's README lists what its sources can include.
+while IFS=$'\t' read -r room used; do
+    line=$(sed -n 's/^[*][*]May use[*][*]: \([a-z, ]*\)[.].*/\1/p' "$SOURCE/$room/README.md")
+    [ "$line" = "$used" ] || complain "$room/README.md: May use: '$line', and the build lets it use '$used'"
+done < <(jq -r --arg root "$SOURCE/" 'def room: capture("^(?<room>algos|sim/[a-z]+)(/|$)").room;
+    [.[] | {room: (.file | ltrimstr($root) | room? // empty),
+        used: ([.command | scan("-I ?([^ ]+)") | .[0] | ltrimstr($root) | room?])} | select(.room | startswith("sim/"))]
+    | group_by(.room)[] | .[0].room as $own
+    | [$own, ([.[].used[] | select(. != $own) | ltrimstr("sim/")] | unique | join(", ") | if . == "" then "nothing" else . end)] | @tsv' \
+    "$BUILD/compile_commands.json")
+
 # A quoted path gets past what a room is shown.
 if grep -rnE '#include "\.\./' "$SOURCE/algos" "$SOURCE/sim" "$SOURCE/bench" --include='*.[ch]' --include='*.cc' >&2; then
     complain "an include climbs out of its room"
