@@ -47,7 +47,7 @@ for page in docs/*.md; do
 done
 
 for page in docs/*.md; do
-    if sed -n 3p "$page" | grep -q '^Made by `scripts/'; then
+    if sed -n 3p "$page" | grep -q '^Made by `\(scripts\|docs/tools\)/'; then
         continue
     fi
     words=$(sed '/^<!-- [a-z]* -->$/,/^<!-- end of [a-z]* -->$/d' "$page" | wc -w)
