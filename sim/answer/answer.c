@@ -17,11 +17,8 @@
 /* A figure must be smaller by this factor to be worth another structure. */
 #define CLEARLY_LESS 0.8
 
-/* Memory that differs less is the same. */
-#define SAME_MEMORY  0.9
-
-/* A tied structure that measured slower than this is not preferred for its memory. */
-#define SAME_TIME    1.1
+/* Figures that differ by less than this factor are about the same. */
+#define ALIKE        1.1
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
@@ -37,8 +34,7 @@ static bool is_of(const struct row *row, const struct answer_trace *trace)
 
 static bool is_timed(const struct row *row)
 {
-    return strcmp(row_text(row, COL_STATUS), "ok") == 0 && !isnan(time_of(row)) &&
-           (row->capabilities & TL_CAP_BASELINE) == 0;
+    return row_is_ok(row) && !isnan(time_of(row)) && (row->capabilities & TL_CAP_BASELINE) == 0;
 }
 
 static bool is_punctual(const struct row *row, uint64_t max_late_ticks)
@@ -47,9 +43,7 @@ static bool is_punctual(const struct row *row, uint64_t max_late_ticks)
     return firing_beyond(&firing, max_late_ticks, 0) == FIRING_WITHIN;
 }
 
-/* Whether the runs show that `other` takes longer than `base`. Runs at the same place were made in
- * the same round. */
-static bool is_slower(const struct row *base, const struct row *other)
+bool answer_is_slower(const struct row *base, const struct row *other)
 {
     const struct samples *a = &base->samples[COL_NS_PER_EVENT];
     const struct samples *b = &other->samples[COL_NS_PER_EVENT];
@@ -64,6 +58,13 @@ static bool is_slower(const struct row *base, const struct row *other)
     }
     return judgement.obstacle == JUDGE_CLEAR && judgement.p <= 1 - CONFIDENCE &&
            judgement.change > 0;
+}
+
+/* Whether `other` is shown to be slower than `base`. */
+static bool is_slower(const struct answer *answer, const struct row *base, const struct row *other)
+{
+    return answer->trace.by_counts ? time_of(other) > time_of(base) * (1 + ANSWER_SAME_COUNTS)
+                                   : answer_is_slower(base, other);
 }
 
 static int by_time(const void *a, const void *b)
@@ -91,31 +92,65 @@ static void find_ties(struct answer *answer)
     answer->tied = 1;
     entries[0].tied = true;
     for (size_t i = 1; i < answer->count; i++) {
-        entries[i].tied = !is_slower(entries[0].row, entries[i].row);
+        entries[i].tied = !is_slower(answer, entries[0].row, entries[i].row);
         if (entries[i].tied) {
             move_up(entries, i, answer->tied++);
         }
     }
 }
 
-/* Of tied structures takes the one with the least memory, if it is clearly less than the
- * fastest's. */
-static void pick_by_memory(struct answer *answer)
+/* The memory that a tied entry goes by: infinite if some of it is not counted. */
+static double memory_of(const struct row *row)
 {
-    size_t least = 0;
-    for (size_t i = 1; i < answer->tied; i++) {
-        double bytes = row_value(answer->entries[i].row, COL_BYTES_PEAK);
-        double so_far = row_value(answer->entries[least].row, COL_BYTES_PEAK);
-        bool hidden = (answer->entries[i].row->capabilities & TL_CAP_OWN_MEMORY) != 0;
-        bool as_fast = answer->entries[i].ns <= SAME_TIME * answer->entries[0].ns;
-        if (!hidden && as_fast && bytes < SAME_MEMORY * so_far) {
-            least = i;
+    bool hidden = (row->capabilities & TL_CAP_OWN_MEMORY) != 0;
+    return hidden ? INFINITY : row_value(row, COL_BYTES_PEAK);
+}
+
+static double wakeups_of(const struct row *row)
+{
+    return row_value(row, COL_WAKEUPS);
+}
+
+/* Keep those of the tied entries in `kept` whose figure is about the least; true if some go. A
+ * figure that no entry has keeps all. */
+static bool keep_least(const struct answer *answer, bool *kept,
+                       double (*figure)(const struct row *))
+{
+    double least = NAN;
+    bool some_go = false;
+    for (size_t i = 0; i < answer->tied; i++) {
+        least = kept[i] ? fmin(least, figure(answer->entries[i].row)) : least;
+    }
+    for (size_t i = 0; i < answer->tied && isfinite(least); i++) {
+        bool keeps = figure(answer->entries[i].row) <= ALIKE * least;
+        some_go = some_go || (kept[i] && !keeps);
+        kept[i] = kept[i] && keeps;
+    }
+    return some_go;
+}
+
+/* Among tied structures that measured about as fast, take the one with the least memory; else the
+ * fewest wakeups; else the first row. None of that is noise, so that the same is taken again. */
+static void pick_among_tied(struct answer *answer)
+{
+    bool *kept = memory_new(answer->tied, sizeof *kept);
+    size_t pick = answer->tied;
+    for (size_t i = 0; i < answer->tied; i++) {
+        kept[i] = answer->entries[i].ns <= ALIKE * answer->entries[0].ns;
+    }
+    bool by_memory = keep_least(answer, kept, memory_of);
+    bool by_wakeups = keep_least(answer, kept, wakeups_of);
+    for (size_t i = 0; i < answer->tied; i++) {
+        if (kept[i] &&
+            (pick == answer->tied || answer->entries[i].row < answer->entries[pick].row)) {
+            pick = i;
         }
     }
-    if (least > 0) {
-        move_up(answer->entries, least, 0);
-        answer->picked_by_memory = true;
-    }
+    free(kept);
+    answer->reason = by_memory    ? "needs the least memory of these"
+                     : by_wakeups ? "wakes up least often of these"
+                                  : "comes first of these in the list";
+    move_up(answer->entries, pick, 0);
 }
 
 static enum answer_certainty certainty_of(const struct answer *answer)
@@ -123,12 +158,12 @@ static enum answer_certainty certainty_of(const struct answer *answer)
     if (answer->count < 2) {
         return answer->count == 0 ? ANSWER_NONE : ANSWER_ALONE;
     }
-    for (size_t i = 0; i < answer->count; i++) {
+    for (size_t i = 0; i < answer->count && !answer->trace.by_counts; i++) {
         if (answer->entries[i].row->samples[COL_NS_PER_EVENT].count < JUDGE_RUNS_MIN) {
             return ANSWER_FEW_RUNS;
         }
     }
-    return answer->tied > 1 ? ANSWER_TIED : ANSWER_SURE;
+    return answer->trace.by_counts ? ANSWER_COUNTED : answer->tied > 1 ? ANSWER_TIED : ANSWER_SURE;
 }
 
 /* --- other needs ----------------------------------------------------------------------------- */
@@ -177,9 +212,8 @@ static void serve_needs(struct answer *answer)
 
 static void count_omitted(struct answer *answer, const struct row *row)
 {
-    const char *status = row_text(row, COL_STATUS);
-    bool right = strcmp(status, "ok") == 0;
-    bool unsupported = strcmp(status, "unsupported") == 0;
+    bool right = row_is_ok(row);
+    bool unsupported = row_is_unsupported(row);
     answer->unsupported += unsupported;
     answer->failed += !right && !unsupported;
     answer->untimed += right && isnan(time_of(row)) && (row->capabilities & TL_CAP_BASELINE) == 0;
@@ -234,11 +268,12 @@ void answer_make(const struct results *results, const struct answer_trace *trace
     answer->wall_excess = wall_excess(answer);
     if (answer->count > 0) {
         qsort(answer->entries, answer->count, sizeof *answer->entries, by_time);
-        answer->faster_late = late != NULL && is_slower(late, answer->entries[0].row) ? late : NULL;
+        answer->faster_late =
+            late != NULL && is_slower(answer, late, answer->entries[0].row) ? late : NULL;
         find_ties(answer);
         answer->certainty = certainty_of(answer);
-        if (answer->certainty == ANSWER_TIED) {
-            pick_by_memory(answer);
+        if (answer->tied > 1 && answer->certainty != ANSWER_FEW_RUNS) {
+            pick_among_tied(answer);
         }
         serve_needs(answer);
     } else {

@@ -24,15 +24,20 @@ struct answer_trace {
     const char *name;        /* as in column `trace` */
     double window_seconds;   /* length of the timed window; NAN or 0: unknown */
     uint64_t max_late_ticks; /* declared lateness that the caller tolerates */
+    bool by_counts;          /* the rows' ns_per_event is counted work, without runs or noise */
 };
 
 enum answer_certainty {
     ANSWER_NONE,     /* no row competes */
     ANSWER_ALONE,    /* one row competes */
+    ANSWER_COUNTED,  /* by counts alone; `tied` are within ANSWER_SAME_COUNTS of the least */
     ANSWER_FEW_RUNS, /* fewer than JUDGE_RUNS_MIN runs: no difference can be shown */
     ANSWER_TIED,     /* at least one other row is not shown to be slower than the fastest */
     ANSWER_SURE,
 };
+
+/* Counted work that differs by no more than this share is the same. */
+#define ANSWER_SAME_COUNTS 0.05
 
 /* A row that competes. */
 struct answer_entry {
@@ -60,9 +65,9 @@ struct answer {
     struct answer_entry *entries; /* all that compete: the pick, those tied with it, the others by
                                      their time */
     size_t count;
-    size_t tied;           /* how many of the entries are tied, the pick included; 1: none */
-    bool picked_by_memory; /* among tied structures, the pick needs less memory than the fastest */
-    double rate;           /* operations per second in the trace's own time; NAN: unknown */
+    size_t tied;        /* how many of the entries are tied, the pick included; 1: none */
+    const char *reason; /* what decided among tied structures: a clause; NULL: none are tied */
+    double rate;        /* operations per second in the trace's own time; NAN: unknown */
     const struct row *for_need[ANSWER_NEEDS]; /* NULL: the pick serves that need best, or no row is
                                                  better by more than a fifth */
     const struct row *faster_late; /* the fastest row that is shown to be faster than all entries,
@@ -80,6 +85,10 @@ void answer_make(const struct results *results, const struct answer_trace *trace
                  struct answer *answer);
 void answer_free(struct answer *answer);
 
+/* Whether the single runs of a figure show that `other` takes longer than `base`. Runs at the same
+ * place were made in the same round. */
+bool answer_is_slower(const struct row *base, const struct row *other);
+
 /* How often per second of the trace's time the row's structure woke its loop; NAN: unknown. */
 double answer_wakeups_per_second(const struct answer *answer, const struct row *row);
 
@@ -89,5 +98,18 @@ double answer_wakeups_per_second(const struct answer *answer, const struct row *
 /* Write the answer: at most 20 lines, of at most `width` columns (at least 60) but for longer
  * names. */
 void answer_write(const struct answer *answer, size_t width, FILE *stream);
+
+/* The parts of the answer, for pages. `code` is put around each name of a structure: "" or a mark.
+ * The pick and its cost at the trace's rate, a line each: */
+void answer_write_pick(const struct answer *answer, const char *code, FILE *stream);
+/* Faster structures that are late, a busy machine, and what is not ranked, a line each: */
+void answer_write_notes(const struct answer *answer, const char *code, FILE *stream);
+/* "least memory", and "NAME, 1 MB instead of 2 MB" for a need that has a row: */
+const char *answer_need_words(enum answer_need need);
+void answer_write_need(const struct answer *answer, enum answer_need need, const char *code,
+                       FILE *stream);
+
+/* How many entries an answer shows. */
+#define ANSWER_ENTRIES_SHOWN 5u
 
 #endif

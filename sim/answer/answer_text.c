@@ -11,21 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES_SHOWN 5u
-#define TIES_NAMED    3u
-#define BAR_WIDTH     20
-#define NAME_WIDTH    30
+#define TIES_NAMED  3u
+#define BAR_WIDTH   20
+#define NAME_WIDTH  30
+
+/* Counted work up to this multiple of the least may be the least time. */
+#define NEAR_COUNTS 2
 
 /* A difference between wall time and processor time that the answer mentions. */
-#define BUSY_SHARE    0.1
+#define BUSY_SHARE  0.1
 
-#define NAME_BYTES    256
+#define NAME_BYTES  256
 
-static const char *name_of(const struct row *row, char text[NAME_BYTES])
+/* The name of a row's structure, between two marks. */
+static const char *name_of(const struct row *row, const char *code, char text[NAME_BYTES])
 {
     const char *options = row_text(row, COL_OPTIONS);
-    (void)snprintf(text, NAME_BYTES, "%s%s%s", row_text(row, COL_ALGO),
-                   options[0] != '\0' ? ":" : "", options);
+    (void)snprintf(text, NAME_BYTES, "%s%s%s%s%s", code, row_text(row, COL_ALGO),
+                   options[0] != '\0' ? ":" : "", options, code);
     return text;
 }
 #define NAME                                                                                       \
@@ -46,33 +49,69 @@ static void write_kind(const struct answer *answer, FILE *stream)
     }
 }
 
-/* The structures that are tied with the pick. */
-static void write_ties(const struct answer *answer, FILE *stream)
+/* The structures of entries [from, to), the first few by name. */
+static void write_names(const struct answer *answer, size_t from, size_t to, const char *code,
+                        FILE *stream)
 {
-    size_t others = answer->tied - 1;
-    size_t named = others <= TIES_NAMED ? others : TIES_NAMED;
-    for (size_t i = 1; i <= named; i++) {
-        const char *joint = i == 1 ? "" : i == others ? " and " : ", ";
-        (void)fprintf(stream, "%s%s", joint, name_of(answer->entries[i].row, NAME));
+    size_t count = to - from;
+    size_t named = count <= TIES_NAMED ? count : TIES_NAMED;
+    for (size_t i = 0; i < named; i++) {
+        const char *joint = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        (void)fprintf(stream, "%s%s", joint, name_of(answer->entries[from + i].row, code, NAME));
     }
-    if (named < others) {
-        (void)fprintf(stream, " and %zu more", others - named);
+    if (named < count) {
+        (void)fprintf(stream, " and %zu more", count - named);
     }
 }
 
-static void write_pick(const struct answer *answer, FILE *stream)
+/* "it is among the fastest (20 ns an operation), tied with b, and needs the least memory". */
+static void write_tie(const struct answer *answer, const char *what, const char *code, FILE *stream)
+{
+    (void)fprintf(stream, " it is among the %s, tied with ", what);
+    write_names(answer, 1, answer->tied, code, stream);
+    (void)fprintf(stream, ", and %s", answer->reason);
+}
+
+/* Why counts may pick another structure than the clock. */
+static void write_counted(const struct answer *answer, const char *code, FILE *stream)
+{
+    size_t near = 1;
+    while (near < answer->count &&
+           answer->entries[near].ns <= NEAR_COUNTS * answer->entries[0].ns) {
+        near++;
+    }
+    (void)fputs("Counts leave out cache misses", stream);
+    if (near > 1) {
+        (void)fputs(": the clock may prefer ", stream);
+        write_names(answer, 1, near, code, stream);
+    }
+    (void)fputs(". Without --counts it decides.", stream);
+}
+
+static void write_pick(const struct answer *answer, const char *code, FILE *stream)
 {
     const struct answer_entry *pick = &answer->entries[0];
-    const struct answer_entry *next = &answer->entries[1];
     const char *ns = figure_text(pick->ns, FIGURE);
     unsigned runs = (unsigned)pick->row->samples[COL_NS_PER_EVENT].count;
-    const char *name = name_of(pick->row, NAME);
+    const char *name = name_of(pick->row, code, NAME);
     switch (answer->certainty) {
     case ANSWER_NONE:
         break;
     case ANSWER_ALONE:
-        (void)fprintf(stream, "%s is the only structure to choose from: %s ns an operation.", name,
-                      ns);
+        (void)fprintf(stream, "%s is the only structure to choose from%s%s%s.", name,
+                      answer->trace.by_counts ? "" : ": ", answer->trace.by_counts ? "" : ns,
+                      answer->trace.by_counts ? "" : " ns an operation");
+        break;
+    case ANSWER_COUNTED:
+        (void)fprintf(stream, "Take %s: of ", name);
+        write_kind(answer, stream);
+        if (answer->tied > 1) {
+            write_tie(answer, "least busy by counted work", code, stream);
+        } else {
+            (void)fputs(" it does the least work by the counts", stream);
+        }
+        (void)fputs(". ", stream);
+        write_counted(answer, code, stream);
         break;
     case ANSWER_FEW_RUNS:
         (void)fprintf(stream, "%s took the least time of ", name);
@@ -82,19 +121,17 @@ static void write_pick(const struct answer *answer, FILE *stream)
                       runs);
         break;
     case ANSWER_TIED:
-        (void)fprintf(stream, "Take %s: of ", name);
+        (void)fprintf(stream, "Take %s (%s ns an operation): of ", name, ns);
         write_kind(answer, stream);
-        (void)fprintf(stream, " it is among the fastest (%s ns an operation), tied with ", ns);
-        write_ties(answer, stream);
-        (void)fprintf(stream, "%s: %u runs show no difference.",
-                      answer->picked_by_memory ? ", and needs the least memory of these" : "",
-                      runs);
+        write_tie(answer, "fastest", code, stream);
+        (void)fprintf(stream, ": %u runs show no difference.", runs);
         break;
     case ANSWER_SURE:
         (void)fprintf(stream, "Take %s: the fastest of ", name);
         write_kind(answer, stream);
         (void)fprintf(stream, ", %s ns an operation; %s takes %.0f %% longer. Sure: %u runs.", ns,
-                      name_of(next->row, NAME), 100 * (next->ns / pick->ns - 1), runs);
+                      name_of(answer->entries[1].row, code, NAME),
+                      100 * (answer->entries[1].ns / pick->ns - 1), runs);
         break;
     }
     (void)fputc('\n', stream);
@@ -122,11 +159,11 @@ static const struct answer_entry *slowest(const struct answer *answer)
 }
 
 /* What the time per operation means at the trace's own rate. */
-static void write_cost(const struct answer *answer, FILE *stream)
+static void write_cost(const struct answer *answer, const char *code, FILE *stream)
 {
     const struct answer_entry *pick = &answer->entries[0];
     const struct answer_entry *last = slowest(answer);
-    if (isnan(answer->rate)) {
+    if (isnan(answer->rate) || answer->trace.by_counts) {
         return;
     }
     (void)fprintf(stream, "At the trace's rate, %s operations a second, it needs %s of one core",
@@ -135,7 +172,7 @@ static void write_cost(const struct answer *answer, FILE *stream)
         (void)fputs(".\n", stream);
         return;
     }
-    (void)fprintf(stream, "; %s, the slowest, %s.", name_of(last->row, NAME),
+    (void)fprintf(stream, "; %s, the slowest, %s.", name_of(last->row, code, NAME),
                   share_text(last->core_share, FIGURE));
     if (last->core_share - pick->core_share < ANSWER_CORE_SHARE_MIN) {
         (void)fputs(" Speed does not matter here: choose by memory, wakeups or longest pause.",
@@ -144,7 +181,7 @@ static void write_cost(const struct answer *answer, FILE *stream)
     (void)fputc('\n', stream);
 }
 
-static void write_reservations(const struct answer *answer, FILE *stream)
+static void write_reservations(const struct answer *answer, const char *code, FILE *stream)
 {
     if (answer->faster_late != NULL) {
         char undone[FIRING_BYTES];
@@ -154,10 +191,11 @@ static void write_reservations(const struct answer *answer, FILE *stream)
             .tick_ns = NAN,
             .exact_fired = any ? row_value(answer->entries[0].row, COL_FIRED) : NAN};
         (void)firing_undone_words(&firing, &frame, undone);
-        (void)fprintf(stream, "%s %s takes %s ns%s%s%s.\n",
+        (void)fprintf(stream, "%s %s takes %s %s%s%s%s.\n",
                       any ? "Faster, but late or early:" : "All fire late or early; the fastest,",
-                      name_of(answer->faster_late, NAME),
+                      name_of(answer->faster_late, code, NAME),
                       figure_text(row_value(answer->faster_late, COL_NS_PER_EVENT), FIGURE),
+                      answer->trace.by_counts ? "by the counts" : "ns",
                       undone[0] != '\0' ? " (" : "", undone, undone[0] != '\0' ? ")" : "");
     }
     if (answer->wall_excess > BUSY_SHARE) {
@@ -226,40 +264,43 @@ static const char *need_figure(const struct answer *answer, enum answer_need nee
     }
 }
 
-static void write_needs(const struct answer *answer, FILE *stream)
+const char *answer_need_words(enum answer_need need)
 {
-    for (enum answer_need need = 0; need < ANSWER_NEEDS; need++) {
-        const struct row *row = answer->for_need[need];
-        if (row != NULL) {
-            (void)fprintf(stream, "  %-27s %s, %s instead of %s\n", need_words[need],
-                          name_of(row, NAME), need_figure(answer, need, row, FIGURE),
-                          need_figure(answer, need, answer->entries[0].row, FIGURE));
-        }
-    }
+    return need_words[need];
+}
+
+void answer_write_need(const struct answer *answer, enum answer_need need, const char *code,
+                       FILE *stream)
+{
+    const struct row *row = answer->for_need[need];
+    (void)fprintf(stream, "%s, %s instead of %s", name_of(row, code, NAME),
+                  need_figure(answer, need, row, FIGURE),
+                  need_figure(answer, need, answer->entries[0].row, FIGURE));
 }
 
 /* --- the best -------------------------------------------------------------------------------- */
 
 static void write_entries(const struct answer *answer, FILE *stream)
 {
-    size_t shown = answer->count < ENTRIES_SHOWN ? answer->count : ENTRIES_SHOWN;
+    size_t shown = answer->count < ANSWER_ENTRIES_SHOWN ? answer->count : ANSWER_ENTRIES_SHOWN;
     double most_ns = 0;
     int width = 9;
     bool pauses = false;
     for (size_t i = 0; i < shown; i++) {
-        int length = (int)strlen(name_of(answer->entries[i].row, NAME));
+        int length = (int)strlen(name_of(answer->entries[i].row, "", NAME));
         width = length > width ? length : width;
         most_ns = fmax(most_ns, answer->entries[i].ns);
         pauses = pauses || !isnan(row_value(answer->entries[i].row, COL_STALL));
     }
     width = width < NAME_WIDTH ? width : NAME_WIDTH;
-    (void)fprintf(stream, "\n  %-*s  %8s  %-*s  %8s%s\n", width, "structure", "ns/op", BAR_WIDTH,
-                  "", "memory", pauses ? "  longest pause" : "");
+    (void)fprintf(stream, "\n  %-*s  %8s  %-*s  %8s%s\n", width, "structure",
+                  answer->trace.by_counts ? "work/op" : "ns/op", BAR_WIDTH, "", "memory",
+                  pauses ? "  longest pause" : "");
     for (size_t i = 0; i < shown; i++) {
         const struct row *row = answer->entries[i].row;
         int bar = (int)lround(BAR_WIDTH * answer->entries[i].ns / most_ns);
         bool hidden = (row->capabilities & TL_CAP_OWN_MEMORY) != 0;
-        (void)fprintf(stream, "  %-*s  %8s  %-*.*s  %8s", width, name_of(row, NAME),
+        (void)fprintf(stream, "  %-*s  %8s  %-*.*s  %8s", width, name_of(row, "", NAME),
                       figure_text(answer->entries[i].ns, FIGURE), BAR_WIDTH, bar > 0 ? bar : 1,
                       "####################",
                       hidden ? "-" : size_text(row_value(row, COL_BYTES_PEAK), FIGURE));
@@ -270,27 +311,43 @@ static void write_entries(const struct answer *answer, FILE *stream)
     }
 }
 
+void answer_write_pick(const struct answer *answer, const char *code, FILE *stream)
+{
+    if (answer->count > 0) {
+        write_pick(answer, code, stream);
+        write_cost(answer, code, stream);
+    } else {
+        (void)fputs(answer->untimed > 0 ? "checked, not timed.\n"
+                                        : "no structure can be recommended.\n",
+                    stream);
+    }
+}
+
+void answer_write_notes(const struct answer *answer, const char *code, FILE *stream)
+{
+    write_reservations(answer, code, stream);
+    write_omitted(answer, stream);
+}
+
 void answer_write(const struct answer *answer, size_t width, FILE *stream)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *sentences = memory_stream(&text, &bytes);
     (void)fprintf(sentences, "%s: ", answer->trace.name);
-    if (answer->count > 0) {
-        write_pick(answer, sentences);
-        write_cost(answer, sentences);
-    } else {
-        (void)fputs(answer->untimed > 0 ? "checked, not timed.\n"
-                                        : "no structure can be recommended.\n",
-                    sentences);
-    }
-    write_reservations(answer, sentences);
-    write_omitted(answer, sentences);
+    answer_write_pick(answer, "", sentences);
+    answer_write_notes(answer, "", sentences);
     memory_stream_close(sentences);
     text_wrap(stream, text, width, 0, 0);
     free(text);
+    for (enum answer_need need = 0; need < ANSWER_NEEDS; need++) {
+        if (answer->for_need[need] != NULL) {
+            (void)fprintf(stream, "  %-27s ", need_words[need]);
+            answer_write_need(answer, need, "", stream);
+            (void)fputc('\n', stream);
+        }
+    }
     if (answer->count > 0) {
-        write_needs(answer, stream);
         write_entries(answer, stream);
     }
 }

@@ -58,14 +58,14 @@ static const struct command_line syntax = {
     .options = options,
     .form = "DIR...",
     .text =
-        "Turns results into a page to read and to show: which structure won on what, and what that "
-        "costs; a table to sort and filter, pictures with their values, faults, and how it was "
-        "measured. report.html needs nothing beside it; report.md has its pictures in pictures/."
-        "\vA DIR is what `timerlab sim -o` or scripts/run left; what it does not have is left out: "
-        "results.json, latency.csv, work.csv, faults.csv, bench.csv or bench.json, "
-        "structures.json, commands.txt; or what `timerlab cluster` left: check.json, sim.json, "
-        "run.json, lateness.csv, timers/, runs/. Several, as of two versions or machines, stand "
-        "side by side.\n\n"
+        "Writes results as a page: which structure to take and what it costs; a table to sort and "
+        "filter, pictures with their values, faults, and how it was measured. report.html needs no "
+        "other file; report.md has its pictures in pictures/."
+        "\vA DIR is what `timerlab sim -o` or scripts/run left: results.json, latency.csv, "
+        "work.csv, "
+        "faults.csv, bench.json or bench.csv, structures.json, commands.txt; or what `timerlab "
+        "cluster` left: check.json, sim.json, run.json, lateness.csv, runs/. Missing files are "
+        "skipped. Results of several folders, as of two versions or machines, are side by side.\n\n"
         "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
         "2 usage.",
     .take_word = take_folder,

@@ -2,12 +2,16 @@
 #include "report_work.h"
 
 #include "csv_table.h"
-#include "report_words.h"
+#include "memory.h"
 #include "standard_files.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* More traces have no answer of their own on the page. */
+#define TRACES_ANSWERED 12u
 
 static bool write_pictures(struct report *report, struct error *error)
 {
@@ -17,13 +21,12 @@ static bool write_pictures(struct report *report, struct error *error)
     struct page *page = &report->page;
     char path[4096];
     struct stat info;
-    page->form->heading(page, 2, "Pictures", "pictures");
     if (snprintf(path, sizeof path, "%s/pictures/pictures.csv", report->folder) >=
             (int)sizeof path ||
         stat(path, &info) != 0) {
-        page->form->paragraph(page, "None were drawn.");
         return true;
     }
+    page->form->background(page, "Pictures", "pictures");
     json_t *pictures = csv_table_read(path, error);
     bool done = pictures != NULL;
     size_t i = 0;
@@ -31,9 +34,9 @@ static bool write_pictures(struct report *report, struct error *error)
     page->form->pictures_begin(page);
     json_array_foreach(pictures, i, row)
     {
-        struct page_picture picture = {.name = row_string(row, "picture"),
-                                       .title = row_string(row, "title"),
-                                       .about = row_string(row, "about"),
+        struct page_picture picture = {.name = json_word(row, "picture"),
+                                       .title = json_word(row, "title"),
+                                       .about = json_word(row, "about"),
                                        .folder = report->folder};
         if (done && picture.name[strspn(picture.name, picture_letters)] != '\0') {
             done = error_set(error, "%s: '%s' is no name of a picture", path, picture.name);
@@ -47,12 +50,12 @@ static bool write_pictures(struct report *report, struct error *error)
 
 static const char *set_text(struct report *report, const struct report_set *set)
 {
-    const char *commit = row_string(set->context, "commit");
+    const char *commit = json_word(set->context, "commit");
     char *folder = standard_files_line(set->folder); /* a path need not be text */
     const char *text =
         pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s: %s%s%s, %s, %s", set->mark,
-                    folder, row_string(set->context, "version"), commit[0] != '\0' ? " " : "",
-                    commit, row_string(set->context, "cpu"), row_string(set->context, "date"));
+                    folder, json_word(set->context, "version"), commit[0] != '\0' ? " " : "",
+                    commit, json_word(set->context, "cpu"), json_word(set->context, "date"));
     free(folder);
     return text;
 }
@@ -87,17 +90,17 @@ static void write_differences(struct report *report)
     struct page_list list = {.report = report};
     for (size_t i = 0; i < report->contests.count; i++) {
         const struct contest *contest = &report->contests.items[i];
-        const char *checksum = trace_checksum(report, contest);
+        const char *checksum = contest_checksum(contest);
         for (size_t k = 0; k < i; k++) {
             const struct contest *other = &report->contests.items[k];
-            const char *other_checksum = trace_checksum(report, other);
+            const char *other_checksum = contest_checksum(other);
             if (strcmp(contest->trace, other->trace) == 0 && checksum[0] != '\0' &&
                 other_checksum[0] != '\0' && strcmp(checksum, other_checksum) != 0) {
-                page_list_add(&list,
-                              pool_format(&report->pool,
-                                          MARK_BOLD "%s is not the same trace" MARK_BOLD
-                                                    " in %s and %s",
-                                          trace_base(contest->trace), other->mark, contest->mark));
+                page_list_add(&list, pool_format(&report->pool,
+                                                 MARK_BOLD "%s is not the same trace" MARK_BOLD
+                                                           " in %s and %s",
+                                                 trace_base(contest->trace), other->set->mark,
+                                                 contest->set->mark));
                 break;
             }
         }
@@ -111,8 +114,8 @@ static void write_sets(struct report *report)
     struct page *page = &report->page;
     if (report->data->set_count > 1) {
         struct page_list sets = {.report = report};
-        page->form->paragraph(page, "Results of several folders stand side by side, each with its "
-                                    "letter behind the structure's name:");
+        page->form->paragraph(page, "Results of several folders are side by side, each with its "
+                                    "letter after the structure's name:");
         for (size_t s = 0; s < report->data->set_count; s++) {
             page_list_add(&sets, set_text(report, &report->data->sets[s]));
         }
@@ -121,72 +124,136 @@ static void write_sets(struct report *report)
     }
 }
 
-/* Who won, at what cost; what went wrong; and which results these are. */
-static void write_beginning(struct report *report)
+/* The structure to take on a trace; NULL: there is none. */
+static const struct row *pick_of(const struct contest *contest)
 {
-    struct page *page = &report->page;
-    page->form->verdict(page, verdict_text(&report->pool, report->data, &report->contests));
-    section_wrong_rows(report);
-    write_sets(report);
+    return contest->answer.count > 0 ? contest->answer.entries[0].row : NULL;
 }
 
-static void write_words(struct report *report)
+/* A part of the answer as one of the report's texts. */
+static const char *written(struct report *report, const struct contest *contest,
+                           void (*write)(const struct answer *, const char *, FILE *))
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *stream = memory_stream(&bytes, &size);
+    write(&contest->answer, MARK_CODE, stream);
+    memory_stream_close(stream);
+    const char *text =
+        pool_format(&report->pool, "%.*s", (int)(size > 0 ? size - 1 : 0), bytes); /* no line end */
+    free(bytes);
+    return text;
+}
+
+/* "least memory: `NAME`, 1.00 MB instead of 2.00 MB". */
+static const char *need_text(struct report *report, const struct contest *contest,
+                             enum answer_need need)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *stream = memory_stream(&bytes, &size);
+    answer_write_need(&contest->answer, need, MARK_CODE, stream);
+    memory_stream_close(stream);
+    const char *text = pool_format(&report->pool, "%s: %s", answer_need_words(need), bytes);
+    free(bytes);
+    return text;
+}
+
+/* The answer for a trace: what to take, the best with bars, other needs, and what is not ranked. */
+static void write_answer(struct report *report, const struct contest *contest, const char *id)
 {
     struct page *page = &report->page;
-    page->form->heading(page, 2, "In words", "words");
-    if (report->contests.count > CONTESTS_TOLD) {
-        page->form->paragraph(page,
-                              "There are too many traces to tell of each; the table marks who "
-                              "is the fastest.");
-    }
-    for (size_t c = 0; c < report->contests.count && report->contests.count <= CONTESTS_TOLD; c++) {
-        const struct contest *contest = &report->contests.items[c];
-        page->form->heading(page, 3, place_text(&report->pool, contest),
-                            pool_format(&report->pool, "words-%zu", c));
-        page->form->paragraph(page, contest_text(&report->pool, contest));
-        if (contest->count > 0) {
-            const char *items[CONTEST_COSTS];
-            contest_costs(&report->pool, report->data, contest, items);
-            page->form->paragraph(page, pool_format(&report->pool, "What %s costs:",
-                                                    series_text(&report->pool, contest->rows[0])));
-            page->form->list(page, items, CONTEST_COSTS);
+    struct page_list needs = {.report = report};
+    page->form->verdict(page,
+                        pool_format(&report->pool, "%s: %s", place_text(&report->pool, contest),
+                                    written(report, contest, answer_write_pick)));
+    table_best(report, contest, id);
+    for (enum answer_need need = 0; need < ANSWER_NEEDS; need++) {
+        if (contest->answer.for_need[need] != NULL) {
+            page_list_add(&needs, need_text(report, contest, need));
         }
     }
-    section_durable(report);
-    section_bench_words(report);
-    page->form->paragraph(page, rule_text(&report->pool, report->data, &report->contests));
+    page_list_write(&needs);
+    const char *notes = written(report, contest, answer_write_notes);
+    if (notes[0] != '\0') {
+        page->form->paragraph(page, notes);
+    }
+    if (json_is_true(json_object_get(contest->known, "open_loop"))) {
+        page->form->paragraph(page, "This trace is " TRACE_OPEN_LOOP_NOTE ".");
+    }
+}
+
+/* "Other traces: `a` on x and y; `b` on z", or of many how often. */
+static const char *other_picks(struct report *report)
+{
+    struct text text = {.pool = &report->pool};
+    const struct contest_list *list = &report->contests;
+    text_add(&text, "Picks on all %zu traces: ", list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct row *pick = pick_of(&list->items[i]);
+        size_t same = 0;
+        size_t before = 0;
+        for (size_t k = 0; k < list->count && pick != NULL; k++) {
+            const struct row *other = pick_of(&list->items[k]);
+            bool equal = other != NULL && row_same_structure(pick, other);
+            same += equal;
+            before += equal && k < i;
+        }
+        if (pick != NULL && before == 0) {
+            text_add(&text, "%s%s on %zu", i > 0 ? ", " : "",
+                     series_text(&report->pool, row_text(pick, COL_ALGO),
+                                 row_text(pick, COL_OPTIONS), NULL),
+                     same);
+        }
+    }
+    text_add(&text, ".");
+    return text_end(&text);
+}
+
+static void write_others(struct report *report)
+{
+    struct page *page = &report->page;
+    if (report->contests.count < 2) {
+        return;
+    }
+    page->form->background(page, "The other traces", "others");
+    for (size_t c = 1; c < report->contests.count && c < TRACES_ANSWERED; c++) {
+        const struct contest *contest = &report->contests.items[c];
+        page->form->heading(page, 3, place_text(&report->pool, contest),
+                            pool_format(&report->pool, "answer-%zu", c));
+        write_answer(report, contest, pool_format(&report->pool, "best-%zu", c));
+    }
+    if (report->contests.count > TRACES_ANSWERED) {
+        page->form->paragraph(page, "The table has the traces after these.");
+    }
 }
 
 static bool write_page(struct report *report, struct error *error)
 {
     struct page *page = &report->page;
-    bool timed = json_array_size(report->data->rows) + json_array_size(report->data->bench) > 0;
+    bool replayed = report->contests.count > 0;
+    bool timed = replayed || report_data_bench_rows(report->data) > 0;
     page->form->begin(page, timed ? "Which timer structure?" : "Which protocol?");
-    if (timed) {
-        write_beginning(report);
+    if (replayed) {
+        write_answer(report, &report->contests.items[0], "best");
+        if (report->contests.count > 1) {
+            page->form->paragraph(page, other_picks(report));
+        }
     } else {
-        page->form->verdict(page, cluster_verdict(report));
-        write_sets(report);
+        page->form->verdict(page, timed ? "There are no replays here, only single operations."
+                                        : cluster_verdict(report));
     }
-    if (report->contests.count > 0) {
+    write_sets(report);
+    section_faults(report);
+    write_others(report);
+    if (replayed) {
         section_table(report);
     }
-    if (timed) {
-        section_faults(report);
-    }
     section_cluster(report);
-    if (timed) {
-        write_words(report);
-    }
     if (!write_pictures(report, error)) {
         return false;
     }
-    if (report->contests.count > 0) {
-        page->form->background(page, "Trace by trace", "traces");
-    }
-    for (size_t c = 0; c < report->contests.count; c++) {
-        section_trace(report, &report->contests.items[c], c);
-    }
+    section_latencies(report);
     section_bench(report);
     if (timed) {
         section_structures(report);
@@ -205,12 +272,6 @@ bool report_write(const struct report_data *data, const struct tolerance *max_la
         .data = data,
         .folder = folder,
     };
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(data->rows, i, row)
-    {
-        report.several_ranks = report.several_ranks || row_number(row, "ranks") > 1;
-    }
     if (!contest_list_build(&report.contests, data, max_lateness, error)) {
         return false;
     }

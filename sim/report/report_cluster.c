@@ -1,5 +1,4 @@
 /* Protocols for timers that many machines share: the results of `cluster check`, `sim` and `run`. */
-#include "report_words.h"
 #include "report_work.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@ static const json_t *next_row(const struct report *report, const char *drive, si
     const json_t *rows = report->data->cluster;
     while (*at < json_array_size(rows)) {
         const json_t *row = json_array_get(rows, (*at)++);
-        if (strcmp(row_string(row, "drive"), drive) == 0) {
+        if (strcmp(json_word(row, "drive"), drive) == 0) {
             return row;
         }
     }
@@ -30,10 +29,10 @@ static bool has_rows(const struct report *report, const char *drive)
 /* "lease", "lease, redis", "lease A" where there are several folders. */
 static const char *protocol_name(struct report *report, const json_t *row)
 {
-    const char *mark = row_string(row, "set");
-    const char *engine = row_string(row, "engine");
+    const char *mark = json_word(row, "set");
+    const char *engine = json_word(row, "engine");
     return pool_format(&report->pool, MARK_CODE "%s" MARK_CODE "%s%s%s%s",
-                       row_string(row, "protocol"), engine[0] != '\0' ? ", " : "", engine,
+                       json_word(row, "protocol"), engine[0] != '\0' ? ", " : "", engine,
                        mark[0] != '\0' ? " " : "", mark);
 }
 
@@ -69,8 +68,8 @@ static bool add_word(struct words *words, const char *word)
 
 static bool is_wrong(const json_t *row)
 {
-    return row_number(row, "lost") > 0 || row_number(row, "early") > 0 ||
-           row_number(row, "after_stop") > 0;
+    return json_figure(row, "lost") > 0 || json_figure(row, "early") > 0 ||
+           json_figure(row, "after_stop") > 0;
 }
 
 /* A table with a row for each row of a drive. */
@@ -95,9 +94,9 @@ static const json_t *find_checked(const struct report *report, const json_t *lik
 {
     size_t at = 0;
     for (const json_t *row; (row = next_row(report, "check", &at)) != NULL;) {
-        if (strcmp(row_string(row, "protocol"), row_string(like, "protocol")) == 0 &&
-            strcmp(row_string(row, "set"), row_string(like, "set")) == 0 &&
-            strcmp(row_string(row, "faults"), faults) == 0) {
+        if (strcmp(json_word(row, "protocol"), json_word(like, "protocol")) == 0 &&
+            strcmp(json_word(row, "set"), json_word(like, "set")) == 0 &&
+            strcmp(json_word(row, "faults"), faults) == 0) {
             return row;
         }
     }
@@ -122,7 +121,7 @@ static void write_checked(struct report *report)
     size_t at = 0;
     table_column(&table, "protocol", false, "");
     for (const json_t *row; (row = next_row(report, "check", &at)) != NULL;) {
-        (void)add_word(&faults, row_string(row, "faults"));
+        (void)add_word(&faults, json_word(row, "faults"));
     }
     for (size_t i = 0; i < faults.count; i++) {
         table_column(&table, spaced(report, faults.items[i]), true, "");
@@ -138,15 +137,15 @@ static void write_checked(struct report *report)
         table_text(&table, name);
         for (size_t i = 0; i < faults.count; i++) {
             const json_t *checked = find_checked(report, row, faults.items[i]);
-            double lost = row_number(checked, "lost_ends");
+            double lost = json_figure(checked, "lost_ends");
             const char *bold = lost > 0 ? MARK_BOLD : "";
             table_cell(&table,
                        checked == NULL
                            ? "-"
                            : pool_format(&report->pool, "%s%s of %s%s; %s", bold,
                                          grouped_text(lost, FIGURE),
-                                         grouped_text(row_number(checked, "ends"), FIGURE), bold,
-                                         grouped_text(row_number(checked, "most_calls"), FIGURE)),
+                                         grouped_text(json_figure(checked, "ends"), FIGURE), bold,
+                                         grouped_text(json_figure(checked, "most_calls"), FIGURE)),
                        lost);
             if (lost > 0) {
                 table.kinds[kind] = ROW_FAILED;
@@ -163,19 +162,19 @@ static void add_lateness(struct report *report, struct table *table, const json_
                          const char *path, const char *count_name)
 {
     const char *between = path[0] != '\0' ? "_" : "";
-    double count = row_number(row, count_name);
+    double count = json_figure(row, count_name);
     if (!(count > 0)) {
         return;
     }
     table_row(table, ROW_PLAIN);
-    table_text(table, strcmp(row_string(row, "drive"), "sim") == 0 ? "simulated" : "run");
+    table_text(table, strcmp(json_word(row, "drive"), "sim") == 0 ? "simulated" : "run");
     table_text(table, protocol_name(report, row));
     table_text(table, path[0] != '\0' ? path : "all");
     table_figure(table, count, grouped_text);
     static const char *const shares[] = {"p50", "p99", "max"};
     for (size_t i = 0; i < COUNT_OF(shares); i++) {
         const char *name = pool_format(&report->pool, "late_%s%s%s_ms", path, between, shares[i]);
-        table_figure(table, row_number(row, name) * 1e6, duration_text);
+        table_figure(table, json_figure(row, name) * 1e6, duration_text);
     }
 }
 
@@ -192,8 +191,8 @@ static void write_lateness(struct report *report)
     table_column(&table, "most", true, "the latest");
     for (size_t i = 0; i < json_array_size(report->data->cluster); i++) {
         const json_t *row = json_array_get(report->data->cluster, i);
-        bool simulated = strcmp(row_string(row, "drive"), "sim") == 0;
-        for (size_t k = 0; k < COUNT_OF(paths) && strcmp(row_string(row, "drive"), "check") != 0;
+        bool simulated = strcmp(json_word(row, "drive"), "sim") == 0;
+        for (size_t k = 0; k < COUNT_OF(paths) && strcmp(json_word(row, "drive"), "check") != 0;
              k++) {
             const char *path = simulated && k == 0 ? "" : paths[k];
             add_lateness(report, &table, row, path,
@@ -243,8 +242,8 @@ static bool loses(const struct report *report, const char *protocol)
     bool any = false;
     for (size_t i = 0; i < json_array_size(report->data->cluster); i++) {
         const json_t *row = json_array_get(report->data->cluster, i);
-        any = any || (strcmp(row_string(row, "protocol"), protocol) == 0 &&
-                      (row_number(row, "lost") > 0 || row_number(row, "lost_ends") > 0));
+        any = any || (strcmp(json_word(row, "protocol"), protocol) == 0 &&
+                      (json_figure(row, "lost") > 0 || json_figure(row, "lost_ends") > 0));
     }
     return any;
 }
@@ -254,8 +253,7 @@ const char *cluster_verdict(struct report *report)
     struct words protocols = {0};
     struct text text = {.pool = &report->pool};
     for (size_t i = 0; i < json_array_size(report->data->cluster); i++) {
-        (void)add_word(&protocols,
-                       row_string(json_array_get(report->data->cluster, i), "protocol"));
+        (void)add_word(&protocols, json_word(json_array_get(report->data->cluster, i), "protocol"));
     }
     for (int losing = 0; losing < 2; losing++) {
         size_t said = 0;

@@ -1,140 +1,85 @@
-/* Who competes with whom, and who can be told from the first. */
+/* The rows of each trace, and the answer for them. */
 #include "report_contest.h"
 
 #include "context.h"
-#include "figures.h"
 #include "memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- contests -------------------------------------------------------------------------------- */
-
-static int by_event_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-    return row_order(*(const json_t *const *)a, *(const json_t *const *)b, "ns_per_event");
+    double left = row_value(*(const struct row *const *)a, COL_NS_PER_EVENT);
+    double right = row_value(*(const struct row *const *)b, COL_NS_PER_EVENT);
+    if (isnan(left) || isnan(right)) {
+        return isnan(left) - isnan(right);
+    }
+    return (left > right) - (left < right);
 }
 
-bool contest_has(const struct contest *contest, const json_t *row)
+/* The rows of a trace, and what exact structures fire on it. */
+static void collect(struct contest *contest)
 {
-    return strcmp(contest->trace, row_string(row, "trace")) == 0 &&
-           strcmp(contest->mark, row_string(row, "set")) == 0;
+    const struct results *results = &contest->set->rows;
+    contest->rows = memory_new(results->count, sizeof *contest->rows);
+    contest->exact_fired = NAN;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct row *row = &results->rows[i];
+        if (strcmp(row_text(row, COL_TRACE), contest->trace) != 0) {
+            continue;
+        }
+        struct firing firing = firing_of_row(row);
+        contest->rows[contest->count++] = row;
+        if (isnan(contest->exact_fired) && row_is_ok(row) && firing_is_exact(&firing)) {
+            contest->exact_fired = firing.fired;
+        }
+    }
+    qsort((void *)contest->rows, contest->count, sizeof contest->rows[0], by_time);
 }
 
-const struct contest *contest_find(const struct contest_list *list, const json_t *row)
+static bool is_known(const struct contest_list *list, const struct report_set *set,
+                     const char *trace)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (contest_has(&list->items[i], row)) {
-            return &list->items[i];
+        if (list->items[i].set == set && strcmp(list->items[i].trace, trace) == 0) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-bool contest_is_open_loop(const struct contest *contest)
+static bool add_contest(struct contest_list *list, const struct report_set *set, const char *trace,
+                        const struct tolerance *max_lateness, struct error *error)
 {
-    return json_is_true(json_object_get(contest->known, "open_loop"));
-}
-
-static bool is_punctual(const struct contest *contest, const json_t *row)
-{
-    struct firing firing = firing_of_json(row);
-    return firing_beyond(&firing, contest->late_ticks, 0) == FIRING_WITHIN;
-}
-
-size_t contest_rows(const struct contest *contest, const struct report_data *data,
-                    enum rows_wanted wanted, const json_t **rows)
-{
-    size_t count = 0;
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(data->rows, i, row)
-    {
-        if (contest_has(contest, row) && (wanted == ROWS_ANY || row_competes(data, row)) &&
-            (wanted <= ROWS_COMPETING || (wanted == ROWS_PUNCTUAL) == is_punctual(contest, row))) {
-            rows[count++] = row;
-        }
+    list->items = memory_resize(list->items, list->count + 1, sizeof *list->items);
+    struct contest *contest = &list->items[list->count++];
+    *contest =
+        (struct contest){.set = set, .trace = trace, .known = context_trace(set->context, trace)};
+    struct answer_trace about = {.name = trace,
+                                 .window_seconds = json_figure(contest->known, "window_seconds")};
+    if (!tolerance_in_ticks(max_lateness, json_figure(contest->known, "tick_ns"),
+                            &about.max_late_ticks)) {
+        return error_set(error,
+                         "the results do not say how long a tick of %s is; --max-lateness "
+                         "then has to be in ticks",
+                         trace_base(trace));
     }
-    qsort((void *)rows, count, sizeof rows[0], by_event_time);
-    return count;
-}
-
-/* What an exact structure fires on the trace; NAN if there is none. */
-static double exact_fired(const struct contest *contest, const struct report_data *data)
-{
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(data->rows, i, row)
-    {
-        struct firing firing = firing_of_json(row);
-        if (contest_has(contest, row) && strcmp(row_string(row, "status"), "ok") == 0 &&
-            firing_is_exact(&firing) && !isnan(firing.fired)) {
-            return firing.fired;
-        }
-    }
-    return NAN;
-}
-
-/* What is borne of lateness, and how it is told. False if that cannot be said in ticks. */
-static bool contest_bear(struct contest *contest, const struct report_data *data,
-                         const struct tolerance *max_lateness)
-{
-    const struct report_set *set = report_data_set(data, contest->mark);
-    contest->known = context_trace(set->context, contest->trace);
-    contest->frame = (struct firing_frame){.tick_ns = row_number(contest->known, "tick_ns"),
-                                           .exact_fired = exact_fired(contest, data),
-                                           .duration = duration_text};
-    return tolerance_in_ticks(max_lateness, contest->frame.tick_ns, &contest->late_ticks);
-}
-
-static void contest_build(struct contest *contest, const struct report_data *data)
-{
-    size_t all = json_array_size(data->rows);
-    contest->rows = memory_new(all, sizeof *contest->rows);
-    contest->tied = memory_new(all, sizeof *contest->tied);
-    contest->unpunctual = contest_rows(contest, data, ROWS_UNPUNCTUAL, contest->rows);
-    const json_t *unpunctual = contest->rows[0];
-    contest->count = contest_rows(contest, data, ROWS_PUNCTUAL, contest->rows);
-    if (contest->count == 0) {
-        contest->none_punctual = contest->unpunctual > 0;
-        contest->unpunctual = 0;
-        contest->count = contest_rows(contest, data, ROWS_COMPETING, contest->rows);
-    }
-    for (size_t i = 0; i < contest->count; i++) {
-        contest->tied[i] = i == 0 || !row_is_slower(contest->rows[0], contest->rows[i]);
-        contest->tied_count += i > 0 && contest->tied[i];
-    }
-    if (contest->unpunctual > 0 && by_event_time(&unpunctual, &contest->rows[0]) < 0 &&
-        row_is_slower(unpunctual, contest->rows[0])) {
-        contest->fastest_unpunctual = unpunctual;
-    }
+    collect(contest);
+    answer_make(&set->rows, &about, &contest->answer);
+    return true;
 }
 
 bool contest_list_build(struct contest_list *list, const struct report_data *data,
                         const struct tolerance *max_lateness, struct error *error)
 {
-    *list = (struct contest_list){
-        .items = memory_new(json_array_size(data->rows) + 1, sizeof *list->items),
-        .max_lateness = *max_lateness};
+    *list = (struct contest_list){0};
     bool done = true;
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(data->rows, i, row)
-    {
-        if (done && contest_find(list, row) == NULL) {
-            struct contest *contest = &list->items[list->count++];
-            contest->mark = row_string(row, "set");
-            contest->trace = row_string(row, "trace");
-            done = contest_bear(contest, data, max_lateness) ||
-                   error_set(error,
-                             "the results do not say how long a tick of %s is; --max-lateness "
-                             "then has to be in ticks",
-                             trace_base(contest->trace));
-            if (done) {
-                contest_build(contest, data);
-            }
+    for (size_t s = 0; s < data->set_count; s++) {
+        const struct report_set *set = &data->sets[s];
+        for (size_t i = 0; i < set->rows.count && done; i++) {
+            const char *trace = row_text(&set->rows.rows[i], COL_TRACE);
+            done = is_known(list, set, trace) || add_contest(list, set, trace, max_lateness, error);
         }
     }
     if (!done) {
@@ -147,29 +92,18 @@ void contest_list_free(struct contest_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         free((void *)list->items[i].rows);
-        free(list->items[i].tied);
+        answer_free(&list->items[i].answer);
     }
     free(list->items);
     *list = (struct contest_list){0};
 }
 
-bool contest_least(const struct contest *contest, const struct report_data *data,
-                   const char *column, const json_t **least, size_t *having)
+const char *contest_checksum(const struct contest *contest)
 {
-    bool memory = strncmp(column, "bytes_", 6) == 0;
-    double highest = NAN;
-    *least = NULL;
-    *having = 0;
     for (size_t i = 0; i < contest->count; i++) {
-        double value = row_number(contest->rows[i], column);
-        if (isnan(value) || (memory && row_hides_memory(data, contest->rows[i]))) {
-            continue;
+        if (contest->rows[i]->trace_checksum[0] != '\0') {
+            return contest->rows[i]->trace_checksum;
         }
-        if (*least == NULL || value < row_number(*least, column)) {
-            *least = contest->rows[i];
-        }
-        highest = isnan(highest) || value > highest ? value : highest;
-        ++*having;
     }
-    return *least != NULL && row_number(*least, column) < highest;
+    return "";
 }

@@ -1,12 +1,9 @@
 #include "report_data.h"
 
-#include "bench_table.h"
 #include "catalog.h"
-#include "csv_table.h"
 #include "memory.h"
 #include "outfolder.h"
 #include "result_set.h"
-#include "results.h"
 #include "structure_json.h"
 #include "trace.h"
 
@@ -21,49 +18,45 @@
 /* A commands.txt of more is not one. */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
 
-/* --- rows ------------------------------------------------------------------------------------ */
-
-bool row_promises(const struct report_data *data, const json_t *row, const char *capability)
+double json_figure(const json_t *object, const char *name)
 {
-    const json_t *structure = json_object_get(data->structures, row_string(row, "algo"));
-    const json_t *words = json_object_get(structure, "capabilities");
-    size_t i = 0;
-    const json_t *word = NULL;
-    json_array_foreach(words, i, word)
-    {
-        const char *text = json_string_value(word);
-        if (text != NULL && strcmp(text, capability) == 0) {
-            return true;
-        }
+    const json_t *value = json_object_get(object, name);
+    const char *text = json_string_value(value);
+    char *end = NULL;
+    double number = json_is_number(value)             ? json_number_value(value)
+                    : text != NULL && text[0] != '\0' ? strtod(text, &end)
+                                                      : NAN;
+    return end == NULL || *end == '\0' ? number : NAN;
+}
+
+const char *json_word(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+size_t report_data_rows(const struct report_data *data)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < data->set_count; s++) {
+        count += data->sets[s].rows.count;
     }
-    return false;
+    return count;
 }
 
-bool row_hides_memory(const struct report_data *data, const json_t *row)
+size_t report_data_bench_rows(const struct report_data *data)
 {
-    return row_promises(data, row, "own-memory");
-}
-
-bool row_competes(const struct report_data *data, const json_t *row)
-{
-    return strcmp(row_string(row, "status"), "ok") == 0 &&
-           !isnan(row_number(row, "ns_per_event")) && !row_promises(data, row, "baseline");
+    size_t count = 0;
+    for (size_t s = 0; s < data->set_count; s++) {
+        count += data->sets[s].bench.count;
+    }
+    return count;
 }
 
 const char *trace_base(const char *trace)
 {
     const char *slash = strrchr(trace, '/');
     return slash != NULL ? slash + 1 : trace;
-}
-
-const struct report_set *report_data_set(const struct report_data *data, const char *mark)
-{
-    for (size_t s = 0; s < data->set_count; s++) {
-        if (strcmp(data->sets[s].mark, mark) == 0) {
-            return &data->sets[s];
-        }
-    }
-    return &data->sets[0];
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -121,50 +114,28 @@ static json_t *read_json(const char *path, struct error *error)
     return whole;
 }
 
-/* Moves the rows to those of all folders, each with its folder's mark. */
-static void take_rows(json_t *all, const json_t *rows, const char *mark)
-{
-    size_t i = 0;
-    json_t *row = NULL;
-    json_array_foreach(rows, i, row)
-    {
-        (void)json_object_set_new(row, "set", json_string(mark));
-        (void)json_array_append(all, row);
-    }
-}
-
-static bool read_results(struct report_data *data, struct report_set *set, struct error *error)
+/* Read a file of results as a session, if there is one. */
+static bool read_session(struct report_set *set, const char *name, struct result_session *session,
+                         struct error *error)
 {
     char path[4096];
-    set->context = json_object();
-    if (!find_file(path, set->folder, "results.json")) {
-        return true;
+    *session = (struct result_session){0};
+    return !find_file(path, set->folder, name) || result_session_read(session, path, error);
+}
+
+static bool read_results(struct report_set *set, struct error *error)
+{
+    struct result_session session;
+    bool good = read_session(set, "results.json", &session, error);
+    if (good && session.path != NULL) {
+        const json_t *sums = json_object_get(session.context, "files");
+        good = outfolder_agrees(set->folder, "results.json", sums, result_files, error);
+        (void)json_object_update(set->context, session.context);
+        note_results(set, session.path);
+        set->rows = session.results;
+        session.results = (struct results){0};
     }
-    json_t *whole = read_json(path, error);
-    if (whole == NULL) {
-        return false;
-    }
-    const json_t *sums = json_object_get(json_object_get(whole, "context"), "files");
-    if (!outfolder_agrees(set->folder, "results.json", sums, result_files, error)) {
-        json_decref(whole);
-        return false;
-    }
-    const json_t *rows = json_object_get(whole, "rows");
-    bool good = json_is_array(rows);
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(rows, i, row)
-    {
-        good = good && json_is_object(row);
-    }
-    if (!good) {
-        (void)error_set(error, "%s: has no rows; is it from `timerlab sim -o`?", path);
-    } else {
-        take_rows(data->rows, rows, set->mark);
-        (void)json_object_update(set->context, json_object_get(whole, "context"));
-        note_results(set, path);
-    }
-    json_decref(whole);
+    result_session_free(&session);
     return good;
 }
 
@@ -200,8 +171,9 @@ static bool read_cluster(struct report_data *data, struct report_set *set, struc
         json_array_foreach(rows, i, row)
         {
             (void)json_object_set_new(row, "drive", json_string(cluster_drives[d]));
+            (void)json_object_set_new(row, "set", json_string(set->mark));
         }
-        take_rows(data->cluster, rows, set->mark);
+        (void)json_array_extend(data->cluster, rows);
         const json_t *context = json_object_get(whole, "context");
         note_run(set, path, "timerlab cluster", context);
         (void)json_object_update_missing(set->context, (json_t *)context);
@@ -210,57 +182,35 @@ static bool read_cluster(struct report_data *data, struct report_set *set, struc
     return true;
 }
 
-static bool read_table(const struct report_set *set, const char *name, json_t *all,
-                       struct error *error)
+static bool read_bench(struct report_set *set, struct error *error)
 {
     char path[4096];
-    if (!find_file(path, set->folder, name)) {
-        return true;
+    struct result_session session;
+    bool good = read_session(set, "bench.json", &session, error);
+    if (good && session.path != NULL) {
+        note_run(set, session.path, "timerlab-bench", session.context);
+        set->bench = session.results;
+        session.results = (struct results){0};
+    } else if (good && find_file(path, set->folder, "bench.csv")) {
+        note_run(set, path, "timerlab-bench", NULL);
+        good = results_read_csv(&set->bench, path, error);
     }
-    json_t *rows = csv_table_read(path, error);
-    if (rows == NULL) {
-        return false;
-    }
-    take_rows(all, rows, set->mark);
-    json_decref(rows);
-    return true;
+    result_session_free(&session);
+    return good;
 }
 
-/* bench.csv, or the same made of bench.json. */
-static bool read_bench(struct report_data *data, struct report_set *set, struct error *error)
+static bool read_faults(struct report_set *set, struct error *error)
 {
     char path[4096];
-    struct result_set bench = {0};
-    struct error none;
-    if (find_file(path, set->folder, "bench.json")) {
-        /* What is wrong with it is told by who reads its rows. */
-        bool read = result_set_load(&bench, path, &none) && bench.count > 0;
-        note_run(set, path, "timerlab-bench", read ? bench.sessions[0].context : NULL);
-        result_set_free(&bench);
-    }
-    if (find_file(path, set->folder, "bench.csv")) {
-        note_run(set, path, "scripts/bench-to-csv", NULL);
-    }
-    if (find_file(path, set->folder, "bench.csv") || !find_file(path, set->folder, "bench.json")) {
-        return read_table(set, "bench.csv", data->bench, error);
-    }
-    json_t *rows = bench_table_read(path, error);
-    if (rows == NULL) {
-        return false;
-    }
-    take_rows(data->bench, rows, set->mark);
-    json_decref(rows);
-    return true;
+    return !find_file(path, set->folder, "faults.csv") ||
+           results_read_csv(&set->faults, path, error);
 }
 
 /* Whether any of the rows is of this structure. */
-static bool occurs(const json_t *rows, const char *name)
+static bool occurs(const struct results *results, const char *name)
 {
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(rows, i, row)
-    {
-        if (strcmp(row_string(row, "algo"), name) == 0) {
+    for (size_t i = 0; i < results->count; i++) {
+        if (strcmp(row_text(&results->rows[i], COL_ALGO), name) == 0) {
             return true;
         }
     }
@@ -280,8 +230,8 @@ static bool read_structures(struct report_data *data, struct report_set *set, st
     json_t *row = NULL;
     json_array_foreach(rows, i, row)
     {
-        const char *name = row_string(row, "name");
-        if (occurs(data->rows, name) || occurs(data->bench, name)) {
+        const char *name = json_word(row, "name");
+        if (occurs(&set->rows, name) || occurs(&set->bench, name)) {
             (void)json_object_set(data->structures, name, row);
         }
     }
@@ -309,32 +259,39 @@ static bool read_commands(struct report_set *set, struct error *error)
     return true;
 }
 
-/* Those of the rows of which no folder says anything, and that the catalogue knows. */
-static void add_from_catalog(struct report_data *data, const struct catalog *catalog,
-                             const json_t *rows)
+/* Complete rows: the folder's mark; and capabilities, which rows of other programs do not have.
+ * Structures that no folder describes are described as this program knows them. */
+static void complete_rows(struct report_data *data, const struct report_set *set,
+                          struct results *results, const struct catalog *catalog)
 {
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(rows, i, row)
-    {
-        const char *name = row_string(row, "algo");
+    for (size_t i = 0; i < results->count; i++) {
+        struct row *row = &results->rows[i];
+        const char *name = row_text(row, COL_ALGO);
         struct error unknown;
-        if (json_object_get(data->structures, name) == NULL) {
-            const struct catalog_entry *entry = catalog_find(catalog, name, &unknown);
-            if (entry != NULL) {
-                (void)json_object_set_new(data->structures, name, structure_json(entry));
-            }
+        const struct catalog_entry *entry = json_object_get(data->structures, name) == NULL
+                                                ? catalog_find(catalog, name, &unknown)
+                                                : NULL;
+        if (entry != NULL) {
+            (void)json_object_set_new(data->structures, name, structure_json(entry));
+        }
+        row->mark = set->mark;
+        if (row->capabilities == 0) {
+            row->capabilities = results_read_capabilities(
+                json_object_get(json_object_get(data->structures, name), "capabilities"));
         }
     }
 }
 
-/* Structures of which no folder says anything are described as this program knows them. */
-static void add_own_structures(struct report_data *data)
+static void complete(struct report_data *data)
 {
     struct catalog catalog;
     catalog_init(&catalog);
-    add_from_catalog(data, &catalog, data->rows);
-    add_from_catalog(data, &catalog, data->bench);
+    for (size_t s = 0; s < data->set_count; s++) {
+        struct report_set *set = &data->sets[s];
+        complete_rows(data, set, &set->rows, &catalog);
+        complete_rows(data, set, &set->bench, &catalog);
+        complete_rows(data, set, &set->faults, &catalog);
+    }
     catalog_free(&catalog);
 }
 
@@ -361,9 +318,9 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
                          "that `timerlab sim -o`, scripts/run or `timerlab cluster` left",
                          set->folder);
     }
-    return read_results(data, set, error) && read_cluster(data, set, error) &&
-           read_bench(data, set, error) && read_table(set, "faults.csv", data->faults, error) &&
-           read_structures(data, set, error) && read_commands(set, error);
+    return read_results(set, error) && read_cluster(data, set, error) && read_bench(set, error) &&
+           read_faults(set, error) && read_structures(data, set, error) &&
+           read_commands(set, error);
 }
 
 bool report_data_read(struct report_data *data, const char *const *folders, size_t folder_count,
@@ -371,16 +328,16 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
 {
     *data = (struct report_data){.sets = memory_new(folder_count, sizeof *data->sets),
                                  .set_count = folder_count,
-                                 .rows = json_array(),
-                                 .bench = json_array(),
                                  .cluster = json_array(),
-                                 .faults = json_array(),
                                  .structures = json_object()};
     bool done = true;
     for (size_t i = 0; done && i < folder_count; i++) {
         struct report_set *set = &data->sets[i];
-        set->folder = folders[i];
-        set->files = json_array();
+        *set = (struct report_set){.folder = folders[i],
+                                   .context = json_object(),
+                                   .files = json_array(),
+                                   .bench = {.kind = &bench_kind},
+                                   .faults = {.kind = &fault_kind}};
         if (folder_count > 1 && i < 26) {
             (void)snprintf(set->mark, sizeof set->mark, "%c", 'A' + (int)i);
         } else if (folder_count > 1) {
@@ -389,7 +346,7 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
         done = read_folder(data, set, error);
     }
     if (done) {
-        add_own_structures(data);
+        complete(data);
     } else {
         report_data_free(data);
     }
@@ -402,12 +359,12 @@ void report_data_free(struct report_data *data)
         json_decref(data->sets[i].context);
         json_decref(data->sets[i].files);
         free(data->sets[i].commands);
+        results_free(&data->sets[i].rows);
+        results_free(&data->sets[i].bench);
+        results_free(&data->sets[i].faults);
     }
     free(data->sets);
-    json_decref(data->rows);
-    json_decref(data->bench);
     json_decref(data->cluster);
-    json_decref(data->faults);
     json_decref(data->structures);
     *data = (struct report_data){0};
 }

@@ -1,13 +1,12 @@
 /*
- * report_data.h: the folders of results that a report is made of, read into one. What a folder does
- * not have is missing from the report; columns are found by their names, so that results of other
- * versions can be read.
+ * report_data.h: the folders of results that a report is made of. What a folder does not have is
+ * missing from the report.
  */
 #ifndef SIM_REPORT_DATA_H
 #define SIM_REPORT_DATA_H
 
 #include "error.h"
-#include "faster.h"
+#include "results.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -16,46 +15,39 @@
 /* One folder of results. */
 struct report_set {
     const char *folder;
-    char mark[8];    /* "A", "B", ... where there are several folders, else "" */
-    json_t *context; /* of results.json: an object, empty if there is none */
-    char *commands;  /* commands.txt, "" if there is none */
-    json_t *files;   /* what was read: file, and the run that it is from, as `by` and `date` */
+    char mark[8];         /* "A", "B", ... where there are several folders, else "" */
+    json_t *context;      /* of results.json: an object, empty if there is none */
+    char *commands;       /* commands.txt, "" if there is none */
+    json_t *files;        /* what was read: file, and the run that it is from, as `by` and `date` */
+    struct results rows;  /* of results.json */
+    struct results bench; /* of bench.json, or else of bench.csv */
+    struct results faults; /* of faults.csv */
 };
 
-/* Everything that is known. A row is an object by the names of its columns, and has its folder's
- * mark as `set`. */
 struct report_data {
     struct report_set *sets;
     size_t set_count;
-    json_t *rows; /* of results.json */
-    json_t
-        *bench; /* of bench.csv or bench.json: one operation, one structure, one number of timers */
     json_t *cluster;    /* of check.json, sim.json and run.json of `timerlab cluster`, by `drive` */
-    json_t *faults;     /* of faults.csv */
     json_t *structures; /* those of the rows, by name: as `timerlab list --format json` has them */
 };
 
-/* Reads the folders, which must outlive the data. False, with `error` set, if a folder has none
- * of results.json, bench.csv, bench.json and the cluster's files, or a file cannot be understood;
+/* Read the folders, which must outlive the data. False, with `error` set, if a folder has none of
+ * results.json, bench.json, bench.csv and the cluster's files, or a file cannot be understood;
  * nothing is left to free then. */
 bool report_data_read(struct report_data *data, const char *const *folders, size_t folder_count,
                       struct error *error);
 void report_data_free(struct report_data *data);
 
-/* The folder with this mark. */
-const struct report_set *report_data_set(const struct report_data *data, const char *mark);
-
-/* Whether the row's structure declares this capability. */
-bool row_promises(const struct report_data *data, const json_t *row, const char *capability);
-
-/* Whether its structure keeps memory that its columns of bytes do not have: they are not to be held
- * against others'. */
-bool row_hides_memory(const struct report_data *data, const json_t *row);
-
-/* A row that ran to its end without a fault, was timed, and is no baseline. */
-bool row_competes(const struct report_data *data, const json_t *row);
+/* How many rows of results or of benchmarks there are. */
+size_t report_data_rows(const struct report_data *data);
+size_t report_data_bench_rows(const struct report_data *data);
 
 /* The last part of a trace's path. */
 const char *trace_base(const char *trace);
+
+/* A number, NAN if it has none, and a text, "" if it has none, of a JSON object; a text that is a
+ * number is one. */
+double json_figure(const json_t *object, const char *name);
+const char *json_word(const json_t *object, const char *name);
 
 #endif

@@ -10,8 +10,8 @@ static const char *cost_words(struct report *report, const json_t *structure)
 {
     const json_t *cost = json_object_get(structure, "cost");
     return pool_format(&report->pool, "Cost: start %s, stop %s, tick %s, expire %s.",
-                       row_string(cost, "start"), row_string(cost, "stop"),
-                       row_string(cost, "tick"), row_string(cost, "expire"));
+                       json_word(cost, "start"), json_word(cost, "stop"), json_word(cost, "tick"),
+                       json_word(cost, "expire"));
 }
 
 static const char *promise_words(struct report *report, const json_t *structure)
@@ -58,13 +58,13 @@ void section_structures(struct report *report)
     {
         page->form->fold_begin(page,
                                pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s", name,
-                                           row_string(structure, "summary")),
+                                           json_word(structure, "summary")),
                                pool_format(&report->pool, "structure-%s", name));
-        if (row_string(structure, "description")[0] != '\0') {
-            page->form->paragraph(page, row_string(structure, "description"));
+        if (json_word(structure, "description")[0] != '\0') {
+            page->form->paragraph(page, json_word(structure, "description"));
         }
         page->form->paragraph(
-            page, pool_format(&report->pool, "After: %s.", row_string(structure, "origin")));
+            page, pool_format(&report->pool, "After: %s.", json_word(structure, "origin")));
         page->form->paragraph(page, cost_words(report, structure));
         page->form->paragraph(page, promise_words(report, structure));
         option_table(report, structure, name);
@@ -144,37 +144,27 @@ static void write_files(struct report *report, const struct report_set *set, siz
 /* The traces, and by what to recognise them. */
 static void write_trace_list(struct report *report)
 {
-    static const char *const counts[] = {"events", "starts", "restarts", "stops"};
-    bool sets = report->data->set_count > 1;
+    static const enum column counts[] = {COL_EVENTS, COL_STARTS, COL_RESTARTS, COL_STOPS};
     struct table table = {.report = report};
-    table_column(&table, "trace", false, column_help("trace"));
-    if (sets) {
-        table_column(&table, "results", false, "");
-    }
+    table_column(&table, "trace", false, "");
     table_column(&table, "checksum", false,
                  "of the trace's content: the same operations have the same");
     table_column(&table, "tick", true, "how long a tick is");
     table_column(&table, "timers", true, "different timers that are used");
     for (size_t c = 0; c < COUNT_OF(counts); c++) {
-        table_column(&table, counts[c], true, column_help(counts[c]));
+        table_column(&table, result_columns[counts[c]].name, true, result_columns[counts[c]].help);
     }
     for (size_t i = 0; i < report->contests.count; i++) {
-        size_t count = 0;
-        const json_t **rows = report_rows(report, &report->contests.items[i], &count);
+        const struct contest *contest = &report->contests.items[i];
+        const char *checksum = contest_checksum(contest);
         table_row(&table, ROW_PLAIN);
-        table_text(&table, trace_base(row_string(rows[0], "trace")));
-        if (sets) {
-            table_text(&table, row_string(rows[0], "set"));
-        }
-        const char *checksum = trace_checksum(report, &report->contests.items[i]);
-        const json_t *known = report->contests.items[i].known;
+        table_text(&table, place_text(&report->pool, contest));
         table_text(&table, checksum[0] != '\0' ? checksum : "-");
-        table_figure(&table, row_number(known, "tick_ns"), duration_text);
-        table_figure(&table, row_number(known, "timers"), grouped_text);
+        table_figure(&table, json_figure(contest->known, "tick_ns"), duration_text);
+        table_figure(&table, json_figure(contest->known, "timers"), grouped_text);
         for (size_t c = 0; c < COUNT_OF(counts); c++) {
-            table_figure(&table, row_number(rows[0], counts[c]), grouped_text);
+            table_figure(&table, row_value(contest->rows[0], counts[c]), grouped_text);
         }
-        free((void *)rows);
     }
     table_write(&table, "traces-used", "The traces", "There was no trace.");
 }
@@ -188,6 +178,13 @@ void section_how(struct report *report)
         write_files(report, &report->data->sets[s], s);
     }
     write_trace_list(report);
+    list_agreements(report);
+    page->form->paragraph(
+        page, "A difference counts as in " MARK_CODE "timerlab compare" MARK_CODE
+              ": both sides have at least five runs, and a rank test of these finds a difference "
+              "of more than 1 % where six rounds or more make pairs, else of more than 5 %, at a "
+              "confidence of 95 %. Structures in italics are yardsticks, not contenders. Memory, "
+              "pauses and wakeups have no such test.");
     bool headed = false;
     for (size_t s = 0; s < report->data->set_count; s++) {
         const struct report_set *set = &report->data->sets[s];

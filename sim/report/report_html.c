@@ -149,21 +149,36 @@ static void html_verdict(struct page *page, const char *text)
     put(page, "</p>\n");
 }
 
-static void html_heading(struct page *page, unsigned level, const char *text, const char *id)
+static void end_section(struct page *page)
 {
-    if (level == 2) {
-        put(page, page->in_section ? "</section>\n" : "");
-        (void)fprintf(page->stream, "<section aria-labelledby=\"%s\">\n", id);
-        page->in_section = true;
-    }
+    put(page, page->section_end != NULL ? page->section_end : "");
+    page->section_end = NULL;
+}
+
+static void write_heading(const struct page *page, unsigned level, const char *text, const char *id)
+{
     (void)fprintf(page->stream, "<h%u id=\"%s\">", level, id);
     write_text(page, text);
     (void)fprintf(page->stream, "</h%u>\n", level);
 }
 
+static void html_heading(struct page *page, unsigned level, const char *text, const char *id)
+{
+    if (level == 2) {
+        end_section(page);
+        (void)fprintf(page->stream, "<section aria-labelledby=\"%s\">\n", id);
+        page->section_end = "</section>\n";
+    }
+    write_heading(page, level, text, id);
+}
+
 static void html_background(struct page *page, const char *text, const char *id)
 {
-    html_heading(page, 2, text, id); /* what is long in it is folded by itself */
+    end_section(page);
+    put(page, "<details class=\"part\"><summary>");
+    write_heading(page, 2, text, id);
+    put(page, "</summary>\n");
+    page->section_end = "</details>\n";
 }
 
 static void html_paragraph(struct page *page, const char *text)
@@ -196,6 +211,11 @@ static void write_cell(const struct page *page, const struct page_column *column
     }
     put(page, ">");
     write_text(page, cell->text);
+    if (cell->bar > 0) {
+        (void)fprintf(page->stream,
+                      "<span class=\"bar\"><span style=\"width:%.0f%%\"></span></span>",
+                      100 * cell->bar);
+    }
     put(page, names_row ? "</th>" : "</td>");
 }
 
@@ -379,7 +399,7 @@ static void html_fold_end(struct page *page)
 
 static void html_end(struct page *page)
 {
-    put(page, page->in_section ? "</section>\n" : "");
+    end_section(page);
     put(page, "</main>\n<dialog id=\"enlarged\" aria-labelledby=\"enlarged-title\">\n"
               "<div class=\"bar\"><h2 id=\"enlarged-title\"></h2>"
               "<button type=\"button\" id=\"close\">Close</button></div>\n"

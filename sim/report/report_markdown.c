@@ -4,8 +4,12 @@
 #include "text_table.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Characters of the longest bar. */
+#define BAR_BLOCKS 10
 
 /* Code, from behind its first mark to its second; returns where that is. What a code span could not
  * hold is written character by character. */
@@ -61,9 +65,9 @@ static void markdown_begin(struct page *page, const char *title)
 /* Ends what is folded away. */
 static void end_section(struct page *page)
 {
-    if (page->in_section) {
-        (void)fputs("\n</details>\n", page->stream);
-        page->in_section = false;
+    if (page->section_end != NULL) {
+        (void)fputs(page->section_end, page->stream);
+        page->section_end = NULL;
     }
 }
 
@@ -85,7 +89,7 @@ static void markdown_background(struct page *page, const char *text, const char 
     (void)fputs("\n<details>\n<summary>\n", page->stream);
     markdown_heading(page, 2, text, id);
     (void)fputs("\n</summary>\n", page->stream);
-    page->in_section = true;
+    page->section_end = "\n</details>\n";
 }
 
 static void markdown_paragraph(struct page *page, const char *text)
@@ -120,6 +124,9 @@ static void markdown_table(struct page *page, const struct page_table *table)
     for (size_t i = 0; i < table->row_count * table->column_count; i++) {
         (void)fputs(i % table->column_count == 0 ? "\n| " : " ", page->stream);
         write_text(page, table->cells[i].text, true);
+        for (long block = 0; block < lround(BAR_BLOCKS * table->cells[i].bar); block++) {
+            (void)fputs(block > 0 ? "█" : " █", page->stream);
+        }
         (void)fputs(" |", page->stream);
     }
     (void)fputc('\n', page->stream);

@@ -21,6 +21,7 @@ struct page_column {
 struct page_cell {
     const char *text;
     double key; /* what it is sorted by, where the column has figures; NaN: last */
+    double bar; /* the length of a bar next to the text, as a share of the longest; 0: none */
 };
 
 enum page_row_kind {
@@ -52,7 +53,7 @@ struct page {
     const struct page_form *form;
     FILE *stream;
     const json_t *structures; /* those that are described on the page, by name */
-    bool in_section;
+    const char *section_end;  /* closes the part of the page that is open; NULL: none is */
     size_t pictures;
 };
 

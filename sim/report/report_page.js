@@ -63,10 +63,10 @@
     });
     function unfold() {
         const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-        if (target && target.tagName === 'DETAILS') {
-            target.open = true;
-            target.scrollIntoView();
+        for (let at = target && target.closest('details'); at; at = at.parentElement.closest('details')) {
+            at.open = true;
         }
+        if (target) target.scrollIntoView();
     }
     window.addEventListener('hashchange', unfold);
     unfold();

@@ -1,22 +1,25 @@
-/* Tables and lists that grow, and what rows of the results look like in them. */
+/* Tables and lists that grow, and the names of rows in them. */
 #include "report_work.h"
 
 #include "memory.h"
-#include "report_words.h"
-#include "results.h"
+#include "timerlab.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *column_help(const char *name)
+const char *series_text(struct pool *pool, const char *algo, const char *options, const char *mark)
 {
-    for (int c = 0; c < COLUMNS; c++) {
-        if (strcmp(result_columns[c].name, name) == 0) {
-            return result_columns[c].help;
-        }
-    }
-    return "";
+    bool marked = mark != NULL && mark[0] != '\0';
+    return pool_format(pool, MARK_CODE "%s%s%s%s%s" MARK_CODE, algo, options[0] != '\0' ? ":" : "",
+                       options, marked ? "@" : "", marked ? mark : "");
+}
+
+const char *place_text(struct pool *pool, const struct contest *contest)
+{
+    const char *mark = contest->set->mark;
+    return mark[0] == '\0' ? trace_base(contest->trace)
+                           : pool_format(pool, "%s (%s)", trace_base(contest->trace), mark);
 }
 
 void table_column(struct table *table, const char *heading, bool figures, const char *help)
@@ -38,7 +41,7 @@ void table_row(struct table *table, enum page_row_kind kind)
 void table_cell(struct table *table, const char *text, double key)
 {
     if (table->cell_count < table->cell_room) {
-        table->cells[table->cell_count++] = (struct page_cell){text, key};
+        table->cells[table->cell_count++] = (struct page_cell){.text = text, .key = key};
     }
 }
 
@@ -53,39 +56,24 @@ void table_figure(struct table *table, double value,
     table_cell(table, pool_format(&table->report->pool, "%s", figure(value, FIGURE)), value);
 }
 
-/* Whether a column says anything: the folders' and the ranks' do only where there are several. */
-static bool is_shown(const struct report *report, const struct shown_column *column)
-{
-    return (report->data->set_count > 1 || strcmp(column->name, "set") != 0) &&
-           (report->several_ranks || strcmp(column->name, "ranks") != 0);
-}
-
 void table_columns(struct table *table, const struct shown_column *columns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct shown_column *column = &columns[i];
-        if (is_shown(table->report, column)) {
-            table_column(table, column->heading, column->figure != NULL,
-                         column->help != NULL ? column->help : column_help(column->name));
-        }
+        table_column(table, columns[i].heading, columns[i].figure != NULL, columns[i].help);
     }
 }
 
-void table_cells(struct table *table, const json_t *row, const struct shown_column *columns,
+void table_cells(struct table *table, const json_t *object, const struct shown_column *columns,
                  size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct shown_column *column = &columns[i];
-        if (!is_shown(table->report, column)) {
-            continue;
-        }
-        if (column->cell != NULL) {
-            struct page_cell cell = column->cell(table->report, row);
+        if (columns[i].cell != NULL) {
+            struct page_cell cell = columns[i].cell(table->report, object);
             table_cell(table, cell.text, cell.key);
-        } else if (column->figure != NULL) {
-            table_figure(table, row_number(row, column->name), column->figure);
+        } else if (columns[i].figure != NULL) {
+            table_figure(table, json_figure(object, columns[i].name), columns[i].figure);
         } else {
-            table_text(table, row_string(row, column->name));
+            table_text(table, json_word(object, columns[i].name));
         }
     }
 }
@@ -98,9 +86,9 @@ void table_write(struct table *table, const char *id, const char *caption, const
     table->page.columns = table->columns;
     table->page.cells = table->cells;
     table->page.kinds = table->kinds;
-    if (table->page.row_count == 0) {
+    if (table->page.row_count == 0 && nothing[0] != '\0') {
         page->form->paragraph(page, nothing);
-    } else {
+    } else if (table->page.row_count > 0) {
         page->form->table(page, &table->page);
     }
     free(table->cells);
@@ -123,35 +111,15 @@ void page_list_write(struct page_list *list)
     *list = (struct page_list){.report = list->report};
 }
 
-enum page_row_kind row_plain_kind(const struct report *report, const json_t *row)
+enum page_row_kind row_plain_kind(const struct row *row)
 {
-    return row_promises(report->data, row, "baseline") ? ROW_YARDSTICK : ROW_PLAIN;
+    return (row->capabilities & TL_CAP_BASELINE) != 0 ? ROW_YARDSTICK : ROW_PLAIN;
 }
 
-const char *row_name(struct report *report, const json_t *row)
+const char *row_name(struct report *report, const struct row *row)
 {
-    const char *name = series_text(&report->pool, row);
-    return row_plain_kind(report, row) == ROW_YARDSTICK
-               ? pool_format(&report->pool, MARK_ITALIC "%s" MARK_ITALIC, name)
-               : name;
-}
-
-const json_t **report_rows(struct report *report, const struct contest *contest, size_t *count)
-{
-    const json_t **rows = memory_new(json_array_size(report->data->rows) + 1, sizeof *rows);
-    *count = contest_rows(contest, report->data, ROWS_ANY, rows);
-    return rows;
-}
-
-const char *trace_checksum(const struct report *report, const struct contest *contest)
-{
-    size_t i = 0;
-    const json_t *row = NULL;
-    json_array_foreach(report->data->rows, i, row)
-    {
-        if (contest_has(contest, row) && row_string(row, "trace_checksum")[0] != '\0') {
-            return row_string(row, "trace_checksum");
-        }
-    }
-    return "";
+    const char *italic = row_plain_kind(row) == ROW_YARDSTICK ? MARK_ITALIC : "";
+    const char *name =
+        series_text(&report->pool, row_text(row, COL_ALGO), row_text(row, COL_OPTIONS), row->mark);
+    return pool_format(&report->pool, "%s%s%s", italic, name, italic);
 }

@@ -17,15 +17,20 @@ struct report {
     const struct report_data *data;
     struct contest_list contests;
     const char *folder;
-    bool several_ranks; /* some row is of a replay in shares */
 };
 
-#define COUNT_OF(array)   (sizeof(array) / sizeof(array)[0])
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+/* "NAME:option=value@MARK", as code; without `mark`, or "", no mark. */
+const char *series_text(struct pool *pool, const char *algo, const char *options, const char *mark);
+
+/* A trace, and the folder of its results where there are several. */
+const char *place_text(struct pool *pool, const struct contest *contest);
 
 /* --- tables and lists ------------------------------------------------------------------------ */
 
 /* The widest table has fewer columns. */
-#define TABLE_COLUMNS_MAX 24
+#define TABLE_COLUMNS_MAX 32
 
 /* A table that grows by cells; start with {.report = REPORT}. */
 struct table {
@@ -46,27 +51,22 @@ void table_text(struct table *table, const char *text);
 void table_figure(struct table *table, double value,
                   const char *(*figure)(double, char[FIGURE_BYTES]));
 
-/* A column of a table in which each row is an object. */
+/* A column of a table in which each row is a JSON object. */
 struct shown_column {
     const char *heading;
     const char *name;                                  /* the object's member */
     const char *(*figure)(double, char[FIGURE_BYTES]); /* NULL: it holds words */
-    const char *help;                                  /* NULL: what the results say of it */
-    /* NULL: what the row has there. */
-    struct page_cell (*cell)(struct report *report, const json_t *row);
+    const char *help;
+    struct page_cell (*cell)(struct report *report, const json_t *object); /* NULL: the member */
 };
 
-/* All columns of such a table, but the folders' and the ranks' where there is only one; a row's
- * cells. */
+/* All columns of such a table; an object's cells. */
 void table_columns(struct table *table, const struct shown_column *columns, size_t count);
-void table_cells(struct table *table, const json_t *row, const struct shown_column *columns,
+void table_cells(struct table *table, const json_t *object, const struct shown_column *columns,
                  size_t count);
 
 /* Writes the table to the page, and ends it; without rows, `nothing` says so. */
 void table_write(struct table *table, const char *id, const char *caption, const char *nothing);
-
-/* What the results say of a column; "" if it is none of theirs. */
-const char *column_help(const char *name);
 
 /* A list under way; start with {.report = REPORT}. */
 struct page_list {
@@ -83,42 +83,32 @@ void page_list_write(struct page_list *list);
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* Whether a row did not run to its end, or fired a timer wrongly. */
-bool row_is_wrong(const json_t *row);
+/* Whether a row failed, or fired a timer wrongly. What a structure cannot take is not wrong. */
+bool row_is_wrong(const struct row *row);
 
 /* Plain, or a yardstick's. */
-enum page_row_kind row_plain_kind(const struct report *report, const json_t *row);
+enum page_row_kind row_plain_kind(const struct row *row);
 
 /* The name of a row's series, in italics if it is a yardstick. */
-const char *row_name(struct report *report, const json_t *row);
-
-/* All rows of a contest's trace and folder, the fastest first; to be freed. */
-const json_t **report_rows(struct report *report, const struct contest *contest, size_t *count);
-
-/* The checksum of a contest's trace; "" if it is not known. */
-const char *trace_checksum(const struct report *report, const struct contest *contest);
+const char *row_name(struct report *report, const struct row *row);
 
 /* --- sections -------------------------------------------------------------------------------- */
 
-/* In report_faults.c: "2 rows were wrong, and 3 could not be run: see ...", where there are any;
- * and what they are. */
-void section_wrong_rows(struct report *report);
-void section_faults(struct report *report);
-
-/* In report_rows.c: everything in one table; and a trace's own tables. */
+/* In report_rows.c: the best of a trace, with bars; everything in one table; latencies. */
+void table_best(struct report *report, const struct contest *contest, const char *id);
 void section_table(struct report *report);
-void section_trace(struct report *report, const struct contest *contest, size_t index);
+void section_latencies(struct report *report);
 
-/* In report_durable.c: what durable structures promise, if there are any. */
-void section_durable(struct report *report);
+/* In report_faults.c: what was wrong, if anything; and whether exact structures agree. */
+void section_faults(struct report *report);
+void list_agreements(struct report *report);
 
 /* In report_cluster.c: protocols for timers that many machines share, in a sentence and in tables;
  * nothing without any. */
 const char *cluster_verdict(struct report *report);
 void section_cluster(struct report *report);
 
-/* In report_bench.c: single operations, as sentences and as a table; nothing without any. */
-void section_bench_words(struct report *report);
+/* In report_bench.c: single operations; nothing without any. */
 void section_bench(struct report *report);
 
 /* In report_how.c: what the structures are, and how it was measured. */

@@ -59,9 +59,9 @@ extern const char *const live_files[];
     X(COL_DUPLICATE, "duplicate", 0, WHOLE, "fired though not pending")                            \
     X(COL_MISORDERED, "misordered", 0, WHOLE, "fired out of promised order")                       \
     X(COL_LATENESS_MIN, "lateness_min", 0, WHOLE, "ticks; negative: early")                        \
-    X(COL_LATENESS_P50, "lateness_p50", 0, WHOLE, "ticks")                                         \
-    X(COL_LATENESS_P99, "lateness_p99", 0, WHOLE, "ticks")                                         \
-    X(COL_LATENESS_MAX, "lateness_max", 0, WHOLE, "ticks")                                         \
+    X(COL_LATENESS_P50, "lateness_p50", 0, WHOLE, "ticks; half of the expiries were no later")     \
+    X(COL_LATENESS_P99, "lateness_p99", 0, WHOLE, "ticks; 99 % of the expiries were no later")     \
+    X(COL_LATENESS_MAX, "lateness_max", 0, WHOLE, "ticks; the latest expiry")                      \
     X(COL_DECLARED_EARLY, "declared_early", 0, NONE,                                               \
       "ticks; its promise, at worst, for these delays")                                            \
     X(COL_DECLARED_LATE, "declared_late", 0, NONE,                                                 \

@@ -20,33 +20,18 @@ bool tolerance_in_ticks(const struct tolerance *tolerance, double tick_ns, uint6
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static double json_number(const json_t *row, enum column column)
-{
-    const json_t *value = json_object_get(row, result_columns[column].name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-/* All members of a firing, of a row of either kind. */
-#define FIRING(number, row)                                                                        \
-    ((struct firing){                                                                              \
-        .declared_early = number(row, COL_DECLARED_EARLY),                                         \
-        .declared_late = number(row, COL_DECLARED_LATE),                                           \
-        .lateness_min = number(row, COL_LATENESS_MIN),                                             \
-        .lateness_max = number(row, COL_LATENESS_MAX),                                             \
-        .fired = number(row, COL_FIRED),                                                           \
-        .averted = number(row, COL_AVERTED),                                                       \
-        .reactions = number(row, COL_REACTIONS),                                                   \
-        .not_reached = number(row, COL_NOT_REACHED),                                               \
-    })
-
 struct firing firing_of_row(const struct row *row)
 {
-    return FIRING(row_value, row);
-}
-
-struct firing firing_of_json(const json_t *row)
-{
-    return FIRING(json_number, row);
+    return (struct firing){
+        .declared_early = row_value(row, COL_DECLARED_EARLY),
+        .declared_late = row_value(row, COL_DECLARED_LATE),
+        .lateness_min = row_value(row, COL_LATENESS_MIN),
+        .lateness_max = row_value(row, COL_LATENESS_MAX),
+        .fired = row_value(row, COL_FIRED),
+        .averted = row_value(row, COL_AVERTED),
+        .reactions = row_value(row, COL_REACTIONS),
+        .not_reached = row_value(row, COL_NOT_REACHED),
+    };
 }
 
 /* --- the rule -------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
 
 #include "results.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,7 +38,6 @@ struct firing {
 };
 
 struct firing firing_of_row(const struct row *row);
-struct firing firing_of_json(const json_t *row);
 
 enum firing_bound { FIRING_WITHIN, FIRING_LATE, FIRING_EARLY };
 

@@ -141,12 +141,12 @@ static void ties_are_no_wins(void **state)
                                      {"other", 8, 7, EXACT, 0, 1000000, 1000});
     assert_int_equal(answer.certainty, ANSWER_TIED);
     assert_int_equal(answer.tied, 2);
-    assert_true(answer.picked_by_memory);
+    assert_string_equal(answer.reason, "needs the least memory of these");
     assert_string_equal(row_text(answer.entries[0].row, COL_ALGO), "small");
     expect_text(&answer,
-                "day.trace: Take small: of 3 exact structures it is among the fastest (5.10 ns an\n"
-                "operation), tied with large, and needs the least memory of these: 7 runs show no\n"
-                "difference.\n"
+                "day.trace: Take small (5.10 ns an operation): of 3 exact structures it is among\n"
+                "the fastest, tied with large, and needs the least memory of these: 7 runs show\n"
+                "no difference.\n"
                 "At the trace's rate, 2.00 million operations a second, it needs 0.02 % of one\n"
                 "core; other, the slowest, 0.6 %. Speed does not matter here: choose by memory,\n"
                 "wakeups or longest pause.\n"

@@ -749,14 +749,16 @@ static void repetitions_become_medians(void **state)
     assert_int_equal(run(CSV TL_BINARY_DIR "/bench-to-csv.json", &text), 0);
     assert_string_equal(
         text,
-        "op,algo,n,ns_per_op,ns_per_op_mad,items_per_second,bytes_per_timer,start_ns,expire_ns,"
+        "benchmark,algo,options,status,op,n,ns_per_op,ns_per_op_mad,items_per_second,"
+        "bytes_per_timer,start_ns,expire_ns,"
         "longest_start_ns,longest_stop_ns,longest_advance_ns,longest_reserve_ns,null_ns,x_null,"
         "limit,limit_ns,x_limit,instructions_per_op,cycles_per_op,cache_misses_per_op,"
         "branch_misses_per_op,runs,error\n"
-        "hold,a:x=1,20,11,1,90909100,24.125,,,,,700,,2,5.5,record-16,5.5,2,,,,,5,\n"
-        "stop,b,20,,,,,,,,,,,,,,,,,,,,0,\"too \"\"slow\"\", so\"\n"
-        "hold,idle,20,2,0,5,0,,,,,,,2,1,record-16,5.5,0.364,,,,,1,\n"
-        "hold/step:10/record:64,a:x=1,20,4,0,5,1,,,,,,,,,record-64,8,0.5,70.25,30,0.125,0,1,\n");
+        "hold/n:20,a,x=1,ok,hold,20,11,1,90909100,24.125,,,,,700,,2,5.5,record-16,5.5,2,,,,,5,\n"
+        "stop/n:20,b,,error,stop,20,,,,,,,,,,,,,,,,,,,,0,\"too \"\"slow\"\", so\"\n"
+        "hold/n:20,idle,,ok,hold,20,2,0,5,0,,,,,,,2,1,record-16,5.5,0.364,,,,,1,\n"
+        "hold/n:20/step:10/record:64,a,x=1,ok,hold/step:10/"
+        "record:64,20,4,0,5,1,,,,,,,,,record-64,8,0.5,70.25,30,0.125,0,1,\n");
     free(text);
     assert_int_equal(run(CSV "--limits " TL_BINARY_DIR "/bench-to-csv.json", &text), 0);
     assert_string_equal(text,

@@ -18,7 +18,7 @@ made_up_results() {
             stops: 234567, fired: 400000, drained: 5, averted: 0, early: 0, late_beyond: 0, lost: 0,
             duplicate: 0, misordered: 0, lateness_min: 0, lateness_p50: 0, lateness_p99: 0,
             lateness_max: 0, ns_per_event: \$ns, ns_per_event_mad: 1, events_per_s: (1e9 / \$ns),
-            floor_ns_per_event: 5, runs: 5, start_p50_ns: 10, start_p90_ns: 20, start_p99_ns: 1500,
+            floor_ns_per_event: 5, runs: 7, start_p50_ns: 10, start_p90_ns: 20, start_p99_ns: 1500,
             start_p999_ns: 2000000, start_p9999_ns: 3e9, start_max_ns: 4e9,
             stall_ns: (\$ns * 1000), wakeups: 70, idle_wakeups: 7, wakeups_per_fired: 0.5,
             bytes_fixed: 10, bytes_per_timer: (\$ns / 2), bytes_peak: 5000000, bytes_drained: 10,
@@ -26,9 +26,11 @@ made_up_results() {
         [row(\"idle-one\"; \"\"; 5), row(\"middling\"; \"size=3\"; 60), row(\"quick\"; \"\"; 40),
          row(\"slow:one|two\"; \"\"; 5000)]
         ${change}
+        | map(if (has(\"samples\") | not) and .ns_per_event then .samples.ns_per_event =
+            [range(.runs) as \$k | .ns_per_event + (\$k * 7 % 5) / 100] else . end)
         | {schema: 1, context: {version: \"1\", command_line: [\"a\", \"b\"]}, rows: .}" \
         >"$folder/results.json" || return 1
-    jq -r '(.rows[0] | keys_unsorted) as $names | $names,
+    jq -r '(.rows[0] | del(.samples) | keys_unsorted) as $names | $names,
         (.rows[] | [.[$names[]]]) | @csv' "$folder/results.json" | tr -d '"' >"$folder/results.csv"
 }
 

@@ -1,6 +1,6 @@
 /*
  * figures.h: figures as people read them. Each function takes the place for its text, and returns
- * the text, as in duration_text(row_number(row, "stall_ns"), FIGURE); NaN is "-".
+ * the text, as in duration_text(row_value(row, COL_STALL), FIGURE); NaN is "-".
  */
 #ifndef SIM_FIGURES_H
 #define SIM_FIGURES_H
