@@ -295,7 +295,19 @@ typedef void (*tl_fire_fn)(void *ctx, uint32_t id, uint64_t now);
  *
  * Start and stop may fail with TL_ERR_STORE, start also with TL_ERR_DISK_FULL: nothing changed. A
  * stop is not refused because the disk is full.
- */
+ *
+ * A timer that is started by `start_call` has a *call*, which is kept, recovered and handed out
+ * with it: what its callback is to do. `start` gives it none. */
+
+/* The longest name and payload, in bytes. */
+#define TL_SERVICE_MAX 255u
+#define TL_PAYLOAD_MAX 65536u
+
+struct tl_call {
+    const char *service; /* the name of a service; "" is one */
+    const void *payload; /* parameters, which mean nothing to the structure */
+    size_t bytes;
+};
 
 /* Called by `recover` for each timer that is pending. */
 typedef void (*tl_adopt_fn)(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation);
@@ -463,6 +475,16 @@ struct tl_algo {
 
     /* Says what is durable, and what it cost. Right inside a callback too. */
     void (*durability)(const void *self, struct tl_durability *out);
+
+    /* Optional with TL_CAP_DURABLE, as is the next. Like start, with a call, which is copied.
+     * TL_ERR_CAPACITY: it is too long. TL_ERR_NOMEM: the first one needs memory. */
+    enum tl_status (*start_call)(void *self, uint32_t id, uint64_t deadline,
+                                 const struct tl_call *call);
+
+    /* Fill in the call of a timer that is pending, or, inside its callback, of the one that is
+     * firing, as long as that is not started again. It is the structure's, and valid until the next
+     * hook. TL_IDLE: the timer has none. TL_ERR_STORE: it cannot be read. */
+    enum tl_status (*call)(void *self, uint32_t id, struct tl_call *out);
 };
 
 /*

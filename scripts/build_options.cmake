@@ -125,10 +125,9 @@ tl_library(LIBUV libuv uv.h)
 tl_library(LIBEVENT libevent_core event2/event.h)
 tl_library(GLIB glib-2.0 glib.h)
 tl_library(LMDB lmdb lmdb.h)
-tl_library(SQLITE sqlite3 sqlite3.h)
 # All macros.
 tl_try(TL_HAVE_TREE C "#include <bsd/sys/tree.h>")
-set(TL_WRAPPED AUTO CACHE STRING "What TL_LIBEV and the others up to TL_SQLITE are if AUTO")
+set(TL_WRAPPED AUTO CACHE STRING "What TL_LIBEV and the others up to TL_LMDB are if AUTO")
 set_property(CACHE TL_WRAPPED PROPERTY STRINGS AUTO ON OFF)
 set_property(GLOBAL APPEND_STRING PROPERTY tl_parts
     "\n     TL_WRAPPED=${TL_WRAPPED}  what wraps a library, if not said one by one:")
@@ -136,8 +135,7 @@ tl_part(TL_LIBEV ${TL_WRAPPED} "the structure libev" TL_HAVE_LIBEV libev-dev)
 tl_part(TL_LIBUV ${TL_WRAPPED} "the structure libuv" TL_HAVE_LIBUV libuv1-dev)
 tl_part(TL_LIBEVENT ${TL_WRAPPED} "the structure libevent" TL_HAVE_LIBEVENT libevent-dev)
 tl_part(TL_GLIB ${TL_WRAPPED} "the structure glib" TL_HAVE_GLIB libglib2.0-dev)
-tl_part(TL_LMDB ${TL_WRAPPED} "kv-wheel:engine=lmdb" TL_HAVE_LMDB liblmdb-dev)
-tl_part(TL_SQLITE ${TL_WRAPPED} "kv-wheel:engine=sqlite" TL_HAVE_SQLITE libsqlite3-dev)
+tl_part(TL_LMDB ${TL_WRAPPED} "the structure kv-wheel" TL_HAVE_LMDB liblmdb-dev)
 tl_part(TL_RBTREE AUTO "the structure rbtree" TL_HAVE_TREE libbsd-dev)
 
 # --- engines that a cluster's timers lie on ---------------------------------------------------------

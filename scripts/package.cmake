@@ -20,7 +20,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 # Pictures; jq and xz are asked for by name; what is wrapped, and what reads captures, is loaded if it is there.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "gnuplot-nox, jq, gawk | mawk, fonts-dejavu-core, libpcap0.8")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS
-    "libev4, libuv1, libevent-core-2.1-7, libglib2.0-0, liblmdb0, libsqlite3-0, libpq5, gcc, libc6-dev")
+    "libev4, libuv1, libevent-core-2.1-7, libglib2.0-0, liblmdb0, libpq5, gcc, libc6-dev")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "redis-server, postgresql")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
     "Replays traces of timer operations through many timer structures, checks every firing,

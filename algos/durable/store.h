@@ -19,6 +19,7 @@
  * that, as long as the file is being made, a suffix. */
 #define STORE_LOG         "log"
 #define STORE_SNAPSHOT    "snapshot"
+#define STORE_CALLS       "calls"
 #define STORE_UNFINISHED  ".tmp"
 #define STORE_NAME_BYTES  48
 

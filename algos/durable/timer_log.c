@@ -106,10 +106,10 @@ static uint64_t end_of(const struct log_segment *segment)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-/* Each operation may have a base of its own, and each line a head. */
+/* Each operation may have a base and a call, and each line a head. */
 static size_t buffer_bytes(const struct timer_log *log)
 {
-    return (2 * log->group + log->group / 8 + LOG_MOST_WORDS) * WORD;
+    return (3 * log->group + log->group / 8 + LOG_MOST_WORDS) * WORD;
 }
 
 enum tl_status log_create(struct timer_log *log, struct store *store,
@@ -343,6 +343,18 @@ void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of)
         set_base(log, of);
     }
     (void)log_append_word(log, op, id, of);
+}
+
+/* In the same frame as the start, so that both are there or neither. */
+void log_append_call(struct timer_log *log, uint64_t deadline)
+{
+    do {
+        if (log->used == log->frame_end) {
+            log_open_frame(log);
+        }
+        set_base(log, deadline);
+        append_other(log, LOG_CALL);
+    } while (log->used == log->frame_end);
 }
 
 static enum tl_status sync_current(struct timer_log *log)
@@ -632,6 +644,7 @@ struct reading {
     void *ctx;
     uint64_t after;
     uint64_t next;                /* the sequence number that is to come; 0: not yet known */
+    bool has_call;                /* of the timer that it starts */
     struct log_segment *ended_in; /* NULL: not yet */
     uint64_t end;                 /* the place behind what counts */
     uint64_t torn;                /* frames behind the end */
@@ -694,7 +707,9 @@ static enum tl_status read_word(struct reading *reading, uint64_t word)
         .age = (uint32_t)word,
         .id = (uint32_t)(word >> LOG_ID_SHIFT) % LOG_IDS,
         .op = (enum log_op)(word >> LOG_OP_SHIFT),
+        .has_call = reading->has_call,
     };
+    reading->has_call = false;
     if (operation.op != LOG_NONE) {
         reading->next++;
         return operation.sequence > reading->after ? reading->apply(reading->ctx, &operation)
@@ -702,6 +717,10 @@ static enum tl_status read_word(struct reading *reading, uint64_t word)
     }
     if ((word & LOG_SEQUENCE) != 0) {
         return take_sequence(reading, word & ~LOG_SEQUENCE);
+    }
+    if (word == LOG_CALL) {
+        reading->has_call = true;
+        return TL_OK;
     }
     log->base = word << LOG_BASE_SHIFT;
     return TL_OK;

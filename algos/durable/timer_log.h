@@ -46,6 +46,7 @@ enum log_op { LOG_NONE, LOG_START, LOG_STOP, LOG_FIRE };
 #define LOG_ID_SHIFT   32u
 #define LOG_IDS        (UINT32_C(1) << (LOG_OP_SHIFT - LOG_ID_SHIFT))
 #define LOG_SEQUENCE   (UINT64_C(1) << 61)
+#define LOG_CALL       (UINT64_C(1) << 60) /* the timer that the next word starts has a call */
 #define LOG_BASE_SHIFT 31u
 
 /* Words of a line. */
@@ -67,7 +68,8 @@ struct log_operation {
     uint64_t sequence;
     uint64_t deadline; /* of a start */
     uint32_t id;
-    uint32_t age; /* of others: from the start of its timer; 0: UINT32_MAX is less */
+    bool has_call; /* of a start */
+    uint32_t age;  /* of others: from the start of its timer; 0: UINT32_MAX is less */
     enum log_op op;
 };
 
@@ -148,6 +150,9 @@ static inline uint64_t log_words_for(uint64_t timers)
 {
     return 2 * timers + timers / 1024 + LOG_MOST_WORDS;
 }
+
+/* Notes that the next operation starts a timer that has a call. */
+void log_append_call(struct timer_log *log, uint64_t deadline);
 
 /* Notes an operation under the next sequence number. There must be room for it, in the buffer and
  * on the disk. `id` is less than LOG_IDS; `of`: of a start its deadline, else its timer's

@@ -237,6 +237,8 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
         .sync = durable ? hooks->sync : NULL,
         .recover = durable ? hooks->recover : NULL,
         .durability = durable ? hooks->durability : NULL,
+        .start_call = durable ? hooks->start_call : NULL,
+        .call = durable ? hooks->call : NULL,
     };
     slots[slot] = whole;
     return &whole->algo;

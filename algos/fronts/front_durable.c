@@ -22,6 +22,7 @@
  * Every record needs its place on the disk, and that of a stop or a firing is taken when its timer
  * is started. So a disk that is full refuses starts, and nothing else.
  */
+#include "call_store.h"
 #include "front.h"
 #include "timer_log.h"
 #include "timer_snapshot.h"
@@ -43,10 +44,11 @@ enum { AT_LEAST, AT_MOST };
 _Static_assert(LOG_LEAP == 0 || GROUP_MAX < LOG_LEAP, "no number is given twice");
 
 /* In a timer's generation: the structure has fired it, and it is in `due`. And with at-most: that
- * is on record. */
+ * is on record. And that it was started with a call: the snapshot keeps this one, too. */
 #define IS_DUE        (UINT64_C(1) << 63)
 #define IS_RECORDED   (UINT64_C(1) << 62)
-#define GENERATION    (IS_RECORDED - 1)
+#define HAS_CALL      (UINT64_C(1) << 61)
+#define GENERATION    (HAS_CALL - 1)
 
 /* A start that is easy takes less, with the room to end its timer. */
 #define EASY_WORDS    4u
@@ -96,6 +98,7 @@ struct durable {
     bool found;      /* there was something in the folder */
     bool advancing;
     struct store store;
+    struct calls calls;
     struct snapshot_writer snapshot;
 };
 
@@ -112,6 +115,11 @@ static void set_idle(struct timer *timer)
 static bool is_due(const struct timer *timer)
 {
     return (timer->generation & IS_DUE) != 0;
+}
+
+static bool has_call(const struct timer *timer)
+{
+    return (timer->generation & HAS_CALL) != 0;
 }
 
 static bool can_write(const struct durable *durable)
@@ -168,7 +176,7 @@ static void give_snapshot_up(struct durable *durable)
 
 static void finish_snapshot(struct durable *durable)
 {
-    if (log_sync(&durable->log) != TL_OK) {
+    if (calls_sync(&durable->calls) != TL_OK || log_sync(&durable->log) != TL_OK) {
         give_snapshot_up(durable);
         return;
     }
@@ -177,6 +185,7 @@ static void finish_snapshot(struct durable *durable)
         give_snapshot_up(durable);
         return;
     }
+    calls_end_file(&durable->calls);
     uint64_t live = count_pending(durable);
     (void)log_drop(&durable->log, from, log_words_for(live) + snapshot_distance(durable), live);
 }
@@ -190,13 +199,17 @@ static enum tl_status write_down(struct durable *durable, uint64_t ids)
     enum tl_status status = TL_OK;
     while (id < end && status == TL_OK) {
         unsigned at = writer->in_run;
-        for (; id < end && at < SNAPSHOT_RUN; id++) {
+        for (; id < end && at < SNAPSHOT_RUN && status == TL_OK; id++) {
             const struct timer *timer = &durable->timers[id];
-            struct snapshot_timer written = {id, timer->deadline, timer->generation & GENERATION};
+            struct snapshot_timer written = {id, timer->deadline,
+                                             timer->generation & (GENERATION | HAS_CALL)};
+            if (is_pending(timer) && has_call(timer)) {
+                status = calls_move(&durable->calls, id);
+            }
             at = snapshot_put(writer, at, written, is_pending(timer));
         }
         writer->in_run = at;
-        status = at == SNAPSHOT_RUN ? snapshot_end_run(writer) : TL_OK;
+        status = status == TL_OK && at == SNAPSHOT_RUN ? snapshot_end_run(writer) : status;
     }
     durable->snapshot_id = id;
     return status;
@@ -219,7 +232,8 @@ static void work_for_snapshot(struct durable *durable)
         durable->snapshot_seen = log_sequence(log);
         durable->snapshot_id = 0;
         durable->snapshot_pace = SNAPSHOT_PACE + 4 * (uint64_t)durable->capacity / distance;
-        if (snapshot_begin(&durable->snapshot, log_sequence(log)) != TL_OK) {
+        if (calls_begin_file(&durable->calls) != TL_OK ||
+            snapshot_begin(&durable->snapshot, log_sequence(log)) != TL_OK) {
             return;
         }
     }
@@ -249,7 +263,8 @@ static void set_easy(struct durable *durable, size_t words)
 static enum tl_status commit(struct durable *durable)
 {
     set_easy(durable, 0);
-    return log_commit(&durable->log);
+    enum tl_status status = calls_sync(&durable->calls);
+    return status == TL_OK ? log_commit(&durable->log) : status;
 }
 
 /* The place behind the next record; and, if it `starts` a timer, behind those that end all. */
@@ -430,6 +445,46 @@ static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durab
     return TL_OK;
 }
 
+/* The call is in its file before the start is in the log. One that is not started after all is
+ * garbage. */
+static enum tl_status durable_start_call(void *self, uint32_t id, uint64_t deadline,
+                                         const struct tl_call *call)
+{
+    struct durable *durable = self;
+    struct calls *calls = &durable->calls;
+    uint64_t place = calls_has(calls, id) ? calls->places[id] : 0;
+    enum tl_status status = make_ready(durable, true);
+    if (status == TL_OK) {
+        status = calls_add(calls, durable->capacity, id, log_sequence(&durable->log) + 1, call);
+    }
+    if (status != TL_OK) {
+        return status;
+    }
+    status = durable->inner->start(durable->self, id, deadline);
+    if (status == TL_OK) {
+        struct log_mark mark = log_mark(&durable->log);
+        log_append_call(&durable->log, deadline);
+        status = append_to_group(durable, LOG_START, id, deadline);
+        if (status != TL_OK) {
+            log_take_back(&durable->log, mark);
+            undo_start(durable, id);
+        }
+    }
+    if (status != TL_OK) {
+        calls->places[id] = place;
+        return status;
+    }
+    set_pending(durable, id, deadline, log_sequence(&durable->log) | HAS_CALL);
+    settle(durable);
+    return TL_OK;
+}
+
+static enum tl_status durable_call(void *self, uint32_t id, struct tl_call *out)
+{
+    struct durable *durable = self;
+    return has_call(&durable->timers[id]) ? calls_read(&durable->calls, id, out) : TL_IDLE;
+}
+
 static enum tl_status durable_stop(void *self, uint32_t id)
 {
     struct durable *durable = self;
@@ -440,8 +495,8 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     if (!is_easy(durable) || is_due(timer)) {
         return stop_apart(durable, id);
     }
-    (void)log_append_word(&durable->log, LOG_STOP, id, timer->generation);
-    timer->deadline = TL_NEVER; /* it has no marks */
+    (void)log_append_word(&durable->log, LOG_STOP, id, timer->generation & GENERATION);
+    timer->deadline = TL_NEVER;
     return durable->inner->stop(durable->self, id);
 }
 
@@ -463,7 +518,7 @@ static bool can_fire(struct durable *durable)
     return is_easy(durable) || make_ready(durable, false) == TL_OK;
 }
 
-/* Callback, record. It has no marks. Always inline: within the structure's call of its own. */
+/* Callback, record. It is not marked as due. Always inline: within the structure's call of its own. */
 static inline __attribute__((always_inline)) void fire_one(struct durable *durable, uint32_t id)
 {
     struct timer *timer = &durable->timers[id];
@@ -472,7 +527,7 @@ static inline __attribute__((always_inline)) void fire_one(struct durable *durab
     durable->budget--;
     durable->fire(durable->fire_ctx, id, durable->now);
     if (is_easy(durable)) {
-        (void)log_append_word(&durable->log, LOG_FIRE, id, generation);
+        (void)log_append_word(&durable->log, LOG_FIRE, id, generation & GENERATION);
     } else {
         append(durable, LOG_FIRE, id, generation);
         settle(durable);
@@ -504,7 +559,7 @@ static void fire_at_least(struct durable *durable, uint32_t *at)
         if (!can_fire(durable)) {
             break;
         }
-        durable->timers[id].generation &= GENERATION;
+        durable->timers[id].generation &= ~IS_DUE;
         fire_one(durable, id);
     }
 }
@@ -555,7 +610,7 @@ static void fire_at_most(struct durable *durable, uint32_t *at)
             uint32_t id = durable->due[*at];
             struct timer *timer = &durable->timers[id];
             if (is_due(timer)) {
-                set_idle(timer);
+                *timer = (struct timer){TL_NEVER, timer->generation & HAS_CALL};
                 durable->budget--;
                 durable->fire(durable->fire_ctx, id, durable->now);
             }
@@ -710,6 +765,7 @@ static enum tl_status grow(struct durable *durable, uint32_t capacity)
     const struct tl_allocator *allocator = durable->allocator;
     uint32_t before = durable->capacity;
     enum tl_status status = log_reserve(&durable->log, capacity);
+    status = status == TL_OK ? calls_grow(&durable->calls, capacity) : status;
     if (status != TL_OK) {
         return status;
     }
@@ -787,6 +843,7 @@ static void free_all(struct durable *durable)
     if (durable->log.store != NULL) {
         log_destroy(&durable->log);
     }
+    calls_destroy(&durable->calls);
     store_close(&durable->store);
     tl_free(allocator, durable->timers, bytes_for(durable->capacity), alignof(struct timer));
     tl_free(allocator, durable, sizeof *durable, alignof(struct durable));
@@ -812,6 +869,7 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
             (inner->capabilities & (TL_CAP_UNLIMITED | TL_CAP_REFUSES)) != TL_CAP_UNLIMITED,
     };
     store_init(&durable->store, tl_option_text(own[OWN_PATH]), own[OWN_SYNC] != SYNC_NONE, OWNER);
+    calls_init(&durable->calls, &durable->store, config->allocator);
     enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
                                        (size_t)own[OWN_GROUP], durable->snapshot_least);
     if (status == TL_OK) {
@@ -840,7 +898,7 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
 static void durable_destroy(void *self)
 {
     struct durable *durable = self;
-    if (durable->store.path != NULL && can_write(durable)) {
+    if (durable->store.path != NULL && can_write(durable) && calls_sync(&durable->calls) == TL_OK) {
         (void)log_sync(&durable->log);
     }
     durable->inner->destroy(durable->self);
@@ -878,9 +936,11 @@ static enum tl_status apply(void *ctx, const struct log_operation *operation)
         return status;
     }
     struct timer *timer = &durable->timers[operation->id];
-    if (operation->op == LOG_START && operation->sequence >= timer->generation) {
-        *timer = (struct timer){operation->deadline, operation->sequence};
-    } else if (operation->op != LOG_START && log_ends(operation, timer->generation)) {
+    uint64_t generation = timer->generation & GENERATION;
+    if (operation->op == LOG_START && operation->sequence >= generation) {
+        *timer = (struct timer){operation->deadline,
+                                operation->sequence | (operation->has_call ? HAS_CALL : 0)};
+    } else if (operation->op != LOG_START && log_ends(operation, generation)) {
         set_idle(timer);
     }
     return TL_OK;
@@ -931,6 +991,27 @@ static enum tl_status read_files(struct durable *durable, const struct store_num
     return status;
 }
 
+static bool is_wanted(void *ctx, uint32_t id, uint64_t generation)
+{
+    const struct durable *durable = ctx;
+    return id < durable->capacity && is_pending(&durable->timers[id]) &&
+           durable->timers[id].generation == (generation | HAS_CALL);
+}
+
+/* Each timer that was started with a call has it again, or nothing is recovered. */
+static enum tl_status read_calls(struct durable *durable)
+{
+    enum tl_status status = calls_recover(&durable->calls, durable->capacity, is_wanted, durable);
+    for (uint32_t id = 0; id < durable->capacity && status == TL_OK; id++) {
+        const struct timer *timer = &durable->timers[id];
+        if (is_pending(timer) && has_call(timer) && !calls_has(&durable->calls, id)) {
+            status = store_fail(&durable->store, "%s: the call of timer %u is missing",
+                                durable->store.path, (unsigned)id);
+        }
+    }
+    return status;
+}
+
 /* From the arrays to the structure. */
 static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, void *ctx)
 {
@@ -948,7 +1029,7 @@ static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, v
     for (uint32_t id = 0; id < capacity && status == TL_OK; id++) {
         const struct timer *timer = &durable->timers[id];
         if (is_pending(timer)) {
-            adopt(ctx, id, timer->deadline, timer->generation);
+            adopt(ctx, id, timer->deadline, timer->generation & GENERATION);
         }
     }
     return status;
@@ -1000,6 +1081,7 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     if (status == TL_OK) {
         status = read_files(durable, &logs, &snapshots);
     }
+    status = status == TL_OK ? read_calls(durable) : status;
     if (status == TL_OK) {
         status = start_timers(durable, adopt, ctx);
     }
@@ -1085,5 +1167,7 @@ const struct tl_front tl_front_durable = {
             .sync = durable_sync,
             .recover = durable_recover,
             .durability = durable_durability,
+            .start_call = durable_start_call,
+            .call = durable_call,
         },
 };

@@ -84,7 +84,7 @@ struct list_walk {
 static void pick(struct kv_wheel *wheel, struct list_walk *walk, const struct task *task)
 {
     TL_COUNT(wheel, compares, 1);
-    if (task->due == walk->tick && task->generation <= walk->limit &&
+    if (task->due == walk->tick && (task->generation & ~HAS_CALL) <= walk->limit &&
         wheel->batch_count < walk->max) {
         wheel->batch[wheel->batch_count++] = *task;
         walk->is_over = wheel->batch_count == walk->max;
@@ -175,8 +175,18 @@ static enum tl_status insert(struct kv_wheel *wheel, struct task *task)
     return put(wheel, &record);
 }
 
+static enum tl_status erase_call(struct kv_wheel *wheel, uint32_t id, uint64_t generation)
+{
+    struct kv_record key = call_key(id, generation);
+    return (generation & HAS_CALL) != 0 ? erase(wheel, &key) : TL_OK;
+}
+
 static enum tl_status extract(struct kv_wheel *wheel, uint32_t id, const struct node *node)
 {
+    enum tl_status status = erase_call(wheel, id, node->generation);
+    if (status != TL_OK) {
+        return status;
+    }
     if (wheel->layout == LAYOUT_LIST) {
         return list_remove(wheel, node->generation);
     }
@@ -333,7 +343,7 @@ static bool visit_to_take(void *ctx, const struct kv_record *record)
     if (task.due > taking->now) {
         return false;
     }
-    if (task.generation > taking->limit) {
+    if ((task.generation & ~HAS_CALL) > taking->limit) {
         return true; /* of a later advance */
     }
     wheel->batch[wheel->batch_count++] = task;
@@ -348,7 +358,7 @@ static void take_from_nodes(const struct taking *taking)
     struct kv_wheel *wheel = taking->wheel;
     for (uint32_t id = 0; id < wheel->capacity && wheel->batch_count < taking->max; id++) {
         const struct node *node = &wheel->nodes[id];
-        if (node->due == taking->due && node->generation <= taking->limit) {
+        if (node->due == taking->due && (node->generation & ~HAS_CALL) <= taking->limit) {
             wheel->batch[wheel->batch_count++] = task_of_node(wheel, id);
         }
     }

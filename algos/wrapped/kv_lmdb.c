@@ -41,18 +41,18 @@ LOADED_LIBRARY(LMDB_FUNCTIONS, "liblmdb.so.0");
 
 #define MAP_BYTES ((size_t)64 << 20)
 
-struct lmdb_store {
-    struct kv_store common;
+struct kv_store {
+    char failure[200];
     MDB_env *env;
     MDB_txn *txn;       /* NULL: none is open */
     MDB_cursor *cursor; /* of that transaction; NULL: none yet */
     MDB_dbi table;
 };
 
-static enum tl_status status_of(struct lmdb_store *store, int error)
+static enum tl_status status_of(struct kv_store *store, int error)
 {
     if (error != 0 && error != MDB_NOTFOUND) {
-        kv_set_failure(&store->common, lib.mdb_strerror(error));
+        (void)snprintf(store->failure, sizeof store->failure, "%s", lib.mdb_strerror(error));
     }
     switch (error) {
     case 0:
@@ -71,12 +71,12 @@ static enum tl_status status_of(struct lmdb_store *store, int error)
     }
 }
 
-static MDB_val val_of(const uint8_t *bytes, size_t length)
+static MDB_val val_of(const void *bytes, size_t length)
 {
     return (MDB_val){.mv_size = length, .mv_data = (void *)bytes};
 }
 
-static enum tl_status begin(struct lmdb_store *store)
+static enum tl_status begin(struct kv_store *store)
 {
     if (store->txn != NULL) {
         return TL_OK;
@@ -85,22 +85,21 @@ static enum tl_status begin(struct lmdb_store *store)
 }
 
 /* Of a writing transaction, so they go with it. */
-static void forget_transaction(struct lmdb_store *store)
+static void forget_transaction(struct kv_store *store)
 {
     store->txn = NULL;
     store->cursor = NULL;
 }
 
-static void lmdb_abandon(void *self)
+void kv_abandon(struct kv_store *store)
 {
-    struct lmdb_store *store = self;
     if (store->txn != NULL) {
         lib.mdb_txn_abort(store->txn);
         forget_transaction(store);
     }
 }
 
-static size_t used_bytes(const struct lmdb_store *store, MDB_envinfo *info)
+static size_t used_bytes(const struct kv_store *store, MDB_envinfo *info)
 {
     MDB_stat stat;
     (void)lib.mdb_env_info(store->env, info);
@@ -109,7 +108,7 @@ static size_t used_bytes(const struct lmdb_store *store, MDB_envinfo *info)
 }
 
 /* Between transactions: one may then need as many pages again as there are. */
-static enum tl_status make_ample(struct lmdb_store *store)
+static enum tl_status make_ample(struct kv_store *store)
 {
     MDB_envinfo info;
     size_t used = used_bytes(store, &info);
@@ -119,9 +118,8 @@ static enum tl_status make_ample(struct lmdb_store *store)
     return status_of(store, lib.mdb_env_set_mapsize(store->env, 4 * used));
 }
 
-static enum tl_status lmdb_commit(void *self)
+enum tl_status kv_commit(struct kv_store *store)
 {
-    struct lmdb_store *store = self;
     if (store->txn == NULL) {
         return TL_OK;
     }
@@ -130,21 +128,25 @@ static enum tl_status lmdb_commit(void *self)
     return error == 0 ? make_ample(store) : status_of(store, error);
 }
 
-static void lmdb_close(void *self)
+const char *kv_failure(const struct kv_store *store)
 {
-    struct lmdb_store *store = self;
-    lmdb_abandon(store);
+    return store->failure;
+}
+
+void kv_close(struct kv_store *store)
+{
+    kv_abandon(store);
     lib.mdb_env_close(store->env);
     free(store);
 }
 
-static enum tl_status open_table(struct lmdb_store *store)
+static enum tl_status open_table(struct kv_store *store)
 {
     enum tl_status status = begin(store);
     if (status == TL_OK) {
         status = status_of(store, lib.mdb_dbi_open(store->txn, NULL, 0, &store->table));
     }
-    return status == TL_OK ? lmdb_commit(store) : status;
+    return status == TL_OK ? kv_commit(store) : status;
 }
 
 /* A file that is shorter than its two root pages was never begun: the disk was full, say. */
@@ -156,15 +158,14 @@ static void forget_stump(const char *path)
     }
 }
 
-static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
-                                struct kv_store **opened)
+enum tl_status kv_open(const char *folder, bool synced, bool unnamed, struct kv_store **opened)
 {
     if (tl_library_load(&library) == NULL) {
         return tl_library_missing();
     }
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/timers.lmdb", folder);
-    struct lmdb_store *store = calloc(1, sizeof *store);
+    struct kv_store *store = calloc(1, sizeof *store);
     if (store == NULL || lib.mdb_env_create(&store->env) != 0) {
         free(store);
         return TL_ERR_NOMEM;
@@ -179,42 +180,67 @@ static enum tl_status lmdb_open(const char *folder, bool synced, bool unnamed,
     if (unnamed) {
         (void)unlink(path);
     }
-    *opened = &store->common;
+    *opened = store;
     return status == TL_IDLE ? TL_ERR_STORE : status;
 }
 
-static enum tl_status lmdb_get(void *self, struct kv_record *record)
+enum tl_status kv_get_large(struct kv_store *store, const struct kv_record *key, const void **value,
+                            size_t *bytes)
 {
-    struct lmdb_store *store = self;
-    MDB_val key = val_of(record->key, record->key_bytes);
-    MDB_val value;
+    MDB_val name = val_of(key->key, key->key_bytes);
+    MDB_val found;
     enum tl_status status = begin(store);
     if (status == TL_OK) {
-        status = status_of(store, lib.mdb_get(store->txn, store->table, &key, &value));
+        status = status_of(store, lib.mdb_get(store->txn, store->table, &name, &found));
     }
-    if (status != TL_OK) {
-        return status;
+    if (status == TL_OK) {
+        *value = found.mv_data;
+        *bytes = found.mv_size;
     }
-    return kv_copy(record->value, KV_VALUE_BYTES, &record->value_bytes, value.mv_data,
-                   value.mv_size)
-               ? TL_OK
-               : TL_ERR_STORE;
+    return status;
 }
 
-static enum tl_status lmdb_put(void *self, const struct kv_record *record)
+enum tl_status kv_put_large(struct kv_store *store, const struct kv_record *key, const void *value,
+                            size_t bytes)
 {
-    struct lmdb_store *store = self;
-    MDB_val key = val_of(record->key, record->key_bytes);
-    MDB_val value = val_of(record->value, record->value_bytes);
+    MDB_val name = val_of(key->key, key->key_bytes);
+    MDB_val given = val_of(value, bytes);
     enum tl_status status = begin(store);
     return status != TL_OK
                ? status
-               : status_of(store, lib.mdb_put(store->txn, store->table, &key, &value, 0));
+               : status_of(store, lib.mdb_put(store->txn, store->table, &name, &given, 0));
 }
 
-static enum tl_status lmdb_remove(void *self, const struct kv_record *record)
+/* Copies what is not longer than a record has room for; what is longer is not a record. */
+static bool copy(uint8_t *to, size_t room, size_t *bytes, MDB_val from)
 {
-    struct lmdb_store *store = self;
+    if (from.mv_size > room) {
+        return false;
+    }
+    memcpy(to, from.mv_data, from.mv_size);
+    *bytes = from.mv_size;
+    return true;
+}
+
+enum tl_status kv_get(struct kv_store *store, struct kv_record *record)
+{
+    MDB_val value;
+    const void *data;
+    enum tl_status status = kv_get_large(store, record, &data, &value.mv_size);
+    if (status != TL_OK) {
+        return status;
+    }
+    value.mv_data = (void *)data;
+    return copy(record->value, KV_VALUE_BYTES, &record->value_bytes, value) ? TL_OK : TL_ERR_STORE;
+}
+
+enum tl_status kv_put(struct kv_store *store, const struct kv_record *record)
+{
+    return kv_put_large(store, record, record->value, record->value_bytes);
+}
+
+enum tl_status kv_remove(struct kv_store *store, const struct kv_record *record)
+{
     MDB_val key = val_of(record->key, record->key_bytes);
     enum tl_status status = begin(store);
     if (status == TL_OK) {
@@ -223,10 +249,9 @@ static enum tl_status lmdb_remove(void *self, const struct kv_record *record)
     return status == TL_IDLE ? TL_OK : status;
 }
 
-static enum tl_status lmdb_seek(void *self, const struct kv_record *from, kv_visit_fn visit,
-                                void *ctx)
+enum tl_status kv_seek(struct kv_store *store, const struct kv_record *from, kv_visit_fn visit,
+                       void *ctx)
 {
-    struct lmdb_store *store = self;
     enum tl_status status = begin(store);
     if (status == TL_OK && store->cursor == NULL) {
         status = status_of(store, lib.mdb_cursor_open(store->txn, store->table, &store->cursor));
@@ -240,33 +265,53 @@ static enum tl_status lmdb_seek(void *self, const struct kv_record *from, kv_vis
             status = status_of(store, lib.mdb_cursor_get(store->cursor, &key, &value, op));
         }
         if (status == TL_OK) {
-            status = kv_take(&record, key.mv_data, key.mv_size, value.mv_data, value.mv_size);
+            record.value_bytes = 0;
+            (void)copy(record.value, KV_VALUE_BYTES, &record.value_bytes, value);
+            status = copy(record.key, KV_KEY_BYTES, &record.key_bytes, key) ? TL_OK : TL_ERR_STORE;
         }
         op = MDB_NEXT;
     } while (status == TL_OK && visit(ctx, &record));
     return status == TL_IDLE ? TL_OK : status;
 }
 
-static uint64_t lmdb_bytes(void *self)
+uint64_t kv_bytes(struct kv_store *store)
 {
     MDB_envinfo info;
-    return used_bytes(self, &info);
+    return used_bytes(store, &info);
 }
-
-const struct kv_engine tl_kv_lmdb = {
-    .open = lmdb_open,
-    .close = lmdb_close,
-    .get = lmdb_get,
-    .put = lmdb_put,
-    .remove = lmdb_remove,
-    .seek = lmdb_seek,
-    .commit = lmdb_commit,
-    .abandon = lmdb_abandon,
-    .bytes = lmdb_bytes,
-};
 
 #else
 
-const struct kv_engine tl_kv_lmdb = {.open = kv_open_unavailable};
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define UNAVAILABLE(name, ...)                                                                     \
+    enum tl_status name(__VA_ARGS__)                                                               \
+    {                                                                                              \
+        return TL_ERR_UNAVAILABLE;                                                                 \
+    }
+UNAVAILABLE(kv_open, const char *folder, bool synced, bool unnamed, struct kv_store **store)
+UNAVAILABLE(kv_get, struct kv_store *store, struct kv_record *record)
+UNAVAILABLE(kv_put, struct kv_store *store, const struct kv_record *record)
+UNAVAILABLE(kv_get_large, struct kv_store *store, const struct kv_record *key, const void **value,
+            size_t *bytes)
+UNAVAILABLE(kv_put_large, struct kv_store *store, const struct kv_record *key, const void *value,
+            size_t bytes)
+UNAVAILABLE(kv_remove, struct kv_store *store, const struct kv_record *record)
+UNAVAILABLE(kv_seek, struct kv_store *store, const struct kv_record *from, kv_visit_fn visit,
+            void *ctx)
+UNAVAILABLE(kv_commit, struct kv_store *store)
+
+void kv_close(struct kv_store *store) {}
+
+void kv_abandon(struct kv_store *store) {}
+
+const char *kv_failure(const struct kv_store *store)
+{
+    return "";
+}
+
+uint64_t kv_bytes(struct kv_store *store)
+{
+    return 0;
+}
 
 #endif

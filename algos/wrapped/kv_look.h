@@ -17,10 +17,9 @@
 
 struct audit {
     struct kv_wheel *wheel;
-    uint64_t met;     /* timers that wait, by their records */
-    uint64_t chained; /* layout=list: records that lists lead to */
-    uint64_t tasks;   /* layout=list: records that there are */
-    uint64_t outbox;
+    uint64_t met;      /* timers that wait, by their records */
+    uint64_t chained;  /* layout=list: records that lists lead to */
+    uint64_t tasks;    /* layout=list: records that there are */
     const char *wrong; /* NULL: nothing */
 };
 
@@ -61,9 +60,6 @@ static bool visit_to_audit(void *ctx, const struct kv_record *record)
     case TAG_HEAD:
         audit_list(audit, record);
         return audit->wrong == NULL;
-    case TAG_OUTBOX:
-        audit->outbox++;
-        return true;
     case TAG_TASK:
         audit->tasks++;
         task = task_of_listed(record);
@@ -94,13 +90,13 @@ static enum tl_status kv_check(const void *self, char *why, size_t why_bytes)
     }
     struct audit audit = {.wheel = wheel};
     struct kv_record from = tagged(0);
-    if (wheel->engine->seek(wheel->store, &from, visit_to_audit, &audit) != TL_OK) {
-        audit.wrong = wheel->store->failure;
+    if (kv_seek(wheel->store, &from, visit_to_audit, &audit) != TL_OK) {
+        audit.wrong = kv_failure(wheel->store);
     }
     if (audit.wrong == NULL && audit.chained != audit.tasks) {
         audit.wrong = "a record is in no list";
     }
-    if (audit.wrong == NULL && (audit.met != waiting || audit.outbox != wheel->outbox_left)) {
+    if (audit.wrong == NULL && (audit.met != waiting)) {
         audit.wrong = "a timer has no record";
     }
     return audit.wrong == NULL ? TL_OK : corrupt(why, why_bytes, "%s", audit.wrong);
@@ -109,7 +105,7 @@ static enum tl_status kv_check(const void *self, char *why, size_t why_bytes)
 /* --- walk ------------------------------------------------------------------------------------ */
 
 /* What is shown, record by record, in the order of the keys: a part for each list, in the order of
- * its links; else one for the table; and one for the outbox. */
+ * its links; else one for the table. */
 struct showing {
     struct kv_wheel *wheel;
     const struct tl_visitor *visitor;
@@ -161,10 +157,6 @@ static bool visit_to_show(void *ctx, const struct kv_record *record)
     struct showing *showing = ctx;
     if (record->key[0] == TAG_HEAD) {
         show_list(showing, record);
-    } else if (record->key[0] == TAG_OUTBOX) {
-        struct task task = task_of_outbox(record);
-        show_part(showing, "outbox", TAG_OUTBOX);
-        show_record(showing, task.id, task.deadline, is_to_be_fired(showing->wheel, &task));
     } else if (record->key[0] == TAG_TIMER) {
         struct task task = task_of_keyed(record);
         show_part(showing, "table", TAG_TIMER);
@@ -194,7 +186,7 @@ static void kv_walk(const void *self, const struct tl_visitor *visitor)
     if (wheel->lost != TL_OK) {
         show_nodes(&showing);
     } else if (wheel->is_recovered) {
-        (void)wheel->engine->seek(wheel->store, &from, visit_to_show, &showing);
+        (void)kv_seek(wheel->store, &from, visit_to_show, &showing);
     }
 }
 

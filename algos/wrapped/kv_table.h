@@ -5,11 +5,10 @@
  *   list      H slot*P + id mod P  -> generation     the head of one of a slot's P lists; slot =
  *                                                    due mod 10^8
  *             R generation         -> id, due, next, stopped
- *   all       O number             -> id, due, generation     moved to the outbox, to be fired
+ *   all       C id generation     -> service's name, 00, payload
  *             M                    -> sequence, capacity
  *
- * Behind a timer's value, in the outbox too, stands its deadline where that had passed when it was
- * started.
+ * A timer's value ends with its deadline where that had passed when it was started.
  *
  * Internal to kv_wheel.c.
  */
@@ -23,12 +22,15 @@
 #include <sys/types.h>
 
 /* The reference design's: one-second buckets, 3.17 years of them. */
-#define SLOTS UINT64_C(100000000)
+#define SLOTS    UINT64_C(100000000)
 
-#define IDLE  UINT64_MAX
-#define TAKEN (UINT64_MAX - 1)
+/* In a generation: the timer has a call. */
+#define HAS_CALL (UINT64_C(1) << 63)
 
-enum { TAG_HEAD = 'H', TAG_META = 'M', TAG_OUTBOX = 'O', TAG_TASK = 'R', TAG_TIMER = 'T' };
+#define IDLE     UINT64_MAX
+#define TAKEN    (UINT64_MAX - 1)
+
+enum { TAG_CALL = 'C', TAG_HEAD = 'H', TAG_META = 'M', TAG_TASK = 'R', TAG_TIMER = 'T' };
 
 enum { LAYOUT_ORDERED, LAYOUT_LIST };
 
@@ -42,10 +44,18 @@ struct task {
     uint64_t due;
     uint64_t deadline; /* as it was given: earlier where it had passed by then */
     uint64_t generation;
-    uint64_t next;   /* layout=list: the generation of the next one; 0: none */
-    uint64_t number; /* in the outbox */
+    uint64_t next; /* layout=list: the generation of the next one; 0: none */
     uint32_t id;
     bool is_stopped;
+};
+
+/* A call that is not committed: what is needed to write it again. */
+struct kept_call {
+    struct kept_call *next;
+    uint64_t generation;
+    size_t bytes;
+    uint32_t id;
+    unsigned char data[];
 };
 
 struct kv_wheel {
@@ -56,7 +66,6 @@ struct kv_wheel {
     uint64_t count;
     uint64_t clock;
     /* the store */
-    const struct kv_engine *engine;
     struct kv_store *store;
     const char *path; /* NULL: the folder is a temporary one */
     char temporary[256];
@@ -80,6 +89,7 @@ struct kv_wheel {
     uint64_t uncommitted;
     uint64_t uncommitted_since; /* the clock at the first of them */
     uint64_t tried_at;          /* the clock at the last commit that failed */
+    struct kept_call *kept;     /* calls of the operations that are not committed */
     uint64_t written_bytes;
     uint64_t syncs;
     /* where the first timer may be */
@@ -90,8 +100,6 @@ struct kv_wheel {
     struct task *batch;
     uint32_t batch_count;
     bool is_firing;
-    uint64_t outbox_number; /* the last one given */
-    uint64_t outbox_left;   /* records in the outbox that no batch under way is of */
 };
 
 #define NODES_FIRST 0
@@ -145,6 +153,14 @@ static inline struct kv_record keyed(uint64_t due, uint32_t id)
     struct kv_record record = tagged(TAG_TIMER);
     append(record.key, &record.key_bytes, due, 8);
     append(record.key, &record.key_bytes, id, 4);
+    return record;
+}
+
+static inline struct kv_record call_key(uint32_t id, uint64_t generation)
+{
+    struct kv_record record = tagged(TAG_CALL);
+    append(record.key, &record.key_bytes, id, 4);
+    append(record.key, &record.key_bytes, generation, 8);
     return record;
 }
 
@@ -213,26 +229,6 @@ static struct kv_record listed(const struct task *task)
     return record;
 }
 
-static struct kv_record outbox_record(const struct task *task)
-{
-    struct kv_record record = numbered(TAG_OUTBOX, task->number);
-    add(&record, task->id, 4);
-    add(&record, task->due, 8);
-    add(&record, task->generation, 8);
-    add_deadline(&record, task);
-    return record;
-}
-
-static struct task task_of_outbox(const struct kv_record *record)
-{
-    struct task task = {.number = number_at(record->key + 1, 8),
-                        .id = (uint32_t)number_at(record->value, 4),
-                        .due = number_at(record->value + 4, 8),
-                        .generation = number_at(record->value + 12, 8)};
-    task.deadline = deadline_behind(record, 20, task.due);
-    return task;
-}
-
 /* --- the store ------------------------------------------------------------------------------- */
 
 static inline bool is_waiting(const struct node *node)
@@ -247,7 +243,7 @@ static inline bool is_meant(const struct kv_wheel *wheel, const struct task *tas
     return node->due == task->due && node->generation == task->generation;
 }
 
-/* Whether what the outbox holds is still to be fired. */
+/* Whether one of the batch is still to be fired. */
 static bool is_to_be_fired(const struct kv_wheel *wheel, const struct task *task)
 {
     const struct node *node = &wheel->nodes[task->id];
@@ -257,32 +253,32 @@ static bool is_to_be_fired(const struct kv_wheel *wheel, const struct task *task
 static enum tl_status put(struct kv_wheel *wheel, const struct kv_record *record)
 {
     TL_COUNT(wheel, moves, 1);
-    return wheel->engine->put(wheel->store, record);
+    return kv_put(wheel->store, record);
 }
 
 static enum tl_status erase(struct kv_wheel *wheel, const struct kv_record *record)
 {
     TL_COUNT(wheel, moves, 1);
-    return wheel->engine->remove(wheel->store, record);
+    return kv_remove(wheel->store, record);
 }
 
 static enum tl_status seek(struct kv_wheel *wheel, const struct kv_record *from, kv_visit_fn visit,
                            void *ctx)
 {
-    return wheel->engine->seek(wheel->store, from, visit, ctx);
+    return kv_seek(wheel->store, from, visit, ctx);
 }
 
 static enum tl_status get(struct kv_wheel *wheel, struct kv_record *record)
 {
     TL_COUNT(wheel, slots, 1);
-    return wheel->engine->get(wheel->store, record);
+    return kv_get(wheel->store, record);
 }
 
 /* layout=list: the record of that generation. TL_IDLE: there is none. */
 static enum tl_status look_up(const struct kv_wheel *wheel, uint64_t generation, struct task *task)
 {
     struct kv_record record = numbered(TAG_TASK, generation);
-    enum tl_status status = wheel->engine->get(wheel->store, &record);
+    enum tl_status status = kv_get(wheel->store, &record);
     if (status == TL_OK) {
         *task = task_of_listed(&record);
     }
@@ -302,10 +298,10 @@ static void set_failure(struct kv_wheel *wheel, const char *words)
 /* The transaction is gone. */
 static void lose(struct kv_wheel *wheel, enum tl_status status)
 {
-    wheel->engine->abandon(wheel->store);
+    kv_abandon(wheel->store);
     wheel->lost = status;
     wheel->first_is_exact = false;
-    set_failure(wheel, wheel->store->failure);
+    set_failure(wheel, kv_failure(wheel->store));
 }
 
 #endif

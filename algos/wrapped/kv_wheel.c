@@ -2,7 +2,7 @@
  * kv-wheel: a hashed timing wheel kept in an ordered store of keys and values, so that its timers
  * outlive the process.
  *
- *   kv.h          a store, which an engine keeps: kv_lmdb.c, kv_sqlite.c
+ *   kv.h          the store, LMDB: kv_lmdb.c
  *   kv_table.h    what is in it
  *   kv_layout.h   under which keys
  *   here          the transaction, and in which order it is recorded and fired: the delivery
@@ -17,9 +17,6 @@
  *
  *   at-least   take, fire, remove, commit      crash: what was fired since the last commit, again
  *   at-most    take, remove, commit, fire      crash: what was committed and not fired, never
- *   outbox     take, move to O, commit, fire, remove from O
- *                                              crash: what was in O, again and in the same order,
- *                                              before all else
  *
  * A failure of the store ends the transaction. What it held is known from the nodes: the next
  * commit, `retry` ticks later or by sync, writes the whole table again. Until it succeeds no timer
@@ -29,7 +26,7 @@
  *
  * Invariants
  *   - timer id is pending if and only if its node's due is not IDLE; `count` is how many are
- *   - TAKEN are those in the batch under way, and those in an outbox that was recovered
+ *   - TAKEN are those in the batch under way
  *   - the others have one record each in the store, of that due tick and generation; with
  *     layout=list there may be more, which are then flagged or belong to no node
  *   - no record of theirs comes before `first`; it is the first record's if `first_is_exact`
@@ -48,19 +45,8 @@
 #include <unistd.h>
 
 /* The rows of the option table. */
-enum {
-    OPT_PATH,
-    OPT_ENGINE,
-    OPT_LAYOUT,
-    OPT_DELIVERY,
-    OPT_SYNC,
-    OPT_BATCH,
-    OPT_WINDOW,
-    OPT_PARTS,
-    OPT_RETRY
-};
-enum { ENGINE_LMDB, ENGINE_SQLITE };
-enum { AT_LEAST, AT_MOST, OUTBOX };
+enum { OPT_PATH, OPT_LAYOUT, OPT_DELIVERY, OPT_SYNC, OPT_BATCH, OPT_WINDOW, OPT_PARTS, OPT_RETRY };
+enum { AT_LEAST, AT_MOST };
 enum { SYNC_GROUP, SYNC_ALWAYS, SYNC_NONE };
 
 /* Each opening goes on with numbers that are larger by this: more than there can be operations that
@@ -80,17 +66,10 @@ static enum tl_status put_meta(struct kv_wheel *wheel)
     return put(wheel, &meta);
 }
 
-static bool count_outbox(void *ctx, const struct kv_record *record)
-{
-    *(uint64_t *)ctx += record->key[0] == TAG_OUTBOX;
-    return record->key[0] == TAG_OUTBOX;
-}
-
-/* All but what the outbox holds and has not fired: what has fired may have been started again, and
- * would be there twice. */
+/* All but the calls, which memory does not have. */
 static enum tl_status erase_all(struct kv_wheel *wheel)
 {
-    struct kv_record found = tagged(0);
+    struct kv_record found = tagged(TAG_CALL + 1);
     enum tl_status status = TL_OK;
     while (status == TL_OK) {
         struct kv_record from = found;
@@ -99,21 +78,12 @@ static enum tl_status erase_all(struct kv_wheel *wheel)
         if (status != TL_OK || found.key_bytes == 0) {
             break;
         }
-        struct task task = {0};
-        if (found.key[0] == TAG_OUTBOX) {
-            task = task_of_outbox(&found);
-        }
-        if (found.key[0] == TAG_OUTBOX && is_to_be_fired(wheel, &task)) {
-            found = numbered(TAG_OUTBOX, task.number + 1);
-        } else {
-            status = erase(wheel, &found);
-        }
+        status = erase(wheel, &found);
     }
     return status;
 }
 
-/* Writes all that waits anew, after a transaction was lost. What the outbox holds is what it held
- * at the last commit, less what was fired since. */
+/* Writes all that waits again, after a transaction was lost. */
 static enum tl_status write_anew(struct kv_wheel *wheel)
 {
     enum tl_status status = erase_all(wheel);
@@ -123,9 +93,28 @@ static enum tl_status write_anew(struct kv_wheel *wheel)
             status = insert(wheel, &task);
         }
     }
-    struct kv_record from = numbered(TAG_OUTBOX, 0);
-    wheel->outbox_left = 0;
-    return status == TL_OK ? seek(wheel, &from, count_outbox, &wheel->outbox_left) : status;
+    return status;
+}
+
+/* Calls of what was started in a transaction that was lost. */
+static enum tl_status put_kept(struct kv_wheel *wheel)
+{
+    enum tl_status status = TL_OK;
+    for (const struct kept_call *kept = wheel->kept; kept != NULL && status == TL_OK;
+         kept = kept->next) {
+        struct kv_record key = call_key(kept->id, kept->generation);
+        status = kv_put_large(wheel->store, &key, kept->data, kept->bytes);
+    }
+    return status;
+}
+
+static void forget_kept(struct kv_wheel *wheel, const struct kept_call *until)
+{
+    while (wheel->kept != until) {
+        struct kept_call *kept = wheel->kept;
+        wheel->kept = kept->next;
+        tl_free(wheel->allocator, kept, sizeof *kept + kept->bytes, alignof(struct kept_call));
+    }
 }
 
 /* What this thread has handed to files; 0 where the system does not say. Opened once for a thread,
@@ -150,7 +139,7 @@ static uint64_t thread_written_bytes(struct kv_wheel *wheel)
 static enum tl_status commit_meta(struct kv_wheel *wheel)
 {
     enum tl_status status = put_meta(wheel);
-    return status == TL_OK ? wheel->engine->commit(wheel->store) : status;
+    return status == TL_OK ? kv_commit(wheel->store) : status;
 }
 
 /* Says what is owed, and when it is tried again. */
@@ -178,6 +167,7 @@ static enum tl_status commit(struct kv_wheel *wheel)
     if (status == TL_ERR_DISK_FULL || status == TL_ERR_NOMEM) {
         status = commit_meta(wheel);
         status = status == TL_OK ? write_anew(wheel) : status;
+        status = status == TL_OK ? put_kept(wheel) : status;
     }
     status = status == TL_OK ? commit_meta(wheel) : status;
     if (status != TL_OK) {
@@ -190,6 +180,7 @@ static enum tl_status commit(struct kv_wheel *wheel)
     wheel->lost = TL_OK;
     wheel->durable_sequence = wheel->sequence;
     wheel->uncommitted = 0;
+    forget_kept(wheel, NULL);
     return TL_OK;
 }
 
@@ -216,43 +207,12 @@ static enum tl_status commit_in_time(struct kv_wheel *wheel)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-struct outbox_search {
-    uint64_t generation;
-    struct kv_record found;
-};
-
-static bool visit_outbox(void *ctx, const struct kv_record *record)
-{
-    struct outbox_search *search = ctx;
-    if (record->key[0] == TAG_OUTBOX && task_of_outbox(record).generation == search->generation) {
-        search->found = *record;
-    }
-    return record->key[0] == TAG_OUTBOX && search->found.key_bytes == 0;
-}
-
-/* Takes a timer out of the store. What is in the batch under way is removed with that; what is in
- * an outbox that was recovered, and not fired since, has its record there. */
+/* Takes a timer out of the store. What is in the batch under way is removed with that. */
 static enum tl_status take_out(struct kv_wheel *wheel, uint32_t id)
 {
     const struct node *node = &wheel->nodes[id];
-    if (is_waiting(node)) {
-        return extract(wheel, id, node);
-    }
-    if (node->due == IDLE || wheel->outbox_left == 0) {
-        return TL_OK;
-    }
-    uint64_t of_batch = wheel->is_firing ? wheel->batch[wheel->batch_count - 1].number : 0;
-    struct outbox_search search = {.generation = node->generation, .found = {.key_bytes = 0}};
-    struct kv_record from = numbered(TAG_OUTBOX, 0);
-    enum tl_status status = seek(wheel, &from, visit_outbox, &search);
-    if (status != TL_OK || search.found.key_bytes == 0 ||
-        number_at(search.found.key + 1, 8) <= of_batch) {
-        return status;
-    }
-    wheel->outbox_left--;
-    return erase(wheel, &search.found);
+    return is_waiting(node) ? extract(wheel, id, node) : TL_OK;
 }
-
 static void lower_first(struct kv_wheel *wheel, uint64_t due, uint32_t id)
 {
     bool is_before = due < wheel->first_due || (due == wheel->first_due && id < wheel->first_id);
@@ -269,9 +229,29 @@ static enum tl_status refusal(enum tl_status status)
     return status == TL_ERR_DISK_FULL ? TL_ERR_DISK_FULL : TL_ERR_STORE;
 }
 
-static enum tl_status kv_start(void *self, uint32_t id, uint64_t deadline)
+static enum tl_status put_call(struct kv_wheel *wheel, const struct task *task,
+                               const struct tl_call *call)
 {
-    struct kv_wheel *wheel = self;
+    size_t name = strlen(call->service) + 1;
+    struct kv_record key = call_key(task->id, task->generation);
+    struct kept_call *kept =
+        tl_alloc(wheel->allocator, sizeof *kept + name + call->bytes, alignof(struct kept_call));
+    if (kept == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *kept = (struct kept_call){wheel->kept, task->generation, name + call->bytes, task->id};
+    wheel->kept = kept;
+    memcpy(kept->data, call->service, name);
+    if (call->bytes > 0) {
+        memcpy(kept->data + name, call->payload, call->bytes);
+    }
+    return kv_put_large(wheel->store, &key, kept->data, kept->bytes);
+}
+
+static enum tl_status start(struct kv_wheel *wheel, uint32_t id, uint64_t deadline,
+                            const struct tl_call *call)
+{
+    const struct kept_call *kept = wheel->kept;
     if (!wheel->is_recovered || wheel->lost != TL_OK) {
         return refusal(wheel->lost);
     }
@@ -279,8 +259,11 @@ static enum tl_status kv_start(void *self, uint32_t id, uint64_t deadline)
     struct task task = {.id = id,
                         .due = deadline > wheel->clock ? deadline : wheel->clock,
                         .deadline = deadline,
-                        .generation = wheel->sequence + 1};
+                        .generation = (wheel->sequence + 1) | (call != NULL ? HAS_CALL : 0)};
     enum tl_status status = take_out(wheel, id);
+    if (status == TL_OK && call != NULL) {
+        status = put_call(wheel, &task, call);
+    }
     if (status == TL_OK) {
         status = insert(wheel, &task);
     }
@@ -307,7 +290,52 @@ static enum tl_status kv_start(void *self, uint32_t id, uint64_t deadline)
         wheel->lost = TL_OK; /* nothing but this, which never was */
     }
     wheel->first_is_exact = wheel->first_is_exact && status == TL_OK;
+    if (status != TL_OK) {
+        forget_kept(wheel, kept);
+    }
     return status == TL_OK ? TL_OK : refusal(status);
+}
+
+static enum tl_status kv_start(void *self, uint32_t id, uint64_t deadline)
+{
+    return start(self, id, deadline, NULL);
+}
+
+static enum tl_status kv_start_call(void *self, uint32_t id, uint64_t deadline,
+                                    const struct tl_call *call)
+{
+    bool fits = strlen(call->service) <= TL_SERVICE_MAX && call->bytes <= TL_PAYLOAD_MAX;
+    return fits ? start(self, id, deadline, call) : TL_ERR_CAPACITY;
+}
+
+/* Of one that is not committed from memory: the store may have lost it. */
+static enum tl_status kv_call(void *self, uint32_t id, struct tl_call *out)
+{
+    struct kv_wheel *wheel = self;
+    uint64_t generation = wheel->nodes[id].generation;
+    const struct kept_call *kept = wheel->kept;
+    struct kv_record key = call_key(id, generation);
+    const void *data = NULL;
+    size_t bytes = 0;
+    enum tl_status status = TL_OK;
+    if ((generation & HAS_CALL) == 0) {
+        return TL_IDLE;
+    }
+    while (kept != NULL && kept->generation != generation) {
+        kept = kept->next;
+    }
+    if (kept != NULL) {
+        data = kept->data;
+        bytes = kept->bytes;
+    } else {
+        status = kv_get_large(wheel->store, &key, &data, &bytes);
+    }
+    size_t name = status == TL_OK ? strnlen(data, bytes) + 1 : 0;
+    if (name == 0 || name > bytes) {
+        return TL_ERR_STORE;
+    }
+    *out = (struct tl_call){data, (const char *)data + name, bytes - name};
+    return TL_OK;
 }
 
 static enum tl_status kv_stop(void *self, uint32_t id)
@@ -337,28 +365,7 @@ static enum tl_status kv_stop(void *self, uint32_t id)
 
 /* --- advance --------------------------------------------------------------------------------- */
 
-static enum tl_status put_outbox(struct kv_wheel *wheel)
-{
-    enum tl_status status = TL_OK;
-    for (uint32_t i = 0; i < wheel->batch_count && status == TL_OK; i++) {
-        wheel->batch[i].number = ++wheel->outbox_number;
-        struct kv_record record = outbox_record(&wheel->batch[i]);
-        status = put(wheel, &record);
-    }
-    return status;
-}
-
-static enum tl_status drop_outbox(struct kv_wheel *wheel)
-{
-    enum tl_status status = TL_OK;
-    for (uint32_t i = 0; i < wheel->batch_count && status == TL_OK; i++) {
-        struct kv_record record = numbered(TAG_OUTBOX, wheel->batch[i].number);
-        status = erase(wheel, &record);
-    }
-    return status;
-}
-
-/* Before the callbacks: what at-most and outbox must have on record by then. */
+/* Before the callbacks: what at-most must have on record by then. */
 static enum tl_status record_before(struct kv_wheel *wheel)
 {
     if (wheel->delivery == AT_LEAST) {
@@ -367,9 +374,6 @@ static enum tl_status record_before(struct kv_wheel *wheel)
     enum tl_status status = wheel->lost;
     if (status == TL_OK) {
         status = drop(wheel);
-    }
-    if (status == TL_OK && wheel->delivery == OUTBOX) {
-        status = put_outbox(wheel);
     }
     return status == TL_OK ? commit(wheel) : status;
 }
@@ -401,12 +405,24 @@ static uint64_t fire_batch(struct kv_wheel *wheel, uint64_t now, tl_fire_fn fire
     return fired;
 }
 
-/* After the callbacks. */
-static void record_after(struct kv_wheel *wheel, bool is_outbox)
+static enum tl_status drop_calls(struct kv_wheel *wheel)
 {
     enum tl_status status = TL_OK;
-    if (wheel->lost == TL_OK) {
-        status = is_outbox ? drop_outbox(wheel) : wheel->delivery == AT_LEAST ? drop(wheel) : TL_OK;
+    for (uint32_t i = 0; i < wheel->batch_count && status == TL_OK; i++) {
+        status = erase_call(wheel, wheel->batch[i].id, wheel->batch[i].generation);
+    }
+    return status;
+}
+
+/* After the callbacks. */
+static void record_after(struct kv_wheel *wheel)
+{
+    enum tl_status status = TL_OK;
+    if (wheel->lost == TL_OK && wheel->delivery == AT_LEAST) {
+        status = drop(wheel);
+    }
+    if (wheel->lost == TL_OK && status == TL_OK) {
+        status = drop_calls(wheel);
     }
     if (status != TL_OK) {
         lose(wheel, status);
@@ -415,41 +431,9 @@ static void record_after(struct kv_wheel *wheel, bool is_outbox)
     (void)commit_in_time(wheel);
 }
 
-static bool visit_outbox_to_take(void *ctx, const struct kv_record *record)
-{
-    struct taking *taking = ctx;
-    struct kv_wheel *wheel = taking->wheel;
-    if (record->key[0] != TAG_OUTBOX || wheel->batch_count == taking->max) {
-        return false;
-    }
-    wheel->batch[wheel->batch_count++] = task_of_outbox(record);
-    return true;
-}
-
 static uint32_t batch_room(const struct kv_wheel *wheel, uint64_t budget, uint64_t fired)
 {
     return budget - fired < wheel->batch_max ? (uint32_t)(budget - fired) : wheel->batch_max;
-}
-
-/* What a crash left in the outbox comes before all else. */
-static uint64_t empty_outbox(struct kv_wheel *wheel, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                             void *ctx)
-{
-    uint64_t fired = 0;
-    while (wheel->outbox_left > 0 && fired < budget && wheel->lost == TL_OK) {
-        struct taking taking = {.wheel = wheel, .max = batch_room(wheel, budget, fired)};
-        struct kv_record from = numbered(TAG_OUTBOX, 0);
-        wheel->batch_count = 0;
-        enum tl_status status = seek(wheel, &from, visit_outbox_to_take, &taking);
-        if (status != TL_OK) {
-            lose(wheel, status);
-            break;
-        }
-        wheel->outbox_left -= wheel->batch_count;
-        fired += fire_batch(wheel, now, fire, ctx);
-        record_after(wheel, true);
-    }
-    return fired;
 }
 
 /* Takes a batch and fires it. Returns how many fired: 0 only if nothing is due from there on in
@@ -470,7 +454,7 @@ static uint64_t fire_some(struct taking *taking, tl_fire_fn fire, void *ctx)
         return 0;
     }
     uint64_t fired = fire_batch(wheel, taking->now, fire, ctx);
-    record_after(wheel, wheel->delivery == OUTBOX);
+    record_after(wheel);
     return fired;
 }
 
@@ -480,7 +464,7 @@ static uint64_t kv_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn
     wheel->clock = now;
     (void)commit_in_time(wheel);
     struct taking taking = {.wheel = wheel, .now = now, .limit = wheel->sequence};
-    uint64_t fired = empty_outbox(wheel, now, budget, fire, ctx);
+    uint64_t fired = 0;
     for (bool has_begun = false; fired < budget; has_begun = true) {
         enum tl_status lost = wheel->lost;
         uint64_t due = find_first(wheel);
@@ -504,7 +488,7 @@ static uint64_t kv_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn
 static uint64_t kv_next(const void *self)
 {
     struct kv_wheel *wheel = (struct kv_wheel *)self; /* it notes what it has found */
-    return wheel->outbox_left > 0 ? wheel->clock : find_first(wheel);
+    return find_first(wheel);
 }
 
 /* --- what outlives the process --------------------------------------------------------------- */
@@ -526,7 +510,7 @@ static void kv_durability(const void *self, struct tl_durability *out)
     *out = (struct tl_durability){
         .sequence = wheel->sequence,
         .durable_sequence = wheel->durable_sequence,
-        .bytes_durable = wheel->store != NULL ? wheel->engine->bytes(wheel->store) : 0,
+        .bytes_durable = wheel->store != NULL ? kv_bytes(wheel->store) : 0,
         .bytes_written = wheel->written_bytes,
         .syncs = wheel->syncs,
         .failure = wheel->failure[0] != '\0' ? wheel->failure : NULL,
@@ -540,41 +524,65 @@ struct recovery {
     enum tl_status status;
 };
 
-static bool adopt_task(struct recovery *recovery, const struct task *task, uint64_t due)
+static bool adopt_task(struct recovery *recovery, const struct task *task)
 {
     struct kv_wheel *wheel = recovery->wheel;
     if (task->id >= wheel->capacity || wheel->nodes[task->id].due != IDLE ||
-        task->generation > wheel->sequence || task->due > TL_DEADLINE_MAX) {
+        (task->generation & ~HAS_CALL) > wheel->sequence || task->due > TL_DEADLINE_MAX) {
         recovery->status = TL_ERR_STORE;
         set_failure(wheel, "a timer is there twice, or is not of this table");
         return false;
     }
-    wheel->nodes[task->id] = (struct node){due, task->generation};
+    wheel->nodes[task->id] = (struct node){task->due, task->generation};
     wheel->count++;
-    recovery->adopt(recovery->ctx, task->id, task->deadline, task->generation);
+    recovery->adopt(recovery->ctx, task->id, task->deadline, task->generation & ~HAS_CALL);
     return true;
 }
 
 static bool visit_to_adopt(void *ctx, const struct kv_record *record)
 {
     struct recovery *recovery = ctx;
-    struct kv_wheel *wheel = recovery->wheel;
     struct task task;
     switch (record->key[0]) {
     case TAG_TIMER:
         task = task_of_keyed(record);
-        return adopt_task(recovery, &task, task.due);
+        return adopt_task(recovery, &task);
     case TAG_TASK:
         task = task_of_listed(record);
-        return task.is_stopped || adopt_task(recovery, &task, task.due);
-    case TAG_OUTBOX:
-        task = task_of_outbox(record);
-        wheel->outbox_number = task.number;
-        wheel->outbox_left++;
-        return adopt_task(recovery, &task, TAKEN);
+        return task.is_stopped || adopt_task(recovery, &task);
     default:
         return true;
     }
+}
+
+/* Each pending timer that has a call has it still; calls of others are removed. */
+static enum tl_status recover_calls(struct kv_wheel *wheel)
+{
+    uint64_t missing = 0;
+    enum tl_status status = TL_OK;
+    for (uint32_t id = 0; id < wheel->capacity; id++) {
+        missing += is_waiting(&wheel->nodes[id]) && (wheel->nodes[id].generation & HAS_CALL) != 0;
+    }
+    for (struct kv_record key = tagged(TAG_CALL); status == TL_OK;) {
+        struct kv_record from = key;
+        key.key_bytes = 0;
+        status = seek(wheel, &from, keep_record, &key);
+        if (status != TL_OK || key.key_bytes == 0 || key.key[0] != TAG_CALL) {
+            break;
+        }
+        uint32_t id = (uint32_t)number_at(key.key + 1, 4);
+        uint64_t generation = number_at(key.key + 5, 8);
+        bool is_live = id < wheel->capacity && is_waiting(&wheel->nodes[id]) &&
+                       wheel->nodes[id].generation == generation;
+        missing -= is_live;
+        status = is_live ? TL_OK : erase(wheel, &key);
+        key = call_key(id, generation + 1);
+    }
+    if (status == TL_OK && missing > 0) {
+        set_failure(wheel, "the call of a timer is missing");
+        status = TL_ERR_STORE;
+    }
+    return status;
 }
 
 static enum tl_status kv_reserve(void *self, uint32_t capacity);
@@ -608,9 +616,10 @@ static enum tl_status kv_recover(void *self, tl_adopt_fn adopt, void *ctx)
         status = seek(wheel, &from, visit_to_adopt, &recovery);
     }
     status = status == TL_OK ? recovery.status : status;
+    status = status == TL_OK ? recover_calls(wheel) : status;
     status = status == TL_OK ? begin_life(wheel) : status;
     if (status == TL_ERR_STORE && wheel->failure[0] == '\0') {
-        set_failure(wheel, wheel->store->failure);
+        set_failure(wheel, kv_failure(wheel->store));
     }
     wheel->is_recovered = status == TL_OK;
     return status;
@@ -642,11 +651,12 @@ static void kv_destroy(void *self)
         if (wheel->path != NULL && wheel->is_recovered && wheel->uncommitted > 0) {
             (void)commit(wheel);
         }
-        wheel->engine->close(wheel->store);
+        kv_close(wheel->store);
     }
     if (wheel->temporary[0] != '\0') {
         remove_temporary(wheel);
     }
+    forget_kept(wheel, NULL);
     store_close(&wheel->folder);
     if (wheel->io_fd >= 0) {
         (void)close(wheel->io_fd);
@@ -686,8 +696,8 @@ static enum tl_status begin_table(struct kv_wheel *wheel)
 
 static enum tl_status open_table(struct kv_wheel *wheel)
 {
-    enum tl_status status = wheel->engine->open(folder_of(wheel), wheel->policy != SYNC_NONE,
-                                                wheel->path == NULL, &wheel->store);
+    enum tl_status status =
+        kv_open(folder_of(wheel), wheel->policy != SYNC_NONE, wheel->path == NULL, &wheel->store);
     if (status == TL_OK && wheel->path != NULL) {
         status = store_sync_folder(&wheel->folder);
     }
@@ -714,10 +724,10 @@ static enum tl_status open_store(struct kv_wheel *wheel)
     if (wheel->folder.failure[0] != '\0') {
         (void)snprintf(wheel->failure, sizeof wheel->failure, "%s", wheel->folder.failure);
     } else {
-        set_failure(wheel, wheel->store != NULL ? wheel->store->failure : "it cannot be opened");
+        set_failure(wheel, wheel->store != NULL ? kv_failure(wheel->store) : "it cannot be opened");
     }
     if (wheel->store != NULL) {
-        wheel->engine->close(wheel->store);
+        kv_close(wheel->store);
         wheel->store = NULL;
     }
     wheel->is_recovered = false;
@@ -727,25 +737,20 @@ static enum tl_status open_store(struct kv_wheel *wheel)
 /* What the folder's owner is called: its files cannot be read otherwise. */
 static void name_owner(const struct kv_wheel *wheel, char owner[STORE_OWNER_BYTES])
 {
-    const char *engine = wheel->engine == &tl_kv_lmdb ? "lmdb" : "sqlite";
     if (wheel->layout == LAYOUT_LIST) {
-        (void)snprintf(owner, STORE_OWNER_BYTES,
-                       "kv-wheel:engine=%s:layout=list:partitions=%" PRIu64, engine,
+        (void)snprintf(owner, STORE_OWNER_BYTES, "kv-wheel:layout=list:partitions=%" PRIu64,
                        wheel->partitions);
     } else {
-        (void)snprintf(owner, STORE_OWNER_BYTES, "kv-wheel:engine=%s:layout=ordered", engine);
+        (void)snprintf(owner, STORE_OWNER_BYTES, "kv-wheel:layout=ordered");
     }
 }
 
 static enum tl_status kv_create(const struct tl_config *config, void **self)
 {
-    static const struct kv_engine *const engines[] = {
-        [ENGINE_LMDB] = &tl_kv_lmdb, [ENGINE_SQLITE] = &tl_kv_sqlite};
     const int64_t *options = config->options;
     struct kv_wheel empty = {
         .allocator = config->allocator,
         .clock = config->now,
-        .engine = engines[options[OPT_ENGINE]],
         .path = tl_option_text(options[OPT_PATH]),
         .io_fd = -1,
         .layout = options[OPT_LAYOUT],
@@ -784,17 +789,6 @@ static enum tl_status kv_create(const struct tl_config *config, void **self)
 #else
 #define LMDB_NOTE LACKS("liblmdb-dev")
 #endif
-#ifdef TL_HAVE_SQLITE
-#define SQLITE_NOTE
-#else
-#define SQLITE_NOTE LACKS("libsqlite3-dev")
-#endif
-
-static const struct tl_choice engine_words[] = {
-    {"lmdb", ENGINE_LMDB, "LMDB: a B+tree in a memory map; no thread, no log" LMDB_NOTE},
-    {"sqlite", ENGINE_SQLITE, "SQLite: a B-tree with a write-ahead log" SQLITE_NOTE},
-    {NULL, 0, NULL}};
-
 static const struct tl_choice layout_words[] = {
     {"ordered", LAYOUT_ORDERED, "by due tick"},
     {"list", LAYOUT_LIST, "for each slot the heads of singly linked lists of records"},
@@ -803,7 +797,6 @@ static const struct tl_choice layout_words[] = {
 static const struct tl_choice delivery_words[] = {
     {"at-least", AT_LEAST, "fired, then removed: after a crash perhaps again"},
     {"at-most", AT_MOST, "removed, then fired: after a crash perhaps never"},
-    {"outbox", OUTBOX, "moved to an outbox, fired, removed: perhaps again, in the same order"},
     {NULL, 0, NULL}};
 
 static const struct tl_choice sync_words[] = {
@@ -816,10 +809,6 @@ static const struct tl_option kv_options[] = {
     [OPT_PATH] = {.name = "path",
                   .min = 1,
                   .help = "the folder that holds the store; without it a temporary one"},
-    [OPT_ENGINE] = {.name = "engine",
-                    .min = 1,
-                    .choices = engine_words,
-                    .help = "the library that keeps keys and values"},
     [OPT_LAYOUT] = {.name = "layout",
                     .min = 1,
                     .choices = layout_words,
@@ -865,8 +854,9 @@ TL_ALGO(kv_wheel) = {
     .origin = "a hashed wheel kept in a table",
     .description =
         "A start is a put, a stop a removal, and what is due is read from the table's first key "
-        "on, a batch at a time; memory holds 16 bytes a timer, the key of each. engine= is LMDB or "
-        "SQLite, each needed when timerlab is built, and loaded when it is asked for. "
+        "on, a batch at a time; memory holds 16 bytes a timer, the key of each. The store is "
+        "LMDB's, which is "
+        "needed when timerlab is built" LMDB_NOTE ", and loaded when a structure is made. "
         "layout=ordered has the due tick in front of the key; layout=list the lists of the "
         "reference design, in partitions, in which a "
         "stop leaves its record until its slot is due. delivery= says what a crash does to what is "
@@ -904,4 +894,6 @@ TL_ALGO(kv_wheel) = {
     .sync = kv_sync,
     .recover = kv_recover,
     .durability = kv_durability,
+    .start_call = kv_start_call,
+    .call = kv_call,
 };

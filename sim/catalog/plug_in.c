@@ -33,7 +33,9 @@
     X(moved)                                                                                       \
     X(sync)                                                                                        \
     X(recover)                                                                                     \
-    X(durability)
+    X(durability)                                                                                  \
+    X(start_call)                                                                                  \
+    X(call)
 
 struct plug_in {
     struct plug_in *next;

@@ -45,6 +45,10 @@ WATCH_VOID(moved, (void *self, const struct tl_records *records), (self, records
 WATCH(enum tl_status, sync, (void *self, uint64_t *durable_sequence), (self, durable_sequence))
 WATCH(enum tl_status, recover, (void *self, tl_adopt_fn adopt, void *ctx), (self, adopt, ctx))
 WATCH_VOID(durability, (const void *self, struct tl_durability *out), (self, out))
+WATCH(enum tl_status, start_call,
+      (void *self, uint32_t id, uint64_t deadline, const struct tl_call *call),
+      (self, id, deadline, call))
+WATCH(enum tl_status, call, (void *self, uint32_t id, struct tl_call *out), (self, id, out))
 
 const struct tl_algo *watched(const struct tl_algo *algo)
 {
@@ -68,6 +72,8 @@ const struct tl_algo *watched(const struct tl_algo *algo)
     TAKE(sync)
     TAKE(recover)
     TAKE(durability)
+    TAKE(start_call)
+    TAKE(call)
 #undef TAKE
     return &stand_in;
 }

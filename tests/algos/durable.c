@@ -1096,6 +1096,130 @@ static void it_passes_the_kit(void **state)
     catalog_free(&catalog);
 }
 
+/* --- calls ----------------------------------------------------------------------------------- */
+
+/* A call that belongs to a number: lengths from nothing to as long as may be. */
+static struct tl_call call_of(uint32_t number)
+{
+    static char service[TL_SERVICE_MAX + 1];
+    static unsigned char payload[TL_PAYLOAD_MAX];
+    static const size_t bytes[] = {0, 1, 200, TL_PAYLOAD_MAX, 4000};
+    size_t count = bytes[number % 5];
+    (void)snprintf(service, sizeof service, "%*u", number % 7 == 0 ? 255 : 1, number);
+    for (size_t i = 0; i < count; i++) {
+        payload[i] = (unsigned char)(number + i * i);
+    }
+    return (struct tl_call){service, payload, count};
+}
+
+static void assert_call(const struct tl_algo *algo, void *self, uint32_t id, uint32_t number)
+{
+    struct tl_call found;
+    struct tl_call given = call_of(number);
+    if (number == 0) {
+        assert_int_equal(algo->call(self, id, &found), TL_IDLE);
+        return;
+    }
+    assert_int_equal(algo->call(self, id, &found), TL_OK);
+    assert_string_equal(found.service, given.service);
+    assert_int_equal(found.bytes, given.bytes);
+    assert_memory_equal(found.payload, given.payload, found.bytes);
+}
+
+struct calling {
+    const struct tl_algo *algo;
+    void *self;
+    uint32_t numbers[TIMERS]; /* of each timer's call; 0: none */
+    uint32_t fired;
+};
+
+static void fired_with_call(void *ctx, uint32_t id, uint64_t now)
+{
+    struct calling *calling = ctx;
+    (void)now;
+    assert_call(calling->algo, calling->self, id, calling->numbers[id]);
+    calling->fired++;
+}
+
+/* A call is kept, replaced and removed with its timer, moves from file to file with snapshots,
+ * comes back after the process has ended, and is there in the callback. */
+static void a_call_is_kept_with_its_timer(void **state)
+{
+    (void)state;
+    static const char *const structures[] = {
+        "durable(binary-heap):group=40:least=200:snapshot=20", "durable(binary-heap):sync=always",
+        "durable(chunk-wheel):delivery=at-most:group=7", "kv-wheel:batch=9",
+        "kv-wheel:layout=list:delivery=at-most"};
+    for (size_t i = 0; i < sizeof structures / sizeof structures[0]; i++) {
+        struct trial trial;
+        struct model found;
+        char words[400];
+        begin(&trial, structures[i]);
+        const struct tl_algo *algo = trial.algo;
+        struct calling calling = {.algo = algo, .self = trial.self};
+        for (uint32_t k = 0; k < 1500; k++) {
+            uint32_t id = k * 7919 % TIMERS;
+            uint32_t number = k % 4 == 0 ? 0 : k;
+            if (k % 13 == 0) {
+                (void)algo->stop(trial.self, id);
+                number = 0;
+            } else if (number == 0) {
+                assert_int_equal(algo->start(trial.self, id, 100 + id), TL_OK);
+            } else {
+                struct tl_call call = call_of(number);
+                assert_int_equal(algo->start_call(trial.self, id, 100 + id, &call), TL_OK);
+            }
+            calling.numbers[id] = number;
+            if (k % 13 != 0) {
+                assert_call(algo, trial.self, id, number);
+            }
+        }
+        /* One that is too long changes nothing. */
+        struct tl_call call = {"service", words, TL_PAYLOAD_MAX + 1};
+        assert_int_equal(algo->start_call(trial.self, 1, 7, &call), TL_ERR_CAPACITY);
+        memset(words, 'x', sizeof words);
+        words[TL_SERVICE_MAX + 1] = '\0';
+        call = (struct tl_call){words, NULL, 0};
+        assert_int_equal(algo->start_call(trial.self, 1, 7, &call), TL_ERR_CAPACITY);
+        assert_call(algo, trial.self, 1, calling.numbers[1]);
+        (void)sync_now(&trial);
+        copy_folder(trial.folder, trial.copy);
+        for (unsigned life = 0; life < 3; life++) { /* the second and third of the copy */
+            uint64_t pending = algo->count(calling.self);
+            calling.fired = 0;
+            assert_int_equal(
+                algo->advance(calling.self, 1000, TL_NO_BUDGET, fired_with_call, &calling),
+                pending);
+            assert_int_equal(calling.fired, pending);
+            assert_true(pending > TIMERS / 2 || life == 2);
+            if (life > 0) {
+                algo->destroy(calling.self);
+            }
+            if (life < 2) {
+                struct trial other = trial;
+                forget(&found);
+                open_on(&other, other.copy, 0);
+                assert_int_equal(algo->recover(other.self, adopt, &found), TL_OK);
+                calling.self = other.self;
+            }
+        }
+        char name[256];
+        if (find_file(trial.folder, "calls", true, name)) {
+            copy_folder(trial.folder, trial.copy);
+            call = call_of(3);
+            assert_int_equal(algo->start_call(trial.self, 5, 5000, &call), TL_OK);
+            (void)sync_now(&trial);
+            copy_folder(trial.folder, trial.copy);
+            assert_true(find_file(trial.copy, "calls", true, name));
+            (void)snprintf(words, sizeof words, "%s/%s", trial.copy, name);
+            assert_int_equal(unlink(words), 0);
+            assert_int_equal(recover_copy(&trial, &found, words, sizeof words), TL_ERR_STORE);
+            assert_non_null(strstr(words, "the call of timer 5 is missing"));
+        }
+        end(&trial);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1123,6 +1247,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_has_a_status_of_its_own),
         cmocka_unit_test(what_a_crash_left_unfinished_is_removed),
         cmocka_unit_test(a_folder_that_is_made_is_on_the_disk),
+        cmocka_unit_test(a_call_is_kept_with_its_timer),
         cmocka_unit_test(it_passes_the_kit),
     };
     (void)signal(SIGXFSZ, SIG_IGN); /* what is too long for a file is refused */

@@ -144,6 +144,21 @@ static void all_is_well(void **state)
     end(&trial);
 }
 
+/* A service that is called with what its timer was not started with is a fault of the engine. */
+static void a_garbled_call_is_a_fault(void **state)
+{
+    (void)state;
+    struct trial trial;
+    begin(&trial);
+    start(&trial, 1, 1, 100, 5);
+    attempt(&trial, 1, 1, 0, 103, CALL_GARBLED, JOURNAL_NACKED, ANSWER_YES);
+    attempt(&trial, 1, 2, 0, 203, CALL_DONE, JOURNAL_ACKED, ANSWER_YES);
+    judge(&trial);
+    assert_false(run_is_right(&trial.result));
+    assert_int_equal(trial.result.garbled, 1);
+    end(&trial);
+}
+
 /* Taken by who was killed before it could say so: the engine has counted it. */
 static void taken_unseen(void **state)
 {
@@ -313,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_well),
+        cmocka_unit_test(a_garbled_call_is_a_fault),
         cmocka_unit_test(taken_unseen),
         cmocka_unit_test(what_nobody_called_is_lost),
         cmocka_unit_test(a_restart_takes_the_place_of_what_was),

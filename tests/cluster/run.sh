@@ -23,7 +23,7 @@ expect 1 'redis:///nowhere/redis.sock does not answer' -e redis:///nowhere/redis
 
 # Nothing is lost whoever is killed, and every second call has its cause.
 expect 0 ',ok,' lease -n 1000 --kills 25 --pauses 2 --format csv --seed 3 -o out
-[ "$(value lost),$(value early),$(value after_stop),$(value duplicates_other)" = 0,0,0,0 ] ||
+[ "$(value lost),$(value early),$(value after_stop),$(value garbled),$(value duplicates_other)" = 0,0,0,0,0 ] ||
     complain "lease: $(tail -n 1 said)"
 kills=$(($(value kills_planner) + $(value kills_scheduler) + $(value kills_executor) + $(value kills_receiver) + \
     $(value kills_engine)))

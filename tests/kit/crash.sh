@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check --crash: what is durable keeps its promises through crashes, cuts of power and calls that fail;
-# five that are wrong in one way each are caught by the trial that can see it, in words.
+# eight that are wrong in one way each are caught by the trial that can see it, in words.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"
@@ -30,6 +30,9 @@ catches forgets-folder 0.05 'power lost after call'
 catches forgets-sync 0.05 'power lost after call'
 catches acknowledges-early 0.05 'acknowledged'
 catches names-again 0.05 'named twice'
+catches forgets-calls 0.2 'power lost after call'
+catches loses-calls 0.05 'call'
+catches mixes-calls 0.05 'call'
 
 status=0
 "$TIMERLAB" check --crash -a binary-heap >"$scratch/out" 2>&1 || status=$?

@@ -50,7 +50,7 @@ unset PKG_CONFIG_LIBDIR
 rm -rf "$build"
 
 logged configure -G Ninja -DTL_PCAP=OFF -DTL_WRAPPED=OFF -DTL_RBTREE=OFF -DTL_BENCH=OFF -DTL_TESTS=OFF
-for part in TL_PCAP TL_LIBEV TL_LIBUV TL_LIBEVENT TL_GLIB TL_LMDB TL_SQLITE TL_RBTREE TL_BENCH TL_TESTS; do
+for part in TL_PCAP TL_LIBEV TL_LIBUV TL_LIBEVENT TL_GLIB TL_LMDB TL_RBTREE TL_BENCH TL_TESTS; do
     says "$part=OFF  "
 done
 ! grep -q '^CMAKE_CXX_COMPILER:' "$build/CMakeCache.txt" || fail "looks for a compiler of C++"

@@ -9,6 +9,9 @@
  *   forgets-sync        no fdatasync: what is acknowledged is not on the disk
  *   acknowledges-early  says of everything that it is durable
  *   names-again         after a crash it gives numbers that it had given before
+ *   forgets-calls       no fdatasync of the calls: the log names what is not on the disk
+ *   loses-calls         a restart keeps no call
+ *   mixes-calls         a timer has its neighbour's call
  */
 #undef TL_IN_TREE /* the sources' own descriptors keep their names; the plug-in's is here */
 #include "front.h"
@@ -69,6 +72,26 @@ static enum tl_status start(void *self, uint32_t id, uint64_t deadline)
     return tl_front_durable.hooks.start(self, id, deadline);
 }
 
+static enum tl_status start_call(void *self, uint32_t id, uint64_t deadline,
+                                 const struct tl_call *call)
+{
+#if defined(DURABLE_LOSES_CALLS)
+    struct tl_call found;
+    if (tl_front_durable.hooks.call(self, id, &found) == TL_OK) {
+        return start(self, id, deadline);
+    }
+#endif
+    return tl_front_durable.hooks.start_call(self, id, deadline, call);
+}
+
+static enum tl_status call(void *self, uint32_t id, struct tl_call *out)
+{
+#if defined(DURABLE_MIXES_CALLS)
+    id ^= 1;
+#endif
+    return tl_front_durable.hooks.call(self, id, out);
+}
+
 static enum tl_status stop(void *self, uint32_t id)
 {
     return tl_front_durable.hooks.stop(self, id);
@@ -121,4 +144,6 @@ TL_ALGO(durable) = {
     .sync = sync_all,
     .recover = recover,
     .durability = durability,
+    .start_call = start_call,
+    .call = call,
 };

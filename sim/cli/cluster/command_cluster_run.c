@@ -25,6 +25,7 @@ struct run_arguments {
     double backoff_ms;
     double later_ms;
     double poll_ms;
+    uint64_t plan_payload;
 };
 
 static void take_protocol(void *at, const char *word, struct argp_state *state)
@@ -101,6 +102,7 @@ static void complete(void *at, struct argp_state *state)
     plan->later_ms = (uint64_t)arguments->later_ms;
     plan->backoff_ms = (uint64_t)arguments->backoff_ms;
     plan->poll_ms = (uint64_t)arguments->poll_ms;
+    plan->payload_most = (uint32_t)arguments->plan_payload;
     plan->pause_ms = arguments->pause_ms > 0 ? (uint64_t)arguments->pause_ms
                                              : plan->steps.lease_ms + plan->steps.lease_ms / 2;
 }
@@ -155,6 +157,9 @@ static const struct option_row options[] = {
      OPTION_PERCENT(0, 90),
      AT(plan.laters)},
     {{"later", 0, "MS", 0, "How much later that is (300)", 0}, OPTION_MS(1, 1e9), AT(later_ms)},
+    {{"payload", 0, "BYTES", 0, "Longest parameters of a call (65536)", 0},
+     OPTION_WHOLE(0, 65536),
+     AT(plan_payload)},
     {{"lease", 0, "MS", 0, "For how long an executor has what it took (1500)", 0},
      OPTION_MS(1, 1e9),
      AT(lease_ms)},
@@ -199,7 +204,8 @@ static const struct command_line syntax = {
         "service that they call are processes, the table is on Redis or PostgreSQL, and all of "
         "them are killed in the middle of what they do. Each keeps a journal; afterwards "
         "these say what became of each timer: lost, early, fired after a confirmed stop, called "
-        "more than once and why. Protocols: lease (the default), which is to lose nothing, "
+        "with another payload, or more than once and why. Protocols: lease (the default), which is "
+        "to lose nothing, "
         "like partitions, lists and owners, which claim in other ways; seed-fetch, seed-ack and "
         "ack-first, which lose."
         "\vExit status: 0 done and right, 1 a timer was lost, early, fired after a confirmed stop "
@@ -235,6 +241,7 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
     cluster_row_count(row, result->lost, "lost");
     cluster_row_count(row, result->early, "early");
     cluster_row_count(row, result->after_stop, "after_stop");
+    cluster_row_count(row, result->garbled, "garbled");
     cluster_row_count(row, result->calls, "calls");
     cluster_row_count(row, result->errors, "errors");
     cluster_row_count(row, result->laters, "laters");
@@ -266,8 +273,8 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
 /* What of a row fits a terminal. */
 static json_t *short_row_of(const json_t *whole, const struct run_result *result)
 {
-    static const char *const alike[] = {"protocol", "started", "stopped",   "fired",
-                                        "lost",     "early",   "after_stop"};
+    static const char *const alike[] = {"protocol", "started", "stopped",    "fired",
+                                        "lost",     "early",   "after_stop", "garbled"};
     json_t *row = json_object();
     for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++) {
         (void)json_object_set(row, alike[i], json_object_get(whole, alike[i]));
@@ -343,6 +350,7 @@ int command_cluster_run(int argc, char **argv)
         .backoff_ms = 100,
         .later_ms = 300,
         .poll_ms = 1,
+        .plan_payload = 65536,
     };
     int status = cluster_command_run(&syntax, argc, argv, &arguments, run);
     free(arguments.engines.items);

@@ -41,6 +41,10 @@ struct engine_timer {
     uint64_t token; /* of the attempt, growing; 0: none */
     uint32_t generation;
     uint32_t attempt; /* from 1 */
+    /* What its callback is to do, which means nothing to the engine: a service's name and payload,
+     * of start and of take, whose is valid until the connection's next step. */
+    const void *call;
+    size_t call_bytes;
 };
 
 /* What a step says of one timer, as a character. */
@@ -147,7 +151,7 @@ struct engine_kind {
     enum engine_end (*join)(struct engine *engine, uint64_t now_ms, unsigned node, uint64_t *ids,
                             struct error *error);
 
-    /* Takes at most *count ready timers for an attempt each. */
+    /* Takes at most *count ready timers for an attempt each, with their calls. */
     enum engine_end (*take)(struct engine *engine, uint64_t now_ms, struct engine_timer *timers,
                             size_t *count, struct error *error);
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define ARRAY_BYTES (ENGINE_BATCH_MAX * 21 + 3)
-#define ARGUMENTS   6
+#define ARGUMENTS   7
 #define SERVER_USER "postgres" /* who runs the server, where we are root: it refuses to be */
 
 /* It brings twenty libraries with it, for which no other command is to wait. */
@@ -50,6 +50,8 @@ struct engine {
     int count;
     const char *arguments[ARGUMENTS];
     char room[ARGUMENTS][ARRAY_BYTES];
+    char *calls; /* an array of what was started last, or what was taken last */
+    size_t calls_room;
 };
 
 static void call(struct engine *engine)
@@ -83,6 +85,27 @@ static void add_array(struct engine *engine, const struct engine_timer *timers, 
     }
     (void)snprintf(room + at, ARRAY_BYTES - at, "%s", count == 0 ? "{}" : "}");
     engine->arguments[engine->count++] = room;
+}
+
+/* An array of the timers' calls, as hexadecimal digits; if they are not started, of nothing. */
+static void add_calls(struct engine *engine, const struct engine_timer *timers, size_t count)
+{
+    size_t at = 1;
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *bytes = timers[i].call;
+        size_t length = bytes != NULL ? timers[i].call_bytes : 0;
+        MEMORY_REACH(engine->calls, engine->calls_room, at + 2 * length + 16);
+        at += (size_t)sprintf(engine->calls + at, "%s\"\\\\x", i > 0 ? "," : "");
+        for (size_t k = 0; k < length; k++) {
+            engine->calls[at++] = "0123456789abcdef"[bytes[k] >> 4];
+            engine->calls[at++] = "0123456789abcdef"[bytes[k] & 15];
+        }
+        engine->calls[at++] = '"';
+    }
+    MEMORY_REACH(engine->calls, engine->calls_room, at + 2);
+    engine->calls[0] = '{';
+    memcpy(engine->calls + at, "}", 2);
+    engine->arguments[engine->count++] = engine->calls;
 }
 
 /* What the server says of itself, on one line. */
@@ -184,7 +207,8 @@ static enum engine_end say(struct engine *engine, const char *what,
     add_array(engine, timers, count, FIELD_GENERATION);
     add_array(engine, timers, count, FIELD_TOKEN);
     add_array(engine, timers, count, FIELD_AT);
-    return run_for_answers(engine, "select timerlab.lease_say($1, $2, $3, $4, $5, $6)", count,
+    add_calls(engine, timers, strcmp(what, "start") == 0 ? count : 0);
+    return run_for_answers(engine, "select timerlab.lease_say($1, $2, $3, $4, $5, $6, $7)", count,
                            answers, error);
 }
 
@@ -309,14 +333,31 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
     add(engine, engine->plan.lease_ms);
     enum engine_end end =
         run(engine, "select * from timerlab.lease_take($1, $2, $3)", &result, error);
+    size_t at = 0;
     for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result) && *count < most; row++) {
-        timers[(*count)++] = (struct engine_timer){
+        const char *digits = lib.PQgetvalue(result, row, 5) + 2; /* after "\\x" */
+        size_t bytes = strlen(digits) / 2;
+        MEMORY_REACH(engine->calls, engine->calls_room, at + bytes + 1);
+        for (size_t k = 0; k < bytes; k++) {
+            const char pair[] = {digits[2 * k], digits[2 * k + 1], '\0'};
+            engine->calls[at++] = (char)strtoul(pair, NULL, 16);
+        }
+        timers[*count].call_bytes = bytes;
+        ++*count;
+    }
+    at = 0;
+    for (size_t i = 0; i < *count; i++) {
+        int row = (int)i;
+        timers[i] = (struct engine_timer){
             .id = number_at(result, row, 0),
             .generation = (uint32_t)number_at(result, row, 1),
             .token = number_at(result, row, 2),
             .attempt = (uint32_t)number_at(result, row, 3),
             .at_ms = number_at(result, row, 4),
+            .call = engine->calls + at,
+            .call_bytes = timers[i].call_bytes,
         };
+        at += timers[i].call_bytes;
     }
     lib.PQclear(result);
     return end;
@@ -381,6 +422,7 @@ static void postgres_close(struct engine *engine)
 {
     if (engine != NULL) {
         lib.PQfinish(engine->connection);
+        free(engine->calls);
         free(engine);
     }
 }

@@ -10,7 +10,7 @@ create sequence timerlab.token;
 -- or since when it is done.
 create table timerlab.timer (
     id bigint primary key, generation int not null, state "char" not null, attempts int not null default 0,
-    token bigint not null default 0, at bigint not null, until bigint not null default 0);
+    token bigint not null default 0, at bigint not null, until bigint not null default 0, call bytea not null);
 create index on timerlab.timer (at) where state = 'P';
 create index on timerlab.timer (at) where state = 'R';
 create index on timerlab.timer (until) where state = 'F';
@@ -20,7 +20,7 @@ create index on timerlab.timer (id) where state = 'Z';
 -- Says something of timers, one after the other: `start` or `stop` of this generation, or how an attempt went, `ack`,
 -- `nack` or `later`, of which only who holds the token is believed.
 create function timerlab.lease_say(what text, attempts_max int, ids bigint[], generations int[], tokens bigint[],
-    ats bigint[]) returns text as $$
+    ats bigint[], calls bytea[]) returns text as $$
 declare
     answers text[];
     old timerlab.timer;
@@ -35,12 +35,13 @@ begin
         is_held := is_same and old.token = tokens[i];
         if what = 'start' and old.id is null then
             answers[i] := '1';
-            insert into timerlab.timer (id, generation, state, at) values (ids[i], generations[i], 'P', ats[i]);
+            insert into timerlab.timer (id, generation, state, at, call)
+                values (ids[i], generations[i], 'P', ats[i], calls[i]);
         elsif what = 'start' and old.generation < generations[i] then
             answers[i] := case when old.state = 'F' or (old.state in ('P', 'R') and old.attempts > 0) then '2'
                 else '1' end;
             update timerlab.timer set generation = generations[i], state = 'P', attempts = 0, token = 0,
-                at = ats[i], until = 0 where id = ids[i];
+                at = ats[i], until = 0, call = calls[i] where id = ids[i];
         elsif what = 'stop' and is_same and old.state in ('P', 'R', 'X') then
             answers[i] := case when old.attempts > 0 then '2' else '1' end;
             update timerlab.timer set state = 'X' where id = ids[i];
@@ -124,12 +125,12 @@ begin
 end $$ language plpgsql;
 
 create function timerlab.lease_take(most int, now bigint, lease bigint)
-returns table (id bigint, generation int, token bigint, attempt int, at bigint) as $$
+returns table (id bigint, generation int, token bigint, attempt int, at bigint, call bytea) as $$
     update timerlab.timer t set state = 'F', attempts = t.attempts + 1, token = nextval('timerlab.token'),
         until = now + lease
     where t.id in (select r.id from timerlab.timer r where r.state = 'R' order by r.at limit most
         for update skip locked)
-    returning t.id, t.generation, t.token, t.attempts, t.at
+    returning t.id, t.generation, t.token, t.attempts, t.at, t.call
 $$ language sql;
 
 create function timerlab.lease_reap(now bigint, most int, attempts_max int, keep bigint) returns bigint as $$

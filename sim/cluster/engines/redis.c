@@ -67,7 +67,9 @@ struct engine {
     /* The arguments of a script. */
     size_t count;
     const char *words[8 * ENGINE_BATCH_MAX + 16];
+    size_t lengths[8 * ENGINE_BATCH_MAX + 16];
     char room[8 * ENGINE_BATCH_MAX + 16][WORD_BYTES];
+    redisReply *taken; /* with the calls of what was taken last; NULL: nothing was */
 };
 
 static bool is_seed(const struct engine *engine)
@@ -75,21 +77,32 @@ static bool is_seed(const struct engine *engine)
     return engine->plan.is_seed;
 }
 
+static void add_bytes(struct engine *engine, const void *bytes, size_t length)
+{
+    engine->words[engine->count] = bytes;
+    engine->lengths[engine->count++] = length;
+}
+
+static void add_word(struct engine *engine, const char *word)
+{
+    add_bytes(engine, word, strlen(word));
+}
+
 static void add(struct engine *engine, uint64_t number)
 {
-    size_t at = engine->count++;
-    (void)snprintf(engine->room[at], WORD_BYTES, "%" PRIu64, number);
-    engine->words[at] = engine->room[at];
+    char *room = engine->room[engine->count];
+    (void)snprintf(room, WORD_BYTES, "%" PRIu64, number);
+    add_word(engine, room);
 }
 
 /* Begins a script's arguments. */
 static void call(struct engine *engine, enum script script)
 {
-    engine->words[0] = "EVALSHA";
-    engine->words[1] = engine->names[script];
-    engine->words[2] = "1";
-    engine->words[3] = TAG;
-    engine->count = 4;
+    engine->count = 0;
+    add_word(engine, "EVALSHA");
+    add_word(engine, engine->names[script]);
+    add_word(engine, "1");
+    add_word(engine, TAG);
 }
 
 /* What the server says; an error of its own is a failure, all else a broken connection. */
@@ -113,7 +126,7 @@ static enum engine_end judge(struct engine *engine, redisReply *reply, struct er
 
 static enum engine_end run(struct engine *engine, redisReply **reply, struct error *error)
 {
-    *reply = redisCommandArgv(engine->redis, (int)engine->count, engine->words, NULL);
+    *reply = redisCommandArgv(engine->redis, (int)engine->count, engine->words, engine->lengths);
     enum engine_end end = judge(engine, *reply, error);
     if (end != ENGINE_OK && *reply != NULL) {
         freeReplyObject(*reply);
@@ -151,6 +164,7 @@ static enum engine_end redis_start(struct engine *engine, const struct engine_ti
         add(engine, timers[i].id);
         add(engine, timers[i].generation);
         add(engine, timers[i].at_ms);
+        add_bytes(engine, timers[i].call, timers[i].call_bytes);
     }
     return run_for_answers(engine, count, answers, error);
 }
@@ -218,7 +232,7 @@ static enum engine_end redis_move_clock(struct engine *engine, const char *clock
 {
     redisReply *reply;
     call(engine, SCRIPT_CLOCK);
-    engine->words[engine->count++] = clock;
+    add_word(engine, clock);
     add(engine, tick);
     add(engine, *version);
     enum engine_end end = run(engine, &reply, error);
@@ -286,7 +300,7 @@ static enum engine_end redis_claim(struct engine *engine, const struct engine_cl
     if (claim->node >= 0) {
         add(engine, (uint64_t)claim->node);
     } else {
-        engine->words[engine->count++] = "-";
+        add_word(engine, "-");
     }
     add(engine, engine->plan.ids);
     enum engine_end end = run(engine, &reply, error);
@@ -358,15 +372,18 @@ static enum engine_end redis_take(struct engine *engine, uint64_t now_ms,
     if (end != ENGINE_OK) {
         return end;
     }
-    const char *line = reply->type == REDIS_REPLY_STRING ? reply->str : "";
-    struct engine_timer timer;
-    while (*count < most &&
-           sscanf(line, "%" SCNu64 " %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu64, &timer.id,
-                  &timer.generation, &timer.token, &timer.attempt, &timer.at_ms) == 5) {
-        timers[(*count)++] = timer;
-        line = strchr(line, '\n') + 1;
+    freeReplyObject(engine->taken);
+    engine->taken = reply;
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements && *count < most;
+         i += 2) {
+        struct engine_timer timer = {.call = reply->element[i + 1]->str,
+                                     .call_bytes = (size_t)reply->element[i + 1]->len};
+        if (sscanf(reply->element[i]->str,
+                   "%" SCNu64 " %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu64, &timer.id,
+                   &timer.generation, &timer.token, &timer.attempt, &timer.at_ms) == 5) {
+            timers[(*count)++] = timer;
+        }
     }
-    freeReplyObject(reply);
     return ENGINE_OK;
 }
 
@@ -447,6 +464,7 @@ static enum engine_end redis_dead(struct engine *engine,
 static void redis_close(struct engine *engine)
 {
     if (engine != NULL) {
+        freeReplyObject(engine->taken);
         redisFree(engine->redis);
         free(engine);
     }

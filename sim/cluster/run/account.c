@@ -30,6 +30,7 @@ struct story {
     uint64_t calls;
     uint64_t effects;
     uint64_t laters;
+    uint64_t garbled;
     const struct journal_record *later; /* the last call that was answered "later" */
     uint64_t asked_ms;                  /* by it, if that was accepted */
     uint64_t called_ms;                 /* the last time */
@@ -151,6 +152,7 @@ static struct story story_of(const struct journal_record *records, size_t count)
             story.called_ms = record->now_ms;
             story.effects += has_effect(record);
             story.laters += record->answer == CALL_LATER;
+            story.garbled += record->answer == CALL_GARBLED;
             story.is_early =
                 story.is_early || record->now_ms < story.at_ms || record->now_ms < story.asked_ms;
             story.later = record->answer == CALL_LATER ? record : story.later;
@@ -264,6 +266,7 @@ static void judge(struct account *account, const struct story *story, const stru
     result->calls += story->calls;
     result->errors += story->calls - story->effects - story->laters;
     result->laters += story->laters;
+    result->garbled += story->garbled;
     result->dead += gone && story->effects == 0;
     result->early += story->is_early;
     if (story->calls > story->laters &&
@@ -354,6 +357,7 @@ bool account_run(const struct run_plan *plan, const char *folder, struct account
 
 bool run_is_right(const struct run_result *result)
 {
-    return result->lost == 0 && result->early == 0 && result->after_stop == 0 &&
-           result->twice_done == 0 && result->duplicates[CLUSTER_CAUSE_OTHER] == 0;
+    return result->lost == 0 && result->early == 0 && result->garbled == 0 &&
+           result->after_stop == 0 && result->twice_done == 0 &&
+           result->duplicates[CLUSTER_CAUSE_OTHER] == 0;
 }

@@ -6,7 +6,10 @@
  */
 #include "part.h"
 
+#include "memory.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -66,22 +69,30 @@ static int connect_receiver(const struct part *part)
 static void call_service(struct part *part, int *service, const struct engine_timer *timers,
                          size_t count, struct part_answer *answers)
 {
-    struct part_call calls[ENGINE_BATCH_MAX];
-    uint64_t number = count;
+    uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        calls[i] = (struct part_call){.id = timers[i].id,
-                                      .at_ms = timers[i].at_ms,
-                                      .token = timers[i].token,
-                                      .generation = timers[i].generation,
-                                      .attempt = timers[i].attempt,
-                                      .incarnation = part->incarnation,
-                                      .member = part->member};
+        bytes += sizeof(struct part_call) + timers[i].call_bytes;
+    }
+    char *calls = memory_bytes(bytes);
+    char *at = calls;
+    for (size_t i = 0; i < count; i++) {
+        const struct part_call call = {.id = timers[i].id,
+                                       .at_ms = timers[i].at_ms,
+                                       .token = timers[i].token,
+                                       .generation = timers[i].generation,
+                                       .attempt = timers[i].attempt,
+                                       .call_bytes = (uint32_t)timers[i].call_bytes,
+                                       .incarnation = part->incarnation,
+                                       .member = part->member};
+        memcpy(at, &call, sizeof call);
+        memcpy(at + sizeof call, timers[i].call, timers[i].call_bytes);
+        at += sizeof call + timers[i].call_bytes;
     }
     if (*service < 0) {
         *service = connect_receiver(part);
     }
-    if (*service < 0 || !send_all(*service, &number, sizeof number) ||
-        !send_all(*service, calls, count * sizeof *calls) ||
+    if (*service < 0 || !send_all(*service, &bytes, sizeof bytes) ||
+        !send_all(*service, calls, bytes) ||
         !receive_all(*service, answers, count * sizeof *answers)) {
         for (size_t i = 0; i < count; i++) {
             answers[i] = (struct part_answer){.outcome = CALL_UNHEARD};
@@ -91,6 +102,7 @@ static void call_service(struct part *part, int *service, const struct engine_ti
         }
         *service = -1;
     }
+    free(calls);
 }
 
 /* When to try again. */

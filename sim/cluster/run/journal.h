@@ -27,6 +27,7 @@ enum journal_answer {
     CALL_DONE = 'd',
     CALL_REFUSED = 'e',
     CALL_UNHEARD = 'l', /* done, and the reply is lost */
+    CALL_GARBLED = 'g', /* not done: it is not what its timer was started with */
     CALL_LATER = 'w',   /* not done: it wants to be called again, at `at_ms` */
     FAULT_KILL = 'k',
     FAULT_PAUSE = 'p'

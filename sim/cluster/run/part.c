@@ -120,6 +120,25 @@ double part_chance(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
     return (double)(part_hash(seed, a, b, c) >> 11) * 0x1p-53;
 }
 
+/* One of 32 has no parameters, one as many as there may be, and of the others few have many. */
+size_t part_make_call(const struct run_plan *plan, uint64_t id, uint32_t generation,
+                      unsigned char call[PART_CALL_BYTES])
+{
+    uint64_t number = part_hash(plan->seed, 3, id, generation);
+    uint64_t kind = number & 31;
+    uint64_t most = kind < 2                   ? plan->payload_most
+                    : plan->payload_most < 200 ? plan->payload_most
+                                               : 200;
+    uint64_t payload = kind == 0 ? 0 : kind == 1 ? most : (number >> 8) % (most + 1);
+    int name = snprintf((char *)call, 64, "service-%u", (unsigned)(number >> 40 & 15));
+    size_t used = (size_t)name + 1;
+    for (uint64_t i = 0; i < payload; i++) {
+        number = number * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        call[used++] = (unsigned char)(number >> 56);
+    }
+    return used;
+}
+
 void part_receiver_path(const struct part *part, char path[108])
 {
     (void)snprintf(path, 108, "%s/receiver.sock", part->folder);

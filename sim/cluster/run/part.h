@@ -88,16 +88,24 @@ double part_chance(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 /* Where the service listens. */
 void part_receiver_path(const struct part *part, char path[108]);
 
-/* What is sent to the service, and what it answers for each. */
+/* A service's name and a payload, which belong to that generation of a timer: PART_CALL_BYTES at
+ * most. Returns the bytes. */
+enum { PART_CALL_BYTES = 64 + 65536 };
+size_t part_make_call(const struct run_plan *plan, uint64_t id, uint32_t generation,
+                      unsigned char call[PART_CALL_BYTES]);
+
+/* What is sent to the service: the bytes of all, and one after the other the head of each and its
+ * call; and what it answers for each. */
 struct part_call {
     uint64_t id;
     uint64_t at_ms;
     uint64_t token;
     uint32_t generation;
     uint32_t attempt;
+    uint32_t call_bytes;
     uint16_t incarnation;
     uint8_t member;
-    uint8_t spare[5];
+    uint8_t spare;
 };
 
 struct part_answer {

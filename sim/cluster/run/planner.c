@@ -8,6 +8,8 @@
  */
 #include "part.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,17 +74,24 @@ static bool add_records(struct part *part, enum journal_what what,
 }
 
 /* Says a step to the engine `which` until it is answered: those of its timers that it has. */
-static bool say(struct part *part, uint32_t which, uint64_t step, const struct engine_timer *timers,
+static bool say(struct part *part, uint32_t which, uint64_t step, struct engine_timer *timers,
                 size_t count)
 {
     const struct engine_kind *kind = part->plan->engine;
     bool stops = step % STEPS == STEP_STOP;
     char answers[ENGINE_BATCH_MAX];
     enum part_go go = PART_AGAIN;
+    unsigned char *calls = stops ? NULL : memory_bytes(count * PART_CALL_BYTES);
+    for (size_t i = 0; i < count && !stops; i++) {
+        unsigned char *call = calls + i * PART_CALL_BYTES;
+        timers[i].call = call;
+        timers[i].call_bytes = part_make_call(part->plan, timers[i].id, timers[i].generation, call);
+    }
     while (go == PART_AGAIN) {
         struct engine *engine = part_engine(part, which);
         if (engine == NULL) {
-            return false;
+            go = PART_END;
+            break;
         }
         part_point(part);
         go = part_judge(
@@ -90,6 +99,7 @@ static bool say(struct part *part, uint32_t which, uint64_t step, const struct e
             (stops ? kind->stop : kind->start)(engine, timers, count, answers, &part->error));
         part_point(part);
     }
+    free(calls);
     return go == PART_DONE &&
            add_records(part, stops ? JOURNAL_STOPPED : JOURNAL_STARTED, timers, answers, count);
 }

@@ -18,8 +18,8 @@
 /* From one executor. */
 struct caller {
     size_t have; /* bytes of what follows */
-    uint64_t count;
-    struct part_call calls[ENGINE_BATCH_MAX];
+    uint64_t bytes;
+    char *calls;
 };
 
 struct service {
@@ -43,6 +43,7 @@ static enum journal_answer outcome_of(const struct run_plan *plan, const struct 
 static void hang_up(struct service *service, size_t at)
 {
     (void)close(service->polls[at].fd);
+    free(service->callers[at]->calls);
     free(service->callers[at]);
     service->polls[at] = service->polls[service->count];
     service->callers[at] = service->callers[service->count];
@@ -56,8 +57,17 @@ static bool serve(struct service *service, size_t at)
     struct caller *caller = service->callers[at];
     struct journal_record records[ENGINE_BATCH_MAX];
     struct part_answer answers[ENGINE_BATCH_MAX];
-    for (uint64_t i = 0; i < caller->count; i++) {
-        const struct part_call *call = &caller->calls[i];
+    unsigned char given[PART_CALL_BYTES];
+    size_t count = 0;
+    for (const char *next = caller->calls; next < caller->calls + caller->bytes; count++) {
+        struct part_call whole;
+        const struct part_call *call = &whole;
+        size_t i = count;
+        memcpy(&whole, next, sizeof whole);
+        next += sizeof whole;
+        size_t bytes = part_make_call(part->plan, call->id, call->generation, given);
+        bool is_right = bytes == call->call_bytes && memcmp(next, given, bytes) == 0;
+        next += call->call_bytes;
         records[i] = (struct journal_record){
             .id = call->id,
             .at_ms = call->at_ms,
@@ -69,7 +79,7 @@ static bool serve(struct service *service, size_t at)
             .member = call->member,
             .role = RUN_EXECUTOR,
             .what = JOURNAL_CALLED,
-            .answer = (uint8_t)outcome_of(part->plan, call),
+            .answer = (uint8_t)(is_right ? outcome_of(part->plan, call) : CALL_GARBLED),
         };
         answers[i] = (struct part_answer){.outcome = records[i].answer};
         if (records[i].answer == CALL_LATER) {
@@ -78,12 +88,11 @@ static bool serve(struct service *service, size_t at)
         }
     }
     part_point(part);
-    if (!journal_add(part->journal, records, caller->count, &part->error)) {
+    if (!journal_add(part->journal, records, count, &part->error)) {
         return false;
     }
     atomic_store(&part->shared->last_call_ms, part_now_ms(part->shared, part->plan));
     part_point(part);
-    size_t count = caller->count;
     caller->have = 0;
     size_t bytes = count * sizeof *answers;
     if (send(service->polls[at].fd, answers, bytes, MSG_NOSIGNAL) != (ssize_t)bytes) {
@@ -96,10 +105,10 @@ static bool serve(struct service *service, size_t at)
 static bool hear(struct service *service, size_t at)
 {
     struct caller *caller = service->callers[at];
-    size_t head = sizeof caller->count;
-    size_t whole = head + (caller->have < head ? 0 : caller->count * sizeof *caller->calls);
-    char *to = caller->have < head ? (char *)&caller->count + caller->have
-                                   : (char *)caller->calls + (caller->have - head);
+    size_t head = sizeof caller->bytes;
+    size_t whole = head + (caller->have < head ? 0 : caller->bytes);
+    char *to = caller->have < head ? (char *)&caller->bytes + caller->have
+                                   : caller->calls + (caller->have - head);
     ssize_t got = recv(service->polls[at].fd, to, whole - caller->have, 0);
     if (got <= 0) {
         if (got == 0 || errno != EINTR) {
@@ -108,11 +117,11 @@ static bool hear(struct service *service, size_t at)
         return true;
     }
     caller->have += (size_t)got;
-    if (caller->have == head && (caller->count == 0 || caller->count > ENGINE_BATCH_MAX)) {
-        hang_up(service, at);
-        return true;
+    if (caller->have == head) {
+        free(caller->calls);
+        caller->calls = memory_bytes(caller->bytes);
     }
-    if (caller->have < head || caller->have < head + caller->count * sizeof *caller->calls) {
+    if (caller->have < head || caller->have < head + caller->bytes) {
         return true;
     }
     return serve(service, at);

@@ -49,6 +49,7 @@ struct run_plan {
     uint64_t poll_ms;    /* who finds nothing to do looks again after this */
     bool
         steps_are_time; /* a step is a millisecond, and nobody ever waits; else the clock is real */
+    uint32_t payload_most; /* bytes of a call's parameters */
     uint64_t kills;
     uint64_t pauses;
     uint64_t pause_ms;
@@ -80,8 +81,9 @@ struct run_result {
     uint64_t calls;
     uint64_t errors;
     uint64_t dead;
-    uint64_t laters; /* calls that were answered so */
-    uint64_t stale;  /* acknowledgements that were refused */
+    uint64_t laters;  /* calls that were answered so */
+    uint64_t stale;   /* acknowledgements that were refused */
+    uint64_t garbled; /* calls with another service or payload than their timer was started with */
     uint64_t lost;
     uint64_t early;
     uint64_t after_stop;                 /* fired though it was confirmed that they will not */
@@ -102,8 +104,8 @@ struct run_result {
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
                  struct error *error);
 
-/* Whether nothing was lost, early, or fired after a confirmed stop, and each second call has a
- * cause. */
+/* Whether nothing was lost, early, garbled or fired after a confirmed stop, and each second call
+ * has a cause. */
 bool run_is_right(const struct run_result *result);
 
 #endif

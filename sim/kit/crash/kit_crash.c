@@ -37,6 +37,7 @@ enum doing { DOING_NOTHING, DOING_START, DOING_STOP, DOING_ADVANCE };
 struct known {
     uint64_t deadline; /* TL_NEVER: not pending */
     uint64_t generation;
+    uint64_t call; /* its service's name, as a number, from which its payload follows; 0: none */
 };
 
 struct event {
@@ -78,6 +79,7 @@ struct life {
     struct crash_trace *trace; /* NULL: none is kept */
     uint32_t firing;
     const char *folder;
+    unsigned char payload[TL_PAYLOAD_MAX];
 };
 
 /* The one of this process: the shim's callbacks are told of no other. */
@@ -161,11 +163,57 @@ static void begin_doing(struct life *life, enum doing doing, uint32_t id, uint64
     life->journal->moment.deadline = deadline;
 }
 
+/* --- calls ----------------------------------------------------------------------------------- */
+
+/* What a call of that number has: of 64 one has no parameters, one as many as there may be. */
+static struct tl_call make_call(uint64_t number, char name[24], unsigned char payload[])
+{
+    struct random random;
+    uint64_t kind = number >> 8 & 63;
+    size_t bytes = kind == 0   ? 0
+                   : kind == 1 ? TL_PAYLOAD_MAX
+                   : kind == 2 ? (number >> 16) % TL_PAYLOAD_MAX
+                               : (number >> 16) % 200;
+    random_seed(&random, number);
+    for (size_t i = 0; i < bytes; i++) {
+        payload[i] = (unsigned char)random_bits(&random);
+    }
+    (void)snprintf(name, 24, "%016" PRIx64, number);
+    return (struct tl_call){name, payload, bytes};
+}
+
+/* The number of a timer's call, which is as it was given. */
+static uint64_t read_call(struct life *life, uint32_t id)
+{
+    char name[24];
+    struct tl_call found;
+    enum tl_status status =
+        life->algo->call != NULL ? life->algo->call(life->self, id, &found) : TL_IDLE;
+    if (status == TL_ERR_STORE && life->may_fail) {
+        return life->journal->now[id].call;
+    }
+    if (status != TL_OK) {
+        if (status != TL_IDLE) {
+            complain(life, "the call of timer %" PRIu32 ": %s", id, tl_status_text(status));
+        }
+        return 0;
+    }
+    uint64_t number = strtoull(found.service, NULL, 16);
+    struct tl_call given = make_call(number, name, life->payload);
+    if (strcmp(name, found.service) != 0 || given.bytes != found.bytes ||
+        memcmp(given.payload, found.payload, found.bytes) != 0) {
+        complain(life, "damaged: timer %" PRIu32 " has a call to '%.20s' with %zu bytes, not %zu",
+                 id, found.service, found.bytes, given.bytes);
+    }
+    return number;
+}
+
 /* --- judging what a recovery found ----------------------------------------------------------- */
 
 static bool same(struct known a, struct known b)
 {
-    return a.deadline == b.deadline && (a.deadline == TL_NEVER || a.generation == b.generation);
+    return a.deadline == b.deadline &&
+           (a.deadline == TL_NEVER || (a.generation == b.generation && a.call == b.call));
 }
 
 /* Whether a timer may be so, by what was done after the last thing that was acknowledged. */
@@ -237,9 +285,10 @@ static void judge(struct life *life, const struct known found[TIMERS])
         } else {
             complain(life,
                      "wrong: timer %" PRIu32 " has deadline %" PRIu64 " (start number %" PRIu64
-                     ") where the last known is %" PRIu64 " (%" PRIu64 ")",
-                     id, found[id].deadline, found[id].generation, latest.deadline,
-                     latest.generation);
+                     ", call %" PRIx64 ") where the last known is %" PRIu64 " (%" PRIu64
+                     ", %" PRIx64 ")",
+                     id, found[id].deadline, found[id].generation, found[id].call, latest.deadline,
+                     latest.generation, latest.call);
         }
     }
 }
@@ -248,7 +297,7 @@ static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation
 {
     struct known *found = ctx;
     if (id < TIMERS) {
-        found[id] = (struct known){deadline, generation};
+        found[id] = (struct known){deadline, generation, 0};
     }
 }
 
@@ -282,6 +331,9 @@ static bool wake(struct life *life)
         life->algo->destroy(life->self);
         return false;
     }
+    for (uint32_t id = 0; id < TIMERS; id++) {
+        found[id].call = found[id].deadline != TL_NEVER ? read_call(life, id) : 0;
+    }
     judge(life, found);
     memcpy(journal->base, found, sizeof found);
     memcpy(journal->now, found, sizeof found);
@@ -301,20 +353,26 @@ static void check_refusal(struct life *life, const char *what, enum tl_status st
 }
 
 /* What failed may yet be on the disk. */
-static void note_doubt(struct life *life, uint32_t id, uint64_t deadline)
+static void note_doubt(struct life *life, uint32_t id, uint64_t deadline, uint64_t call)
 {
     struct known before = life->journal->now[id];
     uint64_t sequence = durability_of(life).sequence;
-    note(life, id, (struct known){deadline, sequence + 1}, IN_DOUBT, false);
+    note(life, id, (struct known){deadline, sequence + 1, call}, IN_DOUBT, false);
     note(life, id, before, IN_DOUBT, false);
 }
 
 static void start_one(struct life *life, uint32_t id, uint64_t deadline)
 {
     struct crash_moment outer = life->journal->moment;
+    char name[24];
+    uint64_t number = life->algo->start_call != NULL && draw(life, 2) == 0
+                          ? random_bits(&life->journal->random) | 1
+                          : 0;
+    struct tl_call call = make_call(number, name, life->payload);
     begin_doing(life, DOING_START, id, deadline);
     point(life);
-    enum tl_status status = life->algo->start(life->self, id, deadline);
+    enum tl_status status = number != 0 ? life->algo->start_call(life->self, id, deadline, &call)
+                                        : life->algo->start(life->self, id, deadline);
     if (status == TL_OK) {
         uint64_t sequence = durability_of(life).sequence;
         if (sequence <= life->journal->moment.named) {
@@ -324,10 +382,10 @@ static void start_one(struct life *life, uint32_t id, uint64_t deadline)
                      id, sequence, life->journal->moment.named);
         }
         life->journal->moment.named = sequence;
-        note(life, id, (struct known){deadline, sequence}, sequence, false);
+        note(life, id, (struct known){deadline, sequence, number}, sequence, false);
     } else {
         check_refusal(life, "start", status);
-        note_doubt(life, id, deadline);
+        note_doubt(life, id, deadline, number);
     }
     begin_doing(life, outer.doing, outer.id, outer.deadline);
     look(life);
@@ -345,7 +403,7 @@ static void stop_one(struct life *life, uint32_t id)
         note(life, id, (struct known){.deadline = TL_NEVER}, durability_of(life).sequence, false);
     } else if (status != TL_OK && (pending || status != TL_IDLE)) {
         check_refusal(life, "stop", status);
-        note_doubt(life, id, TL_NEVER);
+        note_doubt(life, id, TL_NEVER, 0);
     }
     begin_doing(life, outer.doing, outer.id, outer.deadline);
     look(life);
@@ -364,6 +422,12 @@ static void fired(void *ctx, uint32_t id, uint64_t now)
     if (it.deadline > now + life->early_ticks) {
         complain(life, "early: timer %" PRIu32 " with deadline %" PRIu64 " fired at %" PRIu64, id,
                  it.deadline, now);
+    }
+    uint64_t call = read_call(life, id);
+    if (call != it.call) {
+        complain(life,
+                 "timer %" PRIu32 " fired with call %" PRIx64 ", and was started with %" PRIx64, id,
+                 call, it.call);
     }
     if (life->at_most) {
         note(life, id, (struct known){.deadline = TL_NEVER}, NOT_YET, true);

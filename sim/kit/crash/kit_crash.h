@@ -9,6 +9,7 @@
  *   early        it is there for another tick than it was started for
  *   after stop   it is there though its stop, or its firing, was acknowledged
  *   twice        it is there though it has fired, under at-most
+ *   damaged      it has another call, service or payload, than it was started with
  *   named twice  a start gets a number that a start before the crash had, durable or not: its
  *                receiver may have heard of that one, and would drop this one
  *

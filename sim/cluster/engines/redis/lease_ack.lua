@@ -11,6 +11,7 @@ for i = 2, #ARGV, 3 do
         local state, g, attempts, t, at = struct.unpack(form, old)
         if g == gen and t == token and state == 'F' then
             redis.call('SET', key, struct.pack(form, 'D', g, attempts, t, at), 'PX', ARGV[1])
+            redis.call('DEL', 'c:' .. s .. ':' .. id)
             landed[#landed + 1] = id .. ':' .. gen
             answer = '1'
         elseif g == gen and t == token and state == 'D' then

@@ -1,8 +1,8 @@
--- start: ARGV = partitions, then id, generation, deadline of each. A record is its state (P pending or ready, F in flight,
+-- start: ARGV = partitions, then id, generation, deadline, call of each. A record is its state (P pending or ready, F in flight,
 -- D done, Z dead, X stopped, Y stopped in flight), generation, attempts, token, deadline.
 local s, form = KEYS[1], '<c1I4I4dd'
 local answers = {}
-for i = 2, #ARGV, 3 do
+for i = 2, #ARGV, 4 do
     local id, gen, at = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
     local key, list = 't:' .. s .. ':' .. id, 'due:' .. s .. ':' .. id % ARGV[1]
     local old = redis.call('GET', key)
@@ -21,6 +21,7 @@ for i = 2, #ARGV, 3 do
     end
     if answer ~= '0' then
         redis.call('SET', key, struct.pack(form, 'P', gen, 0, 0, at))
+        redis.call('SET', 'c:' .. s .. ':' .. id, ARGV[i + 3])
         redis.call('ZADD', list, at, id .. ':' .. gen)
     end
     answers[#answers + 1] = answer

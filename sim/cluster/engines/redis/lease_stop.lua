@@ -13,12 +13,14 @@ for i = 2, #ARGV, 2 do
             answer = attempts > 0 and '2' or '1'
             if state == 'P' then
                 redis.call('SET', key, struct.pack(form, 'X', g, attempts, token, at))
+                redis.call('DEL', 'c:' .. s .. ':' .. id)
                 redis.call('ZREM', 'due:' .. s .. ':' .. id % ARGV[1], id .. ':' .. g)
             end
         elseif g == gen and (state == 'F' or state == 'Y') then
             answer = '2'
             if state == 'F' then
                 redis.call('SET', key, struct.pack(form, 'Y', g, attempts, token, at))
+                redis.call('DEL', 'c:' .. s .. ':' .. id)
                 redis.call('ZREM', 'fly:' .. s, id .. ':' .. g)
             end
         end

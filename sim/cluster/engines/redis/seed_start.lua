@@ -1,10 +1,10 @@
--- start: ARGV = ticks a revolution, tick, then id, generation, deadline of each. The bucket is a list; what it
+-- start: ARGV = ticks a revolution, tick, then id, generation, deadline, call of each. The bucket is a list; what it
 -- holds is id:generation:deadline, so that its reader needs no other key. An entry whose tick the clock has passed may
 -- have been read: it may still fire.
 local s = KEYS[1]
 local answers = {}
 local clock = tonumber(redis.call('HGET', 'clk:' .. s, 'now') or 0)
-for i = 3, #ARGV, 3 do
+for i = 3, #ARGV, 4 do
     local id, gen, at = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
     local key, member = 't:' .. s .. ':' .. id, id .. ':' .. gen .. ':' .. ARGV[i + 2]
     local tick = math.floor(at / tonumber(ARGV[2])) % tonumber(ARGV[1])
@@ -21,6 +21,7 @@ for i = 3, #ARGV, 3 do
     end
     if answer ~= '0' then
         redis.call('SET', key, member .. ' ' .. tick)
+        redis.call('SET', 'c:' .. s .. ':' .. id .. ':' .. gen, ARGV[i + 3], 'PX', 86400000)
         redis.call('LPUSH', 'b:' .. s .. ':' .. tick, member)
     end
     answers[#answers + 1] = answer
