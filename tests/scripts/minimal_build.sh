@@ -83,7 +83,7 @@ logged timerlab sim t.trace -a binary-heap,libev:poll=none,libuv,libevent,glib,r
 for structure in libev libuv libevent glib rbtree kv-wheel; do
     grep -qE "$structure(:poll=none)?: unsupported: .*a library that the structure wraps is not installed" log ||
         fail "sim does not say that $structure is not there"
-    timerlab describe $structure >described
+    timerlab describe $structure | tr -s ' \n' ' ' >described
     grep -q 'not in this build, which lacked lib.*-dev' described || fail "describe $structure does not say what is missing"
 done
 grep -qE 'binary-heap +[0-9]' log || fail "binary-heap does not run"
