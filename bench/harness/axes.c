@@ -91,8 +91,6 @@ static const struct form forms[] = {
     {{AXIS_COMMIT, 1}, "1", "each waits for itself"},
     {{AXIS_COMMIT, 100}, "100", "what comes within a few milliseconds"},
     {{AXIS_COMMIT, 5000}, "5000", "as much as can wait"},
-    {{AXIS_SYNC, SYNC_OWN}, "own", "as the structure's options say"},
-    {{AXIS_SYNC, SYNC_NONE}, "none", "nobody waits"},
 };
 enum { FORMS = sizeof forms / sizeof forms[0] };
 

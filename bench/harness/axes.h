@@ -38,8 +38,7 @@ enum axis_kind {
     X(AXIS_NODE, "node", AXIS_WORD, "where the structure's own bytes of a timer lie")              \
     X(AXIS_COLD, "cold", AXIS_WHOLE, "MiB that other work writes between two advances")            \
     X(AXIS_PAGES, "pages", AXIS_WORD, "what backs the structure's memory")                         \
-    X(AXIS_COMMIT, "commit", AXIS_WHOLE, "operations in a commit")                                 \
-    X(AXIS_SYNC, "sync", AXIS_WORD, "whether commits wait for the disk")
+    X(AXIS_COMMIT, "commit", AXIS_WHOLE, "operations in a commit")
 
 enum suite_axis {
     AXIS_NONE, /* ends a list */
@@ -53,7 +52,6 @@ enum clock { CLOCK_THREAD, CLOCK_WALL, CLOCK_CYCLES };
 enum pages { PAGES_HUGE, PAGES_SMALL };
 enum callback { CALLBACK_COUNT, CALLBACK_RESTART };
 enum node { NODE_OUT, NODE_IN, NODE_ABLE };
-enum sync_policy { SYNC_OWN, SYNC_NONE };
 
 /* A row's place on each axis; a share is in millionths. */
 struct shape {

@@ -1,12 +1,9 @@
 /*
- * disk_floor.h: what stands beside a durable structure, in the same row and by turns with it: the
- * bytes of its records appended to a file, and the same puts and removals in LMDB with nothing
- * around them.
+ * disk_floor.h: the lower bound of a durable structure, measured in the same row and by turns with
+ * it: the bytes of its records appended to a file.
  */
 #ifndef BENCH_DISK_FLOOR_H
 #define BENCH_DISK_FLOOR_H
-
-#include "timerlab.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,11 +35,5 @@ const char *disk_floor_place(void);
 
 /* Whether it lies in memory, where nobody waits for a disk. */
 bool disk_floor_is_memory(void);
-
-/* LMDB, called as a structure is: a start puts (deadline, id), a stop removes it, an advance reads
- * what is due from the first key on and removes it, a sync commits. It has the hooks create,
- * destroy, start, stop, advance and sync, and no others. Its one option is whether commits wait for
- * the disk. NULL: not in this build. */
-const struct tl_algo *disk_floor_lmdb(void);
 
 #endif

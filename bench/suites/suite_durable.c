@@ -5,13 +5,10 @@
  */
 #include "clock.h"
 #include "disk_floor.h"
-#include "front.h"
 #include "memory.h"
 #include "suite.h"
-#include "temporary_file.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +21,6 @@ enum {
     WAITS = 10,             /* times --benchmark_min_time that a row lasts: a disk is slow */
     COMMITS_MAX = 16,       /* of one kind in a round */
     ROUND_OPERATIONS = 800, /* about, where a commit is not more */
-    TIMER_BYTES = 20,       /* an id, a deadline, a generation */
 };
 
 _Static_assert(NEAREST_TICKS > ROUNDS_MAX * COMMITS_MAX, "each commit may be a tick");
@@ -42,7 +38,7 @@ struct party {
     uint64_t ns[KINDS];
 };
 
-enum { PARTY_SUBJECT, PARTY_BARE, PARTY_LMDB, PARTIES };
+enum { PARTY_SUBJECT, PARTY_BARE, PARTIES };
 
 /* What a round does, the same for all parties. */
 struct round {
@@ -61,49 +57,8 @@ struct contest {
     uint64_t state; /* of the random numbers */
     uint64_t disk_ns;
     uint64_t rounds;
-    int64_t waits; /* for the disk, as the policy says */
+    bool waits; /* the structure waits for the disk */
 };
-
-/* --- options --------------------------------------------------------------------------------- */
-
-/* The option of that name is set to its word. False: there is no such option or word. */
-static bool set_word(const struct tl_algo *algo, int64_t *options, const char *name,
-                     const char *word)
-{
-    size_t row = tl_option_row(algo, name);
-    const struct tl_choice *choice =
-        row < tl_option_count(algo) ? algo->options[row].choices : NULL;
-    while (choice != NULL && choice->word != NULL && strcmp(choice->word, word) != 0) {
-        choice++;
-    }
-    if (choice == NULL || choice->word == NULL) {
-        return false;
-    }
-    options[row] = choice->value;
-    return true;
-}
-
-static bool has_word(const struct tl_algo *algo, const int64_t *options, const char *name,
-                     const char *word)
-{
-    int64_t asked[TL_OPTIONS_MAX];
-    memcpy(asked, options, sizeof asked);
-    size_t row = tl_option_row(algo, name);
-    return set_word(algo, asked, name, word) && asked[row] == options[row];
-}
-
-/* Commits are asked for by `sync`, so none is to come before by itself. */
-static void have_long_commits(const struct tl_algo *algo, int64_t *options, int64_t commit)
-{
-    static const char *const names[] = {"group", "batch"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        size_t row = tl_option_row(algo, names[i]);
-        if (row < tl_option_count(algo)) {
-            const struct tl_option *option = &algo->options[row];
-            options[row] = commit > option->max ? option->max : commit;
-        }
-    }
-}
 
 static uint64_t commits_of(uint64_t commit)
 {
@@ -113,13 +68,7 @@ static uint64_t commits_of(uint64_t commit)
 
 static bool plan_durable(struct fixture *fixture)
 {
-    const uint64_t *at = fixture->row->shape.at;
-    uint64_t commit = at[AXIS_COMMIT];
-    int64_t longest = commit > FILL_COMMIT ? (int64_t)commit : FILL_COMMIT;
-    have_long_commits(fixture->algo, fixture->options, longest);
-    if (at[AXIS_SYNC] == SYNC_NONE && !set_word(fixture->algo, fixture->options, "sync", "none")) {
-        return leave_out(fixture, "it has no sync=none");
-    }
+    uint64_t commit = fixture->row->shape.at[AXIS_COMMIT];
     fixture->ids = fixture->row->n + (uint32_t)(commits_of(commit) * commit);
     fixture->max_delay_ticks = NEAREST_TICKS + SPREAD_TICKS;
     return true;
@@ -294,7 +243,7 @@ static bool play_round(struct contest *contest)
         }
     }
     uint64_t begun_ns = clock_now_ns();
-    if (!disk_floor_append(&contest->disk, round->commits, round->commit, contest->waits != 0)) {
+    if (!disk_floor_append(&contest->disk, round->commits, round->commit, contest->waits)) {
         return fail(contest->fixture, "the file beside it cannot be written");
     }
     contest->disk_ns += clock_now_ns() - begun_ns;
@@ -320,7 +269,7 @@ static bool make_party(struct contest *contest, struct party *party)
     return true;
 }
 
-/* Beside a front end the structure that it stands before; beside what a library keeps, LMDB. */
+/* Next to a front end the structure that it wraps. */
 static bool make_contest(struct contest *contest)
 {
     struct fixture *fixture = contest->fixture;
@@ -335,9 +284,6 @@ static bool make_contest(struct contest *contest)
         size_t own = tl_option_count(fixture->algo) - tl_option_count(subject->inner);
         parties[PARTY_BARE] =
             (struct party){.algo = subject->inner, .options = fixture->options + own};
-    }
-    if ((fixture->algo->capabilities & TL_CAP_OWN_MEMORY) != 0) {
-        parties[PARTY_LMDB] = (struct party){.algo = disk_floor_lmdb(), .options = &contest->waits};
     }
     for (int i = 0; i < PARTIES; i++) {
         if (parties[i].algo == NULL) {
@@ -393,14 +339,10 @@ static void report(const struct contest *contest, const struct tl_durability *be
     double limit_ns = (double)contest->disk_ns / of_a_kind;
     bench_add_counter(out, "limit_ns", limit_ns);
     add_ratio(out, "x_limit", ns, limit_ns);
-    static const char *const figures[PARTIES][2] = {
-        [PARTY_BARE] = {"bare_ns", "x_bare"}, [PARTY_LMDB] = {"lmdb_ns", "x_lmdb"}};
-    for (int i = PARTY_SUBJECT + 1; i < PARTIES; i++) {
-        if (parties[i].algo != NULL) {
-            double other_ns = (double)total_ns(&parties[i]) / (double)out->operations;
-            bench_add_counter(out, figures[i][0], other_ns);
-            add_ratio(out, figures[i][1], ns, other_ns);
-        }
+    if (parties[PARTY_BARE].algo != NULL) {
+        double bare_ns = (double)total_ns(&parties[PARTY_BARE]) / (double)out->operations;
+        bench_add_counter(out, "bare_ns", bare_ns);
+        add_ratio(out, "x_bare", ns, bare_ns);
     }
     /* The untimed starts of what expires are among them: five kinds, not four. */
     double all = (KINDS + 1) * of_a_kind;
@@ -421,6 +363,7 @@ static bool measure_contest(struct contest *contest, struct bench_measured *out)
     if (!make_contest(contest) || !look(fixture, &before)) {
         return false;
     }
+    contest->waits = before.syncs > 0;
     do {
         if (!play_round(contest)) {
             return false;
@@ -441,140 +384,10 @@ static bool measure_durable(struct fixture *fixture, struct bench_measured *out)
     uint64_t commit = fixture->row->shape.at[AXIS_COMMIT];
     struct contest contest = {.fixture = fixture,
                               .disk = {.fd = -1},
-                              .waits = !has_word(fixture->algo, fixture->options, "sync", "none"),
                               .round = {.commit = commit, .commits = commits_of(commit)}};
     bool measured = measure_contest(&contest, out);
     end_contest(&contest);
     return measured;
-}
-
-/* --- recovery -------------------------------------------------------------------------------- */
-
-/* What was left behind, or came back. */
-struct timers {
-    uint64_t count;
-    uint64_t checksum;
-};
-
-static void add_timer(struct timers *timers, uint32_t id, uint64_t deadline)
-{
-    timers->count++;
-    timers->checksum += workload_mix(id, deadline);
-}
-
-static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
-{
-    (void)generation;
-    add_timer(ctx, id, deadline);
-}
-
-static bool plan_recover(struct fixture *fixture)
-{
-    have_long_commits(fixture->algo, fixture->options, FILL_COMMIT);
-    fixture->ids = fixture->row->n;
-    fixture->max_delay_ticks = NEAREST_TICKS + SPREAD_TICKS;
-    return true;
-}
-
-/* A structure of its own, in that folder. */
-static bool open_in(struct contest *contest, struct party *party, const char *folder)
-{
-    struct fixture *fixture = contest->fixture;
-    size_t row = tl_option_row(fixture->algo, "path");
-    *party = (struct party){.algo = fixture->algo, .options = fixture->options};
-    if (row == tl_option_count(fixture->algo)) {
-        return leave_out(fixture, "it has no option path");
-    }
-    if (!tl_option_set_text(&fixture->options[row], folder)) {
-        memory_end();
-    }
-    return make_party(contest, party);
-}
-
-/* Restarts each timer once, and watches how much the files take. */
-static bool churn(struct contest *contest, struct party *party, struct timers *left,
-                  uint64_t *most_bytes)
-{
-    struct fixture *fixture = contest->fixture;
-    enum tl_status status = TL_OK;
-    for (uint32_t id = 0; id < fixture->row->n && status == TL_OK; id++) {
-        uint64_t deadline = far_deadline(contest);
-        status = party->algo->start(party->self, id, deadline);
-        add_timer(left, id, deadline);
-        if (status == TL_OK && (id + 1) % FILL_COMMIT == 0) {
-            struct tl_durability durability;
-            status = commit(party);
-            party->algo->durability(party->self, &durability);
-            *most_bytes =
-                durability.bytes_durable > *most_bytes ? durability.bytes_durable : *most_bytes;
-            if (!still_patient(fixture)) {
-                return false;
-            }
-        }
-    }
-    status = status == TL_OK ? commit(party) : status;
-    return status == TL_OK || party_failed(fixture, party, "start", status);
-}
-
-static bool leave_timers(struct contest *contest, const char *folder, struct timers *left,
-                         uint64_t *most_bytes)
-{
-    struct party party;
-    struct tl_durability durability;
-    if (!open_in(contest, &party, folder)) {
-        return false;
-    }
-    bool done = fill(contest, &party) && churn(contest, &party, left, most_bytes);
-    party.algo->durability(party.self, &durability);
-    *most_bytes = durability.bytes_durable > *most_bytes ? durability.bytes_durable : *most_bytes;
-    party.algo->destroy(party.self);
-    return done;
-}
-
-static bool bring_back(struct contest *contest, const char *folder, struct timers *back,
-                       struct bench_measured *out)
-{
-    struct party party;
-    uint64_t begun_ns = clock_now_ns();
-    if (!open_in(contest, &party, folder)) {
-        return false;
-    }
-    enum tl_status status = party.algo->recover(party.self, adopt, back);
-    out->elapsed_ns = clock_now_ns() - begun_ns;
-    bool done = status == TL_OK || party_failed(contest->fixture, &party, "recover", status);
-    party.algo->destroy(party.self);
-    return done;
-}
-
-static bool measure_recover(struct fixture *fixture, struct bench_measured *out)
-{
-    struct temporary temporary = {0};
-    const char *folder = temporary.file;
-    struct error error;
-    struct contest contest = {.fixture = fixture};
-    struct timers left = {0};
-    struct timers back = {0};
-    uint64_t most_bytes = 0;
-    if (!temporary_make(&temporary, &error)) {
-        return fail(fixture, "%s", error.text);
-    }
-    bool done = leave_timers(&contest, folder, &left, &most_bytes) &&
-                bring_back(&contest, folder, &back, out);
-    temporary_remove(&temporary);
-    if (done && (back.count != left.count || back.checksum != left.checksum)) {
-        done = fail(fixture, "%" PRIu64 " of %" PRIu64 " timers came back, or other ones",
-                    back.count, left.count);
-    }
-    if (!done) {
-        return false;
-    }
-    out->batches = 1;
-    out->operations = back.count;
-    double bytes_per_timer = (double)most_bytes / (double)back.count;
-    bench_add_counter(out, "bytes_durable_per_timer", bytes_per_timer);
-    bench_add_counter(out, "x_timer", bytes_per_timer / TIMER_BYTES);
-    say_what_the_disk_is(fixture->row);
-    return true;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -589,18 +402,10 @@ const struct suite suites_durable[] = {
               .why = "what it costs that timers outlive the process, and how much of that is the "
                      "disk's",
               .per = "operation"},
-     .axes = 1 << AXIS_COMMIT | 1 << AXIS_SYNC,
+     .axes = 1 << AXIS_COMMIT,
      .needs = TL_CAP_DURABLE,
      .limit = "append",
      .plan = plan_durable,
      .measure = measure_durable},
-    {.text = {.name = "durable-recover",
-              .what = "n durable timers, each restarted once, brought back by another instance, "
-                      "from files that are still in memory, by the wall's clock",
-              .why = "how long a start after a crash takes, and what the files take before it",
-              .per = "timer"},
-     .needs = TL_CAP_DURABLE,
-     .plan = plan_recover,
-     .measure = measure_recover},
     {.text = {.name = NULL}},
 };
