@@ -206,7 +206,6 @@ static void the_list_has_every_suite_structure_and_size(void **state)
         "/callback:restart",
         "/pages:small",
         "/commit:5000",
-        "/commit:1/sync:none",
     };
     for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++) {
         char end[64];
