@@ -43,8 +43,8 @@ struct store {
 /* Where temporary files go: $TMPDIR, or /tmp. */
 const char *store_temporary_place(void);
 
-/* Waits until the name of a folder that has just been made is on the disk. False, with errno set.
- */
+/* Waits until the name of a folder that has just been made is on the disk.
+ * False, with errno set. */
 bool store_sync_parent(const char *path);
 
 /* Not opened; `path` outlives the store. `owner` is one line that names the structure and those of
@@ -90,8 +90,8 @@ void store_numbers_release(struct store_numbers *numbers, const struct tl_alloca
 /* Removes what was being made when a process ended. */
 void store_remove_unfinished(struct store *store);
 
-/* Opens a file of the folder, to be read and written; `fresh`: makes it, or empties it. Sets *fd.
- */
+/* Opens a file of the folder, to be read and written; `fresh`: makes it, or
+ * empties it. Sets *fd. */
 enum tl_status store_file(struct store *store, const char *name, bool fresh, int *fd);
 
 /* Writes all of it at that place of the file. `name` is for the words. */

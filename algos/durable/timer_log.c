@@ -433,8 +433,8 @@ static uint64_t make_heads(struct timer_log *log, size_t at, size_t end)
     return operations;
 }
 
-/* Writes as many of the words from there in the buffer on as the current segment takes; sets *end.
- */
+/* Writes as many of the words from there in the buffer on as the current segment
+ * takes; sets *end. */
 static enum tl_status write_part(struct timer_log *log, size_t from, size_t *end)
 {
     struct log_segment *segment = &log->segments[log->current];

@@ -123,8 +123,8 @@ static uint64_t handoff_count(const void *self)
 
 /* --- advance: one at a time ------------------------------------------------------------------ */
 
-/* Takes all that was stopped out of the structure: a queue of cancelled timers is never left over.
- */
+/* Takes all that was stopped out of the structure: a queue of cancelled timers
+ * is never left over. */
 static void apply_stops(struct handoff *handoff)
 {
     for (bool more = true; more;) {

@@ -167,8 +167,8 @@ static uint32_t sample_day(CALENDAR *queue, uint32_t **end)
     return day_for(due, samples);
 }
 
-/* Takes all timers off their pages, in a chain that begins at *end. Equal ticks keep their order.
- */
+/* Takes all timers off their pages, in a chain that begins at *end. Equal ticks
+ * keep their order. */
 static void chain_pages(CALENDAR *queue, uint32_t *end)
 {
     for (uint32_t page = FIRST_PAGE; page < FIRST_PAGE + queue->days; page++) {

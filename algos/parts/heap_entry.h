@@ -83,8 +83,8 @@ static inline heap_entry heap_entry_choose(bool first, heap_entry a, heap_entry 
 
 #endif
 
-/* `entry` before `other`. What is known to have the latest serial of all is so by its tick alone.
- */
+/* `entry` before `other`. What is known to have the latest serial of all is so
+ * by its tick alone. */
 static inline bool heap_entry_precedes(heap_entry entry, heap_entry other, bool latest)
 {
     return latest ? heap_entry_due(entry) < heap_entry_due(other) : heap_entry_before(entry, other);

@@ -94,8 +94,8 @@ static void renumber(INDEXED_HEAP *heap)
 
 /* --- hooks ----------------------------------------------------------------------------------- */
 
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
- */
+/* Apart from heap_advance, so that a tick at which nothing is due costs no more
+ * than to see that. */
 static NEVER_INLINE uint64_t expire(INDEXED_HEAP *heap, uint64_t now, uint64_t budget,
                                     tl_fire_fn fire, void *ctx)
 {

@@ -43,8 +43,8 @@ static inline uint32_t slots_ahead(uint32_t hand, uint32_t slot, uint32_t slots)
     return slot > hand ? slot - hand : slot + slots - hand;
 }
 
-/* A slot that stands for the ticks `from` to `to`, as far as there are deadlines: beyond, for none.
- */
+/* A slot that stands for the ticks `from` to `to`, as far as there are
+ * deadlines: beyond, for none. */
 static inline void walk_span(const struct tl_visitor *visitor, uint64_t index, uint64_t from,
                              uint64_t to, uint32_t marks)
 {

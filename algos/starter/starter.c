@@ -13,7 +13,7 @@
  *   - a timer is in one of the two lists exactly if its `next` is not UNLINKED
  *   - no timer in `pending` is due before the tick `earliest`
  *   - callbacks start timers in `pending` only, so nothing that they start fires in the same
- * advance
+ *     advance
  *
  * All hooks, and what each must keep to, are explained in timerlab.h. Here stands which of them you
  * must write (required) and which you may leave out (optional), and what is easily got wrong.

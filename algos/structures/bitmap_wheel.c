@@ -44,7 +44,7 @@
  *   - a slot's bit is set exactly if it holds timers
  *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers, or look=ahead
  *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
- * calls
+ *     calls
  *
  * Complexity (m levels): start and stop O(1), a tick O(1), expiry O(m) filings at most, a jump
  * O(m * slots) slots at most; `next` O(m). Bad at: an upper slot with very many timers, all filed

@@ -237,8 +237,8 @@ static void consume_tasks(struct brpc_timer *timer)
     }
 }
 
-/* Of the tasks that are held back, drops those that were left; the others stay, or are scheduled.
- */
+/* Of the tasks that are held back, drops those that were left; the others stay,
+ * or are scheduled. */
 static void sort_out_held(struct brpc_timer *timer, bool stay)
 {
     uint32_t task = timer->held_head;
@@ -356,8 +356,8 @@ static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budge
     return fired;
 }
 
-/* Apart from timer_advance, so that a tick at which nobody is woken costs no more than to see that.
- */
+/* Apart from timer_advance, so that a tick at which nobody is woken costs no
+ * more than to see that. */
 static __attribute__((noinline)) uint64_t wake(struct brpc_timer *timer, uint64_t now,
                                                uint64_t budget, tl_fire_fn fire, void *ctx)
 {

@@ -160,8 +160,8 @@ static void empty_buckets(struct cache_wheel *wheel, uint32_t n, uint64_t from, 
     }
 }
 
-/* Moves the clock to `now`, and what has expired in the buckets that it leaves and enters to DUE.
- */
+/* Moves the clock to `now`, and what has expired in the buckets that it leaves
+ * and enters to DUE. */
 static void collect_due(struct cache_wheel *wheel, uint64_t now)
 {
     uint64_t old = wheel->buckets.clock;

@@ -31,7 +31,7 @@
  *     modulo the buckets; no deadline in the wheel is before that of the last scan
  *   - `ahead` is how far the next scan looks at the least
  *   - no window in the wheel ends before `work_at`, unless `work_at` is 0, since a budget left
- * timers in DUE
+ *     timers in DUE
  *
  * Complexity (b buckets): start O(1), stop O(1), a tick O(1), or O(n / b) at a wakeup in vain;
  * expiry O(1), and the times that a scan passes it, n / b for delays of many turns. A jump visits

@@ -43,7 +43,7 @@
  *   - slots of level 1 that hold timers are marked; none is entered, and no hand but the first
  *     moves, before `work_at`, which is 0 if DUE or LATE holds timers
  *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
- * calls
+ *     calls
  *
  * Complexity (m levels): start O(m), stop O(1), a tick O(1), expiry O(m) filings at most. Bad at:
  * an upper slot with very many timers, all filed again in one tick; sleeping, since it must be

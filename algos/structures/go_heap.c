@@ -353,8 +353,8 @@ static inline uint64_t wake_time(const struct go_heap *heap)
     return heap->first_modified < when ? heap->first_modified : when;
 }
 
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
- */
+/* Apart from heap_advance, so that a tick at which nothing is due costs no more
+ * than to see that. */
 static __attribute__((noinline)) uint64_t run(struct go_heap *heap, uint64_t now, uint64_t budget,
                                               tl_fire_fn fire, void *ctx)
 {

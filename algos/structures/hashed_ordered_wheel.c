@@ -29,7 +29,7 @@
  * Invariants
  *   - a timer is in slot due mod slots; along a slot `due` never decreases
  *   - what is in the slots is due after the clock; the slots, DUE and LATE together hold exactly
- * the pending timers
+ *     the pending timers
  *
  * Complexity: start O(n / slots) on average where they are spread, O(n) where all fall into one
  * slot; stop O(1), a tick O(1), expiry O(1). Bad at: many timers on few slots with delays of many

@@ -205,8 +205,8 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more than to see that.
- */
+/* Apart from heap_advance, so that a tick at which nothing is due costs no more
+ * than to see that. */
 static __attribute__((noinline)) uint64_t expire(struct pairing_heap *heap, uint64_t now,
                                                  uint64_t budget, tl_fire_fn fire, void *ctx)
 {

@@ -233,8 +233,8 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* A part for each lane, the longest first; a timer is said to be held in the lowest, which has all.
- */
+/* A part for each lane, the longest first; a timer is said to be held in the
+ * lowest, which has all. */
 static void list_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct skip_list *list = self;

@@ -153,8 +153,8 @@ static void empty_slot(struct tokio_wheel *wheel, uint32_t level, uint32_t slot)
     TL_COUNT(&wheel->buckets, slots, 1);
 }
 
-/* Empties FLUSH, in order: to DUE what is due at the clock, the rest to where the clock reaches it.
- */
+/* Empties FLUSH, in order: to DUE what is due at the clock, the rest to where
+ * the clock reaches it. */
 static void file_again(struct tokio_wheel *wheel)
 {
     struct timer_buckets *buckets = &wheel->buckets;

@@ -267,8 +267,8 @@ static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
     }
 }
 
-/* Files a timer of a later slot that has come near: under DUE after a jump, else in the soon wheel.
- */
+/* Files a timer of a later slot that has come near: under DUE after a jump, else
+ * in the soon wheel. */
 static void file_again(void *self, uint32_t index)
 {
     struct two_level_wheel *wheel = self;

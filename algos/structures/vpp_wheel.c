@@ -28,7 +28,7 @@
  *
  * Invariants
  *   - slot s of ring r holds what is due in one span of slots^r ticks, the next one from the
- * clock's own with number s modulo slots, and not in the clock's own
+ *     clock's own with number s modulo slots, and not in the clock's own
  *   - a slot that holds timers has its bit set
  *   - what lies in the overflow is due after the counter's turn, and no earlier than
  *     `overflow_from`

@@ -138,8 +138,8 @@ static enum tl_status list_walk(struct kv_wheel *wheel, struct list_walk *walk)
     return status;
 }
 
-/* The earliest tick in the list at that head, or the first that is `tick`; IDLE: nothing is meant.
- */
+/* The earliest tick in the list at that head, or the first that is `tick`; IDLE:
+ * nothing is meant. */
 static enum tl_status list_earliest(struct kv_wheel *wheel, uint64_t generation, uint64_t tick,
                                     uint64_t *due)
 {

@@ -219,8 +219,8 @@ static bool send_rest(struct server *server, int fd)
     return watch(server, EPOLL_CTL_MOD, fd, EPOLLIN);
 }
 
-/* One read at a time: what is left makes epoll_wait return at once, and the others get their turn.
- */
+/* One read at a time: what is left makes epoll_wait return at once, and the
+ * others get their turn. */
 static bool read_and_echo(struct server *server, int fd)
 {
     char data[READ_BYTES];

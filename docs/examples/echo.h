@@ -47,8 +47,7 @@ static inline void echo_fail(const char *what)
     exit(1);
 }
 
-/* --- a connection ------------------------------------------------------------------------------
- */
+/* --- a connection ----------------------------------------------------------------------------- */
 
 static inline void start(int fd, enum kind kind)
 {
@@ -121,8 +120,7 @@ static inline void on_timer(unsigned id)
     }
 }
 
-/* --- beginning and end -------------------------------------------------------------------------
- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 /* A socket that listens at the port of the first argument; 0: at any, which is printed. With the
  * second, timeouts last so many times longer. Comes before all else. */
@@ -159,8 +157,7 @@ static inline int echo_report(void)
     return 0;
 }
 
-/* --- exported timers ---------------------------------------------------------------------------
- */
+/* --- exported timers -------------------------------------------------------------------------- */
 
 #ifndef ECHO_OWN_TIMERS
 #include "timers.h"

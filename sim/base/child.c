@@ -179,8 +179,8 @@ static struct note *own_note; /* the child's */
 static uint64_t own_token;
 static pid_t own_pid;
 
-/* Hands over what the function returned: not for a copy of the child that a structure has forked.
- */
+/* Hands over what the function returned: not for a copy of the child that a
+ * structure has forked. */
 static noreturn void hand_over(bool good)
 {
     if (getpid() == own_pid) {

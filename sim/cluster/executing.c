@@ -11,8 +11,7 @@ static void slot_at(struct cluster *cluster, struct slot *slot, uint64_t at_us)
     event_at(cluster, cluster->range[EVENT_SLOT] + (uint32_t)(slot - cluster->slots), at_us);
 }
 
-/* --- the call ----------------------------------------------------------------------------------
- */
+/* --- the call --------------------------------------------------------------------------------- */
 
 static double service_s(struct cluster *cluster)
 {
@@ -116,8 +115,7 @@ static void failed(struct cluster *cluster, const struct copy *copy, bool unhear
     timer_event(cluster, copy->timer, FOR_RETRY, cluster->now_us + us_of(wait_s));
 }
 
-/* --- a slot ------------------------------------------------------------------------------------
- */
+/* --- a slot ----------------------------------------------------------------------------------- */
 
 static void end_timer(struct cluster *cluster, const struct copy *copy)
 {

@@ -181,8 +181,7 @@ struct cluster {
     struct random_lognormal_table service_s; /* of a call, if it is log-normal */
 };
 
-/* --- simulate_cluster.c ------------------------------------------------------------------------
- */
+/* --- simulate_cluster.c ----------------------------------------------------------------------- */
 
 static inline uint64_t us_of(double seconds)
 {
@@ -293,14 +292,12 @@ void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_ca
 /* One timer fewer is late. */
 void no_longer_overdue(struct cluster *cluster);
 
-/* --- planner.c ---------------------------------------------------------------------------------
- */
+/* --- planner.c -------------------------------------------------------------------------------- */
 
 void planner_arrive(struct cluster *cluster);
 void planner_commit(struct cluster *cluster, uint32_t timer);
 
-/* --- scheduling.c ------------------------------------------------------------------------------
- */
+/* --- scheduling.c ----------------------------------------------------------------------------- */
 
 void scheduling_begin(struct cluster *cluster);
 void scheduler_event(struct cluster *cluster, uint32_t number);
@@ -318,8 +315,7 @@ static inline void came_by(struct timer *timer, enum cluster_path path)
     timer->path = (path > timer->path ? path : timer->path) & 3u;
 }
 
-/* --- executing.c -------------------------------------------------------------------------------
- */
+/* --- executing.c ------------------------------------------------------------------------------ */
 
 void executing_begin(struct cluster *cluster);
 void feed_slots(struct cluster *cluster);
@@ -329,8 +325,7 @@ void host_crash(struct cluster *cluster, uint32_t host);
 void host_goes(struct cluster *cluster, uint32_t host);
 void host_comes(struct cluster *cluster, uint32_t host);
 
-/* --- outages.c ---------------------------------------------------------------------------------
- */
+/* --- outages.c -------------------------------------------------------------------------------- */
 
 void outages_begin(struct cluster *cluster);
 void outage_event(struct cluster *cluster, enum range range, uint32_t number);

@@ -78,8 +78,7 @@ bool cluster_protocol_leases(const struct cluster_protocol *protocol);
  * something can find the timer after a crash. */
 bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
 
-/* --- what goes wrong ---------------------------------------------------------------------------
- */
+/* --- what goes wrong -------------------------------------------------------------------------- */
 
 /* Why a call was made that was not the first of its timer, or a timer got none: what happened to
  * the holder of the copy before. X(code, word, what it is) */
@@ -98,8 +97,7 @@ enum cluster_cause { CLUSTER_CAUSE_MAP(CLUSTER_CODE) CLUSTER_CAUSES };
 const char *cluster_cause_word(enum cluster_cause cause);
 const char *cluster_cause_text(enum cluster_cause cause);
 
-/* --- books --------------------------------------------------------------------------------------
- */
+/* --- books ------------------------------------------------------------------------------------ */
 
 /* What became of all timers that were accepted. Each is in one of these, at any moment. */
 struct cluster_books {

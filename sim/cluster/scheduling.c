@@ -4,8 +4,7 @@
  */
 #include "model.h"
 
-/* --- into the queue ----------------------------------------------------------------------------
- */
+/* --- into the queue --------------------------------------------------------------------------- */
 
 static void put(struct cluster *cluster, struct copy copy)
 {
@@ -32,8 +31,7 @@ void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
     }
 }
 
-/* --- what is due -------------------------------------------------------------------------------
- */
+/* --- what is due ------------------------------------------------------------------------------ */
 
 static bool is_divided(const struct cluster *cluster)
 {
@@ -91,8 +89,7 @@ static void show_again(struct cluster *cluster, uint32_t number)
     entries_push(cluster, due_with(cluster, number), entry_of(cluster, number));
 }
 
-/* --- a scheduler's steps ------------------------------------------------------------------------
- */
+/* --- a scheduler's steps ---------------------------------------------------------------------- */
 
 static uint64_t local_us(const struct cluster *cluster, uint32_t number)
 {
@@ -418,8 +415,7 @@ void scheduling_begin(struct cluster *cluster)
     }
 }
 
-/* --- what brings timers back --------------------------------------------------------------------
- */
+/* --- what brings timers back ------------------------------------------------------------------ */
 
 static void bring_back(struct cluster *cluster, uint32_t number)
 {

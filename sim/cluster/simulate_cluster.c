@@ -22,8 +22,7 @@ const char *cluster_path_word(enum cluster_path path)
     return words[path];
 }
 
-/* --- events ------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 void event_at(struct cluster *cluster, uint32_t id, uint64_t at_us)
 {
@@ -68,8 +67,7 @@ static int compare_ids(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* --- lists -------------------------------------------------------------------------------------
- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
 {
@@ -90,8 +88,7 @@ void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
                             sizeof(void *));
 }
 
-/* --- the timers' records ------------------------------------------------------------------------
- */
+/* --- the timers' records ---------------------------------------------------------------------- */
 
 /* Addresses are taken for all at once, and memory as they are used: nothing has to move, and pages
  * come zeroed. */
@@ -130,8 +127,7 @@ bool make_room(struct cluster *cluster)
            error_set(cluster->error, "%s: %s", cluster->algo->name, tl_status_text(status));
 }
 
-/* --- the store ---------------------------------------------------------------------------------
- */
+/* --- the store -------------------------------------------------------------------------------- */
 
 /* Syncs of a shard follow one another; what comes before one begins is part of it. */
 static uint64_t sync_end(struct cluster *cluster, uint32_t shard, uint64_t from_us)
@@ -168,8 +164,7 @@ uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *no
     return there_us - cluster->now_us + trip_us / 2;
 }
 
-/* --- the books ---------------------------------------------------------------------------------
- */
+/* --- the books -------------------------------------------------------------------------------- */
 
 static void release(struct cluster *cluster, uint32_t number)
 {
@@ -216,8 +211,7 @@ void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_ca
     settle(cluster, copy->timer);
 }
 
-/* --- the loop ----------------------------------------------------------------------------------
- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void timer_fires(struct cluster *cluster, uint32_t number)
 {
@@ -317,8 +311,7 @@ static void run(struct cluster *cluster)
     }
 }
 
-/* --- beginning and end -------------------------------------------------------------------------
- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 static bool make_events(struct cluster *cluster)
 {

@@ -313,8 +313,8 @@ const struct gen_workload gen_hold = {
 
 /* --- phold ----------------------------------------------------------------------------------- */
 
-/* Gives an event another of its timers, each as many ids behind the one before as there are events.
- */
+/* Gives an event another of its timers, each as many ids behind the one before
+ * as there are events. */
 static void move(struct gen_model *model, uint32_t number, struct gen_timer *timer)
 {
     const struct hold *state = model->state;

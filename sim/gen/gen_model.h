@@ -325,8 +325,8 @@ static inline bool gen_timer_expires(struct gen_model *model, struct gen_timer *
  * one of a record's timers has fired, all of them get new ids. */
 void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
 
-/* Takes an id, or a place, for each kind, behind all that there are, and returns the first of them.
- */
+/* Takes an id, or a place, for each kind, behind all that there are, and returns
+ * the first of them. */
 uint32_t gen_new_ids(struct gen_model *model);
 
 /* Takes so many ids, or places, as the model's own. False if there are not so many, or memory is

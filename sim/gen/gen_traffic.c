@@ -105,8 +105,8 @@ static uint32_t one_and(double more, double u, uint32_t most)
 
 /* --- activity -------------------------------------------------------------------------------- */
 
-/* The largest ratio up to `wanted` with which the busiest has no more than `most` times the mean.
- */
+/* The largest ratio up to `wanted` with which the busiest has no more than
+ * `most` times the mean. */
 static double hot_ratio(double wanted, double shape, double most)
 {
     if (wanted * gen_law_make(1, shape, wanted).least <= most) {

@@ -168,8 +168,7 @@ static void check_freed(struct kit_guard *guard, struct kit_guard_block *block)
     poison(block->payload, block->bytes);
 }
 
-/* --- kept ----------------------------------------------------------------------------------------
- */
+/* --- kept ------------------------------------------------------------------------------------- */
 
 /* Each thread's own, poisoned; the oldest is at `kept_at`. */
 static _Thread_local void *kept[KEPT_MOST];
@@ -214,8 +213,7 @@ static void *take_kept(size_t align, size_t bytes)
     return NULL;
 }
 
-/* --- given out ---------------------------------------------------------------------------------
- */
+/* --- given out -------------------------------------------------------------------------------- */
 
 /* Aligned as asked for, and no more: what needs more must ask for it. */
 static struct kit_guard_block *give_between_canaries(size_t bytes, size_t align)
@@ -495,8 +493,7 @@ uint64_t kit_heap_bytes(void)
     return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
 }
 
-/* --- protected pages -----------------------------------------------------------------------------
- */
+/* --- protected pages -------------------------------------------------------------------------- */
 
 /* There is one process, and it is about one guard and those beside it. */
 static struct kit_guard *watched;

@@ -6,8 +6,8 @@
 
 #define CALLERS_PATTERN 0x3c
 
-/* A table with the caller's bytes in it, and those of the timers zero; NULL if there is no memory.
- */
+/* A table with the caller's bytes in it, and those of the timers zero; NULL if
+ * there is no memory. */
 static unsigned char *new_table(struct kit_records *records, size_t stride_bytes, uint32_t room)
 {
     unsigned char *table =

@@ -111,8 +111,7 @@ struct life {
     double seconds; /* of processor time that it has */
 };
 
-/* --- the watch: is it slow, or does it hang? -----------------------------------------------------
- */
+/* --- the watch: is it slow, or does it hang? -------------------------------------------------- */
 
 /* In the child, of which there is one, about one thing. */
 static struct {

@@ -149,8 +149,7 @@ static void check_allocations(struct kit_subject *subject, uint64_t allocations_
     }
 }
 
-/* --- the caller's records ------------------------------------------------------------------------
- */
+/* --- the caller's records --------------------------------------------------------------------- */
 
 static bool has_records(const struct kit_subject *subject)
 {
@@ -201,8 +200,7 @@ void subject_check_memory(struct kit_subject *subject)
     }
 }
 
-/* --- made and destroyed --------------------------------------------------------------------------
- */
+/* --- made and destroyed ----------------------------------------------------------------------- */
 
 enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
                                uint64_t max_delay_ticks)

@@ -77,8 +77,8 @@ struct kit_witness {
 /* What is cleared between runs. */
 #define KIT_WITNESS_CLEARED (offsetof(struct kit_witness, log) + offsetof(struct kit_log, ops))
 
-/* Something worth knowing of a run that found nothing wrong: how far it came, say. The last counts.
- */
+/* Something worth knowing of a run that found nothing wrong: how far it came,
+ * say. The last counts. */
 void kit_note(struct kit_witness *witness, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -81,8 +81,7 @@ static bool refuse(const struct kernel_timers *timers, int number, int expected,
     return error_set(error, "only %u timers: %s", (unsigned)timers->made, strerror(number));
 }
 
-/* --- a timerfd for each -------------------------------------------------------------------------
- */
+/* --- a timerfd for each ----------------------------------------------------------------------- */
 
 static bool timerfd_open(struct kernel_timers *timers, struct error *error)
 {
@@ -143,8 +142,7 @@ static void timerfd_close(struct kernel_timers *timers)
 const struct kernel_sort kernel_timerfd = {
     .open = timerfd_open, .start = timerfd_start, .wait = timerfd_wait, .close = timerfd_close};
 
-/* --- a POSIX timer for each ---------------------------------------------------------------------
- */
+/* --- a POSIX timer for each ------------------------------------------------------------------- */
 
 struct posix_timers {
     timer_t *timers;
@@ -230,8 +228,7 @@ static void posix_close(struct kernel_timers *timers)
 const struct kernel_sort kernel_posix = {
     .open = posix_open, .start = posix_start, .wait = posix_wait, .close = posix_close};
 
-/* --- in a structure's place ---------------------------------------------------------------------
- */
+/* --- in a structure's place ------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -51,8 +51,7 @@ const uint64_t *kernel_system_calls(const struct kernel_timers *timers);
 /* Frees all. NULL is taken, too. */
 void kernel_close(struct kernel_timers *timers);
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* What the kernel's slabs held at a time. */
 struct kernel_memory;

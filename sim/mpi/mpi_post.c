@@ -85,8 +85,8 @@ static void join(struct crew_post *post)
 {
     int rank = 0;
     int ranks = 1;
-    /* Open MPI would have ranks of one machine read each other's memory, which containers forbid.
-     */
+    /* Open MPI would have ranks of one machine read each other's memory, which
+     * containers forbid. */
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
     (void)MPI_Init(NULL, NULL);
     (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -508,8 +508,7 @@ int uv_timer_again(struct uv_timer *timer)
     return status;
 }
 
-/* --- what `timerlab export` wrote ----------------------------------------------------------------
- */
+/* --- what `timerlab export` wrote ------------------------------------------------------------- */
 
 /* Its ticks are those of its user's; milliseconds of CLOCK_MONOTONIC are what can be recorded. */
 #define EXPORTED_TICK_NS UINT64_C(1000000)

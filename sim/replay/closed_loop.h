@@ -69,8 +69,8 @@ void closed_loop_advanced(struct closed_loop *loop, uint64_t now);
 bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now,
                           const struct trace_record *record);
 
-/* How many reactions have been carried out. Those of the trace that never were, were not reached.
- */
+/* How many reactions have been carried out. Those of the trace that never were,
+ * were not reached. */
 uint64_t closed_loop_reactions(const struct closed_loop *loop);
 
 /* Have the processor fetch what it has of a timer, for an operation to come. */

@@ -77,8 +77,8 @@ json_t *sweep_trace_key(const struct sweep_request *request, size_t point);
 
 uint64_t sweep_hash(const json_t *key);
 
-/* The row of a finished cell; NULL if it is not finished, or is to be run again. A new reference.
- */
+/* The row of a finished cell; NULL if it is not finished, or is to be run again.
+ * A new reference. */
 json_t *sweep_read_cell(const struct sweep_work *work, size_t point,
                         const struct contender *contender);
 

@@ -109,8 +109,8 @@ bool show_open(struct show *show, const struct contender *contender, const struc
 /* The operations, as the contract has them. `start` answers what the structure answered. */
 enum tl_status show_start(struct show *show, uint32_t id, uint64_t deadline);
 enum tl_status show_stop(struct show *show, uint32_t id);
-/* Returns how many fired. In each callback `also` is called as well, with `ctx`; NULL: nothing is.
- */
+/* Returns how many fired. In each callback `also` is called as well, with `ctx`;
+ * NULL: nothing is. */
 uint64_t show_advance(struct show *show, uint64_t now, tl_fire_fn also, void *ctx);
 
 /* Ends a step: takes down what was done since the last one, and what the inside looks like now.

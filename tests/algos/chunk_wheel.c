@@ -262,8 +262,8 @@ static void a_tick_is_not_taken_for_a_late_number(void **state)
     stand_close(&s);
 }
 
-/* A budget's remainder grows old while the clock leaps over all that 27 or 32 bits can tell apart.
- */
+/* A budget's remainder grows old while the clock leaps over all that 27 or 32
+ * bits can tell apart. */
 static void a_remainder_survives_leaps_under(const char *options)
 {
     enum { N = 200 };
@@ -746,8 +746,8 @@ static void an_expiry_is_two_moves(void **state)
     an_expiry_is_two_moves_under(LISTS, 20000, 16);
 }
 
-/* A server's idle timers: of a hundred restarts some fifty move an entry or look at it once more.
- */
+/* A server's idle timers: of a hundred restarts some fifty move an entry or look
+ * at it once more. */
 static void idle_timers_are_seldom_visited_under(const char *options)
 {
     enum { N = 20000, TICKS = 200000, RESTARTS_A_TICK = N / 10000 };

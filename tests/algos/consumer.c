@@ -18,8 +18,7 @@ static void count_firing(void *ctx, uint32_t id, uint64_t now)
     ((unsigned char *)ctx)[id]++;
 }
 
-/* --- timers in records of one's own ------------------------------------------------------------
- */
+/* --- timers in records of one's own ----------------------------------------------------------- */
 
 #define CONNECTIONS_FIRST 10u /* and three times as many later */
 #define IDLE_TICKS        50u
@@ -167,8 +166,7 @@ static int drive_embedded(const struct tl_algo *algo)
     return wrong;
 }
 
-/* --- timers in the structure's own memory ------------------------------------------------------
- */
+/* --- timers in the structure's own memory ----------------------------------------------------- */
 
 static int drive(const struct tl_algo *algo)
 {

@@ -125,8 +125,8 @@ static void copy_folder(const char *from, const char *to)
     (void)closedir(listing);
 }
 
-/* The first file of the folder whose name begins so, in the order of names; the last one if `last`.
- */
+/* The first file of the folder whose name begins so, in the order of names; the
+ * last one if `last`. */
 static bool find_file(const char *folder, const char *begin, bool last, char name[256])
 {
     DIR *listing = opendir(folder);

@@ -265,8 +265,8 @@ static void an_expiry_with_its_start_moves_one_path(void **state)
 
 /* --- heaps that only mark -------------------------------------------------------------------- */
 
-/* n timers at a time, of which 99 of 100 are stopped soon; the bytes that this takes at the most.
- */
+/* n timers at a time, of which 99 of 100 are stopped soon; the bytes that this
+ * takes at the most. */
 static uint64_t bytes_under_cancellation(const char *name, const char *options, uint32_t n)
 {
     struct subject s;

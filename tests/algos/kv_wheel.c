@@ -464,8 +464,8 @@ static void no_name_is_given_twice(void **state)
     }
 }
 
-/* Closed in order, it has everything; `always` needs no sync, nor does what waits for its window.
- */
+/* Closed in order, it has everything; `always` needs no sync, nor does what
+ * waits for its window. */
 static void when_it_is_durable(void **state)
 {
     (void)state;

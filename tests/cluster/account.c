@@ -1,5 +1,5 @@
-/* The books of a run: what is lost, early, fired after a confirmed stop, and called again, and why.
- */
+/* The books of a run: what is lost, early, fired after a confirmed stop, and
+ * called again, and why. */
 #include "account.h"
 #include "journal.h"
 #include "temporary_file.h"

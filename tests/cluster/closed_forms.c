@@ -117,8 +117,7 @@ static double mean_lateness_s(void)
     return sum / count / 1e6;
 }
 
-/* --- queues ------------------------------------------------------------------------------------
- */
+/* --- queues ----------------------------------------------------------------------------------- */
 
 /* Erlang's C for 10 servers and a load of 8. */
 static double erlang_c(int servers, double load)
@@ -174,8 +173,7 @@ static void all_at_once(void **state)
     near_known(&last, 990.0 / 100 + harmonic / 10, 0.05);
 }
 
-/* --- calls --------------------------------------------------------------------------------------
- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static void retries(void **state)
 {
@@ -230,8 +228,7 @@ static void crashed_executors(void **state)
     near_known(&late, 0.5 / 10 * (5 + 0.5), 0.15);
 }
 
-/* --- schedulers --------------------------------------------------------------------------------
- */
+/* --- schedulers ------------------------------------------------------------------------------- */
 
 static void independent_pollers(void **state)
 {
@@ -317,8 +314,7 @@ static void too_early_a_pass(void **state)
     near_known(&twice, 1000 - (9 - 6 - 0.01 / 4) * 100, 0.03);
 }
 
-/* --- against everything that can happen ---------------------------------------------------------
- */
+/* --- against everything that can happen ------------------------------------------------------- */
 
 /* With at most one crash: what the model comes to is among the ends of the search, and it comes to
  * the most losses and the most calls of them. */
@@ -375,8 +371,7 @@ static void small_instances(void **state)
     }
 }
 
-/* --- books and structures -----------------------------------------------------------------------
- */
+/* --- books and structures --------------------------------------------------------------------- */
 
 static void stormy(void)
 {

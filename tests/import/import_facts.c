@@ -333,8 +333,8 @@ static void timers_of_a_process(void **state)
     assert_int_equal(import_run_number(&run, "counts.rearm"), 0);
     assert_int_equal(import_run_number(&run, "counts.cancel_by_io"), 0);
     assert_int_equal(import_run_number(&run, "counts.persist_rearm"), 0);
-    /* Each callback of a timeout starts one timer, never its own; packets start and stop the rest.
-     */
+    /* Each callback of a timeout starts one timer, never its own; packets start and
+     * stop the rest. */
     assert_int_equal(run.header.reactions, import_run_number(&run, "counts.expiry"));
     assert_int_equal(import_run_number(&run, "counts.cause_unknown"), 0);
     assert_int_equal(import_run_number(&run, "counts.cause_crossed"), 0);

@@ -873,8 +873,7 @@ static void some_malformed_lines_are_borne(void **state)
     import_run_free(&run);
 }
 
-/* --- the recording that comes with timerlab ----------------------------------------------------
- */
+/* --- the recording that comes with timerlab --------------------------------------------------- */
 
 /* Counted with another program (docs/recorded-kernels.md). */
 static const struct {

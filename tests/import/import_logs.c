@@ -221,8 +221,8 @@ static void formats_are_taken_apart(void **state)
     free(copy);
     log_format_release(&format);
 
-    /* A quote behind two backslashes ends what they belong to; a line may end as its format does.
-     */
+    /* A quote behind two backslashes ends what they belong to; a line may end as its
+     * format does. */
     static const char ends[] = "a \"x\\\\\" [5]";
     assert_true(log_format_parse(&format, "%h \\\"%r\\\" [%D]", &error));
     assert_true(log_format_match(&format, 3, ends, sizeof ends - 1, values));
@@ -621,8 +621,8 @@ static void operations_of_a_table(void **state)
                    "starts a timer");
 }
 
-/* Of a program's own timers, ticks of 1 ms: a start after the same timer's expiry is its reaction.
- */
+/* Of a program's own timers, ticks of 1 ms: a start after the same timer's
+ * expiry is its reaction. */
 static void a_programs_own_expiries(void **state)
 {
     (void)state;

@@ -97,8 +97,8 @@ void assert_passes(const struct tl_entry *entry, bool all)
     const struct tl_algo *timed = entry->timed;
     struct kit_target target = kit_target_of(timed, entry->counted);
     target.embedded = tl_entry_for_records(entry);
-    /* Under a sanitizer the cases keep to the options' defaults; the fuzzer draws others there too.
-     */
+    /* Under a sanitizer the cases keep to the options' defaults; the fuzzer draws
+     * others there too. */
     target.pinned = SANITIZED;
     struct kit_limits limits = kit_limits_default();
     limits.processor_seconds = 60; /* under a sanitizer everything takes longer */

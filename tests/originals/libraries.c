@@ -200,8 +200,8 @@ static uint64_t glib_next(void *self)
     return next;
 }
 
-/* GLib may want to be called at once for a source that it has found ready and that was moved since.
- */
+/* GLib may want to be called at once for a source that it has found ready and
+ * that was moved since. */
 static void glib_is_glibs_list_of_sources(void **state)
 {
     (void)state;

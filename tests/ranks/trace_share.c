@@ -53,8 +53,8 @@ static uint64_t read_all(const char *path, struct operation *operations,
     return count;
 }
 
-/* Timers of which each third has another rearmed by its firing, far away, and one is never named.
- */
+/* Timers of which each third has another rearmed by its firing, far away, and
+ * one is never named. */
 static void write_whole(const char *path)
 {
     struct error error;

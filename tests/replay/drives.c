@@ -314,8 +314,8 @@ static void what_meets_at_a_poll_has_the_streams_order(void **state)
     check_all(&example, 0);
 }
 
-/* Away from 5 to 14: 1, due at 7, fires at 15, before its stop is seen; 2's delay counts from 15.
- */
+/* Away from 5 to 14: 1, due at 7, fires at 15, before its stop is seen; 2's
+ * delay counts from 15. */
 static void a_busy_loop_finds_what_waited(void **state)
 {
     (void)state;

@@ -487,8 +487,8 @@ static void what_is_overdue_at_its_start_comes_first(void **state)
     oracle_destroy(oracle);
 }
 
-/* Where each advance uses its budget up, what waits has time; not where the loop slept meanwhile.
- */
+/* Where each advance uses its budget up, what waits has time; not where the loop
+ * slept meanwhile. */
 static void a_budget_is_no_excuse_to_sleep(void **state)
 {
     (void)state;

@@ -477,8 +477,7 @@ static void test_seams(void **state)
     }
 }
 
-/* --- what is the same, and what is alike ---------------------------------------------------------
- */
+/* --- what is the same, and what is alike ------------------------------------------------------ */
 
 static void scale(uint32_t connections, uint64_t seed, struct trace_info *info)
 {

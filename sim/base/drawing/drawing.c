@@ -84,8 +84,8 @@ void drawing_write(struct drawing *drawing, double width, double height, const c
     (void)fputs("</svg>\n", stream);
 }
 
-/* A tag of a plain drawing. No attribute names an event; no value has what an address begins with.
- */
+/* A tag of a plain drawing. No attribute names an event; no value has what an
+ * address begins with. */
 #define TAG                                                                                        \
     "^</?(circle|clipPath|defs|desc|ellipse|feComposite|feFlood|filter|g|line|path|polygon|"       \
     "polyline|rect|svg|text|title|tspan|use)"                                                      \

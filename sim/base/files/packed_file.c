@@ -89,8 +89,8 @@ static bool fill_input(struct packed_file *file, const char **why)
     return true;
 }
 
-/* One step of inflate: takes from the input, adds to the output. A file may have several members.
- */
+/* One step of inflate: takes from the input, adds to the output. A file may have
+ * several members. */
 static bool unpack_gzip(struct packed_file *file, struct output *out, const char **why)
 {
     z_stream *stream = &file->gzip;

@@ -130,8 +130,7 @@ static void check_protocol(struct work *work, const struct cluster_protocol *pro
     }
 }
 
-/* --- what is printed ---------------------------------------------------------------------------
- */
+/* --- what is printed -------------------------------------------------------------------------- */
 
 static void write_runs(const void *ctx, FILE *stream)
 {

@@ -191,8 +191,8 @@ static uint64_t due_tick_of(const struct placing *placing, uint32_t start)
     return due < TRACE_TICK_MAX ? due : TRACE_TICK_MAX;
 }
 
-/* The jiffy at which a start or stop stands that is to be where the kernel's wheel has its clock.
- */
+/* The jiffy at which a start or stop stands that is to be where the kernel's
+ * wheel has its clock. */
 static uint64_t wheel_jiffy(const struct kernel_steps *steps, const struct kernel_step *step)
 {
     uint64_t jiffy = step->clock;

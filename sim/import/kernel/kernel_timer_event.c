@@ -274,8 +274,8 @@ static bool parse_task(const char *begin, const char *end, uint32_t *pid)
     return true;
 }
 
-/* By the third flag of tracefs, behind irqs off and need resched; an H has interrupted a softirq.
- */
+/* By the third flag of tracefs, behind irqs off and need resched; an H has
+ * interrupted a softirq. */
 static enum kernel_context context_of(char flag)
 {
     return flag == 's'                  ? KERNEL_CONTEXT_SOFTIRQ

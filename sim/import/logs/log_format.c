@@ -117,8 +117,8 @@ static bool add_field(struct log_format *format, struct text *text, const char *
             return false;
         }
     }
-    /* Apache's %t brings its own brackets; as text they find its ends in a user's name with blanks.
-     */
+    /* Apache's %t brings its own brackets; as text they find its ends in a user's
+     * name with blanks. */
     bool bracketed = strcmp(field.name, "%t") == 0;
     if (bracketed && !put(text, '[', error)) {
         free(field.name);
@@ -288,8 +288,8 @@ static const char *field_end(const struct log_field *field, const char *at, cons
     return stop;
 }
 
-/* Whether blanks before a field are padding: behind a blank, and of a number that begins the line.
- */
+/* Whether blanks before a field are padding: behind a blank, and of a number
+ * that begins the line. */
 static bool may_be_padded(const struct log_format *format, size_t field)
 {
     if (field == 0) {

@@ -60,8 +60,8 @@ struct log_time_form {
     struct log_time_cache cache;
 };
 
-/* A format that strptime understands and that says which second. False with `error` set: it is not.
- */
+/* A format that strptime understands and that says which second. False with
+ * `error` set: it is not. */
 bool log_time_format_check(const char *option, const char *format, struct error *error);
 
 /* A time of that form. If not, returns why, or NULL. */

@@ -289,8 +289,8 @@ static void use_the_last(struct kit_subject *subject, uint32_t capacity)
     }
 }
 
-/* Counts of timers whose bytes do not fit into 32 bits, by a little: for timers of 4 bytes to 96.
- */
+/* Counts of timers whose bytes do not fit into 32 bits, by a little: for timers
+ * of 4 bytes to 96. */
 void case_memory_sizes(struct kit_run *run)
 {
     static const uint32_t timer_bytes[] = {4,  8,  12, 16, 20, 24, 28, 32,

@@ -29,8 +29,8 @@
 
 enum { TIMERS_MOST = 3, LEAVES = 4, DEPTH_MOST = 12, DELAYS_MOST = 12, STEPS_MOST = 8 };
 
-/* What a structure may take to be copied at every step; one with more is left to the other cases.
- */
+/* What a structure may take to be copied at every step; one with more is left to
+ * the other cases. */
 #define ARENA_BYTES ((size_t)1 << 20)
 #define FRESH       0xa5
 

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what firings do ---------------------------------------------------------------------------
- */
+/* --- what firings do -------------------------------------------------------------------------- */
 
 struct kit_arm {
     bool stops;
@@ -82,8 +81,7 @@ static void free_arms(struct kit_session_run *session)
     session->arm_count = 0;
 }
 
-/* --- a session ---------------------------------------------------------------------------------
- */
+/* --- a session -------------------------------------------------------------------------------- */
 
 bool kit_session_begin(struct kit_session_run *session, const struct kit_target *target,
                        const struct kit_session *start, uint64_t limit_bytes,
@@ -213,8 +211,7 @@ void kit_session_do(struct kit_session_run *session, const struct kit_op *op)
     }
 }
 
-/* --- a trace -----------------------------------------------------------------------------------
- */
+/* --- a trace ---------------------------------------------------------------------------------- */
 
 /* What a structure of a trace may take: as much as one of a case that a trace may come from. */
 #define TRACE_BYTES ((uint64_t)1 << 30)
@@ -307,8 +304,8 @@ static void come_back(struct kit_witness *witness)
     siglongjmp(given_up, 1);
 }
 
-/* In a function of its own: its caller's variables are what they are now. True if it was given up.
- */
+/* In a function of its own: its caller's variables are what they are now. True
+ * if it was given up. */
 static bool play_or_give_up(struct play *play)
 {
     if (sigsetjmp(given_up, 1) != 0) {

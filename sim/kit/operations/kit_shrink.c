@@ -63,8 +63,8 @@ static struct kit_trace *candidate_of(struct shrinker *shrinker)
     return candidate;
 }
 
-/* It fails as it should: it is the best now. What lies behind the operation that failed never ran.
- */
+/* It fails as it should: it is the best now. What lies behind the operation that
+ * failed never ran. */
 static void take(struct shrinker *shrinker)
 {
     size_t done = shrinker->witness->done;

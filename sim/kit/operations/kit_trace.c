@@ -392,8 +392,7 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
     return right;
 }
 
-/* --- operations --------------------------------------------------------------------------------
- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 struct kit_op kit_op_of(enum kit_op_kind kind, uint32_t id)
 {
@@ -421,8 +420,7 @@ uint64_t kit_deadline_at(uint64_t clock, int64_t ticks)
     return due_deadline(clock, (uint64_t)ticks);
 }
 
-/* --- fewer of them ------------------------------------------------------------------------------
- */
+/* --- fewer of them ---------------------------------------------------------------------------- */
 
 /* A range of fewer, and a repetition that saves fewer lines, is easier to read as it stands. */
 #define FOLD_LEAST  8u

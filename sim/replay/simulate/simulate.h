@@ -130,8 +130,8 @@ struct pass_request {
     const uint64_t *names;
 };
 
-/* Runs it, as the request has it else. False, with `error` set, only if no process could be made.
- */
+/* Runs it, as the request has it else. False, with `error` set, only if no
+ * process could be made. */
 bool simulate_pass(const struct simulate_request *request, const struct pass_request *pass,
                    struct replay_result *result, struct child_outcome *outcome,
                    struct error *error);

@@ -37,8 +37,8 @@ static const char *tail(const char *path, size_t folders)
     return at;
 }
 
-/* How many bytes of UTF-8 one character takes that can be shown anywhere; 0: it begins with none.
- */
+/* How many bytes of UTF-8 one character takes that can be shown anywhere; 0: it
+ * begins with none. */
 static size_t plain_bytes(const char *at)
 {
     return strchr("%\\<>\"'`|*?", *at) != NULL ? 0 : standard_files_plain(at);

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False, with `error` set, if two of the paths are one file, which would be taken for two traces.
- */
+/* False, with `error` set, if two of the paths are one file, which would be
+ * taken for two traces. */
 bool trace_labels_check(const char *const *paths, size_t count, struct error *error);
 
 /* The name of the path's file, before it as many of its folders, FOLDER:FILE, as tell it from the
