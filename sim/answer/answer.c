@@ -17,6 +17,9 @@
 /* A figure must be smaller by this factor to be worth another structure. */
 #define CLEARLY_LESS 0.8
 
+/* A tied structure that measured slower than this is not preferred for anything else. */
+#define SAME_TIME    1.25
+
 /* Figures that differ by less than this factor are about the same. */
 #define ALIKE        1.1
 
@@ -37,34 +40,33 @@ static bool is_timed(const struct row *row)
     return row_is_ok(row) && !isnan(time_of(row)) && (row->capabilities & TL_CAP_BASELINE) == 0;
 }
 
-static bool is_punctual(const struct row *row, uint64_t max_late_ticks)
+static bool is_punctual(const struct row *row, const struct answer_trace *trace)
 {
     struct firing firing = firing_of_row(row);
-    return firing_beyond(&firing, max_late_ticks, 0) == FIRING_WITHIN;
+    return firing_beyond(&firing, trace->max_late_ticks, trace->max_early_ticks) == FIRING_WITHIN;
 }
 
-bool answer_is_slower(const struct row *base, const struct row *other)
+/* Whether the runs show that `other` takes longer than `base`. Runs at the same place were made in
+ * the same round. */
+static bool is_slower(const struct answer *answer, const struct row *base, const struct row *other)
 {
     const struct samples *a = &base->samples[COL_NS_PER_EVENT];
     const struct samples *b = &other->samples[COL_NS_PER_EVENT];
+    double min_effect = answer->trace.min_effect;
     struct judge_settings settings = {.confidence = CONFIDENCE,
-                                      .min_effect = COMPARE_MIN_EFFECT_PAIRED};
+                                      .min_effect = fmax(COMPARE_MIN_EFFECT_PAIRED, min_effect)};
     struct judgement judgement;
+    if (answer->trace.by_counts) {
+        return time_of(other) > time_of(base) * (1 + min_effect);
+    }
     if (a->count == b->count && stats_least_paired_p(a->count) <= 1 - CONFIDENCE) {
         judge_paired(a->values, b->values, a->count, &settings, &judgement);
     } else {
-        settings.min_effect = COMPARE_MIN_EFFECT_APART;
+        settings.min_effect = fmax(COMPARE_MIN_EFFECT_APART, min_effect);
         judge_unpaired(a->values, a->count, b->values, b->count, &settings, &judgement);
     }
     return judgement.obstacle == JUDGE_CLEAR && judgement.p <= 1 - CONFIDENCE &&
            judgement.change > 0;
-}
-
-/* Whether `other` is shown to be slower than `base`. */
-static bool is_slower(const struct answer *answer, const struct row *base, const struct row *other)
-{
-    return answer->trace.by_counts ? time_of(other) > time_of(base) * (1 + ANSWER_SAME_COUNTS)
-                                   : answer_is_slower(base, other);
 }
 
 static int by_time(const void *a, const void *b)
@@ -106,6 +108,12 @@ static double memory_of(const struct row *row)
     return hidden ? INFINITY : row_value(row, COL_BYTES_PEAK);
 }
 
+static double lateness_of(const struct row *row)
+{
+    struct firing firing = firing_of_row(row);
+    return firing_lateness(&firing);
+}
+
 static double wakeups_of(const struct row *row)
 {
     return row_value(row, COL_WAKEUPS);
@@ -129,15 +137,16 @@ static bool keep_least(const struct answer *answer, bool *kept,
     return some_go;
 }
 
-/* Among tied structures that measured about as fast, take the one with the least memory; else the
- * fewest wakeups; else the first row. None of that is noise, so that the same is taken again. */
+/* Among tied structures that measured about as fast, take the one that fires least late; else the
+ * one with the least memory; else the fewest wakeups; else the first row. None of that is noise, so that the same is taken again. */
 static void pick_among_tied(struct answer *answer)
 {
     bool *kept = memory_new(answer->tied, sizeof *kept);
     size_t pick = answer->tied;
     for (size_t i = 0; i < answer->tied; i++) {
-        kept[i] = answer->entries[i].ns <= ALIKE * answer->entries[0].ns;
+        kept[i] = answer->entries[i].ns <= SAME_TIME * answer->entries[0].ns;
     }
+    bool by_lateness = keep_least(answer, kept, lateness_of);
     bool by_memory = keep_least(answer, kept, memory_of);
     bool by_wakeups = keep_least(answer, kept, wakeups_of);
     for (size_t i = 0; i < answer->tied; i++) {
@@ -147,9 +156,10 @@ static void pick_among_tied(struct answer *answer)
         }
     }
     free(kept);
-    answer->reason = by_memory    ? "needs the least memory of these"
-                     : by_wakeups ? "wakes up least often of these"
-                                  : "comes first of these in the list";
+    answer->reason = by_memory     ? "needs the least memory of these"
+                     : by_wakeups  ? "wakes up least often of these"
+                     : by_lateness ? "fires least late of these"
+                                   : "comes first of these in the list";
     move_up(answer->entries, pick, 0);
 }
 
@@ -258,7 +268,7 @@ void answer_make(const struct results *results, const struct answer_trace *trace
             continue;
         }
         count_omitted(answer, row);
-        if (is_timed(row) && is_punctual(row, trace->max_late_ticks)) {
+        if (is_timed(row) && is_punctual(row, trace)) {
             add_entry(answer, row);
         } else if (is_timed(row)) {
             answer->not_punctual++;

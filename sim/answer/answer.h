@@ -24,20 +24,20 @@ struct answer_trace {
     const char *name;        /* as in column `trace` */
     double window_seconds;   /* length of the timed window; NAN or 0: unknown */
     uint64_t max_late_ticks; /* declared lateness that the caller tolerates */
-    bool by_counts;          /* the rows' ns_per_event is counted work, without runs or noise */
+    uint64_t max_early_ticks;
+    double min_effect; /* a difference, as a share of the time, that does not matter; 0: that of
+                          judge.h's callers, 1 % of pairs and 5 % of samples */
+    bool by_counts;    /* the rows' ns_per_event is counted work, without runs or noise */
 };
 
 enum answer_certainty {
     ANSWER_NONE,     /* no row competes */
     ANSWER_ALONE,    /* one row competes */
-    ANSWER_COUNTED,  /* by counts alone; `tied` are within ANSWER_SAME_COUNTS of the least */
+    ANSWER_COUNTED,  /* by counts alone; `tied` are within `min_effect` of the least */
     ANSWER_FEW_RUNS, /* fewer than JUDGE_RUNS_MIN runs: no difference can be shown */
     ANSWER_TIED,     /* at least one other row is not shown to be slower than the fastest */
     ANSWER_SURE,
 };
-
-/* Counted work that differs by no more than this share is the same. */
-#define ANSWER_SAME_COUNTS 0.05
 
 /* A row that competes. */
 struct answer_entry {
@@ -84,10 +84,6 @@ struct answer {
 void answer_make(const struct results *results, const struct answer_trace *trace,
                  struct answer *answer);
 void answer_free(struct answer *answer);
-
-/* Whether the single runs of a figure show that `other` takes longer than `base`. Runs at the same
- * place were made in the same round. */
-bool answer_is_slower(const struct row *base, const struct row *other);
 
 /* How often per second of the trace's time the row's structure woke its loop; NAN: unknown. */
 double answer_wakeups_per_second(const struct answer *answer, const struct row *row);

@@ -16,7 +16,7 @@
 
 #define DEFAULT_BUDGET_SECONDS     120.0
 #define TIMEOUT_SHARE              12.0 /* of that time, no single pass takes more while it searches */
-#define SEARCH_TIMEOUT_MIN_SECONDS 5.0
+#define SEARCH_TIMEOUT_MIN_SECONDS 2.0
 #define FINAL_TIMEOUT_SECONDS      600.0
 #define MAXIMUM_NS                 1e18 /* of any limit */
 
@@ -102,11 +102,11 @@ static const struct option_row options[] = {
       "Choose by counts alone, without timing: quick, and the same on every machine", 0},
      OPTION_FLAG,
      AT(request.by_counts)},
-    {{"seconds", 0, "S", 0, "About how long it may take (120)", 0},
+    {{"seconds", 0, "S", 0, "How long the search may take (120)", 0},
      OPTION_SECONDS(0.1, 1e6),
      AT(request.budget_seconds)},
     OPTION_ROW_TIMEOUT(struct tune_arguments, request.timeout_seconds,
-                       "Of one pass of one structure (a twelfth of --seconds, but no less than 5, "
+                       "Of one pass of one structure (a twelfth of --seconds, but no less than 2, "
                        "while it searches; then 600)"),
     {{"output", 'o', "FILE", 0, "Also write the answer, with all that was tried, as JSON", 0},
      OPTION_TEXT,
@@ -175,7 +175,7 @@ static int run(void *at, int argc, char **argv)
         return EXIT_FAULT;
     }
     json_t *context = context_json(argc, argv);
-    json_t *answer = tune_json(request, &result, context);
+    json_t *answer = tune_json(&result, context);
     bool good = answer != NULL ||
                 error_set(&arguments->error, "%s: not UTF-8, which JSON requires of a name",
                           request->trace_path);

@@ -6,13 +6,19 @@
 #include "temporary_file.h"
 #include "trace.h"
 #include "trace_ids.h"
+#include "trace_labels.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REFINE_ROUNDS 2
-#define SEARCH_EVENTS UINT64_C(500000) /* of the window of a trace that has twice as many */
+#define REFINE_ROUNDS            2
+/* What is searched with, of the window of a trace that has twice as many operations: as many for
+ * each second of the budget, up to the most. */
+#define SEARCH_EVENTS_PER_SECOND 4000.0
+#define SEARCH_EVENTS_MIN        20000.0
+#define SEARCH_EVENTS_MAX        500000.0
 
 double tuner_seconds(const struct tuner *tuner)
 {
@@ -28,8 +34,8 @@ void tuner_tell(const struct tuner *tuner, const char *what)
 
 /* --- a part of a trace ----------------------------------------------------------------------- */
 
-/* Copies a trace up to the tick at which its window has SEARCH_EVENTS operations. */
-static bool copy_beginning(struct trace_reader *reader, struct trace_writer *writer,
+/* Copies a trace up to the tick at which its window has `most` operations. */
+static bool copy_beginning(struct trace_reader *reader, struct trace_writer *writer, uint64_t most,
                            uint64_t *end_tick, struct error *error)
 {
     const struct trace_header *header = trace_reader_header(reader);
@@ -43,7 +49,7 @@ static bool copy_beginning(struct trace_reader *reader, struct trace_writer *wri
     while ((got = trace_reader_next(reader, &block, error)) == 1) {
         for (size_t g = 0; g < block.group_count; g++) {
             const struct trace_group *group = &block.groups[g];
-            if (events >= SEARCH_EVENTS && group->tick < *end_tick) {
+            if (events >= most && group->tick < *end_tick) {
                 *end_tick = group->tick; /* every operation's tick is before it */
                 return true;
             }
@@ -64,7 +70,7 @@ static bool copy_beginning(struct trace_reader *reader, struct trace_writer *wri
 }
 
 /* Make the beginning of a long trace the one that is searched with, in a new file. */
-static bool cut(struct tuner *tuner, struct temporary *part, struct error *error)
+static bool cut(struct tuner *tuner, uint64_t events, struct temporary *part, struct error *error)
 {
     struct tune_result *result = tuner->result;
     struct trace_reader *reader = trace_reader_open(tuner->request->trace_path, error);
@@ -78,7 +84,7 @@ static bool cut(struct tuner *tuner, struct temporary *part, struct error *error
     const struct trace_header *header = trace_reader_header(reader);
     struct trace_writer *writer = trace_writer_open(part->file, header->tick_ns, error);
     uint64_t end_tick = 0;
-    bool good = writer != NULL && copy_beginning(reader, writer, &end_tick, error);
+    bool good = writer != NULL && copy_beginning(reader, writer, events, &end_tick, error);
     if (good) {
         tuner->seconds =
             (double)(end_tick - header->warmup_end_tick) * (double)header->tick_ns / 1e9;
@@ -101,13 +107,25 @@ static bool cut(struct tuner *tuner, struct temporary *part, struct error *error
     return good;
 }
 
-/* From here on all of the trace is replayed. */
 static void take_all(struct tuner *tuner)
 {
     tuner->path = tuner->request->trace_path;
     tuner->events = tuner->result->info.window_events;
     tuner->fired = tuner->result->info.window_fired;
     tuner->seconds = tuner->result->trace_seconds;
+}
+
+void tuner_take_what_fits(struct tuner *tuner, size_t structures, unsigned runs)
+{
+    double longer = (double)tuner->result->info.window_events / (double)tuner->events;
+    double seconds = longer * tuner->pass_seconds * (double)(structures + 1) * (1 + 2.0 * runs);
+    if (tuner->path != tuner->request->trace_path &&
+        seconds <= tuner->request->budget_seconds - tuner_seconds(tuner)) {
+        take_all(tuner);
+        tuner->pass_seconds *= longer;
+    }
+    tuner->result->decided_with_all = tuner->path == tuner->request->trace_path;
+    tuner->result->out_of_time |= !tuner->result->decided_with_all;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -136,9 +154,13 @@ static bool read_trace(const struct tune_request *request, struct tune_result *r
 
 bool tune(const struct tune_request *request, struct tune_result *result, struct error *error)
 {
-    *result = (struct tune_result){0};
-    struct tuner tuner = {.request = request, .result = result, .begun_ns = clock_now_ns()};
+    *result = (struct tune_result){.trace = trace_label(&request->trace_path, 1, 0)};
+    struct tuner tuner = {.request = request,
+                          .result = result,
+                          .begun_ns = clock_now_ns(),
+                          .memory_limit_bytes = request->memory_limit_bytes};
     if (!read_trace(request, result, error)) {
+        tune_result_free(result);
         return false;
     }
     struct temporary part = {0};
@@ -146,9 +168,12 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
     result->search_events = tuner.events;
     tuner.best = memory_new(request->structures->count + 1, sizeof *tuner.best);
     bool good = true;
-    if (tuner.events >= 2 * SEARCH_EVENTS) {
-        tuner_tell(&tuner, "cutting out what is searched with");
-        good = cut(&tuner, &part, error);
+    uint64_t search =
+        (uint64_t)fmin(fmax(SEARCH_EVENTS_PER_SECOND * request->budget_seconds, SEARCH_EVENTS_MIN),
+                       SEARCH_EVENTS_MAX);
+    if (tuner.events >= 2 * search) {
+        tuner_tell(&tuner, "cutting out the part to search with");
+        good = cut(&tuner, search, &part, error);
     }
     good = good && tuner_count_all(&tuner, error);
     if (good && !request->by_counts) {
@@ -158,7 +183,6 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
             good = tuner_refine(&tuner, error);
         }
     }
-    take_all(&tuner);
     tuner.deciding = true;
     good = good &&
            (request->by_counts ? tuner_choose_by_counts(&tuner, error)
@@ -175,8 +199,14 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
 void tune_result_free(struct tune_result *result)
 {
     for (size_t i = 0; i < result->candidate_count; i++) {
-        free(result->candidates[i].ns_per_event);
+        if (result->candidates[i].row != NULL) {
+            row_clear(result->candidates[i].row);
+            free(result->candidates[i].row);
+        }
     }
     free(result->candidates);
+    free(result->rows);
+    free(result->trace);
+    answer_free(&result->answer);
     *result = (struct tune_result){0};
 }

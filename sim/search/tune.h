@@ -8,8 +8,9 @@
  *            caches
  *   final    the first few are run side by side, some rounds, which say how sure it is
  *
- * Of a long trace only the beginning of its timed window, behind all of its warm-up, is searched
- * with; the final runs have all of it.
+ * Of a long trace only the beginning of its timed window, after all of its warm-up, is searched
+ * with; the final runs have all of it, if the budget allows that. Each stage tries only what fits
+ * into its share of the budget.
  *
  * Counts come first because they are free of noise, the same everywhere, and one replay is enough;
  * but a structure is chosen by time. What differs by less than TUNE_PRACTICAL is one answer:
@@ -25,9 +26,9 @@
 #ifndef SIM_TUNE_H
 #define SIM_TUNE_H
 
+#include "answer.h"
 #include "catalog.h"
 #include "error.h"
-#include "judge.h"
 #include "replay.h"
 #include "results.h"
 #include "tolerance.h"
@@ -37,9 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A difference, as a share, that does not matter in practice: who is not shown to take longer by
- * more than that is as good, and the answer is the smallest, the one that wakes up least often, or
- * at last the plainest of these. */
+/* A difference, as a share of the time or of the work, that does not matter in practice. */
 #define TUNE_PRACTICAL 0.05
 
 /* What a structure must keep to. */
@@ -60,7 +59,7 @@ struct tune_request {
     struct tune_limits limits;
     struct replay_drive drive;
     bool by_counts;        /* choose by counts alone: no times are taken */
-    double budget_seconds; /* about how long it may take; the counting of defaults is always done */
+    double budget_seconds; /* how long it may take: what does not fit is not tried */
     const struct tl_algo *floor;
     double timeout_seconds;       /* of one pass while searching: what takes longer is out */
     double final_timeout_seconds; /* of one pass of those that are left */
@@ -97,33 +96,14 @@ struct tune_candidate {
     struct firing firing;
     uint64_t early_promise; /* at most, for delays as the trace has them */
     uint64_t late_promise;
-    uint64_t bytes_peak;
-    double bytes_per_timer;
-    uint64_t wakeups;
     double wakeups_per_s; /* in the trace's time */
-    struct tl_counters work;
-    double ns;            /* of the processor's time per operation: of its final runs the median, of
-                             the few before the least; NAN: not timed */
-    double *ns_per_event; /* of each run of its last stage, in the order of the rounds */
-    size_t run_count;
-    double stall_ns; /* NAN: not measured */
+    double ns;            /* processor time per operation; NAN: not timed */
+    struct row *row;      /* of its last stage: its times are for as many operations and expiries as
+                             an exact structure has; NULL: none */
 };
 
 /* Whether it was counted, and breaks no limit. */
 bool tune_candidate_fits(const struct tune_candidate *candidate);
-
-/* How the winner is known to be better than the second. */
-#define TUNE_CERTAINTY_MAP(X)                                                                      \
-    X(TUNE_ALONE, "alone", "nothing else keeps to the limits")                                     \
-    X(TUNE_COUNTED_ONLY, "counts", "judged by counts alone: no times were taken")                  \
-    X(TUNE_SURE, "sure", "faster in runs side by side, beyond their spread")                       \
-    X(TUNE_TIED, "tied", "not shown to be slower by 5 % and more; chosen for what else it costs")
-
-enum tune_certainty {
-#define TUNE_CERTAINTY_ENUM(code, word, text) code,
-    TUNE_CERTAINTY_MAP(TUNE_CERTAINTY_ENUM)
-#undef TUNE_CERTAINTY_ENUM
-};
 
 /* Another loop around the best structure. */
 struct tune_loop {
@@ -140,19 +120,16 @@ struct tune_result {
     double trace_seconds; /* that its timed window lasts, in its own time */
     struct tune_candidate *candidates;
     size_t candidate_count;
-    const struct tune_candidate *best;   /* NULL: nothing keeps to the limits */
-    const struct tune_candidate *second; /* NULL: there is no other */
-    enum tune_certainty certainty;
-    bool judged;                        /* both were timed side by side: */
-    struct judgement difference;        /* how much longer the second takes than the best */
-    char tie_break[64];                 /* TUNE_TIED: what decided */
-    const struct tune_candidate *later; /* does less, or is faster, and only late; NULL: none */
-    bool later_judged;                  /* it was timed beside the best: */
-    struct judgement later_difference;  /* how much longer it takes than the best: less */
+    char *trace;                        /* its name */
+    struct row *rows;                   /* of the structures that were run side by side at last */
+    struct answer answer;               /* from these */
+    const struct tune_candidate *best;  /* the pick; NULL: nothing keeps to the limits */
+    const struct tune_candidate *later; /* is faster, or does less, but only late; NULL: none */
     struct tune_loop
         loop; /* wakes up less often than by `sleep`, and keeps to the limit on lateness */
     bool loop_found;
     uint64_t search_events; /* operations of the window that were searched with */
+    bool decided_with_all;  /* false: time allowed only these */
     bool wrong;             /* a structure was wrong, or crashed */
     bool out_of_time;       /* the budget ended the search before it was through */
 };
@@ -163,12 +140,11 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
 
 void tune_result_free(struct tune_result *result);
 
-/* The answer in words and numbers, then a table of what was tried. */
+/* The answer, what led to it, and a table of what was tried; on a terminal the table first. */
 void tune_write_text(const struct tune_request *request, const struct tune_result *result,
                      FILE *stream);
 
 /* The same as a JSON object, which the caller owns; takes no reference to `context`. */
-json_t *tune_json(const struct tune_request *request, const struct tune_result *result,
-                  const json_t *context);
+json_t *tune_json(const struct tune_result *result, const json_t *context);
 
 #endif

@@ -5,7 +5,6 @@
 #include "memory.h"
 #include "plug_in.h"
 #include "simulate.h"
-#include "statistics.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,8 +33,7 @@ void tuner_add(struct tuner *tuner, size_t structure, const int64_t *options)
     *candidate = (struct tune_candidate){.contender = tuner->request->structures->items[structure],
                                          .structure = structure,
                                          .cost = NAN,
-                                         .ns = NAN,
-                                         .stall_ns = NAN};
+                                         .ns = NAN};
     struct contender *contender = &candidate->contender;
     memcpy(contender->options, options, sizeof contender->options);
     (void)tl_options_format(contender->timed, contender->options, false, contender->option_text,
@@ -94,12 +92,13 @@ static void judge(const struct tuner *tuner, struct tune_candidate *candidate)
         (void)snprintf(why, bytes, "up to %.0f ticks early by its promise", firing->declared_early);
     } else if (limits->exact && !is_always_exact(&candidate->contender)) {
         (void)snprintf(why, bytes, "does not promise to be exact");
-    } else if (candidate->bytes_peak > limits->bytes) {
-        (void)snprintf(why, bytes, "takes %" PRIu64 " bytes", candidate->bytes_peak);
+    } else if (row_value(candidate->row, COL_BYTES_PEAK) > (double)limits->bytes) {
+        (void)snprintf(why, bytes, "takes %.0f bytes", row_value(candidate->row, COL_BYTES_PEAK));
     } else if (candidate->wakeups_per_s > limits->wakeups_per_s) {
         (void)snprintf(why, bytes, "wakes %.6g times a second", candidate->wakeups_per_s);
-    } else if (limits->stall_ns != UINT64_MAX && candidate->stall_ns > (double)limits->stall_ns) {
-        (void)snprintf(why, bytes, "stalls for %.0f ns", candidate->stall_ns);
+    } else if (limits->stall_ns != UINT64_MAX &&
+               row_value(candidate->row, COL_STALL) > (double)limits->stall_ns) {
+        (void)snprintf(why, bytes, "stalls for %.0f ns", row_value(candidate->row, COL_STALL));
     } else if (firing_beyond(firing, limits->late_ticks, limits->early_ticks) == FIRING_LATE) {
         (void)snprintf(why, bytes, "up to %.0f ticks late by its promise", firing->declared_late);
         candidate->only_late = true;
@@ -108,29 +107,15 @@ static void judge(const struct tuner *tuner, struct tune_candidate *candidate)
     }
 }
 
-static int64_t integer_of(const struct row *row, enum column column)
-{
-    return row->cells[column].kind == CELL_INTEGER ? row->cells[column].value.integer : 0;
-}
-
-static double real_of(const struct row *row, enum column column)
-{
-    return row->cells[column].kind == CELL_REAL ? row->cells[column].value.real : NAN;
-}
-
 /* The work per operation, by the counts; NAN where the structure does not count, or did nothing. */
-static double cost_of(const struct tuner *tuner, const struct tune_candidate *candidate,
-                      bool counts)
+static double cost_of(const struct tuner *tuner, const struct tune_candidate *candidate)
 {
-    uint64_t events = tuner->events;
-    double wakeups = WAKEUP_COST * (double)candidate->wakeups;
-    const struct tl_counters *work = &candidate->work;
-    if (!counts || !(candidate->done > 0)) {
-        return NAN;
-    }
-    return (COMPARE_COST * (double)work->compares + MOVE_COST * (double)work->moves +
-            SLOT_COST * (double)work->slots + CASCADE_COST * (double)work->cascades + wakeups) /
-           (candidate->done * (double)events);
+    const struct row *row = candidate->row;
+    return (COMPARE_COST * row_value(row, COL_N_COMPARES) +
+            MOVE_COST * row_value(row, COL_N_MOVES) + SLOT_COST * row_value(row, COL_N_SLOTS) +
+            CASCADE_COST * row_value(row, COL_N_CASCADES) +
+            WAKEUP_COST * row_value(row, COL_WAKEUPS)) /
+           (candidate->done > 0 ? candidate->done * (double)tuner->events : NAN);
 }
 
 /* Of a few runs the least: what else the machine does only adds to it. */
@@ -143,51 +128,58 @@ static double least_of(const double *values, size_t count)
     return least;
 }
 
-/* Takes over what a simulation found. */
-static void take_row(const struct tuner *tuner, struct tune_candidate *candidate,
-                     const struct row *row, enum tune_stage stage)
+/* Times are those for as many operations and expiries as an exact structure has. */
+static void scale_times(const struct tuner *tuner, struct tune_candidate *candidate)
 {
+    static const enum column times[] = {COL_NS_PER_EVENT, COL_WALL_NS};
+    struct row *row = candidate->row;
+    double factor = (double)row->window_events / (double)tuner->events / candidate->done;
+    for (size_t t = 0; t < sizeof times / sizeof times[0]; t++) {
+        struct samples *runs = &row->samples[times[t]];
+        for (size_t i = 0; i < runs->count; i++) {
+            runs->values[i] *= factor;
+        }
+        if (!isnan(row_value(row, times[t]))) {
+            row_set_real(row, times[t], factor * row_value(row, times[t]));
+        }
+    }
+}
+
+/* Take over the row of a simulation, which is left empty. */
+static void take_row(const struct tuner *tuner, struct tune_candidate *candidate, struct row *found,
+                     enum tune_stage stage)
+{
+    const char *status = row_text(found, COL_STATUS);
     candidate->stage = stage;
-    const char *status = row_text(row, COL_STATUS);
-    candidate->counted = strcmp(status, "ok") == 0;
+    candidate->counted = row_is_ok(found);
     tuner->result->wrong =
         tuner->result->wrong || strcmp(status, "crashed") == 0 || strcmp(status, "fault") == 0;
     if (!candidate->counted) {
         candidate->too_slow = strcmp(status, "timeout") == 0;
         (void)snprintf(candidate->why_not, sizeof candidate->why_not, "%s: %.150s", status,
-                       row_text(row, COL_REASON));
+                       row_text(found, COL_REASON));
         return;
     }
+    if (candidate->row == NULL) {
+        candidate->row = memory_new(1, sizeof *candidate->row);
+    }
+    row_clear(candidate->row);
+    struct row *row = candidate->row;
+    *row = *found;
+    *found = (struct row){0};
+    row_set_text(row, COL_TRACE, tuner->result->trace);
     candidate->firing = firing_of_row(row);
     candidate->done =
         (double)(row->window_events + row->window_fired) / (double)(tuner->events + tuner->fired);
-    candidate->bytes_peak = (uint64_t)integer_of(row, COL_BYTES_PEAK);
-    candidate->bytes_per_timer = real_of(row, COL_BYTES_PER_TIMER);
-    candidate->wakeups = (uint64_t)integer_of(row, COL_WAKEUPS);
     candidate->events = row->window_events;
-    candidate->wakeups_per_s = tuner->seconds > 0 ? (double)candidate->wakeups / tuner->seconds : 0;
-    candidate->work = (struct tl_counters){
-        .compares = (uint64_t)integer_of(row, COL_N_COMPARES),
-        .moves = (uint64_t)integer_of(row, COL_N_MOVES),
-        .slots = (uint64_t)integer_of(row, COL_N_SLOTS),
-        .cascades = (uint64_t)integer_of(row, COL_N_CASCADES),
-    };
-    candidate->cost = cost_of(tuner, candidate, row->cells[COL_N_MOVES].kind == CELL_INTEGER);
-    if (row->cells[COL_STALL].kind == CELL_INTEGER) {
-        candidate->stall_ns = (double)integer_of(row, COL_STALL);
-    }
+    candidate->wakeups_per_s =
+        tuner->seconds > 0 ? row_value(row, COL_WAKEUPS) / tuner->seconds : 0;
+    candidate->cost = cost_of(tuner, candidate);
     const struct samples *runs = &row->samples[COL_NS_PER_EVENT];
-    if (runs->count > 0) {
-        double *copy = memory_new(runs->count, sizeof *copy);
-        double made_up = (double)row->window_events / (double)tuner->events / candidate->done;
-        for (size_t i = 0; i < runs->count; i++) {
-            copy[i] = made_up * runs->values[i];
-        }
-        free(candidate->ns_per_event);
-        candidate->ns_per_event = copy;
-        candidate->run_count = runs->count;
-        candidate->ns =
-            stage == TUNE_FINAL ? stats_median(copy, runs->count) : least_of(copy, runs->count);
+    if (runs->count > 0 && candidate->done > 0) {
+        scale_times(tuner, candidate);
+        candidate->ns = stage == TUNE_FINAL ? row_value(row, COL_NS_PER_EVENT)
+                                            : least_of(runs->values, runs->count);
     }
     judge(tuner, candidate);
 }
@@ -209,7 +201,7 @@ static bool replay(const struct tuner *tuner, const struct contender_list *list,
         .latency = latency,
         .timeout_seconds =
             tuner->deciding ? request->final_timeout_seconds : request->timeout_seconds,
-        .memory_limit_bytes = request->memory_limit_bytes,
+        .memory_limit_bytes = tuner->memory_limit_bytes,
     };
     bool all_right = false;
     *simulation = (struct simulation){0};
@@ -247,11 +239,11 @@ static bool try_loop(struct tuner *tuner, const struct replay_drive *drive, stru
     struct simulation simulation;
     bool good = replay(tuner, &list, drive, 0, false, &simulation, error);
     const struct row *row = good ? &simulation.results.rows[0] : NULL;
-    if (good && strcmp(row_text(row, COL_STATUS), "ok") == 0) {
+    if (good && row_is_ok(row)) {
         const struct tune_loop loop = {
             .drive = *drive,
-            .wakeups_per_s = (double)integer_of(row, COL_WAKEUPS) / tuner->seconds,
-            .lateness_max_ticks = (uint64_t)integer_of(row, COL_LATENESS_MAX),
+            .wakeups_per_s = row_value(row, COL_WAKEUPS) / tuner->seconds,
+            .lateness_max_ticks = (uint64_t)fmax(row_value(row, COL_LATENESS_MAX), 0),
         };
         double least =
             result->loop_found ? result->loop.wakeups_per_s : result->best->wakeups_per_s;

@@ -3,129 +3,61 @@
 
 #include "memory.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FINAL_STRUCTURES 4
-#define STALL_RUNS       3 /* with latencies */
-#define FINAL_RUNS_MIN   9
+#define ABOUT_AS_FAST    1.25
+#define FINAL_RUNS_MIN   5
 #define FINAL_RUNS_MAX   25
-#define CONFIDENCE       0.95
-#define ALIKE            1.1 /* so many times the memory, or the wakeups, are about as much */
 
-/* How much longer b takes than a, from runs in the same rounds. False if it cannot be told. */
-static bool compare_runs(const struct tune_candidate *a, const struct tune_candidate *b,
-                         struct judgement *judgement)
+static int ascending(const void *a, const void *b)
 {
-    static const struct judge_settings settings = {.confidence = CONFIDENCE,
-                                                   .min_effect = TUNE_PRACTICAL};
-    size_t count = a->run_count < b->run_count ? a->run_count : b->run_count;
-    if (count == 0) {
-        return false;
-    }
-    judge_paired(a->ns_per_event, b->ns_per_event, count, &settings, judgement);
-    return judgement->obstacle == JUDGE_CLEAR;
+    size_t left = *(const size_t *)a;
+    size_t right = *(const size_t *)b;
+    return (left > right) - (left < right);
 }
 
-/* Whether it is to be looked at beside what is left: what comes late leaves work undone, and is not
- * as good as what is as fast and exact. */
-static bool leaves_less(const struct tune_candidate *candidate, bool exact)
-{
-    return !exact || firing_is_exact(&candidate->firing);
-}
-
-/* The memory that it goes by; what keeps some uncounted has no figure. */
-static double bytes_of(const struct tune_candidate *candidate)
-{
-    bool hidden = (candidate->contender.timed->capabilities & TL_CAP_OWN_MEMORY) != 0;
-    return hidden ? (double)UINT64_MAX : (double)candidate->bytes_peak;
-}
-
-/* Of some that are as good in time or work, the one to take: what is exact, of these the one with
- * the least memory, or else the fewest wakeups, with a tenth more counting as no more, or else the
- * plainest options, or else the first that was named. Figures without noise, so that the same comes
- * out again. */
-static const struct tune_candidate *cheapest(const struct tuner *tuner,
-                                             const struct tune_candidate *const *tied, size_t count,
-                                             const char **what)
-{
-    const struct tune_candidate *best = NULL;
-    double bytes = INFINITY;
-    double wakeups = INFINITY;
-    size_t small = 0;
-    size_t exact = 0;
-    for (size_t i = 0; i < count; i++) {
-        exact += firing_is_exact(&tied[i]->firing);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (leaves_less(tied[i], exact > 0)) {
-            bytes = fmin(bytes, bytes_of(tied[i]));
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (leaves_less(tied[i], exact > 0) && bytes_of(tied[i]) <= ALIKE * bytes) {
-            wakeups = fmin(wakeups, (double)tied[i]->wakeups);
-            small++;
-        }
-    }
-    size_t left = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct tune_candidate *it = tied[i];
-        if (!leaves_less(it, exact > 0) || bytes_of(it) > ALIKE * bytes ||
-            (double)it->wakeups > ALIKE * wakeups) {
-            continue;
-        }
-        left++;
-        unsigned oddness = tuner_oddness(tuner, it);
-        unsigned best_oddness = best != NULL ? tuner_oddness(tuner, best) : UINT_MAX;
-        if (oddness < best_oddness ||
-            (oddness == best_oddness && it->structure < best->structure)) {
-            best = it;
-        }
-    }
-    *what = exact == 1   ? "the only exact one"
-            : small == 1 ? "memory"
-            : left == 1  ? "wakeups"
-                         : "the plainest";
-    return best;
-}
-
-/* The final runs have been made: the fastest, or among what is as fast the cheapest. */
-static void choose(struct tuner *tuner, const size_t *finals, size_t count)
+/* Make the answer of these candidates. Their rows are in the order in which the candidates were
+ * added, which no noise changes. */
+static void answer(struct tuner *tuner, size_t *finals, size_t count)
 {
     struct tune_result *result = tuner->result;
-    const struct tune_candidate *fastest = &result->candidates[finals[0]];
-    const struct tune_candidate **tied = memory_new(count + 1, sizeof *tied);
-    const char *what = "";
-    size_t tied_count = 0;
-    tied[tied_count++] = fastest;
-    for (size_t i = 1; i < count && tune_candidate_fits(&result->candidates[finals[i]]); i++) {
-        const struct tune_candidate *other = &result->candidates[finals[i]];
-        struct judgement judgement;
-        if (!compare_runs(fastest, other, &judgement) || judgement.p > 1 - CONFIDENCE) {
-            tied[tied_count++] = other;
+    const struct tune_limits *limits = &tuner->request->limits;
+    const struct answer_trace trace = {.name = result->trace,
+                                       .window_seconds = tuner->seconds,
+                                       .max_late_ticks = limits->late_ticks,
+                                       .max_early_ticks = limits->early_ticks,
+                                       .min_effect = TUNE_PRACTICAL,
+                                       .by_counts = tuner->request->by_counts};
+    struct results rows = {.rows = memory_new(count + 1, sizeof *rows.rows)};
+    qsort(finals, count, sizeof *finals, ascending);
+    size_t *of = memory_new(count + 1, sizeof *of);
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_candidate *candidate = &result->candidates[finals[i]];
+        if (tune_candidate_fits(candidate) || (candidate->counted && candidate->only_late)) {
+            of[rows.count] = finals[i];
+            rows.rows[rows.count] = *candidate->row;
+            if (trace.by_counts) {
+                row_set_real(&rows.rows[rows.count], COL_NS_PER_EVENT, candidate->cost);
+            }
+            rows.count++;
         }
     }
-    result->best = cheapest(tuner, tied, tied_count, &what);
-    free((void *)tied);
-    for (size_t i = 0; i < count && result->second == NULL; i++) {
-        const struct tune_candidate *other = &result->candidates[finals[i]];
-        if (other != result->best && tune_candidate_fits(other)) {
-            result->second = other;
-        }
+    free(result->rows);
+    answer_free(&result->answer);
+    result->rows = rows.rows;
+    answer_make(&rows, &trace, &result->answer);
+    if (result->answer.count > 0) {
+        result->best =
+            &result->candidates[of[result->answer.entries[0].row - (const struct row *)rows.rows]];
     }
-    result->certainty = result->second == NULL ? TUNE_ALONE
-                        : tied_count > 1       ? TUNE_TIED
-                                               : TUNE_SURE;
-    if (tied_count > 1) {
-        (void)snprintf(result->tie_break, sizeof result->tie_break, "%s of %zu", what, tied_count);
+    if (result->answer.faster_late != NULL) {
+        result->later =
+            &result->candidates[of[result->answer.faster_late - (const struct row *)rows.rows]];
     }
-    if (result->second != NULL) {
-        result->judged = compare_runs(result->best, result->second, &result->difference);
-    }
+    free(of);
 }
 
 /* Of what keeps to all limits but that on lateness, the one that works least; SIZE_MAX: none. */
@@ -142,24 +74,26 @@ static size_t find_later(const struct tuner *tuner)
     return least;
 }
 
-/* Names what a wider tolerance would allow, if it has shown that it gains by it; or, where nothing
- * keeps to the limits, that there is something. */
-static void judge_later(struct tuner *tuner, size_t index)
+static double time_left(const struct tuner *tuner)
 {
-    struct tune_result *result = tuner->result;
-    const struct tune_candidate *later = index != SIZE_MAX ? &result->candidates[index] : NULL;
-    if (later == NULL || !later->counted || !later->only_late) {
-        return;
+    return tuner->request->budget_seconds - tuner_seconds(tuner);
+}
+
+/* How long runs of so many structures take, the check included. Each is timed twice: with a clock
+ * around every operation too, for the longest pauses. */
+static double seconds_of(const struct tuner *tuner, size_t structures, unsigned runs)
+{
+    return tuner->pass_seconds * (double)(structures + 1) * (1 + 2.0 * runs);
+}
+
+/* How many runs of so many structures there is time for. */
+static unsigned final_runs(const struct tuner *tuner, size_t structures)
+{
+    unsigned runs = FINAL_RUNS_MIN;
+    while (runs < FINAL_RUNS_MAX && seconds_of(tuner, structures, runs + 1) < time_left(tuner)) {
+        runs++;
     }
-    if (result->best == NULL) {
-        result->later = later;
-    } else if (isnan(result->best->ns)) {
-        result->later = later->cost < result->best->cost ? later : NULL;
-    } else if (compare_runs(result->best, later, &result->later_difference)) {
-        const struct judgement *difference = &result->later_difference;
-        result->later_judged = difference->p <= 1 - CONFIDENCE && difference->change < 0;
-        result->later = result->later_judged ? later : NULL;
-    }
+    return runs;
 }
 
 bool tuner_compete(struct tuner *tuner, struct error *error)
@@ -175,33 +109,33 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
         double least = all > 0 ? tuner->result->candidates[finals[0]].ns : NAN;
         for (size_t i = 0; i < all; i++) {
             double ns = tuner->result->candidates[finals[i]].ns;
-            /* Few runs do not tell who is the fourth, and who has the same figure is the fourth
-             * too. */
-            if (ns < (count < FINAL_STRUCTURES ? 2 : 1 + 2 * TUNE_PRACTICAL) * least) {
+            /* Few runs do not show which is the fourth: those that are about as fast take part. */
+            if (ns < (count < FINAL_STRUCTURES ? 2 : ABOUT_AS_FAST) * least) {
                 finals[count++] = finals[i];
             }
         }
         count = count < 2 && all >= 2 ? 2 : count;
-        if (count == 0) {
-            break;
+        while (count > 2 && seconds_of(tuner, count + 1, FINAL_RUNS_MIN) > time_left(tuner)) {
+            count--;
+            tuner->result->out_of_time = true;
         }
-        tuner_tell(tuner, "running the first few side by side");
         size_t running = count;
         if (later != SIZE_MAX) {
             finals[running++] = later;
         }
-        good = tuner_run(tuner, finals, running, TUNE_TIMED, STALL_RUNS, true, error);
-        double left = tuner->request->budget_seconds - tuner_seconds(tuner);
-        double runs = left / (tuner->pass_seconds * (double)(running + 1));
-        runs = runs < FINAL_RUNS_MIN ? FINAL_RUNS_MIN : runs;
-        runs = runs > FINAL_RUNS_MAX ? FINAL_RUNS_MAX : runs;
-        good = good && tuner_run(tuner, finals, running, TUNE_FINAL, (unsigned)runs, false, error);
-        tuner_sort_by_time(tuner, finals, count);
-        if (good && tune_candidate_fits(&tuner->result->candidates[finals[0]])) {
-            choose(tuner, finals, count);
+        if (count > 0) {
+            tuner_tell(tuner, "running the first few side by side");
+            tuner_take_what_fits(tuner, running, FINAL_RUNS_MIN);
+            good = tuner_run(tuner, finals, running, TUNE_FINAL, final_runs(tuner, running), true,
+                             error);
+        }
+        if (good) {
+            answer(tuner, finals, running);
+        }
+        if (count == 0) {
+            break;
         }
     }
-    judge_later(tuner, later);
     free(finals);
     return good;
 }
@@ -219,38 +153,6 @@ static size_t least_of_all(const struct tuner *tuner, const bool *taken)
         }
     }
     return least;
-}
-
-static void choose_by_counts(struct tuner *tuner, const size_t *finals, size_t count)
-{
-    struct tune_result *result = tuner->result;
-    const struct tune_candidate *fitting[FINAL_STRUCTURES + 1];
-    const struct tune_candidate *tied[FINAL_STRUCTURES + 1];
-    const char *what = "";
-    double least = INFINITY;
-    size_t fitting_count = 0;
-    size_t tied_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (tune_candidate_fits(&result->candidates[finals[i]])) {
-            fitting[fitting_count++] = &result->candidates[finals[i]];
-            least = fmin(least, result->candidates[finals[i]].cost);
-        }
-    }
-    if (fitting_count == 0) {
-        return;
-    }
-    for (size_t i = 0; i < fitting_count; i++) {
-        if (fitting[i]->cost <= least * (1 + TUNE_PRACTICAL)) {
-            tied[tied_count++] = fitting[i];
-        }
-    }
-    result->best = cheapest(tuner, tied, tied_count, &what);
-    for (size_t i = 0; i < fitting_count; i++) {
-        if (fitting[i] != result->best &&
-            (result->second == NULL || fitting[i]->cost < result->second->cost)) {
-            result->second = fitting[i];
-        }
-    }
 }
 
 bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
@@ -282,9 +184,10 @@ bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
     if (later != SIZE_MAX) {
         finals[count++] = later;
     }
+    tuner_take_what_fits(tuner, count, 0);
     good = good && tuner_run(tuner, finals, count, TUNE_FINAL, 0, false, error);
-    choose_by_counts(tuner, finals, good ? count : 0);
-    result->certainty = result->second != NULL ? TUNE_COUNTED_ONLY : TUNE_ALONE;
-    judge_later(tuner, later);
+    if (good) {
+        answer(tuner, finals, count);
+    }
     return good;
 }

@@ -16,6 +16,11 @@
 #define REFINE_STRUCTURES    4
 #define COUNT_SHARE          0.4 /* of the time: when counting ends */
 #define REFINE_SHARE         0.7 /* and refining */
+#define TIME_SHARE           0.6 /* timing the best of each */
+#define FIRST_COUNTED        4u
+#define TIMED_MIN            4u
+#define VARIANT_BYTES_MIN    64e6
+#define VARIANT_BYTES_FACTOR 8
 #define PROPOSALS_MAX        64  /* variants of one candidate */
 #define ODDNESS_OF_AN_OPTION 100 /* more than any number's digits */
 
@@ -25,6 +30,13 @@ static bool is_over(struct tuner *tuner, double share)
     bool over = tuner_seconds(tuner) > share * tuner->request->budget_seconds;
     tuner->result->out_of_time |= over;
     return over;
+}
+
+/* How many candidates can be replayed so many times each before that. */
+static size_t affordable(const struct tuner *tuner, double share, double passes)
+{
+    double left = share * tuner->request->budget_seconds - tuner_seconds(tuner);
+    return left > 0 ? (size_t)fmin(left / (tuner->pass_seconds * passes + 1e-9), 1e6) : 0;
 }
 
 /* --- counting -------------------------------------------------------------------------------- */
@@ -49,7 +61,8 @@ static bool counts_better(const struct tune_candidate *a, const struct tune_cand
     if (a->cost < b->cost * BETTER_COST) {
         return true;
     }
-    return a->cost <= b->cost && a->bytes_peak < b->bytes_peak;
+    return a->cost <= b->cost &&
+           row_value(a->row, COL_BYTES_PEAK) < row_value(b->row, COL_BYTES_PEAK);
 }
 
 static double least_cost(const struct tuner *tuner)
@@ -178,6 +191,11 @@ static bool count_variants(struct tuner *tuner, size_t structure,
     *better = false;
     for (size_t done = 0; good && done < count && too_slow < TOO_SLOW_MAX;) {
         size_t some = 0;
+        size_t room = affordable(tuner, COUNT_SHARE, 1);
+        if (is_over(tuner, COUNT_SHARE)) {
+            break;
+        }
+        at_a_time = room < at_a_time ? room + 1 : at_a_time;
         for (; good && some < at_a_time && done < count; done++) {
             indices[some++] = result->candidate_count;
             tuner_add(tuner, structure, variants[done]);
@@ -217,6 +235,38 @@ static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct
     return good;
 }
 
+/* Structures with the options that they begin with: first a few, which show how long that takes,
+ * then as many as there is time for. */
+static bool count_defaults(struct tuner *tuner, struct error *error)
+{
+    struct tune_candidate *candidates = tuner->result->candidates;
+    size_t structures = tuner->request->structures->count;
+    bool good = true;
+    double most_bytes = 0;
+    for (size_t done = 0; good && done < structures;) {
+        size_t room = done == 0 ? FIRST_COUNTED : affordable(tuner, COUNT_SHARE, 1) + 1;
+        size_t some = structures - done < room ? structures - done : room;
+        if (done > 0 && is_over(tuner, COUNT_SHARE)) {
+            for (; done < structures; done++) {
+                (void)snprintf(candidates[done].why_not, sizeof candidates[done].why_not,
+                               "no time to try it");
+            }
+            break;
+        }
+        good = tuner_run(tuner, &tuner->best[done], some, TUNE_COUNTED, 0, false, error);
+        done += some;
+    }
+    for (size_t s = 0; s < structures; s++) {
+        if (tune_candidate_fits(&candidates[s])) {
+            most_bytes = fmax(most_bytes, row_value(candidates[s].row, COL_BYTES_PEAK));
+        }
+    }
+    /* Options that take far more memory than any structure by default are no answer. */
+    double limit = fmax(VARIANT_BYTES_MIN, VARIANT_BYTES_FACTOR * most_bytes);
+    tuner->memory_limit_bytes = (uint64_t)fmin(limit, (double)tuner->memory_limit_bytes);
+    return good;
+}
+
 bool tuner_count_all(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
@@ -227,7 +277,7 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
         tuner->best[s] = tuner->result->candidate_count;
         tuner_add(tuner, s, tuner->request->structures->items[s].options);
     }
-    bool good = tuner_run(tuner, tuner->best, structures, TUNE_COUNTED, 0, false, error);
+    bool good = count_defaults(tuner, error);
     if (good && tuner->request->vary) {
         tuner_tell(tuner, "varying options, by what is counted");
     }
@@ -352,6 +402,22 @@ size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices)
     return count;
 }
 
+/* The least work first; what does not count its work last. */
+static void sort_by_cost(const struct tuner *tuner, size_t *indices, size_t count)
+{
+    const struct tune_candidate *candidates = tuner->result->candidates;
+    for (size_t i = 1; i < count; i++) {
+        size_t index = indices[i];
+        size_t k = i;
+        for (; k > 0 && !(candidates[indices[k - 1]].cost <= candidates[index].cost) &&
+               !isnan(candidates[index].cost);
+             k--) {
+            indices[k] = indices[k - 1];
+        }
+        indices[k] = index;
+    }
+}
+
 bool tuner_time_best(struct tuner *tuner, struct error *error)
 {
     const struct tune_result *result = tuner->result;
@@ -371,6 +437,11 @@ bool tuner_time_best(struct tuner *tuner, struct error *error)
         }
     }
     tuner_tell(tuner, "timing the best of each structure");
+    sort_by_cost(tuner, indices, count);
+    size_t room = affordable(tuner, TIME_SHARE, 1 + TIMED_RUNS);
+    room = room > TIMED_MIN ? room : TIMED_MIN;
+    tuner->result->out_of_time |= count > room;
+    count = count < room ? count : room;
     bool good = tuner_run(tuner, indices, count, TUNE_TIMED, TIMED_RUNS,
                           tuner->request->limits.stall_ns != UINT64_MAX, error);
     free(indices);
@@ -389,11 +460,10 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
         const struct tune_candidate from = tuner->result->candidates[fastest[f]];
         double first = tuner->result->candidates[fastest[0]].ns;
         size_t found = from.ns < 2 * first ? vary(tuner, &from, 2, false, variants) : 0;
-        double seconds = tuner->pass_seconds * (double)(found + 1) * (1 + TIMED_RUNS);
         if (found == 0 || is_over(tuner, REFINE_SHARE)) {
             continue;
         }
-        if (seconds > tuner->request->budget_seconds - tuner_seconds(tuner)) {
+        if (found + 1 > affordable(tuner, REFINE_SHARE, 1 + TIMED_RUNS)) {
             tuner->result->out_of_time = true;
             continue;
         }

@@ -6,12 +6,12 @@
 #include "memory.h"
 #include "terminal.h"
 #include "text_table.h"
-#include "trace_labels.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NAME_BYTES    320
 #define EXPORT_BYTES  1200
@@ -21,15 +21,6 @@ static const char *const stage_words[] = {
 #define STAGE_WORD(code, word) word,
     TUNE_STAGE_MAP(STAGE_WORD)
 #undef STAGE_WORD
-};
-
-static const struct {
-    const char *word;
-    const char *text;
-} certainties[] = {
-#define CERTAINTY_ROW(code, word, text) {word, text},
-    TUNE_CERTAINTY_MAP(CERTAINTY_ROW)
-#undef CERTAINTY_ROW
 };
 
 static const char *name_of(const struct tune_candidate *candidate, char text[NAME_BYTES])
@@ -48,55 +39,28 @@ static struct firing_frame frame_of(const struct tune_result *result)
                                  .duration = plain_duration_text};
 }
 
+/* The work of an operation. */
 static void write_work(FILE *stream, const struct tune_candidate *candidate)
 {
-    double events = (double)candidate->events;
-    const struct tl_counters *work = &candidate->work;
+    static const struct {
+        enum column column;
+        const char *words;
+    } counts[] = {{COL_N_COMPARES, "compares"},
+                  {COL_N_MOVES, "moves"},
+                  {COL_N_SLOTS, "slots"},
+                  {COL_N_CASCADES, "cascades"}};
     if (isnan(candidate->cost)) {
         (void)fputs("it does not count its work", stream);
         return;
     }
-    (void)fprintf(stream, "%.2f compares, %.2f moves, %.2f slots, %.2f cascades",
-                  (double)work->compares / events, (double)work->moves / events,
-                  (double)work->slots / events, (double)work->cascades / events);
-}
-
-/* What it takes: time, where it was taken, or else work. */
-static void write_price(FILE *stream, const struct tune_candidate *candidate)
-{
-    if (isnan(candidate->ns)) {
-        (void)fprintf(stream, "%.1f by the counts", candidate->cost);
-    } else {
-        (void)fprintf(stream, "%.1f ns an operation", candidate->ns);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        (void)fprintf(stream, "%s%.2f %s", i > 0 ? ", " : "",
+                      row_value(candidate->row, counts[i].column) / (double)candidate->events,
+                      counts[i].words);
     }
-}
-
-/* Whether `a` takes less than `b`; what came further goes before. */
-static bool is_less(const struct tune_candidate *a, const struct tune_candidate *b)
-{
-    if (a->stage != b->stage) {
-        return a->stage > b->stage;
-    }
-    return isnan(a->ns) ? a->cost < b->cost : a->ns < b->ns;
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
-
-/* How many structures, and how many sets of options, keep to the limits; of how many. */
-static void count_usable(const struct tune_request *request, const struct tune_result *result,
-                         size_t *structures, size_t *sets)
-{
-    *structures = 0;
-    *sets = 0;
-    for (size_t s = 0; s < request->structures->count; s++) {
-        size_t before = *sets;
-        for (size_t i = 0; i < result->candidate_count; i++) {
-            const struct tune_candidate *candidate = &result->candidates[i];
-            *sets += candidate->structure == s && tune_candidate_fits(candidate);
-        }
-        *structures += *sets > before;
-    }
-}
 
 static void write_lateness(FILE *stream, const struct tune_result *result,
                            const struct tune_candidate *candidate)
@@ -144,30 +108,16 @@ static const struct tune_candidate *beginning_of(const struct tune_result *resul
     return NULL;
 }
 
-static void write_because(FILE *stream, const struct tune_request *request,
-                          const struct tune_result *result)
+/* What the options gain. */
+static void write_options(FILE *stream, const struct tune_result *result)
 {
     const struct tune_candidate *best = result->best;
-    size_t structures;
-    size_t sets;
-    count_usable(request, result, &structures, &sets);
-    (void)fputs("because    ", stream);
-    if (isnan(best->ns)) {
-        bool tied = result->second != NULL && result->second->cost < best->cost;
-        (void)fprintf(stream, "it does %s work, %.1f by the counts,",
-                      tied ? "within 5 % of the least" : "the least", best->cost);
-    } else {
-        (void)fprintf(stream, "it takes %.1f ns an operation, %s,", best->ns,
-                      result->certainty == TUNE_TIED ? "as little as the fastest" : "the least");
-    }
-    (void)fprintf(stream, " of %zu structure%s with %zu set%s of options that keep to the limits\n",
-                  structures, structures == 1 ? "" : "s", sets, sets == 1 ? "" : "s");
-    (void)fputs("           an operation: ", stream);
+    const struct tune_candidate *beginning = beginning_of(result, best);
+    char name[NAME_BYTES];
+    (void)fputs("operation  ", stream);
     write_work(stream, best);
     (void)fputc('\n', stream);
-    const struct tune_candidate *beginning = beginning_of(result, best);
     if (beginning != NULL && beginning->counted) {
-        char name[NAME_BYTES];
         (void)fprintf(stream, "           as %s: ", name_of(beginning, name));
         if (!isnan(beginning->ns) && !isnan(best->ns)) {
             (void)fprintf(stream, "%.1f ns, ", beginning->ns);
@@ -178,74 +128,25 @@ static void write_because(FILE *stream, const struct tune_request *request,
     }
 }
 
-static void write_second(FILE *stream, const struct tune_result *result)
+/* What a pick that is late does with the timers, and what would gain by more lateness. */
+static void write_tolerance(FILE *stream, const struct tune_result *result)
 {
-    const struct tune_candidate *second = result->second;
     char name[NAME_BYTES];
-    if (second == NULL) {
-        (void)fputs("runner-up  none\n", stream);
-        return;
+    const struct tune_candidate *best = result->best;
+    const struct tune_candidate *later = result->later;
+    if (best != NULL && (!firing_is_exact(&best->firing) || best->firing.lateness_max > 0)) {
+        (void)fputs("lateness   ", stream);
+        write_lateness(stream, result, best);
+        (void)fputs("; it fires ", stream);
+        write_share(stream, result, best);
+        (void)fputc('\n', stream);
     }
-    (void)fprintf(stream, "runner-up  %s", name_of(second, name));
-    if (result->judged) {
-        (void)fprintf(stream,
-                      ": %.1f ns, %.2f times as long (95 %%: %.2f to %.2f, %zu pairs of runs)",
-                      second->ns, 1 + result->difference.change, 1 + result->difference.low,
-                      1 + result->difference.high,
-                      second->run_count < result->best->run_count ? second->run_count
-                                                                  : result->best->run_count);
-    } else {
-        (void)fprintf(stream, ": %.1f by the counts", second->cost);
-    }
-    (void)fputs("\n           an operation: ", stream);
-    write_work(stream, second);
-    (void)fputc('\n', stream);
-}
-
-static void write_memory(FILE *stream, const struct tune_result *result,
-                         const struct tune_candidate *candidate)
-{
-    (void)result;
-    (void)fprintf(stream, "%s at most, %.1f bytes a timer",
-                  binary_size_text((double)candidate->bytes_peak, FIGURE),
-                  candidate->bytes_per_timer);
-}
-
-static void write_stall(FILE *stream, const struct tune_result *result,
-                        const struct tune_candidate *candidate)
-{
-    (void)result;
-    (void)fputs(isnan(candidate->stall_ns) ? "not measured"
-                                           : plain_duration_text(candidate->stall_ns, FIGURE),
-                stream);
-}
-
-static void write_wakeups(FILE *stream, const struct tune_result *result,
-                          const struct tune_candidate *candidate)
-{
-    (void)result;
-    (void)fprintf(stream, "%.4g a second", candidate->wakeups_per_s);
-}
-
-/* What the best costs, with the second's in parentheses. */
-static void write_costs(FILE *stream, const struct tune_result *result)
-{
-    static const struct {
-        const char *title;
-        void (*write)(FILE *, const struct tune_result *, const struct tune_candidate *);
-    } lines[] = {
-        {"memory", write_memory},     {"stall", write_stall}, {"wakeups", write_wakeups},
-        {"lateness", write_lateness}, {"fires", write_share},
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        (void)fprintf(stream, "%-11s%s", lines[i].title,
-                      lines[i].write == write_stall ? "the longest advance: " : "");
-        lines[i].write(stream, result, result->best);
-        if (result->second != NULL) {
-            (void)fputs(" (runner-up: ", stream);
-            lines[i].write(stream, result, result->second);
-            (void)fputc(')', stream);
-        }
+    if (later != NULL) {
+        (void)fprintf(stream, "tolerance  --max-lateness %.0f would allow %s: ",
+                      firing_lateness(&later->firing), name_of(later, name));
+        write_lateness(stream, result, later);
+        (void)fputs("; it fires ", stream);
+        write_share(stream, result, later);
         (void)fputc('\n', stream);
     }
 }
@@ -263,46 +164,6 @@ static void write_loop(FILE *stream, const struct tune_result *result)
             "to %" PRIu64 " ticks late\n",
             drive, loop->wakeups_per_s, result->best->wakeups_per_s, loop->lateness_max_ticks);
     }
-}
-
-/* What lateness gains: the fastest that is exact, beside a best that is not; and what would gain
- * by more of it. */
-static void write_tolerance(FILE *stream, const struct tune_result *result)
-{
-    char name[NAME_BYTES];
-    const struct tune_candidate *exact = NULL;
-    for (size_t i = 0; i < result->candidate_count; i++) {
-        const struct tune_candidate *other = &result->candidates[i];
-        bool comes = tune_candidate_fits(other) && firing_is_exact(&other->firing);
-        if (comes && (exact == NULL || is_less(other, exact))) {
-            exact = other;
-        }
-    }
-    if (result->best != NULL && exact != NULL && !firing_is_exact(&result->best->firing)) {
-        (void)fprintf(stream, "exact      the best that is: %s, ", name_of(exact, name));
-        write_price(stream, exact);
-        (void)fputc('\n', stream);
-    }
-    const struct tune_candidate *later = result->later;
-    if (later == NULL) {
-        return;
-    }
-    (void)fprintf(stream, "tolerance  --max-lateness %.0f would allow %s",
-                  firing_lateness(&later->firing), name_of(later, name));
-    if (result->best != NULL) {
-        (void)fputs(", ", stream);
-        write_price(stream, later);
-    }
-    if (result->later_judged) {
-        const struct judgement *difference = &result->later_difference;
-        (void)fprintf(stream, ", %.2f times as long (95 %%: %.2f to %.2f)", 1 + difference->change,
-                      1 + difference->low, 1 + difference->high);
-    }
-    (void)fputs(": ", stream);
-    write_lateness(stream, result, later);
-    (void)fputs("; it fires ", stream);
-    write_share(stream, result, later);
-    (void)fputc('\n', stream);
 }
 
 /* The command that writes it for a server; or why there is none. */
@@ -367,6 +228,11 @@ static int compare_stand_ins(const void *a, const void *b)
     return (x->structure > y->structure) - (x->structure < y->structure);
 }
 
+static double value_of(const struct tune_candidate *candidate, enum column column)
+{
+    return candidate->counted ? row_value(candidate->row, column) : NAN;
+}
+
 static void write_table(FILE *stream, const struct tune_request *request,
                         const struct tune_result *result)
 {
@@ -390,133 +256,95 @@ static void write_table(FILE *stream, const struct tune_request *request,
         text_table_add(&table, "%s", stage_words[row->stage]);
         text_table_add(&table, "%s", decimal_text(row->counted ? row->ns : NAN, 1, FIGURE));
         text_table_add(&table, "%s", decimal_text(row->counted ? row->cost : NAN, 1, FIGURE));
-        text_table_add(&table, "%s", decimal_text(row->counted ? row->stall_ns : NAN, 0, FIGURE));
-        text_table_add(&table, row->counted ? "%.1f" : "-", row->bytes_per_timer);
+        text_table_add(&table, "%s", decimal_text(value_of(row, COL_STALL), 0, FIGURE));
+        text_table_add(&table, "%s", decimal_text(value_of(row, COL_BYTES_PER_TIMER), 1, FIGURE));
         text_table_add(&table, row->counted ? "%.4g" : "-", row->wakeups_per_s);
-        text_table_add(&table, row->counted ? "%" PRIu64 : "-", row->bytes_peak);
+        text_table_add(&table, "%s", decimal_text(value_of(row, COL_BYTES_PEAK), 0, FIGURE));
         text_table_add(&table, "%s%s", row->why_not[0] != '\0' ? "out: " : "", row->why_not);
     }
-    (void)fputc('\n', stream);
     text_table_write(&table, stream);
     text_table_free(&table);
     free(rows);
 }
 
-static void write_answer(FILE *stream, const struct tune_request *request,
-                         const struct tune_result *result)
+static void write_answer(FILE *stream, const struct tune_result *result)
 {
-    char name[NAME_BYTES];
+    struct wrapped lines;
+    size_t width = terminal_width(stream);
     if (result->best == NULL) {
-        (void)fputs("Nothing keeps to the limits.\n\n", stream);
-        write_traffic(stream, result);
+        (void)fputs("Nothing keeps to the limits.\n", stream);
     } else {
-        (void)fprintf(stream, "Use %s.\n\n", name_of(result->best, name));
-        write_traffic(stream, result);
-        write_because(stream, request, result);
-        write_second(stream, result);
-        write_costs(stream, result);
-        if (result->best->done < 1 || (result->second != NULL && result->second->done < 1)) {
-            (void)fputs("           times and work are for as many operations and firings as an "
-                        "exact structure has\n",
-                        stream);
-        }
-        write_loop(stream, result);
-        (void)fprintf(stream, "how sure   %s: %s", certainties[result->certainty].word,
-                      certainties[result->certainty].text);
-        if (result->certainty == TUNE_TIED) {
-            (void)fprintf(stream, " (%s)", result->tie_break);
-        }
-        char undone[FIRING_BYTES];
-        struct firing_frame frame = frame_of(result);
-        if (firing_undone_words(&result->best->firing, &frame, undone)[0] != '\0') {
-            (void)fprintf(stream, "; but of what exact structures fire: %s", undone);
-        }
-        (void)fputc('\n', stream);
-        if (result->search_events < result->info.window_events) {
-            (void)fprintf(stream,
-                          "           searched with the first %" PRIu64
-                          " operations of the window, decided with all\n",
-                          result->search_events);
-        }
-        if (result->out_of_time) {
-            (void)fputs("           the search was ended by the time it was given: more may be "
-                        "found with a larger --seconds\n",
-                        stream);
-        }
+        answer_write(&result->answer, width > 0 ? width : ANSWER_WIDTH, stream);
     }
-    write_tolerance(stream, result);
+    FILE *wrapped = wrapped_begin(&lines, stream, ANSWER_INDENT);
+    (void)fputc('\n', wrapped);
+    write_traffic(wrapped, result);
+    if (result->best != NULL) {
+        write_options(wrapped, result);
+        write_loop(wrapped, result);
+    }
+    write_tolerance(wrapped, result);
+    if (result->search_events < result->info.window_events) {
+        (void)fprintf(wrapped,
+                      "searched   with the first %" PRIu64
+                      " operations of the window, decided with %s\n",
+                      result->search_events, result->decided_with_all ? "all" : "these");
+    }
+    if (result->out_of_time) {
+        (void)fputs("time       ended the search: a larger --seconds may find more\n", wrapped);
+    }
+    wrapped_end(&lines);
+}
+
+static void write_use(FILE *stream, const struct tune_result *result)
+{
+    char command[EXPORT_BYTES];
+    struct wrapped lines;
+    if (result->best != NULL) {
+        (void)fprintf(wrapped_begin(&lines, stream, ANSWER_INDENT), "to use it  %s\n",
+                      export_words(result->best, command));
+        wrapped_end(&lines);
+    }
 }
 
 void tune_write_text(const struct tune_request *request, const struct tune_result *result,
                      FILE *stream)
 {
-    struct wrapped lines;
-    write_answer(wrapped_begin(&lines, stream, ANSWER_INDENT), request, result);
-    wrapped_end(&lines);
-    write_table(stream, request, result);
-    if (result->best != NULL) {
-        char command[EXPORT_BYTES];
-        bool lasts = (result->best->contender.timed->capabilities & TL_CAP_DURABLE) != 0;
-        FILE *wrapped = wrapped_begin(&lines, stream, ANSWER_INDENT);
-        (void)fprintf(wrapped, "\nits timers %s\n",
-                      lasts ? "outlive the process, as its sync= and delivery= promise"
-                            : "end with the process; those of durable(NAME) do not");
-        (void)fprintf(wrapped, "\nto use it  %s\n", export_words(result->best, command));
-        wrapped_end(&lines);
+    bool last = isatty(fileno(stream)) == 1; /* so that it stays on the screen */
+    if (last) {
+        write_table(stream, request, result);
+        (void)fputc('\n', stream);
     }
+    write_answer(stream, result);
+    (void)fputc('\n', stream);
+    if (!last) {
+        write_table(stream, request, result);
+        (void)fputc('\n', stream);
+    }
+    write_use(stream, result);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *whole_or_null(double value)
-{
-    return isfinite(value) ? json_integer((json_int_t)value) : json_null();
-}
-
+/* The row, and what the search knows of it. */
 static json_t *candidate_json(const struct tune_candidate *candidate, double exact_fired)
 {
-    const struct firing *firing = &candidate->firing;
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:b, s:s}", "algo", candidate->contender.timed->name, "options",
                   candidate->contender.option_text, "stage", stage_words[candidate->stage], "fits",
                   tune_candidate_fits(candidate), "why_not", candidate->why_not);
-    if (!candidate->counted) {
-        return json;
+    if (candidate->counted) {
+        const struct results one = {.rows = candidate->row, .count = 1};
+        json_t *rows = results_json_rows(&one);
+        (void)json_object_update_missing(json, json_array_get(rows, 0));
+        json_decref(rows);
+        (void)json_object_update_new(
+            json,
+            json_pack("{s:o, s:o, s:o, s:f}", "cost", json_real_or_null(candidate->cost),
+                      "wakeups_per_s", json_real_or_null(candidate->wakeups_per_s), "averted_share",
+                      json_real_or_null(firing_averted_share(&candidate->firing, exact_fired)),
+                      "done", candidate->done));
     }
-    (void)json_object_update_new(
-        json,
-        json_pack(
-            "{s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
-            "cost", json_real_or_null(candidate->cost), "ns_per_event",
-            json_real_or_null(candidate->ns), "stall_ns", json_real_or_null(candidate->stall_ns),
-            "bytes_per_timer", json_real_or_null(candidate->bytes_per_timer), "bytes_peak",
-            (json_int_t)candidate->bytes_peak, "wakeups_per_s",
-            json_real_or_null(candidate->wakeups_per_s), "wakeups", (json_int_t)candidate->wakeups,
-            "lateness_min", whole_or_null(firing->lateness_min), "lateness_max",
-            whole_or_null(firing->lateness_max), "declared_early",
-            whole_or_null(firing->declared_early), "declared_late",
-            whole_or_null(firing->declared_late), "fired", whole_or_null(firing->fired), "averted",
-            whole_or_null(firing->averted), "averted_share",
-            json_real_or_null(firing_averted_share(firing, exact_fired)), "reactions",
-            whole_or_null(firing->reactions), "not_reached", whole_or_null(firing->not_reached),
-            "done", candidate->done));
-    const struct {
-        const char *name;
-        uint64_t count;
-    } counts[] = {{"n_compares", candidate->work.compares},
-                  {"n_moves", candidate->work.moves},
-                  {"n_slots", candidate->work.slots},
-                  {"n_cascades", candidate->work.cascades}};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        (void)json_object_set_new(
-            json, counts[i].name,
-            isnan(candidate->cost) ? json_null() : json_integer((json_int_t)counts[i].count));
-    }
-    json_t *runs = json_array();
-    for (size_t i = 0; i < candidate->run_count; i++) {
-        (void)json_array_append_new(runs, json_real(candidate->ns_per_event[i]));
-    }
-    (void)json_object_set_new(json, "runs_ns_per_event", runs);
     return json;
 }
 
@@ -525,29 +353,29 @@ static json_t *json_or_null(const struct tune_candidate *candidate, double exact
     return candidate != NULL ? candidate_json(candidate, exact_fired) : json_null();
 }
 
-json_t *tune_json(const struct tune_request *request, const struct tune_result *result,
-                  const json_t *context)
+json_t *tune_json(const struct tune_result *result, const json_t *context)
 {
+    static const char *const certainties[] = {[ANSWER_ALONE] = "alone",
+                                              [ANSWER_COUNTED] = "counts",
+                                              [ANSWER_FEW_RUNS] = "few runs",
+                                              [ANSWER_TIED] = "tied",
+                                              [ANSWER_SURE] = "sure"};
     double exact_fired = (double)result->info.fired;
     json_t *candidates = json_array();
     for (size_t i = 0; i < result->candidate_count; i++) {
         (void)json_array_append_new(candidates,
                                     candidate_json(&result->candidates[i], exact_fired));
     }
-    /* A path may be no UTF-8, which JSON must be. */
-    char *trace = trace_label(&request->trace_path, 1, 0);
     json_t *json =
-        json_pack("{s:i, s:O, s:s, s:b, s:f, s:o, s:o, s:o, s:b, s:o}", "schema", RESULTS_SCHEMA,
-                  "context", context, "trace", trace, "open_loop", result->open_loop, "exact_fired",
-                  exact_fired, "best", json_or_null(result->best, exact_fired), "second",
-                  json_or_null(result->second, exact_fired), "later",
-                  json_or_null(result->later, exact_fired), "out_of_time", result->out_of_time,
-                  "candidates", candidates);
-    free(trace);
+        json_pack("{s:i, s:O, s:s, s:b, s:f, s:o, s:o, s:b, s:o}", "schema", RESULTS_SCHEMA,
+                  "context", context, "trace", result->trace, "open_loop", result->open_loop,
+                  "exact_fired", exact_fired, "best", json_or_null(result->best, exact_fired),
+                  "later", json_or_null(result->later, exact_fired), "out_of_time",
+                  result->out_of_time, "candidates", candidates);
     if (json != NULL && result->best != NULL) {
         (void)json_object_set_new(json, "certainty",
-                                  json_string(certainties[result->certainty].word));
-        (void)json_object_set_new(json, "tie_break", json_string(result->tie_break));
+                                  json_string(certainties[result->answer.certainty]));
+        (void)json_object_set_new(json, "tied", json_integer((json_int_t)result->answer.tied));
         struct error error;
         if (export_is_possible(&result->best->contender, false, &error)) {
             char command[EXPORT_BYTES];
@@ -562,13 +390,6 @@ json_t *tune_json(const struct tune_request *request, const struct tune_result *
                                   json_pack("{s:s, s:f, s:I}", "drive", drive, "wakeups_per_s",
                                             result->loop.wakeups_per_s, "lateness_max",
                                             (json_int_t)result->loop.lateness_max_ticks));
-    }
-    if (json != NULL && result->judged) {
-        (void)json_object_set_new(
-            json, "second_to_best",
-            json_pack("{s:f, s:o, s:o, s:f}", "ratio", 1 + result->difference.change, "low",
-                      json_real_or_null(1 + result->difference.low), "high",
-                      json_real_or_null(1 + result->difference.high), "p", result->difference.p));
     }
     return json;
 }

@@ -18,12 +18,17 @@ struct tuner {
     uint64_t fired;   /* there, by an exact structure */
     double seconds;   /* that it lasts, in the trace's own time */
     bool deciding;    /* the search is over */
+    uint64_t memory_limit_bytes;
     uint64_t begun_ns;
     double pass_seconds; /* about, of one pass of one structure */
 };
 
 /* How long the search has taken so far. */
 double tuner_seconds(const struct tuner *tuner);
+
+/* Replay all of the trace from here on, if there is time for `runs` timed runs of so many
+ * structures with it, each also with a clock around every operation. */
+void tuner_take_what_fits(struct tuner *tuner, size_t structures, unsigned runs);
 
 /* Says what is done now. */
 void tuner_tell(const struct tuner *tuner, const char *what);

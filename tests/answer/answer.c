@@ -158,6 +158,51 @@ static void ties_are_no_wins(void **state)
     end(&answer, &results);
 }
 
+/* What decides among tied structures has no noise in it: the same is taken again. */
+static void ties_are_answered_alike(void **state)
+{
+    (void)state;
+    static const double noise[][3] = {{20, 20.1, 20.2}, {20.2, 20, 20.1}, {20.1, 20.2, 20}};
+    for (size_t i = 0; i < sizeof noise / sizeof noise[0]; i++) {
+        struct results results = {0};
+        struct answer answer;
+        const struct answer_trace trace = {.name = "day.trace", .min_effect = 0.05};
+        const struct made made[] = {{"one", noise[i][0], 7, EXACT, 0, 4000000, 900},
+                                    {"two", noise[i][1], 7, EXACT, 0, 4000000, 500},
+                                    {"three", noise[i][2], 7, EXACT, 0, 4100000, 510}};
+        for (size_t k = 0; k < sizeof made / sizeof made[0]; k++) {
+            add(&results, &made[k]);
+        }
+        answer_make(&results, &trace, &answer);
+        assert_int_equal(answer.tied, 3);
+        assert_string_equal(row_text(answer.entries[0].row, COL_ALGO), "two");
+        assert_string_equal(answer.reason, "wakes up least often of these");
+        end(&answer, &results);
+    }
+}
+
+/* By counts the least work is taken, and the clock's word is left open. */
+static void counts_are_no_times(void **state)
+{
+    (void)state;
+    struct results results = {0};
+    struct answer answer;
+    const struct answer_trace trace = {
+        .name = "day.trace", .window_seconds = 10, .min_effect = 0.05, .by_counts = true};
+    const struct made made[] = {{"much", 55, 1, EXACT, 0, 4000000, 900},
+                                {"least", 4, 1, EXACT, 0, 4000000, 500},
+                                {"near", 7, 1, EXACT, 0, 4100000, 510}};
+    for (size_t k = 0; k < sizeof made / sizeof made[0]; k++) {
+        add(&results, &made[k]);
+    }
+    answer_make(&results, &trace, &answer);
+    assert_int_equal(answer.certainty, ANSWER_COUNTED);
+    expect_words(&answer, "day.trace: Take least: of 3 exact structures it does the least work by "
+                          "the\ncounts. Counts leave out cache misses: the clock may prefer near "
+                          "(without\n--counts tune measures the time).\n");
+    end(&answer, &results);
+}
+
 /* Whatever three runs look like, they show nothing. */
 static void few_runs_are_not_sure(void **state)
 {
@@ -229,9 +274,10 @@ static void nothing_to_choose_from(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_wins),      cmocka_unit_test(ties_are_no_wins),
-        cmocka_unit_test(few_runs_are_not_sure), cmocka_unit_test(what_is_late_is_not_ranked),
-        cmocka_unit_test(needs_are_served),      cmocka_unit_test(nothing_to_choose_from),
+        cmocka_unit_test(the_fastest_wins),        cmocka_unit_test(ties_are_no_wins),
+        cmocka_unit_test(ties_are_answered_alike), cmocka_unit_test(counts_are_no_times),
+        cmocka_unit_test(few_runs_are_not_sure),   cmocka_unit_test(what_is_late_is_not_ranked),
+        cmocka_unit_test(needs_are_served),        cmocka_unit_test(nothing_to_choose_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
