@@ -576,7 +576,7 @@ static void register_row(const struct suite *suite, const struct suite_subject *
                          const struct shape *shape)
 {
     struct row *row = add_row();
-    char name[768];
+    char name[1024];
     char form[256];
     *row = (struct row){.suite = suite, .subject = subject, .n = n, .shape = *shape};
     write_form(suite, shape, form, sizeof form);

@@ -27,9 +27,8 @@ enum {
 struct suite_subject {
     const struct tl_algo *algo;
     const struct tl_algo *in_records; /* to be used with records; NULL: it takes none */
-    const struct tl_algo *inner;      /* what a front end stands before; NULL: it is none */
     int64_t options[TL_OPTIONS_MAX];
-    char name[256]; /* the structure's, with the options that are not the default: name:opt=v */
+    char name[512]; /* the structure's, with the options that are not the default: name:opt=v */
 };
 
 /* --- rows and suites ------------------------------------------------------------------------- */

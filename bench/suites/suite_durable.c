@@ -273,17 +273,16 @@ static bool make_party(struct contest *contest, struct party *party)
 static bool make_contest(struct contest *contest)
 {
     struct fixture *fixture = contest->fixture;
-    const struct suite_subject *subject = fixture->row->subject;
+    const struct tl_algo *inner = tl_front_inner(fixture->algo);
     struct round *round = &contest->round;
     uint64_t operations = round->commits * round->commit;
     round->deadlines = memory_new(2 * operations, sizeof *round->deadlines);
     round->restarted = memory_new(operations, sizeof *round->restarted);
     struct party *parties = contest->parties;
     parties[PARTY_SUBJECT] = (struct party){.algo = fixture->algo, .self = fixture->self};
-    if (subject->inner != NULL) {
-        size_t own = tl_option_count(fixture->algo) - tl_option_count(subject->inner);
-        parties[PARTY_BARE] =
-            (struct party){.algo = subject->inner, .options = fixture->options + own};
+    if (inner != NULL) {
+        size_t own = tl_option_count(fixture->algo) - tl_option_count(inner);
+        parties[PARTY_BARE] = (struct party){.algo = inner, .options = fixture->options + own};
     }
     for (int i = 0; i < PARTIES; i++) {
         if (parties[i].algo == NULL) {

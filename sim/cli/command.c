@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void command_complain(const struct error *error)
-{
-    standard_files_tell("timerlab: %s\n", error->text);
-}
-
 static void print_table(FILE *stream, const char *program, const struct command *table)
 {
     (void)fprintf(stream, "Usage: %s COMMAND [ARGUMENT...]\n\n", program);

@@ -5,11 +5,7 @@
 #ifndef SIM_COMMAND_H
 #define SIM_COMMAND_H
 
-enum exit_status {
-    EXIT_OK = 0,    /* done, and right */
-    EXIT_FAULT = 1, /* a run failed, or a fault was found */
-    EXIT_USAGE = 2, /* the command line cannot be followed */
-};
+#include "command_option.h"
 
 /* argv[0] is the command's full name, such as "timerlab sim"; argv[argc] is NULL. */
 typedef int (*command_fn)(int argc, char **argv);
@@ -54,9 +50,5 @@ int command_export(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_report(int argc, char **argv);
-
-/* Prints "timerlab: <error>" on standard error. */
-struct error;
-void command_complain(const struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* timerlab compare: results against one another. */
 #include "command.h"
-#include "command_option.h"
+#include "command_drive.h"
 #include "compare.h"
 #include "compare_print.h"
 #include "memory.h"

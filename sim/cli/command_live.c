@@ -2,7 +2,7 @@
 #include "catalog.h"
 #include "child.h"
 #include "command.h"
-#include "command_option.h"
+#include "command_drive.h"
 #include "context.h"
 #include "kernel.h"
 #include "live.h"

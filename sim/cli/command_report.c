@@ -1,7 +1,7 @@
 /* timerlab report: results as a page in HTML and Markdown, with pictures. */
 #include "catalog.h"
 #include "command.h"
-#include "command_option.h"
+#include "command_drive.h"
 #include "memory.h"
 #include "outfolder.h"
 #include "plots_folder.h"

@@ -1,7 +1,7 @@
 /* timerlab sim: replays traces through structures and reports. */
 #include "answer.h"
 #include "command.h"
-#include "command_option.h"
+#include "command_drive.h"
 #include "command_ranks.h"
 #include "context.h"
 #include "crew.h"

@@ -1,6 +1,6 @@
 /* timerlab tune: which structure, with which options, for a trace. */
 #include "command.h"
-#include "command_option.h"
+#include "command_drive.h"
 #include "context.h"
 #include "memory.h"
 #include "outfile.h"
@@ -81,7 +81,7 @@ static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct tune_arguments, "NAME[:opt=v...],...|all",
                           "Structures to choose from, with options to begin with (all)"),
     OPTION_ROW_MAX_LATENESS(struct tune_arguments, max_lateness),
-    {{"max-early", 0, "TICKS|TIME", 0, "How early (0)", 0}, OPTION_TOLERANCE, AT(max_early)},
+    {{"max-early", 0, "TICKS|TIME", 0, "How early (0)", 0}, AT(max_early), .take = command_take_tolerance},
     {{"exact", 0, NULL, 0, "Only what promises to be exact, whatever the delays", 0},
      OPTION_FLAG,
      AT(request.limits.exact)},

@@ -51,7 +51,7 @@ if [ "$1" = --list-suites ]; then
 fi
 for ((i = 1; i <= $#; i++)); do
     case ${!i} in
-    --algo) ((++i)) && name=${!i} ;;
+    -a) ((++i)) && name=${!i} ;;
     --benchmark_filter=*) filter=${!i#*=} ;;
     esac
 done

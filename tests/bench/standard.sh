@@ -14,13 +14,13 @@ page() { "$SOURCE/scripts/standard-1" --page "$@"; }
 # what a heap and a wheel fire; the reference keeps up with the shorter ones only, and not under a sanitizer.
 "$TIMERLAB" trace import ftrace "$SOURCE/tests/data/kernel-nginx.ftrace.txt.zst" -o sample.trace >out 2>said ||
     complain "no recording: $(cat said)"
-measure() { "$bench" --n 10k --benchmark_repetitions=1 --benchmark_min_time=0 --benchmark_format=json "$@" 2>said; }
-measure --suite=standard-1 --recording sample.trace --algo binary-heap --algo bitmap-wheel >own.json ||
+measure() { "$bench" -n 10k --benchmark_repetitions=1 --benchmark_min_time=0 --benchmark_format=json "$@" 2>said; }
+measure --suite=standard-1 --recording sample.trace -a binary-heap -a bitmap-wheel >own.json ||
     complain "standard-1 fails: $(cat own.json said)"
 [ "$(jq -c '[.benchmarks[] | select(.ns_per_op > 0 and .error_message == null)] | length' own.json)" = 33 ] ||
     complain "not every stream has figures: $(jq -c '.benchmarks[] | [.name, .error_message]' own.json)"
 if [ -z "$SANITIZE" ]; then
-    measure --suite=standard-1 --recording sample.trace --algo ordered-list \
+    measure --suite=standard-1 --recording sample.trace -a ordered-list \
         --benchmark_filter='^standard-1.(hold|const|fill-drain|burst)/ordered' >list.json || complain "the reference fails: $(cat list.json)"
     jq -e '[.benchmarks[] | select(.error_message)] == []' list.json >out || complain "the reference: $(cat list.json)"
 fi
@@ -31,11 +31,11 @@ jq -r '.context | to_entries[] | select(.key | startswith("checksum of ")) | .va
 # Another recording, or none, is not standard-1; nothing of it can be turned.
 printf 'tick,id,op,delay\n1,0,start,5\n2,1,start,70\n3,0,start,50\n4,1,stop,\n9,2,start,3\n' >own.csv
 "$TIMERLAB" trace import csv own.csv -o own.trace >out 2>said || complain "no trace: $(cat said)"
-measure --suite=standard-1 --recording own.trace --algo binary-heap --benchmark_filter=recorded >other.json &&
+measure --suite=standard-1 --recording own.trace -a binary-heap --benchmark_filter=recorded >other.json &&
     complain "another recording is called standard-1"
 says 'these are not the operations of standard-1: their checksum is ' other.json
 jq -e 'all(.benchmarks[]; .ns_per_op == null)' other.json >out || complain "and has figures"
-measure --suite=standard-1 --algo binary-heap --benchmark_filter=recorded >other.json || complain "no recording is a failure"
+measure --suite=standard-1 -a binary-heap --benchmark_filter=recorded >other.json || complain "no recording is a failure"
 says 'left out: it needs --recording FILE.trace' other.json
 refuses() { # MESSAGE ARGUMENT...
     local message=$1
@@ -45,16 +45,16 @@ refuses() { # MESSAGE ARGUMENT...
     says "$message" said
 }
 refuses "no frozen suite is called 'standard-9'; there is standard-1" --suite=standard-9
-refuses 'standard-1 is frozen, and --step would turn it' --suite=standard-1 --step=10
-refuses 'no row is selected' --suite=standard-1 --n=20k
+refuses 'standard-1 is frozen, and --step would change it' --suite=standard-1 --step=10
+refuses 'no row is selected' --suite=standard-1 -n 20k
 refuses 'missing.trace' --recording missing.trace
 refuses '`timerlab trace import` makes traces' --recording own.csv
 refuses '--recording is given twice' --recording own.trace --recording own.trace
 
 # A recording is a stream outside of standard-1, too, and its delays are.
-"$bench" --recording own.trace --n 300 --plain --benchmark_filter='^recorded/' --algo ordered-list --algo bitmap-wheel \
+"$bench" --recording own.trace -n 300 --plain-rows --benchmark_filter='^recorded/' -a ordered-list -a bitmap-wheel \
     --benchmark_repetitions=1 --benchmark_format=json >rows.json 2>said || complain "no stream: $(cat said rows.json)"
-"$bench" --recording own.trace --n 300 --plain --delays=recorded --algo ordered-list --algo bitmap-wheel \
+"$bench" --recording own.trace -n 300 --plain-rows --delays=recorded -a ordered-list -a bitmap-wheel \
     --benchmark_min_time=0 --benchmark_filter='^idle-reset/' --benchmark_repetitions=1 --benchmark_format=json \
     >delays.json 2>said || complain "no delays: $(cat said delays.json)"
 for file in rows.json delays.json; do
@@ -62,11 +62,11 @@ for file in rows.json delays.json; do
 done
 
 # Who names no row, and has no recording, is not told that he has none; who names it, is.
-"$bench" --n 1k --algo binary-heap --benchmark_repetitions=1 --benchmark_min_time=0 --benchmark_format=json >rows.json 2>said ||
+"$bench" -n 1k -a binary-heap --benchmark_repetitions=1 --benchmark_min_time=0 --benchmark_format=json >rows.json 2>said ||
     complain "the plain rows fail: $(cat said)"
 jq -e '[.benchmarks[].name | select(startswith("saw/"))] | length == 2' rows.json >out || complain "no plain rows"
 jq -e 'any(.benchmarks[]; .name | startswith("recorded/")) | not' rows.json >out || complain "a recording is asked for"
-"$bench" --n 1k --algo binary-heap --benchmark_repetitions=1 --benchmark_filter=^recorded/ --plain >rows 2>said
+"$bench" -n 1k -a binary-heap --benchmark_repetitions=1 --benchmark_filter=^recorded/ --plain-rows >rows 2>said
 says 'left out: it needs --recording FILE.trace' rows
 
 # The page, and compare, of figures that are known.

@@ -55,7 +55,7 @@ declare -A commands=(
     [describe]="describe bad"
     [tune]="tune f.trace -a binary-heap,bad --counts --format json"
     [sweep]="sweep rpc -n 30 --seconds 2 -a binary-heap,bad --runs 1 -o OWN/swept"
-    [bench]="--algo binary-heap --algo bad --n 100 --plain --patience 0.1 --benchmark_repetitions=1 --benchmark_min_time=0
+    [bench]="-a binary-heap -a bad -n 100 --plain-rows --patience 0.1 --benchmark_repetitions=1 --benchmark_min_time=0
         --benchmark_filter=^(start|stop|expire|next)/ --benchmark_format=json"
 )
 [ -x "$bench" ] || unset 'commands[bench]'

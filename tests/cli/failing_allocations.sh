@@ -117,9 +117,9 @@ check-replay ~ x2 $T check -a binary-heap --replay $I/ops
 check-fuzz ~ x2 $T check -a binary-heap --case fuzz --operations 200
 check-list $T check --list
 report ~ x2 $T report $I/results $I/cluster --no-pictures -o o/r
-bench ~ x20 $B --algo binary-heap --n 1k --benchmark_min_time=0 --benchmark_filter=start
+bench ~ x20 $B -a binary-heap -n 1k --benchmark_min_time=0 --benchmark_filter=start
 bench-list x4 $B --list-suites
-bench-tests x4 $B --algo binary-heap --benchmark_list_tests
+bench-tests x4 $B -a binary-heap --benchmark_list_tests
 COMMANDS
 }
 

@@ -66,13 +66,13 @@ for name in "${few[@]}"; do
     cp ../plug-in/own.so "./$name"
     tries "$TIMERLAB" threads -a 'locked(renamed)' --plugin "./$name,renamed" --operations 1k --threads 1 --cancelled 50
     tries "$TIMERLAB" check -a renamed --plugin "./$name,renamed" --case stop-idle
-    tries "$bench" --algo renamed --plugin "./$name,renamed" --n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
-        --benchmark_filter='^start/' --plain --benchmark_out="$name.json"
+    tries "$bench" -a renamed --plugin "./$name,renamed" -n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
+        --benchmark_filter='^start/' --plain-rows --benchmark_out="$name.json"
     written "./$name.json"
     rm -f -- "$name" "$name.json"
     cp ../t.trace "./$name"
-    tries "$bench" --algo binary-heap --recording "$name" --n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
-        --benchmark_filter='^recorded/' --plain
+    tries "$bench" -a binary-heap --recording "$name" -n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
+        --benchmark_filter='^recorded/' --plain-rows
     rm -f -- "$name"
 done
 cd ../folders

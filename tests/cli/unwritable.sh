@@ -76,7 +76,7 @@ fi
 
 # A full disk, as far as one can be had without mounting one: standard output, and a limit.
 bench=$BUILD/bench/timerlab-bench
-least=(--algo=binary-heap --n=1k --benchmark_filter=start/ --benchmark_min_time=0 --benchmark_repetitions=2)
+least=(-a binary-heap -n 1k --benchmark_filter=start/ --benchmark_min_time=0 --benchmark_repetitions=2)
 if [ -c /dev/full ]; then
     for command in 'list' '--help' '--version' 'sim --help' 'sim --usage' 'sim --version' 'sim --columns' \
         'trace gen --help' 'list --format md' 'trace dump t.trace' 'sim t.trace -a binary-heap --runs 0' \

@@ -169,30 +169,6 @@ function examples(lines, n, i) {
 }
 
 # Help of another form is shown as it is.
-function write_plain(name, summary, program,    lines, n, i, heading) {
-    n = read_help("'" program "' --help", lines)
-    begin_page(name, summary)
-    section("SYNOPSIS")
-    sub(/^[Uu]sage: */, "", lines[1])
-    printf ".B %s\n", roff(lines[1]) > file
-    section("DESCRIPTION")
-    print ".nf" > file
-    for (i = 3; i <= n; i++) {
-        if (lines[i] == "Examples:") {
-            heading = i
-            for (; lines[i + 1] ~ /^  /; i++) {
-            }
-        } else {
-            print roff(lines[i]) > file
-        }
-    }
-    print ".fi" > file
-    examples(lines, n, heading)
-    section("SEE ALSO")
-    printf ".BR timerlab (1)\n" > file
-    close(file)
-}
-
 BEGIN {
     if (timerlab != "") {
         called = "timerlab"
@@ -205,7 +181,9 @@ BEGIN {
         write_pages("", "replays of timer operations, divided among the ranks of an MPI job", "timerlab")
     }
     if (bench != "") {
-        write_plain("timerlab-bench", "the cost of single operations of timer structures", bench)
+        called = "timerlab-bench"
+        program = bench
+        write_pages("", "the cost of single operations of timer structures", "timerlab")
     }
     exit failed
 }

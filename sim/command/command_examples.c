@@ -39,6 +39,8 @@ static const struct {
     {"timerlab cluster run", "  timerlab cluster run lease --kills 20 -o killed\n"},
     {"timerlab new", "  timerlab new my-wheel -o my\n"},
     {"timerlab check", "  timerlab check -a hier-wheel:slots=3 --seconds 5\n"},
+    {"timerlab-bench", "  timerlab-bench -n 10k --benchmark_filter=^hold/.*heap --plain-rows\n"
+                       "  timerlab-bench -n 1k,1m --benchmark_filter=^restart/.*heap/\n"},
     {"timerlab report", "  timerlab report results/mine\n"},
 };
 

@@ -1,6 +1,5 @@
 #include "command_option.h"
 
-#include "command.h"
 #include "command_examples.h"
 #include "guess.h"
 #include "memory.h"
@@ -8,6 +7,7 @@
 #include "standard_files.h"
 #include "terminal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +15,11 @@
 #define KEY_FIRST 256
 /* As of the table of commands; argp itself has but -?. */
 #define KEY_HELP  'h'
+
+void command_complain(const struct error *error)
+{
+    standard_files_tell("%s: %s\n", program_invocation_short_name, error->text);
+}
 
 struct reading {
     const struct command_line *line;
@@ -88,24 +93,6 @@ static void take_choice(const struct option_row *row, const char *text, char *to
     argp_error(state, "--%s takes %s, not '%s'", row->option.name, all, text);
 }
 
-static void take_tolerance(const struct option_row *row, const char *text, char *to,
-                           struct argp_state *state)
-{
-    static const struct tl_number_form ticks = {.kind = TL_NUMBER_WHOLE, .to = UINT64_MAX};
-    static const struct tl_number_form time = {.kind = TL_NUMBER_TIME, .most = 1e18};
-    struct tolerance tolerance = {0};
-    union tl_number number = {0};
-    if (tl_number_read(&ticks, text, &number)) {
-        tolerance.ticks = number.whole;
-    } else if (tl_number_read(&time, text, &number)) {
-        tolerance.ns = number.real;
-    } else {
-        argp_error(state, "--%s takes ticks, as in 5, or a time, as in 5ms, not '%s'",
-                   row->option.name, text);
-    }
-    memcpy(to, &tolerance, sizeof tolerance);
-}
-
 static void load_plugin(struct catalog *catalog, const char *text, struct argp_state *state)
 {
     struct error error;
@@ -161,9 +148,6 @@ static void take_option(struct reading *reading, const struct option_row *row, c
         break;
     case OPTION_LIST:
         word_list_append((struct word_list *)(void *)to, text);
-        break;
-    case OPTION_TOLERANCE:
-        take_tolerance(row, text, to, state);
         break;
     case OPTION_PLUGIN:
         load_plugin((struct catalog *)(void *)to, text, state);
@@ -292,44 +276,6 @@ void word_list_append(struct word_list *list, const char *text)
 {
     list->items = memory_resize((void *)list->items, list->count + 1, sizeof *list->items);
     list->items[list->count++] = text;
-}
-
-typedef bool drive_reader(struct replay_drive *drive, const char *name, const char *text,
-                          struct error *error);
-
-static void take_drive(void *arguments, const struct option_row *row, const char *text,
-                       struct argp_state *state, drive_reader *read)
-{
-    char option[64];
-    struct error error;
-    (void)snprintf(option, sizeof option, "--%s", row->option.name);
-    if (!read((struct replay_drive *)(void *)((char *)arguments + row->at), option, text, &error)) {
-        argp_error(state, "%s", error.text);
-    }
-}
-
-void command_take_drive(void *arguments, const struct option_row *row, const char *text,
-                        struct argp_state *state)
-{
-    take_drive(arguments, row, text, state, drive_read);
-}
-
-void command_take_budget(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state)
-{
-    take_drive(arguments, row, text, state, drive_read_budget);
-}
-
-void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state)
-{
-    take_drive(arguments, row, text, state, drive_read_pauses);
-}
-
-void command_take_service(void *arguments, const struct option_row *row, const char *text,
-                          struct argp_state *state)
-{
-    take_drive(arguments, row, text, state, drive_read_service);
 }
 
 void command_structures_find(struct command_structures *structures, structure_select select,

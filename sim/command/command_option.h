@@ -9,13 +9,18 @@
 #define SIM_COMMAND_OPTION_H
 
 #include "catalog.h"
-#include "drive.h"
 #include "number.h"
-#include "tolerance.h"
 
 #include <argp.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* How the programs end. */
+enum exit_status {
+    EXIT_OK = 0,    /* done, and right */
+    EXIT_FAULT = 1, /* a run failed, or a fault was found */
+    EXIT_USAGE = 2, /* the command line cannot be followed */
+};
 
 enum option_kind {
     OPTION_OWN,    /* `take` sees to it */
@@ -25,8 +30,7 @@ enum option_kind {
     OPTION_NUMBER, /* whole numbers and bytes any unsigned type, others double; as `number` says */
     OPTION_WORD,   /* an enum or int: which of `words`, from 0 */
     OPTION_LIST,   /* struct word_list: appended; may be repeated */
-    OPTION_TOLERANCE, /* struct tolerance */
-    OPTION_PLUGIN,    /* struct catalog: loaded into it; may be repeated */
+    OPTION_PLUGIN, /* struct catalog: loaded into it; may be repeated */
     OPTION_PROGRESS,
     OPTION_WIDE,
 };
@@ -93,47 +97,6 @@ struct option_row {
      .kind = OPTION_WORD,                                                                          \
      OPTION_AT(type, format)},                                                                     \
         OPTION_ROW_WIDE
-#define OPTION_ROW_MAX_LATENESS(type, member)                                                      \
-    {                                                                                              \
-        {"max-lateness",                                                                           \
-         0,                                                                                        \
-         "TICKS|TIME",                                                                             \
-         0,                                                                                        \
-         "How late a timer may fire by its structure's promise, in ticks or as in 5ms (0: exact "  \
-         "ones are chosen)",                                                                       \
-         0},                                                                                       \
-            .kind = OPTION_TOLERANCE, OPTION_AT(type, member)                                      \
-    }
-/* How a loop uses its timers: rows for a struct replay_drive. */
-#define OPTION_ROWS_DRIVE(type)                                                                    \
-    {{"drive", 0, "sleep|poll|poll:N", 0,                                                          \
-      "Look at the timers when `next` says so (sleep, the default), at every tick, or at every "   \
-      "N-th",                                                                                      \
-      0},                                                                                          \
-     OPTION_AT(type, drive),                                                                       \
-     .take = command_take_drive},                                                                  \
-        {{"budget", 0, "K|none", 0,                                                                \
-          "Timers that one advance may fire; what is left fires at the next tick, with poll:N, "   \
-          "too. So it bounds an advance, not the rate: for that, --service (none)",                \
-          0},                                                                                      \
-         OPTION_AT(type, drive),                                                                   \
-         .take = command_take_budget},                                                             \
-        {{"service", 0, "TIME|exp:TIME|none", 0,                                                   \
-          "Time for which each callback occupies the loop, as in 50us, fixed or exponentially "    \
-          "distributed; meanwhile timers and operations wait (none)",                              \
-          0},                                                                                      \
-         OPTION_AT(type, drive),                                                                   \
-         .take = command_take_service},                                                            \
-    {                                                                                              \
-        {"pause",                                                                                  \
-         0,                                                                                        \
-         "AT:FOR[:busy|asleep][:every=TICKS]",                                                     \
-         0,                                                                                        \
-         "From tick AT on the loop is busy for so many ticks, or the machine sleeps; A+B are "     \
-         "two pauses (none)",                                                                      \
-         0},                                                                                       \
-            OPTION_AT(type, drive), .take = command_take_pauses                                    \
-    }
 #define OPTION_ROW_TIMEOUT(type, member, text)                                                     \
     {                                                                                              \
         {"timeout", 0, "SECONDS", 0, text, 0}, OPTION_SECONDS(0.01, 1e6), OPTION_AT(type, member)  \
@@ -149,6 +112,9 @@ struct option_row {
         {"algorithm", 'a', value, 0, text, 0}, .kind = OPTION_LIST,                                \
                                                OPTION_AT(type, structures.selections)              \
     }
+
+/* Prints "<program>: <error>" on standard error. */
+void command_complain(const struct error *error);
 
 struct command_line {
     const struct option_row *options; /* a row without name and text ends them */
@@ -172,17 +138,6 @@ void word_list_append(struct word_list *list, const char *text);
 /* For `take`: reads a list of whole numbers, as row->number says, and returns how many ranges. */
 size_t option_ranges(const struct option_row *row, const char *text, struct tl_range *ranges,
                      struct argp_state *state);
-
-/* For `take`, of a struct replay_drive: what drive_read, drive_read_budget, drive_read_pauses and
- * drive_read_service read. */
-void command_take_drive(void *arguments, const struct option_row *row, const char *text,
-                        struct argp_state *state);
-void command_take_budget(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state);
-void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state);
-void command_take_service(void *arguments, const struct option_row *row, const char *text,
-                          struct argp_state *state);
 
 /* The structures that a command works with: known, asked for with -a, and found. */
 struct command_structures {

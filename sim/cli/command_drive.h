@@ -1,0 +1,68 @@
+/*
+ * command_drive.h: rows of command_option.h for polling policies and for the lateness that a user
+ * tolerates.
+ */
+#ifndef SIM_COMMAND_DRIVE_H
+#define SIM_COMMAND_DRIVE_H
+
+#include "command_option.h"
+#include "drive.h"
+#include "tolerance.h"
+
+#define OPTION_ROW_MAX_LATENESS(type, member)                                                      \
+    {                                                                                              \
+        {"max-lateness",                                                                           \
+         0,                                                                                        \
+         "TICKS|TIME",                                                                             \
+         0,                                                                                        \
+         "How late a timer may fire by its structure's promise, in ticks or as in 5ms (0: exact "  \
+         "ones are chosen)",                                                                       \
+         0},                                                                                       \
+            OPTION_AT(type, member), .take = command_take_tolerance                                \
+    }
+/* How a loop uses its timers: rows for a struct replay_drive. */
+#define OPTION_ROWS_DRIVE(type)                                                                    \
+    {{"drive", 0, "sleep|poll|poll:N", 0,                                                          \
+      "Look at the timers when `next` says so (sleep, the default), at every tick, or at every "   \
+      "N-th",                                                                                      \
+      0},                                                                                          \
+     OPTION_AT(type, drive),                                                                       \
+     .take = command_take_drive},                                                                  \
+        {{"budget", 0, "K|none", 0,                                                                \
+          "Timers that one advance may fire; what is left fires at the next tick, with poll:N, "   \
+          "too. So it bounds an advance, not the rate: for that, --service (none)",                \
+          0},                                                                                      \
+         OPTION_AT(type, drive),                                                                   \
+         .take = command_take_budget},                                                             \
+        {{"service", 0, "TIME|exp:TIME|none", 0,                                                   \
+          "Time for which each callback occupies the loop, as in 50us, fixed or exponentially "    \
+          "distributed; meanwhile timers and operations wait (none)",                              \
+          0},                                                                                      \
+         OPTION_AT(type, drive),                                                                   \
+         .take = command_take_service},                                                            \
+    {                                                                                              \
+        {"pause",                                                                                  \
+         0,                                                                                        \
+         "AT:FOR[:busy|asleep][:every=TICKS]",                                                     \
+         0,                                                                                        \
+         "From tick AT on the loop is busy for so many ticks, or the machine sleeps; A+B are "     \
+         "two pauses (none)",                                                                      \
+         0},                                                                                       \
+            OPTION_AT(type, drive), .take = command_take_pauses                                    \
+    }
+/* For `take`, of a struct replay_drive: what drive_read, drive_read_budget, drive_read_pauses and
+ * drive_read_service read. */
+void command_take_drive(void *arguments, const struct option_row *row, const char *text,
+                        struct argp_state *state);
+void command_take_budget(void *arguments, const struct option_row *row, const char *text,
+                         struct argp_state *state);
+void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
+                         struct argp_state *state);
+void command_take_service(void *arguments, const struct option_row *row, const char *text,
+                          struct argp_state *state);
+
+/* For `take`, of a struct tolerance. */
+void command_take_tolerance(void *arguments, const struct option_row *row, const char *text,
+                            struct argp_state *state);
+
+#endif
