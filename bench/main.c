@@ -3,9 +3,11 @@
  * Benchmark. This file reads the command line, and is the only one that knows all suites.
  */
 #include "axes.h"
+#include "bench_output.h"
 #include "bench_shim.h"
 #include "build_info.h"
 #include "command_option.h"
+#include "context.h"
 #include "disk_floor.h"
 #include "hardware_counters.h"
 #include "memory.h"
@@ -25,6 +27,9 @@ const char *argp_program_version = "timerlab-bench " BUILD_VERSION;
 
 enum { SIZES_MAX = 32, SECONDS_MAX = 86400, OPTIONS_MAX = 64 };
 
+/* Of a row: as many as two sets of results need that are measured apart and have dozens of rows. */
+enum { REPETITIONS_LEAST = 9, REPETITIONS_MOST = 15 };
+
 struct arguments {
     struct command_structures structures;
     struct tl_range sizes[SIZES_MAX];
@@ -33,10 +38,13 @@ struct arguments {
     const char *suite;                 /* the frozen suite to measure; NULL: the others */
     const char *recording_file;
     struct stream_recording recording;
-    uint64_t repetitions;
+    const char *folder;   /* for the result files; NULL: none are written */
+    uint64_t repetitions; /* 0: as many as it takes */
+    double seconds;       /* 0: no limit */
     double min_time_s;
     double patience_s; /* below 0: not given */
     bool counted;
+    bool plain; /* Google Benchmark runs the rows and reports them */
     bool plain_rows;
     bool list_rows;
     bool list_suites;
@@ -105,6 +113,25 @@ static struct option_row options[OPTIONS_MAX] = {
       "Trace that the stream `recorded` plays and --delays=recorded takes delays from", 0},
      .kind = OPTION_TEXT,
      AT(recording_file)},
+    {{"output", 'o', "DIR", 0,
+      "Write the results into this folder: bench.json for `timerlab compare`, bench.csv for "
+      "tables; "
+      "both for `timerlab report`",
+      0},
+     .kind = OPTION_TEXT,
+     AT(folder)},
+    {{"plain", 0, NULL, 0,
+      "Leave running and reporting to Google Benchmark; each repetition then begins with a new "
+      "structure. Implied by its flags other than the filter",
+      0},
+     .kind = OPTION_FLAG,
+     AT(plain)},
+    {{"seconds", 0, "SECONDS", 0,
+      "End sooner where the rounds would take longer than this in all; none has less than five "
+      "rounds (no limit)",
+      0},
+     OPTION_SECONDS(1, SECONDS_MAX),
+     AT(seconds)},
     {{"counted", 0, NULL, 0, "Also measure the builds that count their operations: NAME-counted",
       0},
      .kind = OPTION_FLAG,
@@ -122,7 +149,11 @@ static struct option_row options[OPTIONS_MAX] = {
       0},
      OPTION_SECONDS(0, SECONDS_MAX),
      AT(min_time_s)},
-    {{"benchmark_repetitions", 0, "N", 0, "Measure each row so often, in random order (5)", 0},
+    {{"benchmark_repetitions", 0, "N", 0,
+      "Measure each row exactly N times (9 to 15 times, until the order of the structures is "
+      "known; "
+      "with --plain 5 times)",
+      0},
      OPTION_WHOLE(1, 1000000),
      AT(repetitions)},
     {{"list-suites", 0, NULL, 0, "Print what each suite measures, and why, and exit", 0},
@@ -282,39 +313,39 @@ static bool is_exact(const struct suite_subject *subject)
     return exact;
 }
 
-static void add_context(const struct arguments *arguments, const struct suite_subject *subjects,
-                        size_t count)
+static void note(json_t *context, const char *key, const char *text)
 {
-    bench_context("version", BUILD_VERSION);
-    bench_context("commit", BUILD_COMMIT);
-    bench_context("compiler", BUILD_COMPILER);
-    bench_context("flags", BUILD_FLAGS);
-    bench_context("build_type", BUILD_TYPE);
+    (void)json_object_set_new(context, key, json_string(text));
+}
+
+static void add_context(json_t *context, const struct arguments *arguments,
+                        const struct suite_subject *subjects, size_t count)
+{
     char text[320];
     (void)snprintf(text, sizeof text, "%" PRIu64, suite_clock_overhead_ns());
     if (arguments->suite != NULL) {
-        bench_context("suite", arguments->suite);
+        note(context, "suite", arguments->suite);
     }
-    bench_context("clock_overhead_ns", text);
-    bench_context("hardware_counters", hardware_counters_open());
+    note(context, "clock_overhead_ns", text);
+    note(context, "hardware_counters", hardware_counters_open());
     (void)snprintf(text, sizeof text, "%.200s%s", disk_floor_place(),
                    disk_floor_is_memory() ? ", which lies in memory: no disk is waited for" : "");
-    bench_context("files", text);
+    note(context, "files", text);
     for (size_t i = 0; i < count; i++) {
         const struct suite_subject *subject = &subjects[i];
         if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            bench_context("floor", subject->name);
+            note(context, "floor", subject->name);
         }
         char key[320];
         (void)snprintf(key, sizeof key, "promises of %s", subject->name);
         (void)snprintf(text, sizeof text, "%s, %s", is_exact(subject) ? "exact" : "not exact",
                        (subject->algo->capabilities & TL_CAP_UNLIMITED) != 0 ? "any delay"
                                                                              : "a horizon");
-        bench_context(key, text);
+        note(context, key, text);
         if (tl_option_count(subject->algo) > 0) {
             (void)snprintf(key, sizeof key, "options of %s", subject->name);
             (void)tl_options_format(subject->algo, subject->options, true, text, sizeof text);
-            bench_context(key, text);
+            note(context, key, text);
         }
     }
 #ifndef __OPTIMIZE__
@@ -378,12 +409,72 @@ static size_t read_sizes(const struct arguments *arguments, bool everything,
     return count;
 }
 
+/* The context, where Google Benchmark reports. */
+static void tell_google(const json_t *context)
+{
+    const char *key;
+    const json_t *value;
+    json_object_foreach((json_t *)context, key, value)
+    {
+        if (json_is_string(value) && strcmp(key, "date") != 0) { /* it has one itself */
+            bench_context(key, json_string_value(value));
+        }
+    }
+}
+
+static const char *per(const char *name)
+{
+    const struct suite *suite = NULL;
+    for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
+        if (strcmp(suite->text.name, name) == 0) {
+            return suite->text.per;
+        }
+    }
+    return "operation";
+}
+
+static bool report(const struct arguments *arguments, struct outfolder *folder,
+                   const json_t *context)
+{
+    struct results results = {.kind = &bench_kind};
+    struct error error;
+    suite_results(&results);
+    bench_rows_complete(&results, context);
+    if (!arguments->plain) {
+        bench_output_table(&results, json_string_value(json_object_get(context, "floor")), per,
+                           stdout);
+    }
+    bool written =
+        arguments->folder == NULL || bench_output_write(folder, &results, context, &error);
+    if (!written) {
+        command_complain(&error);
+    }
+    results_free(&results);
+    return written;
+}
+
+/* Runs what has been registered. */
+static bool run_rows(const struct arguments *arguments, size_t count, const json_t *context)
+{
+    bool given = arguments->repetitions > 0;
+    suite_watch(count == 0 ? 0 : given ? arguments->repetitions : REPETITIONS_LEAST);
+    if (arguments->plain) {
+        tell_google(context);
+        return bench_run();
+    }
+    suite_measure(given ? arguments->repetitions : REPETITIONS_LEAST,
+                  given ? arguments->repetitions : REPETITIONS_MOST, arguments->seconds);
+    return true;
+}
+
 static int measure(const struct arguments *arguments, const struct suite_subject *subjects,
-                   size_t subject_count)
+                   size_t subject_count, json_t *context)
 {
     bool everything = bench_has_filter() || arguments->list_rows;
     uint32_t sizes[SIZES_MAX];
     double usual_patience_s = arguments->suite != NULL ? 600 : 10;
+    struct outfolder folder = {0};
+    struct error error;
     struct suite_selection rows = {
         .suites = suites,
         .subjects = subjects,
@@ -394,19 +485,25 @@ static int measure(const struct arguments *arguments, const struct suite_subject
         .settings = arguments->settings,
         .variants = everything && !arguments->plain_rows,
         .named = everything || arguments->suite != NULL,
+        .context = context,
+        .google = arguments->plain,
+        .list = arguments->list_rows,
         .min_time_s = arguments->min_time_s,
         .patience_s = arguments->patience_s < 0 ? usual_patience_s : arguments->patience_s,
     };
-    if (arguments->list_rows) {
-        bench_list();
+    if (arguments->folder != NULL && !outfolder_open(&folder, arguments->folder, &error)) {
+        command_complain(&error);
+        return EXIT_FAULT;
     }
-    add_context(arguments, subjects, subject_count);
-    suite_register(&rows);
-    suite_watch(bench_has_filter() ? 0 : arguments->repetitions);
-    bool written;
-    size_t selected = bench_run(&written);
+    add_context(context, arguments, subjects, subject_count);
+    size_t selected = suite_register(&rows);
+    bool written = selected == 0 || arguments->list_rows || run_rows(arguments, selected, context);
     uint64_t failures = suite_failures();
+    if (selected > 0 && !arguments->list_rows) {
+        written = report(arguments, &folder, context) && written;
+    }
     suite_end();
+    outfolder_close(&folder);
     if (selected == 0) {
         standard_files_tell("timerlab-bench: no row is selected; --benchmark_list_tests lists "
                             "all\n");
@@ -422,20 +519,21 @@ static int measure(const struct arguments *arguments, const struct suite_subject
 static int run(void *ctx, int argc, char **argv)
 {
     struct arguments *arguments = ctx;
-    (void)argc;
-    (void)argv;
     if (arguments->list_suites) {
         print_suites(arguments->suite);
         return EXIT_OK;
     }
-    if (!bench_initialize(&arguments->google_count, arguments->google, arguments->repetitions,
-                          EXIT_USAGE)) {
+    uint64_t repetitions = arguments->repetitions > 0 ? arguments->repetitions : 5;
+    if (!bench_initialize(&arguments->google_count, arguments->google, repetitions, EXIT_USAGE)) {
         return EXIT_USAGE;
     }
     size_t count = 0;
     struct suite_subject *subjects = make_subjects(arguments, &count);
-    int status = measure(arguments, subjects, count);
+    json_t *context = context_json(argc, argv);
+    int status = measure(arguments, subjects, count, context);
+    json_decref(context);
     free(subjects);
+    bench_end();
     recording_free(&arguments->recording);
     return status;
 }
@@ -467,7 +565,8 @@ static int run_words(void *ctx)
 {
     static char program[] = "timerlab-bench";
     static const char list_flag[] = "--benchmark_list_tests";
-    static struct arguments arguments = {.repetitions = 5, .min_time_s = 0.02, .patience_s = -1};
+    static const char filter_flag[] = "--benchmark_filter=";
+    static struct arguments arguments = {.min_time_s = 0.02, .patience_s = -1};
     struct words *words = ctx;
     int kept = 1;
     (void)on_exit(standard_files_check, program);
@@ -481,6 +580,8 @@ static int run_words(void *ctx)
             arguments.google[arguments.google_count++] = text;
             if (strncmp(text, list_flag, strlen(list_flag)) == 0) {
                 arguments.list_rows = strcmp(text + strlen(list_flag), "=false") != 0;
+            } else if (strncmp(text, filter_flag, strlen(filter_flag)) != 0) {
+                arguments.plain = true;
             }
         } else {
             words->texts[kept++] = text;

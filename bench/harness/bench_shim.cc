@@ -5,6 +5,7 @@ extern "C" {
 #include "memory.h"
 #include "outfile.h"
 #include "standard_files.h"
+#include "statistics.h"
 #include "stream_error.h"
 }
 
@@ -15,9 +16,7 @@ extern "C" {
 #include <regex.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,26 +43,33 @@ __attribute__((constructor(101))) void end_without_memory()
 }
 
 int usage_status = EXIT_FAILURE;
-bool listing = false;
-size_t listed = 0;
 
-// What the library's filter takes, by the same rules. The library copies all rows with each one
-// that is added, so that tens of thousands take minutes: it gets no others.
-bool is_selected(const std::string &name)
+// The library's filter, by the same rules.
+struct {
+    regex_t pattern;
+    bool given;
+    bool negative;
+} filter = {};
+
+bool compile_filter()
 {
-    static const std::string filter = benchmark::GetBenchmarkFilter();
-    static const bool negative = !filter.empty() && filter[0] == '-';
-    static regex_t pattern;
-    // What cannot be compiled the library refuses, in words.
-    static const bool compiled =
-        regcomp(&pattern, filter.c_str() + (negative ? 1 : 0), REG_EXTENDED | REG_NOSUB) == 0;
-    if (filter.empty() || filter == "all" || !compiled) {
-        return true;
+    const std::string text = benchmark::GetBenchmarkFilter();
+    filter.given = !text.empty() && text != "all";
+    filter.negative = filter.given && text[0] == '-';
+    const int status = filter.given
+                           ? regcomp(&filter.pattern, text.c_str() + (filter.negative ? 1 : 0),
+                                     REG_EXTENDED | REG_NOSUB)
+                           : 0;
+    if (status == REG_ESPACE) {
+        memory_end();
     }
-    errno = 0; // it alone tells no memory from no match
-    bool found = regexec(&pattern, name.c_str(), 0, nullptr, 0) == 0;
-    (void)memory_unless_short(found ? &pattern : nullptr);
-    return found != negative;
+    if (status != 0) {
+        char why[128];
+        (void)regerror(status, &filter.pattern, why, sizeof why);
+        standard_files_tell("%s: --benchmark_filter=%s: %s\n", program_invocation_short_name,
+                            text.c_str(), why);
+    }
+    return status == 0;
 }
 
 void measure(benchmark::State &state, bench_fn fn, void *arg)
@@ -91,24 +97,9 @@ void measure(benchmark::State &state, bench_fn fn, void *arg)
     }
 }
 
-// The median distance from the median: what a few disturbed runs do not move.
 double median_absolute_deviation(const std::vector<double> &values)
 {
-    const auto median = [](std::vector<double> sorted) {
-        std::sort(sorted.begin(), sorted.end());
-        const size_t half = sorted.size() / 2;
-        return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-    };
-    if (values.empty()) {
-        return 0;
-    }
-    const double middle = median(values);
-    std::vector<double> distances;
-    distances.reserve(values.size());
-    for (const double value : values) {
-        distances.push_back(std::fabs(value - middle));
-    }
-    return median(distances);
+    return values.empty() ? 0 : stats_mad(values.data(), values.size());
 }
 
 // Google Benchmark calls its help printer, and then exits with 0, where a flag's word is wrong.
@@ -194,17 +185,20 @@ const char *value_of(const std::string &flag, const char *variable, char **argv)
 
 } // namespace
 
+bool bench_selects(const char *name)
+{
+    const std::string full_name = std::string(name) + "/manual_time";
+    if (!filter.given) {
+        return true;
+    }
+    errno = 0; // it alone tells no memory from no match
+    bool found = regexec(&filter.pattern, full_name.c_str(), 0, nullptr, 0) == 0;
+    (void)memory_unless_short(found ? &found : nullptr);
+    return found != filter.negative;
+}
+
 void bench_register(const char *name, bench_fn fn, void *arg)
 {
-    std::string full_name = std::string(name) + "/manual_time";
-    if (!is_selected(full_name)) {
-        return;
-    }
-    if (listing) {
-        std::printf("%s\n", full_name.c_str());
-        listed++;
-        return;
-    }
     // The library owns what it registers.
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
     benchmark::RegisterBenchmark(name, measure, fn, arg)
@@ -247,6 +241,9 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
                             program_invocation_short_name, argv[1]);
         return false;
     }
+    if (!compile_filter()) {
+        return false;
+    }
     struct error error;
     if (!out_path.empty()) {
         if (!outfile_open(&out, out_path.c_str(), &error)) {
@@ -261,30 +258,20 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
     return true;
 }
 
-void bench_list(void)
-{
-    listing = true;
-}
-
 bool bench_has_filter(void)
 {
-    return !benchmark::GetBenchmarkFilter().empty();
+    return filter.given;
 }
 
-void bench_print_flags(void)
-{
-    benchmark::PrintDefaultHelp();
-}
-
-size_t bench_run(bool *written)
+bool bench_run(void)
 {
     const auto reporter = out_reporter();
-    size_t count = listing ? listed : benchmark::RunSpecifiedBenchmarks(nullptr, reporter.get());
+    (void)benchmark::RunSpecifiedBenchmarks(nullptr, reporter.get());
     benchmark::Shutdown();
-    *written = true;
-    if (out.stream != nullptr && count > 0 && !listing) {
-        *written = commit_out();
-    }
+    return out.stream == nullptr || commit_out();
+}
+
+void bench_end(void)
+{
     outfile_abort(&out);
-    return count;
 }

@@ -82,17 +82,17 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
 /* Whether the command line, once bench_initialize has read it, selects rows by a filter. */
 bool bench_has_filter(void);
 
-/* From now on bench_register prints the name of each row that the filter selects, on standard
- * output, and no row is run. */
-void bench_list(void);
+/* Whether the filter, if there is one, selects a row of this name. The library copies all rows with
+ * each one that is added, so that tens of thousands take minutes: register no others. */
+bool bench_selects(const char *name);
 
-/* Prints the help for Google Benchmark's own flags on standard output. */
-void bench_print_flags(void);
+/* Let Google Benchmark run what has been registered and report it. False if the file of
+ * --benchmark_out could not be written completely, which is then reported on standard error; an
+ * earlier file of that name stays. */
+bool bench_run(void);
 
-/* Runs what the filter selects, or has listed it. Returns how many benchmarks that were. `*written`:
- * false if the file of --benchmark_out could not be written completely, which is then reported on
- * standard error; an earlier file of that name stays. */
-size_t bench_run(bool *written);
+/* Frees what bench_initialize made. */
+void bench_end(void);
 
 #ifdef __cplusplus
 }

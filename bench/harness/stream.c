@@ -583,6 +583,25 @@ static void make_fill(struct stream_source *source, struct stream *stream)
     end_part(source);
 }
 
+/* What follows the parts of a steady state. */
+struct stream_rest {
+    struct stream_source *source;
+    struct stream_part **parts;
+    uint32_t count;
+    uint32_t ticks;
+};
+
+const struct stream_part *stream_more(const struct stream *stream, uint32_t index)
+{
+    struct stream_rest *rest = stream->rest;
+    while (rest->count <= index) {
+        rest->parts = memory_resize((void *)rest->parts, rest->count + 1, sizeof *rest->parts);
+        rest->parts[rest->count] = memory_new(1, sizeof **rest->parts);
+        make_part(rest->source, rest->parts[rest->count++], rest->ticks);
+    }
+    return rest->parts[index];
+}
+
 static void make_steady(struct stream_source *source, struct stream *stream)
 {
     struct lengths lengths = choose_lengths(stream);
@@ -590,6 +609,9 @@ static void make_steady(struct stream_source *source, struct stream *stream)
     make_warm_up(source, &stream->warm);
     make_part(source, &stream->timed, lengths.timed);
     make_part(source, &stream->watched, lengths.watched);
+    stream->rest = memory_new(1, sizeof *stream->rest);
+    stream->rest->source = source;
+    stream->rest->ticks = lengths.timed;
 }
 
 /* What an exact structure fires in a part is frozen, too. */
@@ -624,7 +646,10 @@ static void make_stream(struct stream *stream)
     hash_part(hash, &stream->watched);
     stream->checksum = XXH3_64bits_digest(hash);
     (void)XXH3_freeState(hash);
-    stream_source_free(source);
+    source->hash = NULL;
+    if (stream->rest == NULL) {
+        stream_source_free(source);
+    }
 }
 
 /* --- what is kept ---------------------------------------------------------------------------- */
@@ -641,6 +666,15 @@ static void forget(void *thing)
     free(stream->initial);
     free_part(&stream->timed);
     free_part(&stream->watched);
+    if (stream->rest != NULL) {
+        for (uint32_t i = 0; i < stream->rest->count; i++) {
+            free_part(stream->rest->parts[i]);
+            free(stream->rest->parts[i]);
+        }
+        stream_source_free(stream->rest->source);
+        free((void *)stream->rest->parts);
+        free(stream->rest);
+    }
     free(stream);
 }
 

@@ -135,7 +135,8 @@ struct stream {
     struct stream_part warm;
     struct stream_part timed;
     struct stream_part watched;
-    uint64_t checksum; /* XXH3 of all operations, those of the warm-up too */
+    uint64_t checksum;        /* XXH3 of all operations up to here, those of the warm-up too */
+    struct stream_rest *rest; /* of a steady state */
 };
 
 /* The delay that follows upon the expiry of `id` at `tick`, by their workload_mix: it does not
@@ -147,6 +148,10 @@ static inline uint32_t stream_next_delay(const struct stream *stream, uint64_t m
 
 /* The stream, from the cache. */
 const struct stream *stream_get(const struct stream_key *key);
+
+/* Part `index` of a steady state after those that are watched, as long as the timed part; made when
+ * it is first asked for. Valid as long as the stream. */
+const struct stream_part *stream_more(const struct stream *stream, uint32_t index);
 
 /* Makes a stream's warm-up again, piece by piece. */
 struct stream_source;

@@ -5,20 +5,26 @@
 #include "suite.h"
 
 #include "cache.h"
+#include "clock.h"
 #include "floor.h"
 #include "hardware_counters.h"
+#include "judge.h"
 #include "memory.h"
 #include "plug_in.h"
 #include "progress.h"
+#include "result_set.h"
+#include "statistics.h"
 #include "stream.h"
 #include "stretch.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* How far a jump goes, how large an element is, which clock is read and how much a commit holds is
  * part of every name, and all of them are measured without being asked for; else only what is not
@@ -78,9 +84,12 @@ bool suite_is_plain(const struct suite *suite, const struct setting *setting)
 
 enum { FLOOR_SUBJECTS = 8, FROZEN_MAX = 8 /* sizes of a frozen suite */ };
 
-static struct row *rows;
+static struct bench_row *rows;
+static bool keeps; /* fixtures that are warm, from round to round */
+static uint64_t kept_bytes;
 static size_t row_count;
 static size_t row_room;
+static const struct suite_selection *chosen;
 static struct suite_subject floor_subjects[FLOOR_SUBJECTS];
 static size_t floor_subject_count;
 static uint64_t failures;
@@ -90,6 +99,11 @@ static double patience_s;
 uint64_t suite_min_time_ns(void)
 {
     return min_time_ns;
+}
+
+bool suite_keeps(void)
+{
+    return keeps;
 }
 
 static int compare_ns(const void *a, const void *b)
@@ -257,7 +271,7 @@ static void *small_pages_resize(void *ctx, void *ptr, size_t old_bytes, size_t n
     return fresh;
 }
 
-static const struct tl_allocator *allocator_of(const struct row *row)
+static const struct tl_allocator *allocator_of(const struct bench_row *row)
 {
     static const struct tl_allocator small_pages = {NULL, small_pages_resize};
     return row->shape.at[AXIS_PAGES] == PAGES_SMALL ? &small_pages : tl_system_allocator();
@@ -347,8 +361,12 @@ struct tl_records fixture_records(const struct fixture *fixture, void *base)
         .base = base, .stride_bytes = fixture->record_bytes, .offset_bytes = RECORD_NODE_AT};
 }
 
-static bool make_fixture(struct fixture *fixture, struct row *row)
+static bool make_fixture(struct fixture *fixture, struct bench_row *row)
 {
+    if (fixture->warm) {
+        fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(patience_s * 1e9);
+        return row->suite->plan(fixture);
+    }
     *fixture = (struct fixture){
         .row = row,
         .algo = row->subject->algo,
@@ -401,13 +419,13 @@ static uint64_t runs_done;
 
 void suite_watch(uint64_t repetitions)
 {
-    progress_begin(&progress, "measuring", "rows", repetitions * row_count);
+    progress_begin(&progress, "measuring", "runs", repetitions * row_count);
 }
 
 /* What stands behind a row of a structure that declares itself slow. */
 #define SLOW_LABEL "declares itself slow: one round a batch"
 
-static bool measure_row(struct fixture *fixture, struct row *row, struct bench_measured *out)
+static bool measure_row(struct fixture *fixture, struct bench_row *row, struct bench_measured *out)
 {
     if (row->subject == NULL) {
         fixture->row = row;
@@ -433,10 +451,13 @@ static bool measure_row(struct fixture *fixture, struct row *row, struct bench_m
 }
 
 /* Measures a row in this process. False, with the reason in the fixture, if it was not measured. */
-static bool run_here(struct fixture *fixture, struct row *row, struct bench_measured *out)
+static bool run_here(struct fixture *fixture, struct bench_row *row, struct bench_measured *out)
 {
     bool measured = measure_row(fixture, row, out);
-    end_fixture(fixture);
+    fixture->warm = fixture->warm && measured;
+    if (!fixture->warm) {
+        end_fixture(fixture);
+    }
     /* A rate needs a time, however short. */
     out->elapsed_ns += out->elapsed_ns == 0;
     return measured;
@@ -451,7 +472,7 @@ struct apart {
     bool left_out;
     bool given_up;
     char error[sizeof((struct fixture *)NULL)->error];
-    char remark[sizeof((struct row *)NULL)->remark];
+    char remark[sizeof((struct bench_row *)NULL)->remark];
     struct {
         bool known;
         size_t count;
@@ -461,13 +482,16 @@ struct apart {
 
 static bool run_in_child(void *ctx, void *result, struct error *error)
 {
-    struct row *row = ctx;
+    struct bench_row *row = ctx;
     struct apart *apart = result;
     struct fixture fixture = {0};
     (void)error;
     (void)hardware_counters_open(); /* of this process */
     child_phase(child_hook_seconds() + patience_s, "while it was measured");
     apart->right = run_here(&fixture, row, &apart->measured);
+    if (fixture.warm) {
+        end_fixture(&fixture);
+    }
     apart->left_out = fixture.left_out;
     apart->given_up = row->given_up;
     memcpy(apart->error, fixture.error, sizeof apart->error);
@@ -484,7 +508,7 @@ static bool run_in_child(void *ctx, void *result, struct error *error)
     return true;
 }
 
-static void take_over(struct row *row, const struct apart *apart)
+static void take_over(struct bench_row *row, const struct apart *apart)
 {
     row->given_up = apart->given_up;
     memcpy(row->remark, apart->remark, sizeof row->remark);
@@ -502,7 +526,7 @@ static void take_over(struct row *row, const struct apart *apart)
 }
 
 /* The same in a child, for what may do anything there. If it did, its other rows are not run. */
-static bool run_apart(struct fixture *fixture, struct row *row, struct bench_measured *out)
+static bool run_apart(struct fixture *fixture, struct bench_row *row, struct bench_measured *out)
 {
     static struct apart apart;
     struct child_outcome outcome;
@@ -530,25 +554,198 @@ static bool run_apart(struct fixture *fixture, struct row *row, struct bench_mea
     return apart.right;
 }
 
-static const char *run_row(void *arg, struct bench_measured *out)
+/* Keeps what a repetition measured, or why it did not. A fault outweighs what is left out. */
+static void record(struct bench_row *row, const struct fixture *fixture, bool measured,
+                   const struct bench_measured *out)
 {
-    static char error[sizeof((struct fixture *)NULL)->error];
-    struct row *row = arg;
-    struct fixture fixture = {0};
-    progress_update(&progress, runs_done++);
-    bool apart = row->subject != NULL && plug_in_is(row->subject->algo);
-    bool measured = row->fault[0] != '\0' ? fail(&fixture, "%s", row->fault)
-                    : apart               ? run_apart(&fixture, row, out)
-                                          : run_here(&fixture, row, out);
-    if (!measured) {
-        failures += !fixture.left_out;
-        memcpy(error, fixture.error, sizeof error);
-        return error;
+    if (measured) {
+        row->runs = memory_resize(row->runs, row->run_count + 1, sizeof *row->runs);
+        row->runs[row->run_count++] = *out;
+    } else if (row->error[0] == '\0' || row->left_out) {
+        memcpy(row->error, fixture->error, sizeof row->error);
+        row->left_out = fixture->left_out;
     }
-    return NULL;
+    failures += !measured && !fixture->left_out;
 }
 
-static struct row *add_row(void)
+static void end_row(struct bench_row *row)
+{
+    if (row->kept != NULL) {
+        kept_bytes -= row->kept->memory.peak_bytes;
+        end_fixture(row->kept);
+        free(row->kept);
+        row->kept = NULL;
+    }
+}
+
+/* A fixture that is warm is kept while there is room: a quarter of the machine's memory. */
+static void keep(struct bench_row *row, struct fixture *fixture)
+{
+    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+    uint64_t room = pages / 4 * (uint64_t)sysconf(_SC_PAGESIZE);
+    bool is_new = row->kept == NULL;
+    row->kept = fixture;
+    kept_bytes += is_new ? fixture->memory.peak_bytes : 0;
+    if (!keeps || kept_bytes > room) {
+        end_row(row);
+    }
+}
+
+static const char *run_row(void *arg, struct bench_measured *out)
+{
+    struct bench_row *row = arg;
+    struct fixture *fixture = row->kept != NULL ? row->kept : memory_new(1, sizeof *fixture);
+    progress_update(&progress, runs_done++);
+    bool apart = row->subject != NULL && plug_in_is(row->subject->algo);
+    bool measured = row->fault[0] != '\0' ? fail(fixture, "%s", row->fault)
+                    : apart               ? run_apart(fixture, row, out)
+                                          : run_here(fixture, row, out);
+    record(row, fixture, measured, out);
+    if (fixture->warm) {
+        keep(row, fixture);
+    } else {
+        kept_bytes -= row->kept != NULL ? fixture->memory.peak_bytes : 0;
+        row->kept = NULL;
+        free(fixture);
+    }
+    return measured ? NULL : row->error;
+}
+
+/* --- rounds ---------------------------------------------------------------------------------- */
+
+static double seconds_now(void)
+{
+    return (double)clock_now_ns() * 1e-9;
+}
+
+static bool is_comparable(const struct bench_row *a, const struct bench_row *b)
+{
+    return a->suite == b->suite && a->n == b->n &&
+           memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
+}
+
+static double ns_per_op(const struct bench_measured *run)
+{
+    return (double)run->elapsed_ns / (double)run->operations;
+}
+
+/* The time per operation in each round; to be freed. */
+static double *times_of(const struct bench_row *row)
+{
+    double *times = memory_new(row->run_count + 1, sizeof *times);
+    for (size_t i = 0; i < row->run_count; i++) {
+        times[i] = ns_per_op(&row->runs[i]);
+    }
+    return times;
+}
+
+static bool is_faster(const struct bench_row *a, const struct bench_row *b)
+{
+    static const struct judge_settings settings = {.confidence = 0.95, .min_effect = 0.01};
+    struct judgement judgement;
+    double *base = times_of(a);
+    double *other = times_of(b);
+    judge_paired(base, other, a->run_count < b->run_count ? a->run_count : b->run_count, &settings,
+                 &judgement);
+    free(base);
+    free(other);
+    return judgement.obstacle == JUDGE_CLEAR && judgement.p < 0.05;
+}
+
+/* Structures by their medians; what has none, and what bounds the others, comes last. */
+static double median_of(const struct bench_row *row)
+{
+    bool counts = row->subject != NULL && !floor_is(row->subject->algo) &&
+                  (row->subject->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    double *times = times_of(row);
+    double median = counts && row->run_count > 0 ? stats_median(times, row->run_count) : INFINITY;
+    free(times);
+    return median;
+}
+
+static int by_median(const void *a, const void *b)
+{
+    double x = median_of(*(struct bench_row *const *)a);
+    double y = median_of(*(struct bench_row *const *)b);
+    return (x > y) - (x < y);
+}
+
+/* Whether each of the rows is known to be faster than the next. */
+static bool is_settled(struct bench_row **group, size_t count)
+{
+    qsort((void *)group, count, sizeof group[0], by_median);
+    for (size_t i = 0; i + 1 < count && median_of(group[i + 1]) < INFINITY; i++) {
+        if (!is_faster(group[i], group[i + 1])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void shuffle(struct bench_row **group, size_t count)
+{
+    static uint64_t state = 1;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = workload_random_below(&state, (uint32_t)i);
+        struct bench_row *swapped = group[i - 1];
+        group[i - 1] = group[j];
+        group[j] = swapped;
+    }
+}
+
+static void measure_group(struct bench_row **group, size_t count, uint64_t least, uint64_t most,
+                          double until_s)
+{
+    for (uint64_t round = 0; round < most; round++) {
+        bool late = until_s > 0 && seconds_now() > until_s;
+        if ((round >= least && (late || is_settled(group, count))) ||
+            (round >= JUDGE_RUNS_MIN && late)) {
+            break;
+        }
+        shuffle(group, count);
+        for (size_t i = 0; i < count; i++) {
+            struct bench_measured measured = {0};
+            if (group[i]->error[0] == '\0') {
+                (void)run_row(group[i], &measured);
+            }
+            runs_done -= round >= least; /* progress is of the least rounds */
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        end_row(group[i]);
+    }
+}
+
+void suite_measure(uint64_t least, uint64_t most, double seconds)
+{
+    struct bench_row **group = memory_new(row_count + 1, sizeof *group);
+    bool *done = memory_new(row_count + 1, sizeof *done);
+    double end_s = seconds_now() + seconds;
+    size_t left = row_count;
+    keeps = true;
+    for (size_t first = 0; first < row_count; first++) {
+        size_t count = 0;
+        for (size_t i = first; i < row_count && !done[first]; i++) {
+            if (!done[i] && is_comparable(&rows[first], &rows[i])) {
+                group[count++] = &rows[i];
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            done[group[i] - rows] = true;
+        }
+        if (count > 0) {
+            /* Of the time that is left each row gets the same. */
+            double now_s = seconds_now();
+            double until_s = now_s + (end_s - now_s) * (double)count / (double)left;
+            measure_group(group, count, least, most, seconds > 0 ? until_s : 0);
+            left -= count;
+        }
+    }
+    free((void *)group);
+    free(done);
+}
+
+static struct bench_row *add_row(void)
 {
     return row_count < row_room ? &rows[row_count++] : NULL;
 }
@@ -575,10 +772,8 @@ static void write_form(const struct suite *suite, const struct shape *shape, cha
 static void register_row(const struct suite *suite, const struct suite_subject *subject, uint32_t n,
                          const struct shape *shape)
 {
-    struct row *row = add_row();
     char name[1024];
     char form[256];
-    *row = (struct row){.suite = suite, .subject = subject, .n = n, .shape = *shape};
     write_form(suite, shape, form, sizeof form);
     if (subject == NULL) {
         (void)snprintf(name, sizeof name, "%s/n:%" PRIu32 "%s", suite->text.name, n, form);
@@ -589,7 +784,106 @@ static void register_row(const struct suite *suite, const struct suite_subject *
         (void)snprintf(name, sizeof name, "%s/%s/n:%" PRIu32 "%s", suite->text.name, subject->name,
                        n, form);
     }
-    bench_register(name, run_row, row);
+    if (!bench_selects(name)) {
+        return;
+    }
+    struct bench_row *row = add_row();
+    *row = (struct bench_row){.suite = suite, .subject = subject, .n = n, .shape = *shape};
+    if (chosen->list) {
+        (void)printf("%s/manual_time\n", name);
+    } else if (chosen->google) {
+        bench_register(name, run_row, row);
+    }
+}
+
+/* --- results --------------------------------------------------------------------------------- */
+
+/* The names of a row, as those that Google Benchmark has are taken apart. */
+static void name_result(struct row *result, const struct bench_row *row)
+{
+    const char *suite = row->suite->text.name;
+    const char *algo = row->subject != NULL ? row->subject->name : strchr(suite, '/') + 1;
+    size_t length = strcspn(algo, ":");
+    char written[256];
+    write_form(row->suite, &row->shape, written, sizeof written);
+    bool is_floor = row->subject != NULL && floor_is(row->subject->algo);
+    char *form = is_floor ? memory_format("/of:%s%s", suite, written) : memory_copy(written);
+    int suite_length = (int)(row->subject != NULL ? strlen(suite) : strcspn(suite, "/"));
+    char *op = is_floor ? memory_format("limit%s", form)
+                        : memory_format("%.*s%s", suite_length, suite, form);
+    char *workload = is_floor
+                         ? memory_format("limit/n:%" PRIu32 "%s", row->n, form)
+                         : memory_format("%.*s/n:%" PRIu32 "%s", suite_length, suite, row->n, form);
+    char *name = memory_copy_part(algo, length);
+    row_set_key(result, workload, name, algo[length] == ':' ? algo + length + 1 : "");
+    row_set_text(result, BENCH_COL_OP, op);
+    row_set_integer(result, BENCH_COL_N, row->n);
+    free(form);
+    free(op);
+    free(workload);
+    free(name);
+}
+
+/* The figure of a repetition that is in a column; NAN if it has none. */
+static double figure(const struct bench_measured *run, unsigned column)
+{
+    switch (column) {
+    case BENCH_COL_NS:
+        return ns_per_op(run);
+    case BENCH_COL_RATE:
+        return (double)run->operations * 1e9 / (double)run->elapsed_ns;
+    case BENCH_COL_REAL:
+    case BENCH_COL_CPU:
+        return (double)run->elapsed_ns;
+    case BENCH_COL_BYTES_PER_TIMER:
+        return run->bytes_per_timer;
+    default:
+        break;
+    }
+    for (size_t i = 0; i < run->counter_count; i++) {
+        if (strcmp(run->counters[i].name, bench_kind.columns[column].name) == 0) {
+            return run->counters[i].value;
+        }
+    }
+    return NAN;
+}
+
+static void add_samples(struct row *result, const struct bench_row *row)
+{
+    double *values = memory_new(row->run_count + 1, sizeof *values);
+    for (unsigned c = BENCH_COL_NS; c < BENCH_COL_RUNS; c++) {
+        size_t count = 0;
+        for (size_t i = 0; i < row->run_count; i++) {
+            double value = figure(&row->runs[i], c);
+            if (!isnan(value)) {
+                values[count++] = value;
+            }
+        }
+        row_set_samples(result, c, values, count);
+    }
+    free(values);
+}
+
+void suite_results(struct results *results)
+{
+    for (size_t i = 0; i < row_count; i++) {
+        const struct bench_row *row = &rows[i];
+        if (row->run_count == 0 && row->error[0] == '\0') {
+            continue;
+        }
+        struct row *result = results_add(results);
+        name_result(result, row);
+        row_set_text(result, COL_STATUS,
+                     row->error[0] == '\0' ? "ok"
+                     : row->left_out       ? "unsupported"
+                                           : "error");
+        if (row->error[0] != '\0') {
+            const char *reason = result_left_out(row->error);
+            row_set_text(result, BENCH_COL_REASON, reason != NULL ? reason : row->error);
+        } else {
+            add_samples(result, row);
+        }
+    }
 }
 
 /* Puts a setting into a shape, with what cannot be without it: a node lies in some record. */
@@ -683,7 +977,7 @@ static void tell_checksum(const struct suite *suite, const struct frozen *frozen
     char value[32];
     (void)snprintf(key, sizeof key, "checksum of %s/n:%" PRIu32, suite->text.name, frozen->n);
     (void)snprintf(value, sizeof value, "%016" PRIx64, frozen->checksum);
-    bench_context(key, value);
+    (void)json_object_set_new(chosen->context, key, json_string(value));
 }
 
 static void register_suite(const struct suite *suite, const struct suite_selection *selection)
@@ -714,11 +1008,11 @@ static void tell_limits(const struct suite *suite)
     char key[96];
     if (suite->limit != NULL) {
         (void)snprintf(key, sizeof key, "limit of %s", suite->text.name);
-        bench_context(key, suite->limit);
+        (void)json_object_set_new(chosen->context, key, json_string(suite->limit));
     }
     if (suite->limit_record != NULL) {
         (void)snprintf(key, sizeof key, "limit of %s/%s", suite->text.name, axis_word(AXIS_RECORD));
-        bench_context(key, suite->limit_record);
+        (void)json_object_set_new(chosen->context, key, json_string(suite->limit_record));
     }
 }
 
@@ -733,8 +1027,9 @@ static void make_floor_subjects(void)
     }
 }
 
-void suite_register(const struct suite_selection *selection)
+size_t suite_register(const struct suite_selection *selection)
 {
+    chosen = selection;
     min_time_ns = (uint64_t)(selection->min_time_s * 1e9);
     patience_s = selection->patience_s;
     if (min_time_ns == 0) {
@@ -759,6 +1054,7 @@ void suite_register(const struct suite_selection *selection)
         }
         register_suite(suite, selection);
     }
+    return row_count;
 }
 
 uint64_t suite_failures(void)
@@ -773,6 +1069,7 @@ void suite_end(void)
         for (int kind = 0; kind < WATCHED; kind++) {
             free(rows[i].longest[kind].calls);
         }
+        free(rows[i].runs);
     }
     free(rows);
     rows = NULL;

@@ -10,6 +10,7 @@
 #include "axes.h"
 #include "bench_shim.h"
 #include "registry.h"
+#include "results.h"
 #include "workload.h"
 
 #include <stdbool.h>
@@ -64,7 +65,7 @@ struct longest {
 };
 
 /* A row: one suite, one structure, one number of timers, one shape. */
-struct row {
+struct bench_row {
     const struct suite *suite;
     const struct suite_subject *subject; /* NULL: the suite measures the machine */
     uint32_t n;
@@ -73,6 +74,11 @@ struct row {
     char remark[128]; /* what stands behind its figures; "": nothing */
     char fault[512];  /* its plug-in did this in another row: it is not run; "": it did nothing */
     struct longest longest[WATCHED];
+    struct fixture *kept;        /* warm, for the next round; NULL: each begins from nothing */
+    struct bench_measured *runs; /* of its repetitions */
+    size_t run_count;
+    char error[256]; /* why it has no figures; "": it has, or was not run */
+    bool left_out;   /* the error is no fault of the structure */
 };
 
 /* What the callback has seen since `base`. */
@@ -85,7 +91,7 @@ struct fired {
 
 /* A structure under measurement. */
 struct fixture {
-    struct row *row;
+    struct bench_row *row;
     const struct tl_algo *algo;
     int64_t options[TL_OPTIONS_MAX]; /* the subject's, which a plan may change */
     void *self;
@@ -112,7 +118,8 @@ struct fixture {
     struct fired fired;
     enum tl_status failure; /* the last status of a start that should not have been */
     uint64_t patience_end_ns;
-    bool left_out; /* `error` says why the row has no figures, and it is nobody's failure */
+    bool warm;     /* `measure` may be called again, and goes on where it was */
+    bool left_out; /* `error` says why the row has no figures, and it is no fault */
     char error[256];
 };
 
@@ -147,7 +154,7 @@ struct suite {
     /* Gets the operations, and sets ids, max_delay_ticks and operations. NULL: there is no
      * structure in it, but the machine alone. */
     bool (*plan)(struct fixture *fixture);
-    /* Warms up, times, verifies. */
+    /* Warms up, unless the fixture is warm, times, verifies. */
     bool (*measure)(struct fixture *fixture, struct bench_measured *out);
 };
 
@@ -176,6 +183,9 @@ static inline uint64_t cpu_since_ns(uint64_t begun)
 
 /* How long the timed parts of a row are to last, where a suite repeats itself for that. */
 uint64_t suite_min_time_ns(void);
+
+/* Whether a fixture that is warm is used again. */
+bool suite_keeps(void);
 
 /* Writes the row's error; returns false, so that `return fail(...)` ends a function. */
 bool fail(struct fixture *fixture, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -241,19 +251,29 @@ struct suite_selection {
     const char *standard;           /* only the parts of this frozen suite; NULL: only the others */
     const struct setting *settings; /* hold for all rows; suites that cannot follow have none */
     bool variants;                  /* in every form, not only in the plain one */
+    json_t *context;                /* gets what is known of the suites */
+    bool google;                    /* Google Benchmark runs the rows */
+    bool list;                      /* their names are printed, and none is run */
     bool named;        /* what cannot be measured, for want of a recording, is there and says so */
     double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:
                         * as short as can be, to see that all works */
     double patience_s; /* a row whose preparations last longer is left out */
 };
 
-/* Registers every suite with every structure and size, and what bounds them. False for want of
- * memory. */
-void suite_register(const struct suite_selection *selection);
+/* Register the rows of every suite with every structure and size that the filter selects, and what
+ * bounds them. Returns how many there are. */
+size_t suite_register(const struct suite_selection *selection);
 
-/* Shows how far the rows are, each to be measured so often (0: nobody knows how many will be),
- * where progress is shown. */
+/* Show how far the rows are, each to be measured so often, where progress is shown. */
 void suite_watch(uint64_t repetitions);
+
+/* Measure all rows. Rows that differ in the structure only take turns, round by round: at least
+ * `least` rounds; then until each of them is known to be faster than the next, but at most `most`,
+ * and not longer than `seconds` for all (0: no limit). What can be warm stays so between rounds. */
+void suite_measure(uint64_t least, uint64_t most, double seconds);
+
+/* Append a row of bench_kind for each row that was run, with its repetitions as samples. */
+void suite_results(struct results *results);
 
 /* How many runs ended because a structure failed or fired something wrong. What is left out,
  * because it would take too long or its library is not in this build, does not count. */

@@ -309,7 +309,7 @@ static void end_contest(struct contest *contest)
     free(contest->round.restarted);
 }
 
-static void say_what_the_disk_is(struct row *row)
+static void say_what_the_disk_is(struct bench_row *row)
 {
     if (disk_floor_is_memory()) {
         (void)snprintf(row->remark, sizeof row->remark,

@@ -49,7 +49,7 @@ static void free_field(struct field *field)
 
 static void make_field(const struct fixture *fixture, struct field *field)
 {
-    const struct row *row = fixture->row;
+    const struct bench_row *row = fixture->row;
     *field = (struct field){.record_bytes = row->shape.at[AXIS_FIELD], .n = row->n};
     field->total_bytes = field->n * field->record_bytes;
     field->bytes = memory_made(tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES));

@@ -1,4 +1,4 @@
-/* timerlab-bench and scripts/bench-to-csv, run as programs. Nothing here depends on a time. */
+/* timerlab-bench, run as a program. Nothing here depends on a time. */
 #include "registry.h"
 
 #include "test.h"
@@ -698,81 +698,103 @@ static void help_lists_suites_and_both_kinds_of_flags(void **state)
     free(text);
 }
 
-#define CSV TL_SOURCE_DIR "/scripts/bench-to-csv "
+#define FOLDER TL_BINARY_DIR "/bench-results"
 
-static void repetitions_become_medians(void **state)
+/* Runs rows in rounds, with their results in FOLDER. Returns the table; to be freed. */
+static char *run_rounds(const char *flags)
+{
+    char command[512];
+    char *text = NULL;
+    (void)snprintf(command, sizeof command,
+                   "rm -rf " FOLDER "; " BENCH " -a binary-heap,simple-wheel -n 100,200 "
+                   "--benchmark_min_time=0 -o " FOLDER " %s 2>" TL_BINARY_DIR "/bench.err",
+                   flags);
+    assert_int_equal(run(command, &text), 0);
+    return text;
+}
+
+static json_t *read_results(void)
+{
+    json_t *report = json_load_file(FOLDER "/bench.json", 0, NULL);
+    assert_non_null(report);
+    return report;
+}
+
+/* Each row has as many samples as there were rounds; the table has one line for each structure. */
+static void rounds_become_rows_and_a_table(void **state)
 {
     (void)state;
-    static const char path[] = TL_BINARY_DIR "/bench-to-csv.json";
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    static const double ns[] = {10, 30, 11, 12, 10.5};
-    static const double longest_ns[] = {900, 800, 700, 700, 700};
-    (void)fputs("{\"context\":{\"floor\":\"idle\",\"limit of hold\":\"record-16\",\"limit of "
-                "hold/record\":\"record-64\"},\"benchmarks\":[",
-                file);
-    (void)fputs("{\"run_name\":\"stop/b/n:20/manual_time\",\"run_type\":\"iteration\","
-                "\"family_index\":1,\"error_occurred\":true,\"error_message\":\"too "
-                "\\\"slow\\\", so\"},"
-                "{\"run_name\":\"hold/idle/n:20/manual_time\",\"run_type\":\"iteration\","
-                "\"family_index\":2,\"ns_per_op\":2,\"items_per_second\":5,"
-                "\"bytes_per_timer\":0},"
-                "{\"run_name\":\"limit/record-16/n:20/of:hold/manual_time\","
-                "\"run_type\":\"iteration\",\"family_index\":3,\"ns_per_op\":5.5,"
-                "\"items_per_second\":5,\"bytes_per_timer\":16,\"longest_advance_ns\":7},"
-                "{\"run_name\":\"hold/a:x=1/n:20/step:10/record:64/manual_time\","
-                "\"run_type\":\"iteration\",\"family_index\":4,\"ns_per_op\":4,"
-                "\"items_per_second\":5,\"bytes_per_timer\":1,\"instructions_per_op\":70.25,"
-                "\"cycles_per_op\":30,\"cache_misses_per_op\":0.125,\"branch_misses_per_op\":0},"
-                "{\"run_name\":\"limit/record-64/n:20/of:hold/manual_time\","
-                "\"run_type\":\"iteration\",\"family_index\":5,\"ns_per_op\":9,"
-                "\"items_per_second\":5,\"bytes_per_timer\":64},"
-                "{\"run_name\":\"limit/record-64/n:20/of:hold/step:10/record:64/manual_time\","
-                "\"run_type\":\"iteration\",\"family_index\":6,\"ns_per_op\":8,"
-                "\"items_per_second\":5,\"bytes_per_timer\":64},",
-                file);
-    for (size_t i = 0; i < sizeof ns / sizeof ns[0]; i++) {
-        (void)fprintf(file,
-                      "{\"run_name\":\"hold/a:x=1/n:20/manual_time\",\"run_type\":\"iteration\","
-                      "\"family_index\":0,\"ns_per_op\":%g,\"items_per_second\":%g,"
-                      "\"bytes_per_timer\":24.125,\"longest_advance_ns\":%g},",
-                      ns[i], 1e9 / ns[i], longest_ns[i]);
+    char *text = run_rounds("'--benchmark_filter=^(start|hold)/' --plain-rows "
+                            "--benchmark_repetitions=6");
+    assert_non_null(strstr(text, "  n=200 "));
+    assert_non_null(strstr(text, "start, ns per start (the loop alone takes "));
+    assert_non_null(strstr(text, "hold, ns per expiry with its start (the loop alone takes "));
+    assert_null(strstr(text, "  null "));
+    size_t lines = 0;
+    for (const char *at = text; (at = strstr(at, "  binary-heap ")) != NULL; at++) {
+        lines++;
     }
-    (void)fputs("{\"run_name\":\"hold/a:x=1/n:20/manual_time\",\"run_type\":\"aggregate\","
-                "\"family_index\":0,\"ns_per_op\":99}]}\n",
-                file);
-    assert_int_equal(fclose(file), 0);
-    char *text = NULL;
-    assert_int_equal(run(CSV TL_BINARY_DIR "/bench-to-csv.json", &text), 0);
-    assert_string_equal(
-        text,
-        "benchmark,algo,options,status,op,n,ns_per_op,ns_per_op_mad,items_per_second,"
-        "bytes_per_timer,start_ns,expire_ns,"
-        "longest_start_ns,longest_stop_ns,longest_advance_ns,longest_reserve_ns,null_ns,x_null,"
-        "limit,limit_ns,x_limit,instructions_per_op,cycles_per_op,cache_misses_per_op,"
-        "branch_misses_per_op,runs,error\n"
-        "hold/n:20,a,x=1,ok,hold,20,11,1,90909100,24.125,,,,,700,,2,5.5,record-16,5.5,2,,,,,5,\n"
-        "stop/n:20,b,,error,stop,20,,,,,,,,,,,,,,,,,,,,0,\"too \"\"slow\"\", so\"\n"
-        "hold/n:20,idle,,ok,hold,20,2,0,5,0,,,,,,,2,1,record-16,5.5,0.364,,,,,1,\n"
-        "hold/n:20/step:10/record:64,a,x=1,ok,hold/step:10/"
-        "record:64,20,4,0,5,1,,,,,,,,,record-64,8,0.5,70.25,30,0.125,0,1,\n");
+    assert_int_equal(lines, 2);
     free(text);
-    assert_int_equal(run(CSV "--limits " TL_BINARY_DIR "/bench-to-csv.json", &text), 0);
-    assert_string_equal(text,
-                        "limit,n,of,ns_per_op,ns_per_op_mad,start_ns,expire_ns,longest_start_ns,"
-                        "longest_stop_ns,longest_advance_ns,longest_reserve_ns,runs,error\n"
-                        "record-16,20,of:hold,5.5,0,,,,,7,,1,\n"
-                        "record-64,20,of:hold,9,0,,,,,,,1,\n"
-                        "record-64,20,of:hold/step:10/record:64,8,0,,,,,,,1,\n");
+    json_t *report = read_results();
+    json_t *rows = json_object_get(report, "rows");
+    assert_int_equal(json_array_size(rows), 12); /* with the structure that fires nothing */
+    size_t i = 0;
+    const json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        const json_t *samples = json_object_get(json_object_get(row, "samples"), "ns_per_op");
+        assert_int_equal(json_array_size(samples), 6);
+        assert_true(number(row, "runs") == 6);
+        assert_true(number(row, "ns_per_op") > 0);
+        assert_true(number(row, "null_ns") > 0);
+    }
+    json_decref(report);
+    char *csv = NULL;
+    assert_int_equal(run("wc -l <" FOLDER "/bench.csv", &csv), 0);
+    assert_int_equal(strtol(csv, NULL, 10), 13);
+    free(csv);
+    assert_int_equal(run(TL_BINARY_DIR "/timerlab compare " FOLDER " " FOLDER, &text), 0);
+    assert_non_null(strstr(text, "hold/n:100"));
     free(text);
-    assert_int_equal(run(CSV "2>&1", &text), 2);
-    free(text);
-    assert_int_equal(run("echo '{\"benchmarks\":[]}' >" TL_BINARY_DIR
-                         "/bench-to-csv.json; " CSV TL_BINARY_DIR "/bench-to-csv.json 2>&1",
-                         &text),
-                     1);
-    assert_non_null(strstr(text, "only aggregates"));
-    free(text);
+}
+
+/* What Google Benchmark runs gives the same rows. */
+static void google_benchmark_gives_the_same_rows(void **state)
+{
+    (void)state;
+    char *names[2] = {NULL, NULL};
+    for (int plain = 0; plain < 2; plain++) {
+        char *text = run_rounds(plain != 0 ? "'--benchmark_filter=^(start|far-jump|limit)/' --plain"
+                                           : "'--benchmark_filter=^(start|far-jump|limit)/'");
+        assert_int_equal(strstr(text, "Benchmark ") != NULL, plain != 0);
+        free(text);
+        assert_int_equal(run("cut -d, -f1-6 " FOLDER "/bench.csv | sort", &names[plain]), 0);
+    }
+    assert_string_equal(names[0], names[1]);
+    assert_non_null(strstr(names[0], "far-jump/n:10/jump:1000000,binary-heap,,ok,"));
+    free(names[0]);
+    free(names[1]);
+}
+
+/* A fault in a round fails the row. */
+static void a_fault_in_a_round_fails_the_row(void **state)
+{
+    (void)state;
+    static const char *const faults[] = {"early", "never"};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char command[512];
+        (void)snprintf(command, sizeof command,
+                       BENCH " -a faulty-%s --plugin " TL_BINARY_DIR "/tests/faulty-%s.so "
+                             "-n 1000 '--benchmark_filter=^hold/' --benchmark_min_time=0 "
+                             "--plain-rows 2>" TL_BINARY_DIR "/bench.err",
+                       faults[i], faults[i]);
+        char *text = NULL;
+        assert_int_equal(run(command, &text), 1);
+        assert_non_null(strstr(text, "FAILED: faulty-"));
+        assert_non_null(strstr(text, ": hold/n:1000: "));
+        free(text);
+    }
 }
 
 /* The house's rules for the folder: one file of C++ in all, and no structure's name. */
@@ -812,7 +834,9 @@ int main(void)
         cmocka_unit_test(a_structure_that_is_wrong_fails_its_row),
         cmocka_unit_test(what_cannot_be_followed_is_refused),
         cmocka_unit_test(help_lists_suites_and_both_kinds_of_flags),
-        cmocka_unit_test(repetitions_become_medians),
+        cmocka_unit_test(rounds_become_rows_and_a_table),
+        cmocka_unit_test(google_benchmark_gives_the_same_rows),
+        cmocka_unit_test(a_fault_in_a_round_fails_the_row),
         cmocka_unit_test(one_file_is_cpp_and_none_names_a_structure),
     };
     return cmocka_run_group_tests(tests, read_suites, NULL);

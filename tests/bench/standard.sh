@@ -67,7 +67,7 @@ done
 jq -e '[.benchmarks[].name | select(startswith("saw/"))] | length == 2' rows.json >out || complain "no plain rows"
 jq -e 'any(.benchmarks[]; .name | startswith("recorded/")) | not' rows.json >out || complain "a recording is asked for"
 "$bench" -n 1k -a binary-heap --benchmark_repetitions=1 --benchmark_filter=^recorded/ --plain-rows >rows 2>said
-says 'left out: it needs --recording FILE.trace' rows
+says 'recorded/n:1000: it needs --recording FILE.trace' rows
 
 # The page, and compare, of figures that are known.
 results() { # NULL-NS NS COMMIT

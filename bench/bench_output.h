@@ -1,0 +1,25 @@
+/*
+ * bench_output.h: what was measured, as a table for people and as result files.
+ */
+#ifndef BENCH_OUTPUT_H
+#define BENCH_OUTPUT_H
+
+#include "error.h"
+#include "outfolder.h"
+#include "results.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Print a table for each operation: one line per structure, the fastest first, with a column of
+ * nanoseconds per operation for each number of timers. `per` returns what they are per. After the
+ * tables come the reasons why rows have no figures. */
+void bench_output_table(const struct results *results, const char *floor,
+                        const char *(*per)(const char *suite), FILE *stream);
+
+/* Write bench.json and bench.csv into a folder. */
+bool bench_output_write(struct outfolder *folder, const struct results *results,
+                        const json_t *context, struct error *error);
+
+#endif
