@@ -6,9 +6,9 @@
 #include "bench_output.h"
 #include "bench_shim.h"
 #include "build_info.h"
-#include "command_option.h"
 #include "context.h"
 #include "disk_floor.h"
+#include "google_arguments.h"
 #include "hardware_counters.h"
 #include "memory.h"
 #include "plug_in.h"
@@ -46,10 +46,8 @@ struct arguments {
     bool counted;
     bool plain; /* Google Benchmark runs the rows and reports them */
     bool plain_rows;
-    bool list_rows;
     bool list_suites;
-    char **google; /* the arguments for Google Benchmark */
-    int google_count;
+    struct google_arguments google;
 };
 
 /* All suites there are. */
@@ -470,7 +468,7 @@ static bool run_rows(const struct arguments *arguments, size_t count, const json
 static int measure(const struct arguments *arguments, const struct suite_subject *subjects,
                    size_t subject_count, json_t *context)
 {
-    bool everything = bench_has_filter() || arguments->list_rows;
+    bool everything = bench_has_filter() || arguments->google.list;
     uint32_t sizes[SIZES_MAX];
     double usual_patience_s = arguments->suite != NULL ? 600 : 10;
     struct outfolder folder = {0};
@@ -487,7 +485,7 @@ static int measure(const struct arguments *arguments, const struct suite_subject
         .named = everything || arguments->suite != NULL,
         .context = context,
         .google = arguments->plain,
-        .list = arguments->list_rows,
+        .list = arguments->google.list,
         .min_time_s = arguments->min_time_s,
         .patience_s = arguments->patience_s < 0 ? usual_patience_s : arguments->patience_s,
     };
@@ -497,9 +495,10 @@ static int measure(const struct arguments *arguments, const struct suite_subject
     }
     add_context(context, arguments, subjects, subject_count);
     size_t selected = suite_register(&rows);
-    bool written = selected == 0 || arguments->list_rows || run_rows(arguments, selected, context);
+    bool written =
+        selected == 0 || arguments->google.list || run_rows(arguments, selected, context);
     uint64_t failures = suite_failures();
-    if (selected > 0 && !arguments->list_rows) {
+    if (selected > 0 && !arguments->google.list) {
         written = report(arguments, &folder, context) && written;
     }
     suite_end();
@@ -524,7 +523,8 @@ static int run(void *ctx, int argc, char **argv)
         return EXIT_OK;
     }
     uint64_t repetitions = arguments->repetitions > 0 ? arguments->repetitions : 5;
-    if (!bench_initialize(&arguments->google_count, arguments->google, repetitions, EXIT_USAGE)) {
+    if (!bench_initialize(&arguments->google.count, arguments->google.texts, repetitions,
+                          EXIT_USAGE)) {
         return EXIT_USAGE;
     }
     size_t count = 0;
@@ -538,72 +538,32 @@ static int run(void *ctx, int argc, char **argv)
     return status;
 }
 
-/* Whether an argument is for Google Benchmark: the flags of this name that it does not own are in
- * the table. */
-static bool is_for_google(const char *argument)
-{
-    static const char prefix[] = "--benchmark_";
-    if (strncmp(argument, prefix, strlen(prefix)) != 0) {
-        return false;
-    }
-    size_t length = strcspn(argument + 2, "=");
-    for (const struct option_row *row = options; row->option.doc != NULL; row++) {
-        if (row->option.name != NULL && strlen(row->option.name) == length &&
-            strncmp(row->option.name, argument + 2, length) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-struct words {
-    int count;
-    char **texts;
-};
-
 static int run_words(void *ctx)
 {
     static char program[] = "timerlab-bench";
-    static const char list_flag[] = "--benchmark_list_tests";
-    static const char filter_flag[] = "--benchmark_filter=";
     static struct arguments arguments = {.min_time_s = 0.02, .patience_s = -1};
-    struct words *words = ctx;
-    int kept = 1;
+    const struct google_words *words = ctx;
     (void)on_exit(standard_files_check, program);
     argp_err_exit_status = EXIT_USAGE;
     words->texts[0] = program;
-    arguments.google = memory_new((size_t)words->count + 1, sizeof *arguments.google);
-    arguments.google[arguments.google_count++] = program;
-    for (int i = 1; i < words->count; i++) {
-        char *text = words->texts[i];
-        if (is_for_google(text)) {
-            arguments.google[arguments.google_count++] = text;
-            if (strncmp(text, list_flag, strlen(list_flag)) == 0) {
-                arguments.list_rows = strcmp(text + strlen(list_flag), "=false") != 0;
-            } else if (strncmp(text, filter_flag, strlen(filter_flag)) != 0) {
-                arguments.plain = true;
-            }
-        } else {
-            words->texts[kept++] = text;
-        }
-    }
-    words->texts[kept] = NULL;
     add_axes();
+    int count = google_arguments_take(&arguments.google, options, words->count, words->texts);
+    arguments.plain = arguments.google.reports;
     char *text = help_text();
     const struct command_line line = {.options = options,
                                       .form = "[--benchmark_...=VALUE]...",
                                       .text = text,
                                       .complete = complete};
     int status =
-        command_structures_run(&line, kept, words->texts, &arguments, &arguments.structures, run);
+        command_structures_run(&line, count, words->texts, &arguments, &arguments.structures, run);
     free(text);
-    free((void *)arguments.google);
+    google_arguments_free(&arguments.google);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct words words = {argc, argv};
+    struct google_words words = {argc, argv};
     standard_files_fill();
     return supervisor_run(run_words, NULL, &words);
 }

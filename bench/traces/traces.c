@@ -8,12 +8,12 @@
 #include "bench_shim.h"
 #include "build_info.h"
 #include "clock.h"
-#include "flags.h"
+#include "command_option.h"
 #include "gen.h"
+#include "google_arguments.h"
 #include "import.h"
 #include "memory.h"
 #include "recordings.h"
-#include "registry.h"
 #include "replays.h"
 #include "standard_files.h"
 #include "supervisor.h"
@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STATUS_OK = 0, STATUS_FAULT = 1, STATUS_USAGE = 2 };
+const char *argp_program_version = "timerlab-bench-traces " BUILD_VERSION;
 
 enum { FILES_MAX = 32, ROUNDS_MAX = 1001, SCAN_BYTES = 1 << 17, SIZES_MAX = 8, SUBJECTS_MAX = 16 };
 
@@ -42,35 +42,26 @@ struct text {
     uint64_t lines;
 };
 
-static struct {
+struct subject {
+    const struct contender *contender;
+    char name[512]; /* as rows have it */
+};
+
+static struct settings {
+    struct command_structures structures;
+    struct google_arguments google;
     struct text texts[FILES_MAX];
     size_t text_count;
-    uint32_t sizes[SIZES_MAX]; /* of connections */
+    struct tl_range sizes[SIZES_MAX]; /* of connections */
     size_t size_count;
-    struct subject {
-        const struct tl_algo *algo;
-        int64_t options[TL_OPTIONS_MAX];
-        char name[256];       /* as rows have it */
-    } subjects[SUBJECTS_MAX]; /* what latencies are measured of */
+    uint64_t lines;
+    uint64_t repetitions;
+    double seconds;
+    double min_time_s;
+    struct subject subjects[SUBJECTS_MAX]; /* the first fires nothing; latencies are of all */
     size_t subject_count;
-    bool help;
-    bool version;
-} settings;
-
-static const char program[] = "timerlab-bench-traces";
-
-#define SECONDS(shortest, longest)                                                                 \
-    {                                                                                              \
-        .kind = TL_NUMBER_TIME, .unit_ns = 1e9, .least = (shortest), .most = (longest)             \
-    }
-enum { NUMBER_SECONDS, NUMBER_LINES, NUMBER_MIN_TIME, NUMBER_REPETITIONS };
-static struct flag_number numbers[] = {
-    [NUMBER_SECONDS] = {"--seconds", SECONDS(1e-9, 1e6), {.real = 10}, false},
-    [NUMBER_LINES] = {"--lines", {.from = 1, .to = 1000000000}, {.whole = 400000}, false},
-    [NUMBER_MIN_TIME] = {"--benchmark_min_time", SECONDS(0, 86400), {.real = 0.5}, false},
-    [NUMBER_REPETITIONS] = FLAG_REPETITIONS,
-    {.flag = NULL},
-};
+    size_t row_count;
+} settings = {.lines = 400000, .repetitions = 5, .seconds = 10, .min_time_s = 0.5};
 
 static struct temporary made; /* for all files that are made; none until it is needed */
 static struct error failure;
@@ -143,7 +134,7 @@ static bool prepare_text(struct text *text)
         if (stream == NULL) {
             return error_set(&failure, "%s: %s", text->path, strerror(errno));
         }
-        text->recording->write(stream, numbers[NUMBER_LINES].value.whole);
+        text->recording->write(stream, settings.lines);
         if (fclose(stream) != 0) {
             return error_set(&failure, "%s: %s", text->path, strerror(errno));
         }
@@ -189,7 +180,7 @@ static const char *measure_scan(void *arg, struct bench_measured *out)
         out->elapsed_ns += clock_processor_ns() - begun;
         out->operations += lines;
         out->batches++;
-    } while ((double)out->elapsed_ns < numbers[NUMBER_MIN_TIME].value.real * 1e9);
+    } while ((double)out->elapsed_ns < settings.min_time_s * 1e9);
     bench_add_counter(out, "bytes_per_second",
                       bytes_per_s(text, (double)out->elapsed_ns / (double)out->batches));
     return NULL;
@@ -220,8 +211,7 @@ static const char *measure_import(void *arg, struct bench_measured *out)
         out->operations += text->lines;
         out->batches++;
         rounds++;
-    } while ((double)out->elapsed_ns < numbers[NUMBER_MIN_TIME].value.real * 1e9 &&
-             rounds < ROUNDS_MAX);
+    } while ((double)out->elapsed_ns < settings.min_time_s * 1e9 && rounds < ROUNDS_MAX);
     double typical_ns = median(import_ns, rounds);
     double typical_scan_ns = median(scan_ns, rounds);
     bench_add_counter(out, "bytes_per_second", bytes_per_s(text, typical_ns));
@@ -299,8 +289,7 @@ static const char *measure_decode(void *arg, struct bench_measured *out)
     struct model *model = arg;
     struct trace_reader *reader = prepare(model) ? trace_reader_open(model->path, &failure) : NULL;
     bool good = reader != NULL;
-    while (good && (out->batches == 0 ||
-                    (double)out->elapsed_ns < numbers[NUMBER_MIN_TIME].value.real * 1e9)) {
+    while (good && (out->batches == 0 || (double)out->elapsed_ns < settings.min_time_s * 1e9)) {
         struct trace_block block;
         int more = 0;
         uint64_t begun = clock_processor_ns();
@@ -318,8 +307,6 @@ static const char *measure_decode(void *arg, struct bench_measured *out)
 
 /* --- replaying -------------------------------------------------------------------------------- */
 
-static struct subject floor_subject; /* what fires nothing: the floor of every comparison */
-
 /* A row that replays. */
 struct replay_row {
     const struct subject *subject;
@@ -334,30 +321,6 @@ enum { REPLAY_ROWS_MAX = SIZES_MAX * (2 + SUBJECTS_MAX + 1 + 3) };
 static struct replay_row replay_rows[REPLAY_ROWS_MAX];
 static size_t replay_row_count;
 
-static bool parse_subject(struct subject *subject, const struct tl_algo *algo, const char *options)
-{
-    char text[192];
-    if (tl_options_parse(algo, options, subject->options, text, sizeof text) != TL_OK) {
-        return error_set(&failure, "%s: %s", algo->name, text);
-    }
-    subject->algo = algo;
-    (void)tl_options_format(algo, subject->options, false, text, sizeof text);
-    (void)snprintf(subject->name, sizeof subject->name, "%s%s%s", algo->name,
-                   text[0] != '\0' ? ":" : "", text);
-    return true;
-}
-
-static bool find_floor(void)
-{
-    for (size_t i = 0; i < tl_registry_count(); i++) {
-        const struct tl_algo *algo = tl_registry_at(i)->timed;
-        if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            return parse_subject(&floor_subject, algo, "");
-        }
-    }
-    return error_set(&failure, "no structure fires nothing");
-}
-
 static const char *measure_replay(void *arg, struct bench_measured *out)
 {
     const struct replay_row *row = arg;
@@ -370,199 +333,156 @@ static const char *measure_replay(void *arg, struct bench_measured *out)
                                             .longer_path =
                                                 row->longer != NULL ? row->longer->path : NULL,
                                             .plain_path = plain_path,
-                                            .algo = row->subject->algo,
-                                            .options = row->subject->options,
+                                            .algo = row->subject->contender->timed,
+                                            .options = row->subject->contender->options,
                                             .pass = row->pass,
-                                            .min_time_s = numbers[NUMBER_MIN_TIME].value.real};
+                                            .min_time_s = settings.min_time_s};
     return row->measure(&subject, out, &failure) ? NULL : row_failed();
 }
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* N[,N...] */
-static bool take_sizes(const char *list)
+static void take_sizes(void *arguments, const struct option_row *row, const char *text,
+                       struct argp_state *state)
 {
-    static const struct tl_number_form form = {
-        .from = 1, .to = 100000000, .list_max = SIZES_MAX, .example = "10k,1m"};
-    struct tl_range sizes[SIZES_MAX];
-    settings.size_count = flag_ranges(program, "--connections", &form, list, sizes);
-    for (size_t i = 0; i < settings.size_count; i++) {
-        settings.sizes[i] = (uint32_t)sizes[i].first;
-    }
-    return settings.size_count > 0;
+    (void)arguments;
+    settings.size_count = option_ranges(row, text, settings.sizes, state);
 }
 
-/* NAME[:option=value...] */
-static bool take_structure(const char *text)
+/* FORMAT:FILE */
+static void take_import(void *arguments, const struct option_row *row, const char *text,
+                        struct argp_state *state)
 {
-    char name[64];
-    size_t length = strcspn(text, ":");
-    (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
-    const struct tl_entry *entry = tl_registry_find(name);
-    if (entry == NULL) {
-        standard_files_tell(
-            "timerlab-bench-traces: no structure is called '%s'; 'timerlab list' has the "
-            "names\n",
-            name);
-        return false;
+    const char *colon = strchr(text, ':');
+    (void)arguments;
+    if (colon == NULL || settings.text_count == FILES_MAX) {
+        argp_error(state, "--%s takes FORMAT:FILE, %d at most, not '%s'", row->option.name,
+                   (int)FILES_MAX, text);
     }
-    if (settings.subject_count == SUBJECTS_MAX) {
-        standard_files_tell("timerlab-bench-traces: --algo: more than %d structures\n",
-                            (int)SUBJECTS_MAX);
-        return false;
+    char *name = memory_copy_part(text, (size_t)(colon - text));
+    struct text *own = &settings.texts[settings.text_count++];
+    own->format = import_format_find(name, &failure);
+    if (own->format == NULL) {
+        argp_failure(state, EXIT_USAGE, 0, "%s", failure.text);
     }
-    if (!parse_subject(&settings.subjects[settings.subject_count], entry->timed,
-                       text[length] == ':' ? text + length + 1 : "")) {
-        standard_files_tell("timerlab-bench-traces: %s\n", failure.text);
-        return false;
-    }
-    settings.subject_count++;
-    return true;
+    free(name);
+    (void)snprintf(own->path, sizeof own->path, "%s", colon + 1);
 }
+
+#define AT(member) OPTION_AT(struct settings, member)
+
+static const struct option_row options[] = {
+    OPTION_ROW_STRUCTURES(struct settings, "NAME[:opt=v...],...",
+                          "Structures whose latency is measured, in addition to the one that fires "
+                          "nothing (the first of `timerlab list`)"),
+    {{"import", 0, "FORMAT:FILE", 0, "Also import this file, in its format's default settings", 0},
+     .repeats = true,
+     .take = take_import},
+    {{"lines", 0, "N", 0, "Lines of the generated files (400000)", 0},
+     OPTION_WHOLE(1, 1000000000),
+     AT(lines)},
+    {{"connections", 0, "LIST", 0, "Connections of the workloads (1m)", 0},
+     .number = {.from = 1, .to = 100000000, .list_max = SIZES_MAX, .example = "10k,1m"},
+     .take = take_sizes},
+    {{"seconds", 0, "SECONDS", 0, "Length of the recordings of the workloads (10)", 0},
+     OPTION_SECONDS(1e-9, 1e6),
+     AT(seconds)},
+    {{"benchmark_min_time", 0, "SECONDS", 0, "Least time for which a row is timed (0.5)", 0},
+     OPTION_SECONDS(0, 86400),
+     AT(min_time_s)},
+    {{"benchmark_repetitions", 0, "N", 0, "How often each row is measured (5)", 0},
+     OPTION_WHOLE(1, 1000000),
+     AT(repetitions)},
+    OPTION_ROW_END,
+};
 
 /* The first structure that is more than something to compare others with. */
 static const char *first_structure(void)
 {
+    const struct catalog *catalog = &settings.structures.catalog;
     const uint32_t lesser = TL_CAP_BASELINE | TL_CAP_SLOW;
     size_t at = 0;
-    while (at + 1 < tl_registry_count() &&
-           (tl_registry_at(at)->timed->capabilities & lesser) != 0) {
+    while (at + 1 < catalog->count && (catalog->entries[at].timed->capabilities & lesser) != 0) {
         at++;
     }
-    return tl_registry_at(at)->timed->name;
+    return catalog->entries[at].timed->name;
 }
 
-/* FORMAT:FILE */
-static bool take_import(const char *text)
+static void complete(void *arguments, struct argp_state *state)
 {
-    const char *colon = strchr(text, ':');
-    char name[64];
-    if (colon == NULL || (size_t)(colon - text) >= sizeof name ||
-        settings.text_count == FILES_MAX) {
-        standard_files_tell("timerlab-bench-traces: --import %s: takes FORMAT:FILE, %d at most\n",
-                            text, (int)FILES_MAX);
-        return false;
+    struct command_structures *structures = &settings.structures;
+    const struct tl_algo *floor = catalog_floor(&structures->catalog);
+    struct error error;
+    (void)arguments;
+    if (structures->selections.count == 0) {
+        word_list_append(&structures->selections, first_structure());
     }
-    (void)snprintf(name, sizeof name, "%.*s", (int)(colon - text), text);
-    struct text *own = &settings.texts[settings.text_count];
-    own->format = import_format_find(name, &failure);
-    if (own->format == NULL) {
-        standard_files_tell("timerlab-bench-traces: %s\n", failure.text);
-        return false;
+    if (floor == NULL ||
+        !catalog_select(&structures->catalog, floor->name, &structures->contenders, &error)) {
+        argp_failure(state, EXIT_FAULT, 0, "no structure fires nothing");
     }
-    (void)snprintf(own->path, sizeof own->path, "%s", colon + 1);
-    settings.text_count++;
-    return true;
+    command_structures_find(structures, catalog_select, ALL_OR_NAMES, state);
+    if (structures->contenders.count > SUBJECTS_MAX) {
+        argp_error(state, "more than %d structures", (int)SUBJECTS_MAX);
+    }
+    for (size_t i = 0; i < structures->contenders.count; i++) {
+        const struct contender *contender = &structures->contenders.items[i];
+        struct subject *subject = &settings.subjects[settings.subject_count++];
+        subject->contender = contender;
+        (void)snprintf(subject->name, sizeof subject->name, "%s%s%s", contender->timed->name,
+                       contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
+    }
+    if (settings.size_count == 0) {
+        settings.sizes[settings.size_count++] = (struct tl_range){1000000, 1000000};
+    }
 }
 
-static bool take_flags(int *argc, char **argv)
-{
-    int kept = 1;
-    for (int i = 1; i < *argc; i++) {
-        const char *value;
-        enum flag_found number = flag_take_number(program, numbers, *argc, argv, &i);
-        if (number == FLAG_REFUSED) {
-            return false;
-        }
-        if (number == FLAG_TAKEN) {
-            continue;
-        }
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            settings.help = true;
-        } else if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0) {
-            settings.version = true;
-        } else if ((value = flag_value("--import", *argc, argv, &i)) != NULL) {
-            if (!take_import(value)) {
-                return false;
-            }
-        } else if ((value = flag_value("--connections", *argc, argv, &i)) != NULL) {
-            if (!take_sizes(value)) {
-                return false;
-            }
-        } else if ((value = flag_value("--algo", *argc, argv, &i)) != NULL) {
-            if (!take_structure(value)) {
-                return false;
-            }
-        } else {
-            argv[kept++] = argv[i];
-        }
-    }
-    *argc = kept;
-    argv[kept] = NULL;
-    return true;
-}
+static const char help[] =
+    "Measures how fast traces are made, imported, read and replayed. items_per_second counts lines "
+    "and operations, by the processor time of this program. What is compared in a row is measured "
+    "by turns; limit_ns is its lower bound.\v"
+    "Rows:\n"
+    "  scan_lines/FORMAT  counts the line ends of a file: the least work of any reader\n"
+    "  import/FORMAT      imports it; limit_ns is a scan, times_scan the ratio\n"
+    "  generate/server    simulates the workload; bytes_per_event is the file's size, "
+    "recorded_share the share of the operations after the warm-up\n"
+    "  decode/server      reads that trace\n"
+    "  replay/NAME/of:...  replays the trace through the structure that fires nothing, without "
+    "decoding; limit_ns is a plain loop over mapped records of 16 bytes that calls start or stop, "
+    "times_plain the ratio, times_ticking that to the loop with the calls of next and advance at "
+    "each tick; decoded_ns is with decoding\n"
+    "  latency/NAME/of:... the same with the processor's counter read after each operation; "
+    "plain_ns is without, adds_ns the difference; clock_ns is a reading, limit_ns without but with "
+    "a reading that is not kept; filing_ns is the time of filing the latencies, outside of the "
+    "timed part\n"
+    "  memory/NAME/pass:... memory that the pass itself holds, own_bytes, and longer_own_bytes for "
+    "a longer trace; times_longer and times_own are the ratios\n"
+    "\n"
+    "Google Benchmark's own flags work, too, written with =. Files are made in $TMPDIR, or in "
+    "/dev/shm, and removed.\n"
+    "\n"
+    "Exit status: 0 measured; 1 something failed (its row says what); 2 the command line cannot be "
+    "followed.";
 
-static void print_help(void)
+/* Adds a row that the filter selects, or lists it. */
+static void add_row(const char *name, bench_fn fn, void *arg)
 {
-    (void)printf(
-        "usage: timerlab-bench-traces [--import FORMAT:FILE]... [--connections N,...] "
-        "[--benchmark_...]\n"
-        "\n"
-        "Measures how fast traces are made, imported, read and replayed; the table or JSON goes "
-        "to\n"
-        "standard output, for 'timerlab compare', scripts/bench-to-csv and plots/draw.\n"
-        "items_per_second counts lines and operations, by one core's time for this program. What\n"
-        "is compared in a row is measured by turns; limit_ns is what it cannot undercut.\n"
-        "\n"
-        "  scan_lines/FORMAT      counts the line ends of a file: what any reader of it needs at\n"
-        "                         least\n"
-        "  import/FORMAT          imports it; limit_ns is a scan, times_scan the ratio\n"
-        "  generate/server        simulates the workload; bytes_per_event is the file's size,\n"
-        "                         recorded_share what of the operations is not only warm-up\n"
-        "  decode/server          reads that trace\n"
-        "  replay/NAME/of:...     replays the trace through the structure that fires nothing, "
-        "without\n"
-        "                         decoding; limit_ns is a plain loop over mapped records of 16 "
-        "bytes\n"
-        "                         that calls start or stop, times_plain the ratio, times_ticking "
-        "that\n"
-        "                         to the loop with the calls of next and advance at each tick;\n"
-        "                         decoded_ns is with decoding\n"
-        "  latency/NAME/of:...    the same with the processor's counter read after each "
-        "operation;\n"
-        "                         plain_ns is without, adds_ns what it adds; clock_ns is a "
-        "reading,\n"
-        "                         limit_ns without but with a reading that is not kept; filing_ns "
-        "is\n"
-        "                         what filing the latencies adds, outside of what is timed\n"
-        "  memory/NAME/pass:...   the memory that the pass itself holds, own_bytes, and "
-        "longer_own_bytes\n"
-        "                         for a longer trace; times_longer and times_own are the ratios\n"
-        "\n"
-        "Files that are made for it:\n");
-    const struct sample_recording *recording;
-    for (size_t i = 0; (recording = recording_at(i)) != NULL; i++) {
-        (void)printf("  %-17s  %s\n", recording->format, recording->what);
+    if (!bench_selects(name)) {
+        return;
     }
-    (void)printf(
-        "\n"
-        "  --import FORMAT:FILE    also this file, in its format's default settings\n"
-        "  --lines N               lines of the files that are made (default 400000)\n"
-        "  --connections N,...     of the workloads (default 1m)\n"
-        "  --seconds S             that are recorded of them (default 10)\n"
-        "  --algo NAME[:opt=v]...  whose latency is measured, besides that of the one that "
-        "fires\n"
-        "                          nothing (default: the first of 'timerlab list' that "
-        "is\n"
-        "                          neither baseline nor slow)\n"
-        "  --benchmark_min_time=S  how long a row is timed at least (default 0.5)\n"
-        "  --version               which timerlab this is, and end\n"
-        "\n"
-        "Files are made in $TMPDIR, or in /dev/shm, and removed.\n"
-        "exit status: 0 measured; 1 something failed (its row says what); 2 the command\n"
-        "line cannot be followed\n"
-        "\n"
-        "Google Benchmark's own flags:\n");
-    (void)fflush(stdout);
-    bench_print_flags();
+    settings.row_count++;
+    if (settings.google.list) {
+        (void)printf("%s/manual_time\n", name);
+    } else {
+        bench_register(name, fn, arg);
+    }
 }
 
 static void register_text(struct text *text)
 {
     char name[512];
     if (text->recording != NULL) {
-        (void)snprintf(name, sizeof name, "%s/n:%" PRIu64, text->format->name,
-                       numbers[NUMBER_LINES].value.whole);
+        (void)snprintf(name, sizeof name, "%s/n:%" PRIu64, text->format->name, settings.lines);
     } else {
         const char *slash = strrchr(text->path, '/');
         (void)snprintf(name, sizeof name, "%s:%.200s", text->format->name,
@@ -570,9 +490,9 @@ static void register_text(struct text *text)
     }
     char row[600];
     (void)snprintf(row, sizeof row, "scan_lines/%s", name);
-    bench_register(row, measure_scan, text);
+    add_row(row, measure_scan, text);
     (void)snprintf(row, sizeof row, "import/%s", name);
-    bench_register(row, measure_import, text);
+    add_row(row, measure_import, text);
 }
 
 static bool register_texts(void)
@@ -595,46 +515,45 @@ static bool register_texts(void)
 
 static void register_replay(const char *suite, const char *form, struct replay_row row)
 {
-    char name[512];
+    char name[768];
     struct replay_row *own = &replay_rows[replay_row_count++];
     *own = row;
     (void)snprintf(name, sizeof name, "%s/%s/n:%" PRIu32 "/%s", suite, row.subject->name,
                    row.model->connections, form);
-    bench_register(name, measure_replay, own);
+    add_row(name, measure_replay, own);
 }
 
 static void register_size(size_t index)
 {
-    uint32_t connections = settings.sizes[index];
+    uint32_t connections = (uint32_t)settings.sizes[index].first;
     struct model *server = &models[index].server;
     struct model *longer = &models[index].longer;
     struct model *idle = &models[index].idle;
-    *server = (struct model){.workload = "server",
-                             .connections = connections,
-                             .seconds = numbers[NUMBER_SECONDS].value.real};
+    *server = (struct model){
+        .workload = "server", .connections = connections, .seconds = settings.seconds};
     *longer = (struct model){.workload = "server",
                              .connections = connections,
-                             .seconds = LONGER_TIMES * numbers[NUMBER_SECONDS].value.real};
-    *idle = (struct model){.workload = "idle",
-                           .connections = connections,
-                           .seconds = numbers[NUMBER_SECONDS].value.real};
+                             .seconds = LONGER_TIMES * settings.seconds};
+    *idle =
+        (struct model){.workload = "idle", .connections = connections, .seconds = settings.seconds};
     char name[64];
     (void)snprintf(name, sizeof name, "generate/server/n:%" PRIu32, connections);
-    bench_register(name, measure_generate, server);
+    add_row(name, measure_generate, server);
     (void)snprintf(name, sizeof name, "decode/server/n:%" PRIu32, connections);
-    bench_register(name, measure_decode, server);
+    add_row(name, measure_decode, server);
     register_replay("replay", "of:server",
-                    (struct replay_row){
-                        .subject = &floor_subject, .model = server, .measure = replays_throughput});
+                    (struct replay_row){.subject = &settings.subjects[0],
+                                        .model = server,
+                                        .measure = replays_throughput});
     register_replay("replay", "of:idle",
-                    (struct replay_row){
-                        .subject = &floor_subject, .model = idle, .measure = replays_throughput});
-    for (size_t i = 0; i <= settings.subject_count; i++) {
-        register_replay(
-            "latency", "of:server",
-            (struct replay_row){.subject = i == 0 ? &floor_subject : &settings.subjects[i - 1],
-                                .model = server,
-                                .measure = replays_latency});
+                    (struct replay_row){.subject = &settings.subjects[0],
+                                        .model = idle,
+                                        .measure = replays_throughput});
+    for (size_t i = 0; i < settings.subject_count; i++) {
+        register_replay("latency", "of:server",
+                        (struct replay_row){.subject = &settings.subjects[i],
+                                            .model = server,
+                                            .measure = replays_latency});
     }
     static const struct {
         enum replay_pass pass;
@@ -644,7 +563,7 @@ static void register_size(size_t index)
                   {PASS_LATENCY, "pass:latency"}};
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         register_replay("memory", passes[i].form,
-                        (struct replay_row){.subject = &floor_subject,
+                        (struct replay_row){.subject = &settings.subjects[0],
                                             .model = server,
                                             .longer = longer,
                                             .pass = passes[i].pass,
@@ -657,32 +576,21 @@ static bool register_rows(void)
     if (!register_texts()) {
         return false;
     }
-    bench_context("floor", floor_subject.name);
+    bench_context("floor", settings.subjects[0].name);
     for (size_t i = 0; i < settings.size_count; i++) {
         register_size(i);
     }
     return true;
 }
 
-static int measure(int *argc, char **argv)
+static int run(void *arguments, int argc, char **argv)
 {
-    if (!take_flags(argc, argv)) {
-        return STATUS_USAGE;
-    }
-    if (settings.version) {
-        (void)printf("timerlab-bench-traces %s\n", BUILD_VERSION);
-        return STATUS_OK;
-    }
-    if (settings.help) {
-        print_help();
-        return STATUS_OK;
-    }
-    if ((settings.size_count == 0 && !take_sizes("1m")) ||
-        (settings.subject_count == 0 && !take_structure(first_structure()))) {
-        return STATUS_USAGE;
-    }
-    if (!bench_initialize(argc, argv, numbers[NUMBER_REPETITIONS].value.whole, STATUS_USAGE)) {
-        return STATUS_USAGE;
+    (void)arguments;
+    (void)argc;
+    (void)argv;
+    if (!bench_initialize(&settings.google.count, settings.google.texts, settings.repetitions,
+                          EXIT_USAGE)) {
+        return EXIT_USAGE;
     }
     bench_context("version", BUILD_VERSION);
     bench_context("commit", BUILD_COMMIT);
@@ -692,37 +600,42 @@ static int measure(int *argc, char **argv)
     bench_context("limit of import", "scan of the lines");
     bench_context("limit of replay", "plain loop");
     bench_context("limit of latency", "replay with readings");
-    if (!find_floor() || !register_rows()) {
-        standard_files_tell("timerlab-bench-traces: %s\n", failure.text);
-        return STATUS_FAULT;
+    if (!register_rows()) {
+        command_complain(&failure);
+        return EXIT_FAULT;
     }
-    bool written;
-    size_t selected = bench_run(&written);
-    if (selected == 0) {
+    if (settings.row_count == 0) {
         standard_files_tell("timerlab-bench-traces: no row is selected; --benchmark_list_tests "
                             "lists all\n");
-        return STATUS_USAGE;
+        return EXIT_USAGE;
     }
-    return failures > 0 || !written ? STATUS_FAULT : STATUS_OK;
+    bool written = settings.google.list || bench_run();
+    bench_end();
+    return failures > 0 || !written ? EXIT_FAULT : EXIT_OK;
 }
 
-struct arguments {
-    int count;
-    char **texts;
-};
-
-static int measure_all(void *ctx)
+static int run_words(void *ctx)
 {
-    struct arguments *arguments = ctx;
-    int status = measure(&arguments->count, arguments->texts);
+    static char program[] = "timerlab-bench-traces";
+    static const struct command_line line = {.options = options,
+                                             .form = "[--benchmark_...=VALUE]...",
+                                             .text = help,
+                                             .complete = complete};
+    const struct google_words *words = ctx;
+    (void)on_exit(standard_files_check, program);
+    argp_err_exit_status = EXIT_USAGE;
+    words->texts[0] = program;
+    int count = google_arguments_take(&settings.google, options, words->count, words->texts);
+    int status =
+        command_structures_run(&line, count, words->texts, &settings, &settings.structures, run);
+    google_arguments_free(&settings.google);
     temporary_remove(&made);
-    return standard_files_written("timerlab-bench-traces") || status != STATUS_OK ? status
-                                                                                  : STATUS_FAULT;
+    return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct arguments arguments = {argc, argv};
+    struct google_words words = {argc, argv};
     standard_files_fill();
-    return supervisor_run(measure_all, NULL, &arguments);
+    return supervisor_run(run_words, NULL, &words);
 }

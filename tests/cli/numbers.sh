@@ -124,7 +124,7 @@ done < <("$TIMERLAB" trace gen --list |
 # The benchmarks' own flags; a list is longer with each.
 for program in "$BUILD/bench/timerlab-bench" "$BUILD/bench/timerlab-bench-traces"; do
     [ -x "$program" ] || continue
-    for option in $("$program" --help | sed -E '/^exit status/q; /^ Forms of rows/q; s/^(  --[a-z_]+) /\1=/' | numeric); do
+    for option in $("$program" --help | sed '/^ Forms of rows/q' | numeric); do
         case $option in
         --n | --connections)
             value=${bad_numbers[options++ % ${#bad_numbers[@]}]}
