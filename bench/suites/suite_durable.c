@@ -5,6 +5,7 @@
  */
 #include "clock.h"
 #include "disk_floor.h"
+#include "front.h"
 #include "memory.h"
 #include "suite.h"
 
