@@ -1,12 +1,9 @@
 /*
  * kv_table.h: what kv-wheel keeps in its store, and the calls by which it does.
  *
- *   ordered   T due id             -> generation     one bucket, which is the whole table
- *   list      H slot*P + id mod P  -> generation     the head of one of a slot's P lists; slot =
- *                                                    due mod 10^8
- *             R generation         -> id, due, next, stopped
- *   all       C id generation     -> service's name, 00, payload
- *             M                    -> sequence, capacity
+ *   T due id           -> generation
+ *   C id generation    -> service's name, 00, payload
+ *   M                  -> sequence, capacity
  *
  * A timer's value ends with its deadline where that had passed when it was started.
  *
@@ -30,23 +27,19 @@
 #define IDLE     UINT64_MAX
 #define TAKEN    (UINT64_MAX - 1)
 
-enum { TAG_CALL = 'C', TAG_HEAD = 'H', TAG_META = 'M', TAG_TASK = 'R', TAG_TIMER = 'T' };
-
-enum { LAYOUT_ORDERED, LAYOUT_LIST };
+enum { TAG_CALL = 'C', TAG_META = 'M', TAG_TIMER = 'T' };
 
 struct node {
     uint64_t due; /* the tick by which it is filed, IDLE or TAKEN */
     uint64_t generation;
 };
 
-/* What a timer's record says, of any layout. */
+/* What a timer's record says. */
 struct task {
     uint64_t due;
     uint64_t deadline; /* as it was given: earlier where it had passed by then */
     uint64_t generation;
-    uint64_t next; /* layout=list: the generation of the next one; 0: none */
     uint32_t id;
-    bool is_stopped;
 };
 
 /* A call that is not committed: what is needed to write it again. */
@@ -75,11 +68,9 @@ struct kv_wheel {
     char failure[512];
     int io_fd; /* what the system says that a thread has written: of io_thread */
     /* options */
-    int64_t layout;
     int64_t delivery;
     int64_t policy;
     uint64_t window_ticks;
-    uint64_t partitions;
     uint64_t retry_ticks;
     uint32_t batch_max;
     pid_t io_thread;
@@ -135,19 +126,12 @@ static inline struct kv_record tagged(int tag)
     return record;
 }
 
-static inline struct kv_record numbered(int tag, uint64_t number)
-{
-    struct kv_record record = tagged(tag);
-    append(record.key, &record.key_bytes, number, 8);
-    return record;
-}
-
 static inline void add(struct kv_record *record, uint64_t number, unsigned bytes)
 {
     append(record->value, &record->value_bytes, number, bytes);
 }
 
-/* layout=ordered: a timer's record. */
+/* A timer's record. */
 static inline struct kv_record keyed(uint64_t due, uint32_t id)
 {
     struct kv_record record = tagged(TAG_TIMER);
@@ -187,46 +171,12 @@ static struct task task_of_keyed(const struct kv_record *record)
     return task;
 }
 
-static struct task task_of_listed(const struct kv_record *record)
-{
-    const uint8_t *value = record->value;
-    struct task task = {.due = number_at(value + 4, 8),
-                        .generation = number_at(record->key + 1, 8),
-                        .next = number_at(value + 12, 8),
-                        .id = (uint32_t)number_at(value, 4),
-                        .is_stopped = value[20] != 0};
-    task.deadline = deadline_behind(record, 21, task.due);
-    return task;
-}
-
 /* What memory knows of a timer that waits: no deadline but the key's. */
 static struct task task_of_node(const struct kv_wheel *wheel, uint32_t id)
 {
     const struct node *node = &wheel->nodes[id];
     return (struct task){
         .id = id, .due = node->due, .deadline = node->due, .generation = node->generation};
-}
-
-/* The slot that a head is of, and which of its lists. */
-static uint64_t slot_of_head(const struct kv_wheel *wheel, const struct kv_record *head)
-{
-    return number_at(head->key + 1, 8) / wheel->partitions;
-}
-
-static uint64_t part_of_head(const struct kv_wheel *wheel, const struct kv_record *head)
-{
-    return number_at(head->key + 1, 8) % wheel->partitions;
-}
-
-static struct kv_record listed(const struct task *task)
-{
-    struct kv_record record = numbered(TAG_TASK, task->generation);
-    add(&record, task->id, 4);
-    add(&record, task->due, 8);
-    add(&record, task->next, 8);
-    add(&record, task->is_stopped, 1);
-    add_deadline(&record, task);
-    return record;
 }
 
 /* --- the store ------------------------------------------------------------------------------- */
@@ -272,17 +222,6 @@ static enum tl_status get(struct kv_wheel *wheel, struct kv_record *record)
 {
     TL_COUNT(wheel, slots, 1);
     return kv_get(wheel->store, record);
-}
-
-/* layout=list: the record of that generation. TL_IDLE: there is none. */
-static enum tl_status look_up(const struct kv_wheel *wheel, uint64_t generation, struct task *task)
-{
-    struct kv_record record = numbered(TAG_TASK, generation);
-    enum tl_status status = kv_get(wheel->store, &record);
-    if (status == TL_OK) {
-        *task = task_of_listed(&record);
-    }
-    return status;
 }
 
 static const char *folder_of(const struct kv_wheel *wheel)

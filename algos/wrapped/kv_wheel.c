@@ -1,10 +1,10 @@
 /*
- * kv-wheel: a hashed timing wheel kept in an ordered store of keys and values, so that its timers
- * outlive the process.
+ * kv-wheel: timers in an ordered store of keys and values, by due tick, so that they outlive the
+ * process.
  *
  *   kv.h          the store, LMDB: kv_lmdb.c
  *   kv_table.h    what is in it
- *   kv_layout.h   under which keys
+ *   kv_layout.h   how a timer gets into it and out of it
  *   here          the transaction, and in which order it is recorded and fired: the delivery
  *   kv_look.h     check and walk
  *
@@ -27,12 +27,10 @@
  * Invariants
  *   - timer id is pending if and only if its node's due is not IDLE; `count` is how many are
  *   - TAKEN are those in the batch under way
- *   - the others have one record each in the store, of that due tick and generation; with
- *     layout=list there may be more, which are then flagged or belong to no node
+ *   - the others have one record each in the store, of that due tick and generation
  *   - no record of theirs comes before `first`; it is the first record's if `first_is_exact`
  *
- * Complexity: start, stop, expire O(log n) of the store's; a tick that fires nothing O(1). With
- * layout=list start O(log n), a stop leaves its record, and expire walks the list.
+ * Complexity: start, stop, expire O(log n) of the store's; a tick that fires nothing O(1).
  * Bad at: everything but outliving the process; 10 to 1000 times what a wheel in memory takes.
  */
 #include "kv_layout.h"
@@ -45,7 +43,7 @@
 #include <unistd.h>
 
 /* The rows of the option table. */
-enum { OPT_PATH, OPT_LAYOUT, OPT_DELIVERY, OPT_SYNC, OPT_BATCH, OPT_WINDOW, OPT_PARTS, OPT_RETRY };
+enum { OPT_PATH, OPT_DELIVERY, OPT_SYNC, OPT_BATCH, OPT_WINDOW, OPT_RETRY };
 enum { AT_LEAST, AT_MOST };
 enum { SYNC_GROUP, SYNC_ALWAYS, SYNC_NONE };
 
@@ -216,8 +214,7 @@ static enum tl_status take_out(struct kv_wheel *wheel, uint32_t id)
 static void lower_first(struct kv_wheel *wheel, uint64_t due, uint32_t id)
 {
     bool is_before = due < wheel->first_due || (due == wheel->first_due && id < wheel->first_id);
-    bool is_only = wheel->count == 0 && wheel->layout != LAYOUT_LIST; /* where lists may be left */
-    if (is_before || is_only) {
+    if (is_before || wheel->count == 0) {
         wheel->first_due = due;
         wheel->first_id = id;
         wheel->first_is_exact = true;
@@ -541,18 +538,12 @@ static bool adopt_task(struct recovery *recovery, const struct task *task)
 
 static bool visit_to_adopt(void *ctx, const struct kv_record *record)
 {
-    struct recovery *recovery = ctx;
     struct task task;
-    switch (record->key[0]) {
-    case TAG_TIMER:
-        task = task_of_keyed(record);
-        return adopt_task(recovery, &task);
-    case TAG_TASK:
-        task = task_of_listed(record);
-        return task.is_stopped || adopt_task(recovery, &task);
-    default:
+    if (record->key[0] != TAG_TIMER) {
         return true;
     }
+    task = task_of_keyed(record);
+    return adopt_task(ctx, &task);
 }
 
 /* Each pending timer that has a call has it still; calls of others are removed. */
@@ -734,17 +725,6 @@ static enum tl_status open_store(struct kv_wheel *wheel)
     return TL_OK;
 }
 
-/* What the folder's owner is called: its files cannot be read otherwise. */
-static void name_owner(const struct kv_wheel *wheel, char owner[STORE_OWNER_BYTES])
-{
-    if (wheel->layout == LAYOUT_LIST) {
-        (void)snprintf(owner, STORE_OWNER_BYTES, "kv-wheel:layout=list:partitions=%" PRIu64,
-                       wheel->partitions);
-    } else {
-        (void)snprintf(owner, STORE_OWNER_BYTES, "kv-wheel:layout=ordered");
-    }
-}
-
 static enum tl_status kv_create(const struct tl_config *config, void **self)
 {
     const int64_t *options = config->options;
@@ -753,17 +733,14 @@ static enum tl_status kv_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .path = tl_option_text(options[OPT_PATH]),
         .io_fd = -1,
-        .layout = options[OPT_LAYOUT],
         .delivery = options[OPT_DELIVERY],
         .policy = options[OPT_SYNC],
         .window_ticks = (uint64_t)options[OPT_WINDOW],
-        .partitions = (uint64_t)options[OPT_PARTS],
         .retry_ticks = (uint64_t)options[OPT_RETRY],
         .batch_max = (uint32_t)options[OPT_BATCH],
     };
-    char owner[STORE_OWNER_BYTES];
-    name_owner(&empty, owner);
-    store_init(&empty.folder, empty.path, empty.policy != SYNC_NONE, owner);
+    store_init(&empty.folder, empty.path, empty.policy != SYNC_NONE,
+               "kv-wheel, a table of format 1");
     void *made = NULL;
     enum tl_status status = structure_create(config, &empty, kv_reserve, &made);
     if (status != TL_OK) {
@@ -789,11 +766,6 @@ static enum tl_status kv_create(const struct tl_config *config, void **self)
 #else
 #define LMDB_NOTE LACKS("liblmdb-dev")
 #endif
-static const struct tl_choice layout_words[] = {
-    {"ordered", LAYOUT_ORDERED, "by due tick"},
-    {"list", LAYOUT_LIST, "for each slot the heads of singly linked lists of records"},
-    {NULL, 0, NULL}};
-
 static const struct tl_choice delivery_words[] = {
     {"at-least", AT_LEAST, "fired, then removed: after a crash perhaps again"},
     {"at-most", AT_MOST, "removed, then fired: after a crash perhaps never"},
@@ -809,10 +781,6 @@ static const struct tl_option kv_options[] = {
     [OPT_PATH] = {.name = "path",
                   .min = 1,
                   .help = "the folder that holds the store; without it a temporary one"},
-    [OPT_LAYOUT] = {.name = "layout",
-                    .min = 1,
-                    .choices = layout_words,
-                    .help = "what the keys are"},
     [OPT_DELIVERY] = {.name = "delivery",
                       .default_value = AT_LEAST,
                       .min = 1,
@@ -832,11 +800,6 @@ static const struct tl_option kv_options[] = {
                     .min = 0,
                     .max = INT64_MAX,
                     .help = "ticks after which an advance commits what is not"},
-    [OPT_PARTS] = {.name = "partitions",
-                   .default_value = 8,
-                   .min = 1,
-                   .max = 1024,
-                   .help = "layout=list: lists a slot"},
     [OPT_RETRY] = {.name = "retry",
                    .default_value = 1000,
                    .min = 1,
@@ -850,16 +813,14 @@ TL_ALGO(kv_wheel) = {
                     TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |
                     TL_CAP_OWN_MEMORY | TL_CAP_DURABLE,
     .name = "kv-wheel",
-    .summary = "a hashed wheel kept in a store of keys and values, which outlives the process",
-    .origin = "a hashed wheel kept in a table",
+    .summary = "timers in an ordered store of keys and values, which outlives the process",
+    .origin = "a hashed wheel kept in a table, with the order of keys in place of buckets",
     .description =
         "A start is a put, a stop a removal, and what is due is read from the table's first key "
         "on, a batch at a time; memory holds 16 bytes a timer, the key of each. The store is "
         "LMDB's, which is "
         "needed when timerlab is built" LMDB_NOTE ", and loaded when a structure is made. "
-        "layout=ordered has the due tick in front of the key; layout=list the lists of the "
-        "reference design, in partitions, in which a "
-        "stop leaves its record until its slot is due. delivery= says what a crash does to what is "
+        "delivery= says what a crash does to what is "
         "being fired, sync= what a crash or a loss of power leaves. What was not committed is not "
         "acknowledged. When the disk is full starts are refused, stops are not, and what is due "
         "fires from memory with delivery=at-least and waits with the others; it is tried again "

@@ -1149,7 +1149,7 @@ static void a_call_is_kept_with_its_timer(void **state)
     static const char *const structures[] = {
         "durable(binary-heap):group=40:least=200:snapshot=20", "durable(binary-heap):sync=always",
         "durable(chunk-wheel):delivery=at-most:group=7", "kv-wheel:batch=9",
-        "kv-wheel:layout=list:delivery=at-most"};
+        "kv-wheel:delivery=at-most"};
     for (size_t i = 0; i < sizeof structures / sizeof structures[0]; i++) {
         struct trial trial;
         struct model found;

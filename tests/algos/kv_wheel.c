@@ -1,5 +1,5 @@
 /*
- * kv-wheel: what outlives its process, with every layout and delivery. A process ends in
+ * kv-wheel: what outlives its process, with every delivery. A process ends in
  * the middle of what it does, and another goes on with what it left.
  */
 #include "child.h"
@@ -322,15 +322,13 @@ static void make_store(const char *options)
 static void in_every_way(void **state)
 {
     (void)state;
-    static const char *const layouts[] = {"ordered", "list"};
     static const char *const deliveries[] = {"at-least", "at-most"};
     struct journal *journal =
         mmap(NULL, sizeof *journal, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(journal, MAP_FAILED);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 2; i++) {
         char options[128];
-        (void)snprintf(options, sizeof options, "layout=%s:delivery=%s", layouts[i / 2],
-                       deliveries[i % 2]);
+        (void)snprintf(options, sizeof options, "delivery=%s", deliveries[i]);
         if (is_there(options)) {
             struct life life = {.journal = journal, .options = options};
             every_acknowledged_timer_comes_back(&life);
@@ -368,16 +366,13 @@ static void a_folder_is_one_structures(void **state)
     char words[64];
     const struct tl_algo *algo = kv_wheel();
     remove_store();
-    assert_int_equal(try_to_open("layout=list", 4, 0, &self), TL_OK);
+    assert_int_equal(try_to_open("", 4, 0, &self), TL_OK);
     (void)snprintf(words, sizeof words, "process %d (test_kv_wheel) uses this", (int)getpid());
     expect_refusal("", words);
     assert_int_equal(algo->start(self, 3, 100), TL_OK);
     assert_int_equal(algo->sync(self, &sequence), TL_OK);
     assert_int_equal(sequence, 1);
     algo->destroy(self);
-    expect_refusal("", "belongs to kv-wheel:layout=list:partitions=8, and is opened as "
-                       "kv-wheel:layout=ordered");
-    expect_refusal("layout=list:partitions=3", "layout=list:partitions=3");
     /* With more of them than were pending. */
     remove_store();
     struct adopted adopted = {.count = 0};
@@ -423,7 +418,7 @@ static void what_cannot_be_opened_says_why(void **state)
 static void no_name_is_given_twice(void **state)
 {
     (void)state;
-    static const char *const options[] = {"", "layout=list:delivery=at-most"};
+    static const char *const options[] = {"", "delivery=at-most"};
     struct adopted adopted;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         struct journal *journal = child_memory_new(sizeof *journal);

@@ -231,8 +231,6 @@ static void everything_pending_is_shown(void **state)
         {"spoke-wheel", "spokes=4:allocation=1"},
         {"spoke-wheel", "spokes=4:tick=4"},
         {"chunk-wheel", "lists=0"},
-        {"kv-wheel", "sync=none:layout=list"},
-        {"kv-wheel", "sync=none:layout=list:partitions=2"},
     };
     unsigned shows = 0;
     for (size_t i = 0; i < tl_registry_count(); i++) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check --crash: kv-wheel keeps its promises by each delivery and each sync, and in each layout; and where a call to the
+# check --crash: kv-wheel keeps its promises by each delivery and each sync; and where a call to the
 # disk fails, it neither breaks them nor ends the process.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
@@ -9,7 +9,7 @@ share=0.034
 if "$TIMERLAB" describe kv-wheel | tr -s ' \n' ' ' | grep -q 'not in this build'; then
     skip "this build has no LMDB"
 fi
-structures="kv-wheel:layout=list:window=3"
+structures="kv-wheel:batch=7"
 for delivery in at-least at-most; do
     for sync in group always none; do
         structures+=",kv-wheel:delivery=$delivery:sync=$sync:window=3"
