@@ -134,24 +134,11 @@ static bool is_away(const struct cluster *cluster, const struct node *node)
            node->pause_until_us > cluster->now_us;
 }
 
-/* It looks into the queue, or is told of what comes there. */
-static void await(struct cluster *cluster, struct slot *slot)
-{
-    double poll_ms = cluster->p[PAR_TAKE_POLL_MS];
-    slot->looks = poll_ms > 0 && cluster->queue.count == 0;
-    if (slot->looks) {
-        slot_at(cluster, slot, cluster->now_us + us_of(poll_ms / 1e3));
-    } else {
-        cluster->idle[cluster->idle_count++] = (uint32_t)(slot - cluster->slots);
-    }
-}
-
 static void leave(struct cluster *cluster, struct slot *slot)
 {
     slot->busy = false;
-    slot->looks = false;
     if (!is_away(cluster, node_of(cluster, slot))) {
-        await(cluster, slot);
+        cluster->idle[cluster->idle_count++] = (uint32_t)(slot - cluster->slots);
     }
 }
 
@@ -258,24 +245,12 @@ void feed_slots(struct cluster *cluster)
             (void)begin_step(cluster, slot);
         }
     }
-    /* All that there was had ended before: they look again, later. */
-    while (cluster->p[PAR_TAKE_POLL_MS] > 0 && cluster->idle_count > 0) {
-        await(cluster, &cluster->slots[cluster->idle[--cluster->idle_count]]);
-    }
 }
 
-/* Each begins to look at a moment of its own. */
 void executing_begin(struct cluster *cluster)
 {
-    double poll_ms = cluster->p[PAR_TAKE_POLL_MS];
     for (uint32_t i = 0; i < cluster->slot_count; i++) {
-        struct slot *slot = &cluster->slots[i];
-        if (poll_ms > 0) {
-            slot->looks = true;
-            slot_at(cluster, slot, us_of(random_unit(&cluster->faults) * poll_ms / 1e3));
-        } else {
-            cluster->idle[cluster->idle_count++] = i;
-        }
+        cluster->idle[cluster->idle_count++] = i;
     }
 }
 
@@ -287,7 +262,7 @@ void slot_event(struct cluster *cluster, uint32_t number)
         slot_at(cluster, slot, node->pause_until_us);
         return;
     }
-    if (!slot->looks && end_step(cluster, slot)) {
+    if (end_step(cluster, slot)) {
         if (begin_step(cluster, slot)) {
             return;
         }
@@ -319,9 +294,6 @@ void host_crash(struct cluster *cluster, uint32_t host)
             slot->busy = false;
             event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
             drop_copy(cluster, &slot->copy, CLUSTER_CAUSE_CRASH);
-        } else if (slot->looks) {
-            slot->looks = false;
-            event_cancel(cluster, cluster->range[EVENT_SLOT] + i);
         }
     }
 }
@@ -334,8 +306,8 @@ void host_comes(struct cluster *cluster, uint32_t host)
          i < (host + 1) * each &&
          !is_away(cluster, &cluster->nodes[cluster->scheduler_count + host]);
          i++) {
-        if (!cluster->slots[i].busy && !cluster->slots[i].looks) {
-            await(cluster, &cluster->slots[i]);
+        if (!cluster->slots[i].busy) {
+            cluster->idle[cluster->idle_count++] = i;
         }
     }
     feed_slots(cluster);

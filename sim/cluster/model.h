@@ -80,7 +80,6 @@ struct slot {
     uint32_t host;
     uint8_t step;
     bool busy;
-    bool looks; /* its next event is a look into the queue */
     bool failed;
     bool later; /* the service has asked for that */
 };

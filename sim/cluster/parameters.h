@@ -41,8 +41,6 @@
       "timers of one look")                                                                        \
     X(PAR_HOSTS, "hosts", 8, 1, 4096, "own", "nodes that execute")                                 \
     X(PAR_SLOTS, "slots", 64, 1, 65536, "Temporal: 512 of a host", "calls at a time, of a host")   \
-    X(PAR_TAKE_POLL_MS, "take_poll_ms", 0, 0, 1e6, "own",                                          \
-      "how often an idle slot looks into the queue (0: it is told)")                               \
     X(PAR_SERVICE, "service", 0, 0, 2, "reference design",                                         \
       "a call's time is 0 log-normal, 1 exponential, 2 fixed")                                     \
     X(PAR_SERVICE_MS, "service_ms", 20, 0, 1e7, "reference design",                                \

@@ -13,12 +13,6 @@ expect 2 "did you mean 'lease_s'" lease -p leese_s=3
 expect 2 'reply_lost_share takes .*, not .2' lease -p reply_lost_share=2
 expect 2 "set by name=value" lease -p lease_s
 
-# Parameters by which it would take hours.
-expect 1 'poll_s is 0.001, which is 1.7e.11 times in the 2.6e.06 s' lease -p poll_s=0.001 \
-    -p schedulers=64
-expect 1 'take_poll_ms is 0.001, which is ' lease "${few[@]}" -p take_poll_ms=0.001 -p hosts=4096
-expect 1 'crash_every_s is 1e-08, which is ' lease "${few[@]}" -p crash_every_s=1e-8
-
 # The same seed, the same days; and files that say what was printed.
 days() {
     "$TIMERLAB" cluster sim seed-ack "${few[@]}" -p crash_every_s=30 --format csv "$@" 2>/dev/null |

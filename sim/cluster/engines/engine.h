@@ -47,6 +47,10 @@ struct engine_timer {
     size_t call_bytes;
 };
 
+/* What planners and executors say of timers. SAY_LATER is SAY_NACK at the service's own wish, which
+ * counts as no attempt. */
+enum engine_word { SAY_START, SAY_STOP, SAY_ACK, SAY_NACK, SAY_LATER };
+
 /* What a step says of one timer, as a character. */
 enum engine_answer {
     ANSWER_NO = '0',   /* start: known already; stop, ack, nack: not in that state any more */
@@ -119,16 +123,10 @@ struct engine_kind {
                                struct engine **engine, struct error *error);
     void (*close)(struct engine *engine); /* NULL is legal */
 
-    /* Each with `count` timers, at most ENGINE_BATCH_MAX, and an answer for each. */
-    enum engine_end (*start)(struct engine *engine, const struct engine_timer *timers, size_t count,
-                             char *answers, struct error *error);
-    enum engine_end (*stop)(struct engine *engine, const struct engine_timer *timers, size_t count,
-                            char *answers, struct error *error);
-    enum engine_end (*ack)(struct engine *engine, const struct engine_timer *timers, size_t count,
-                           char *answers, struct error *error);
-    /* `later`: the service has asked for it, so that it counts as no attempt. */
-    enum engine_end (*nack)(struct engine *engine, const struct engine_timer *timers, size_t count,
-                            bool later, char *answers, struct error *error);
+    /* Says a word of `count` timers, at most ENGINE_BATCH_MAX, and gets an answer for each. */
+    enum engine_end (*say)(struct engine *engine, enum engine_word word,
+                           const struct engine_timer *timers, size_t count, char *answers,
+                           struct error *error);
 
     /* Makes timers that are due ready, and says how many. *version is that of the clock which the
      * caller saw last, 0 at first: if another has moved it on since, nothing is done, *moved is -1,

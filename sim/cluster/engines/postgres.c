@@ -190,50 +190,21 @@ static enum engine_end run_for_answers(struct engine *engine, const char *statem
     return end;
 }
 
-static void add_text(struct engine *engine, const char *text)
+static enum engine_end postgres_say(struct engine *engine, enum engine_word word,
+                                    const struct engine_timer *timers, size_t count, char *answers,
+                                    struct error *error)
 {
-    engine->arguments[engine->count++] = text;
-}
-
-/* The same step for all these timers. */
-static enum engine_end say(struct engine *engine, const char *what,
-                           const struct engine_timer *timers, size_t count, char *answers,
-                           struct error *error)
-{
+    static const char *const words[] = {"start", "stop", "ack", "nack", "later"};
     call(engine);
-    add_text(engine, what);
+    engine->arguments[engine->count++] = words[word];
     add(engine, engine->plan.attempts_max);
     add_array(engine, timers, count, FIELD_ID);
     add_array(engine, timers, count, FIELD_GENERATION);
     add_array(engine, timers, count, FIELD_TOKEN);
     add_array(engine, timers, count, FIELD_AT);
-    add_calls(engine, timers, strcmp(what, "start") == 0 ? count : 0);
+    add_calls(engine, timers, word == SAY_START ? count : 0);
     return run_for_answers(engine, "select timerlab.lease_say($1, $2, $3, $4, $5, $6, $7)", count,
                            answers, error);
-}
-
-static enum engine_end postgres_start(struct engine *engine, const struct engine_timer *timers,
-                                      size_t count, char *answers, struct error *error)
-{
-    return say(engine, "start", timers, count, answers, error);
-}
-
-static enum engine_end postgres_stop(struct engine *engine, const struct engine_timer *timers,
-                                     size_t count, char *answers, struct error *error)
-{
-    return say(engine, "stop", timers, count, answers, error);
-}
-
-static enum engine_end postgres_ack(struct engine *engine, const struct engine_timer *timers,
-                                    size_t count, char *answers, struct error *error)
-{
-    return say(engine, "ack", timers, count, answers, error);
-}
-
-static enum engine_end postgres_nack(struct engine *engine, const struct engine_timer *timers,
-                                     size_t count, bool later, char *answers, struct error *error)
-{
-    return say(engine, later ? "later" : "nack", timers, count, answers, error);
 }
 
 static bool has_id(const struct engine *engine, uint32_t id)
@@ -603,10 +574,7 @@ const struct engine_kind engine_postgres = {
     .serve = postgres_serve,
     .connect = postgres_connect,
     .close = postgres_close,
-    .start = postgres_start,
-    .stop = postgres_stop,
-    .ack = postgres_ack,
-    .nack = postgres_nack,
+    .say = postgres_say,
     .claim = postgres_claim,
     .hand_out = postgres_hand_out,
     .load = postgres_load,

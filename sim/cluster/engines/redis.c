@@ -152,68 +152,44 @@ static enum engine_end run_for_answers(struct engine *engine, size_t count, char
     return end;
 }
 
-static enum engine_end redis_start(struct engine *engine, const struct engine_timer *timers,
-                                   size_t count, char *answers, struct error *error)
+static enum engine_end redis_say(struct engine *engine, enum engine_word word,
+                                 const struct engine_timer *timers, size_t count, char *answers,
+                                 struct error *error)
 {
-    call(engine, SCRIPT_START);
-    add(engine, is_seed(engine) ? ENGINE_REVOLUTION : engine->plan.partitions);
-    if (is_seed(engine)) {
-        add(engine, engine->plan.tick_ms);
+    static const enum script script_of[] = {[SAY_START] = SCRIPT_START,
+                                            [SAY_STOP] = SCRIPT_STOP,
+                                            [SAY_ACK] = SCRIPT_ACK,
+                                            [SAY_NACK] = SCRIPT_NACK,
+                                            [SAY_LATER] = SCRIPT_NACK};
+    const struct engine_plan *plan = &engine->plan;
+    bool seed = plan->is_seed;
+    call(engine, script_of[word]);
+    if (word == SAY_START && seed) {
+        add(engine, ENGINE_REVOLUTION);
+    }
+    if (word <= SAY_STOP) {
+        add(engine, seed ? plan->tick_ms : plan->partitions);
+    } else if (word == SAY_ACK && !seed) {
+        add(engine, plan->keep_ms);
+    } else if (!seed) {
+        add(engine, plan->partitions);
+        add(engine, word == SAY_LATER ? 0 : plan->attempts_max);
     }
     for (size_t i = 0; i < count; i++) {
-        add(engine, timers[i].id);
-        add(engine, timers[i].generation);
-        add(engine, timers[i].at_ms);
-        add_bytes(engine, timers[i].call, timers[i].call_bytes);
-    }
-    return run_for_answers(engine, count, answers, error);
-}
-
-static enum engine_end redis_stop(struct engine *engine, const struct engine_timer *timers,
-                                  size_t count, char *answers, struct error *error)
-{
-    call(engine, SCRIPT_STOP);
-    add(engine, is_seed(engine) ? engine->plan.tick_ms : engine->plan.partitions);
-    for (size_t i = 0; i < count; i++) {
-        add(engine, timers[i].id);
-        add(engine, timers[i].generation);
-    }
-    return run_for_answers(engine, count, answers, error);
-}
-
-static enum engine_end redis_ack(struct engine *engine, const struct engine_timer *timers,
-                                 size_t count, char *answers, struct error *error)
-{
-    call(engine, SCRIPT_ACK);
-    if (!is_seed(engine)) {
-        add(engine, engine->plan.keep_ms);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (is_seed(engine)) {
-            add(engine, timers[i].at_ms / engine->plan.tick_ms % ENGINE_REVOLUTION);
+        if (word == SAY_ACK && seed) {
+            add(engine, timers[i].at_ms / plan->tick_ms % ENGINE_REVOLUTION);
         }
         add(engine, timers[i].id);
         add(engine, timers[i].generation);
-        add(engine, is_seed(engine) ? timers[i].at_ms : timers[i].token);
-    }
-    return run_for_answers(engine, count, answers, error);
-}
-
-static enum engine_end redis_nack(struct engine *engine, const struct engine_timer *timers,
-                                  size_t count, bool later, char *answers, struct error *error)
-{
-    call(engine, SCRIPT_NACK);
-    if (!is_seed(engine)) {
-        add(engine, engine->plan.partitions);
-        add(engine, later ? 0 : engine->plan.attempts_max);
-    }
-    for (size_t i = 0; i < count; i++) {
-        add(engine, timers[i].id);
-        add(engine, timers[i].generation);
-        if (!is_seed(engine)) {
+        if (word >= SAY_ACK && !seed) {
             add(engine, timers[i].token);
         }
-        add(engine, timers[i].at_ms);
+        if (word == SAY_START || word >= SAY_NACK || (word == SAY_ACK && seed)) {
+            add(engine, timers[i].at_ms);
+        }
+        if (word == SAY_START) {
+            add_bytes(engine, timers[i].call, timers[i].call_bytes);
+        }
     }
     return run_for_answers(engine, count, answers, error);
 }
@@ -276,14 +252,14 @@ static enum engine_end redis_push(struct engine *engine, const struct engine_tim
                                   size_t count, struct error *error)
 {
     char answers[ENGINE_BATCH_MAX];
-    return redis_nack(engine, timers, count, false, answers, error);
+    return redis_say(engine, SAY_NACK, timers, count, answers, error);
 }
 
 static enum engine_end redis_remove(struct engine *engine, const struct engine_timer *timers,
                                     size_t count, struct error *error)
 {
     char answers[ENGINE_BATCH_MAX];
-    return redis_ack(engine, timers, count, answers, error);
+    return redis_say(engine, SAY_ACK, timers, count, answers, error);
 }
 
 static const struct engine_seed seed = {redis_move_clock, redis_fetch, redis_remove, redis_push};
@@ -609,10 +585,7 @@ const struct engine_kind engine_redis = {
     .serve = redis_serve,
     .connect = redis_connect,
     .close = redis_close,
-    .start = redis_start,
-    .stop = redis_stop,
-    .ack = redis_ack,
-    .nack = redis_nack,
+    .say = redis_say,
     .claim = redis_claim,
     .hand_out = redis_hand_out,
     .load = redis_load,

@@ -1,12 +1,76 @@
 #include "account.h"
 
-#include "books.h"
 #include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 const char *const run_path_names[RUN_PATHS] = {"first", "retried", "recovered", "all"};
+
+/* The journals of a run, put together. */
+struct books {
+    struct journal_record *records; /* by timer and generation; first what planners say, then
+                                       attempt by attempt */
+    size_t count;
+    size_t room;
+    struct journal_record *faults; /* in the order in which they came */
+    size_t fault_count;
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static bool is_attempt(const struct journal_record *record)
+{
+    return record->what >= JOURNAL_TAKEN && record->what <= JOURNAL_NACKED;
+}
+
+/* By timer and generation; what planners say first, then attempt by attempt. */
+static int compare_records(const void *one, const void *other)
+{
+    const struct journal_record *a = one;
+    const struct journal_record *b = other;
+    int order = compare(a->id, b->id);
+    order = order != 0 ? order : compare(a->generation, b->generation);
+    order = order != 0 ? order : compare(is_attempt(a), is_attempt(b));
+    if (order == 0 && is_attempt(a)) {
+        order = compare(a->token, b->token);
+    }
+    order = order != 0 ? order : compare(a->what, b->what);
+    return order != 0 ? order : compare(a->now_ms, b->now_ms);
+}
+
+static bool read_books(struct books *books, const struct run_plan *plan, const char *folder,
+                       struct error *error)
+{
+    for (int role = 0; role < RUN_ENGINE; role++) {
+        for (uint32_t member = 0; member < plan->roles[role]; member++) {
+            struct journal_record *records;
+            size_t count;
+            if (!journal_read(folder, (enum run_role)role, member, &records, &count, error)) {
+                return false;
+            }
+            if (count > 0) {
+                MEMORY_REACH(books->records, books->room, books->count + count);
+                memcpy(books->records + books->count, records, count * sizeof *records);
+                books->count += count;
+            }
+            free(records);
+        }
+    }
+    if (books->count > 0) {
+        qsort(books->records, books->count, sizeof *books->records, compare_records);
+    }
+    return journal_read(folder, RUN_ENGINE, 0, &books->faults, &books->fault_count, error);
+}
+
+static void free_books(struct books *books)
+{
+    free(books->records);
+    free(books->faults);
+}
 
 struct account {
     const struct run_plan *plan;
@@ -216,12 +280,12 @@ static void go_through_attempts(struct account *account, const struct story *sto
     for (size_t i = 0; i < story->count;) {
         const struct journal_record *attempt = &story->records[i];
         size_t count = 1;
-        while (i + count < story->count && books_is_attempt(attempt) &&
-               books_is_attempt(attempt + count) && attempt[count].token == attempt->token) {
+        while (i + count < story->count && is_attempt(attempt) && is_attempt(attempt + count) &&
+               attempt[count].token == attempt->token) {
             count++;
         }
         i += count;
-        if (!books_is_attempt(attempt)) {
+        if (!is_attempt(attempt)) {
             continue;
         }
         struct attempt known = attempt_of(attempt, count);
@@ -306,15 +370,15 @@ static void go_through_timers(struct account *account)
 
 static int compare_times(const void *a, const void *b)
 {
-    return books_compare(*(const uint64_t *)a, *(const uint64_t *)b);
+    return compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 static int compare_dead(const void *one, const void *other)
 {
     const struct account_dead *a = one;
     const struct account_dead *b = other;
-    int order = books_compare(a->id, b->id);
-    return order != 0 ? order : books_compare(a->generation, b->generation);
+    int order = compare(a->id, b->id);
+    return order != 0 ? order : compare(a->generation, b->generation);
 }
 
 static void sum_up_lateness(struct account *account)
@@ -337,7 +401,7 @@ bool account_run(const struct run_plan *plan, const char *folder, struct account
 {
     struct account account = {
         .plan = plan, .dead = dead, .dead_count = dead_count, .result = result};
-    bool right = books_read(&account.books, plan, folder, error);
+    bool right = read_books(&account.books, plan, folder, error);
     if (dead_count > 0) {
         qsort(dead, dead_count, sizeof *dead, compare_dead);
     }
@@ -351,7 +415,7 @@ bool account_run(const struct run_plan *plan, const char *folder, struct account
     for (int path = 0; path < RUN_PATHS; path++) {
         free(account.lateness[path]);
     }
-    books_free(&account.books);
+    free_books(&account.books);
     return right;
 }
 

@@ -119,26 +119,17 @@ static uint64_t again_at(const struct part *part, const struct engine_timer *tim
            (wait_ms < BACKOFF_MAX_MS ? wait_ms : BACKOFF_MAX_MS);
 }
 
-/* What the engine is told of a call. */
-enum verdict { WELL, FAILED, LATER };
-
-static enum verdict verdict_of(const struct part_answer *answer)
+/* What the engine is to know of a call. */
+static enum engine_word word_of(const struct part_answer *answer)
 {
-    return answer->outcome == CALL_DONE ? WELL : answer->outcome == CALL_LATER ? LATER : FAILED;
+    return answer->outcome == CALL_DONE    ? SAY_ACK
+           : answer->outcome == CALL_LATER ? SAY_LATER
+                                           : SAY_NACK;
 }
 
-static enum engine_end say(struct part *part, struct engine *engine, enum verdict verdict,
-                           const struct engine_timer *timers, size_t count, char *answers)
-{
-    const struct engine_kind *kind = part->plan->engine;
-    return verdict == WELL
-               ? kind->ack(engine, timers, count, answers, &part->error)
-               : kind->nack(engine, timers, count, verdict == LATER, answers, &part->error);
-}
-
-/* Says to the engine of which calls this is the verdict; `heard` NULL: of all. Without an `ends`
+/* Say this word to the engine of the calls that it is for; `heard` NULL: of all. Without an `ends`
  * the row has no such step, and there is only the journal. */
-static bool report(struct part *part, uint32_t which, enum verdict verdict, bool ends,
+static bool report(struct part *part, uint32_t which, enum engine_word word, bool ends,
                    const struct engine_timer *timers, size_t count, const struct part_answer *heard)
 {
     struct engine_timer own[ENGINE_BATCH_MAX];
@@ -147,11 +138,11 @@ static bool report(struct part *part, uint32_t which, enum verdict verdict, bool
     size_t some = 0;
     memset(answers, ANSWER_YES, sizeof answers);
     for (size_t i = 0; i < count; i++) {
-        if (heard == NULL || verdict_of(&heard[i]) == verdict) {
+        if (heard == NULL || word_of(&heard[i]) == word) {
             own[some] = timers[i];
-            own[some].at_ms = verdict == WELL    ? timers[i].at_ms
-                              : verdict == LATER ? heard[i].again_ms
-                                                 : again_at(part, &timers[i]);
+            own[some].at_ms = word == SAY_ACK     ? timers[i].at_ms
+                              : word == SAY_LATER ? heard[i].again_ms
+                                                  : again_at(part, &timers[i]);
             some++;
         }
     }
@@ -161,11 +152,12 @@ static bool report(struct part *part, uint32_t which, enum verdict verdict, bool
         if (engine == NULL) {
             return false;
         }
-        go = part_judge(part, which, say(part, engine, verdict, own, some, answers));
+        go = part_judge(part, which,
+                        part->plan->engine->say(engine, word, own, some, answers, &part->error));
         part_point(part);
     }
     for (size_t i = 0; i < some && go == PART_DONE; i++) {
-        records[i] = part_record(part, verdict == WELL ? JOURNAL_ACKED : JOURNAL_NACKED, &own[i]);
+        records[i] = part_record(part, word == SAY_ACK ? JOURNAL_ACKED : JOURNAL_NACKED, &own[i]);
         records[i].answer = (uint8_t)answers[i];
     }
     return go == PART_DONE && journal_add(part->journal, records, some, &part->error);
@@ -186,17 +178,17 @@ static bool do_steps(struct part *part, uint32_t which, int *service,
             call_service(part, service, timers, count, heard);
             called = true;
         } else {
-            enum verdict verdict = *step == CLUSTER_LATER ? LATER : WELL;
-            right = report(part, which, verdict, true, timers, count, called ? heard : NULL);
-            ended = ended || verdict == WELL;
+            enum engine_word word = *step == CLUSTER_LATER ? SAY_LATER : SAY_ACK;
+            right = report(part, which, word, true, timers, count, called ? heard : NULL);
+            ended = ended || word == SAY_ACK;
         }
         part_point(part);
     }
     if (ended && part->plan->protocol->execute[1] != CLUSTER_CALL) {
         return right; /* it was ended before the call: whatever that came to is forgotten */
     }
-    return right && (ended || report(part, which, WELL, false, timers, count, heard)) &&
-           report(part, which, FAILED, true, timers, count, heard);
+    return right && (ended || report(part, which, SAY_ACK, false, timers, count, heard)) &&
+           report(part, which, SAY_NACK, true, timers, count, heard);
 }
 
 /* Takes what is ready at an engine, and sees it through. */

@@ -96,7 +96,7 @@ static bool say(struct part *part, uint32_t which, uint64_t step, struct engine_
         part_point(part);
         go = part_judge(
             part, which,
-            (stops ? kind->stop : kind->start)(engine, timers, count, answers, &part->error));
+            kind->say(engine, stops ? SAY_STOP : SAY_START, timers, count, answers, &part->error));
         part_point(part);
     }
     free(calls);
