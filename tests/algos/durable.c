@@ -1146,10 +1146,10 @@ static void fired_with_call(void *ctx, uint32_t id, uint64_t now)
 static void a_call_is_kept_with_its_timer(void **state)
 {
     (void)state;
-    static const char *const structures[] = {
-        "durable(binary-heap):group=40:least=200:snapshot=20", "durable(binary-heap):sync=always",
-        "durable(chunk-wheel):delivery=at-most:group=7", "kv-wheel:batch=9",
-        "kv-wheel:delivery=at-most"};
+    static const char *const structures[] = {"durable(binary-heap):group=40:least=200:snapshot=20",
+                                             "durable(binary-heap):sync=always",
+                                             "durable(chunk-wheel):delivery=at-most:group=7",
+                                             "kv-wheel:batch=9", "kv-wheel:delivery=at-most"};
     for (size_t i = 0; i < sizeof structures / sizeof structures[0]; i++) {
         struct trial trial;
         struct model found;
