@@ -17,7 +17,7 @@
 /* A figure must be smaller by this factor to be worth another structure. */
 #define CLEARLY_LESS 0.8
 
-/* A tied structure that measured slower than this is not preferred for anything else. */
+/* A structure that measured slower than this is not tied, whatever its runs show. */
 #define SAME_TIME    1.25
 
 /* Figures that differ by less than this factor are about the same. */
@@ -86,17 +86,20 @@ static void move_up(struct answer_entry *entries, size_t from, size_t to)
     entries[to] = moved;
 }
 
-/* Entries are in the order of their time. Marks those that are tied with the first, and moves them
- * up. */
+/* Entries are in the order of their time. Mark those that are tied with the first, and move them
+ * up. An entry that measured much slower is not tied if the runs merely vary too much to show it. */
 static void find_ties(struct answer *answer)
 {
     struct answer_entry *entries = answer->entries;
     answer->tied = 1;
     entries[0].tied = true;
     for (size_t i = 1; i < answer->count; i++) {
-        entries[i].tied = !is_slower(answer, entries[0].row, entries[i].row);
+        bool slower = is_slower(answer, entries[0].row, entries[i].row);
+        entries[i].tied = !slower && entries[i].ns <= SAME_TIME * entries[0].ns;
         if (entries[i].tied) {
             move_up(entries, i, answer->tied++);
+        } else if (!slower && answer->not_excluded == NULL) {
+            answer->not_excluded = entries[i].row;
         }
     }
 }
@@ -138,13 +141,14 @@ static bool keep_least(const struct answer *answer, bool *kept,
 }
 
 /* Among tied structures that measured about as fast, take the one that fires least late; else the
- * one with the least memory; else the fewest wakeups; else the first row. None of that is noise, so that the same is taken again. */
+ * one with the least memory; else the fewest wakeups; else the first row. None of that is noise,
+ * so that the same is taken again. */
 static void pick_among_tied(struct answer *answer)
 {
     bool *kept = memory_new(answer->tied, sizeof *kept);
     size_t pick = answer->tied;
     for (size_t i = 0; i < answer->tied; i++) {
-        kept[i] = answer->entries[i].ns <= SAME_TIME * answer->entries[0].ns;
+        kept[i] = true;
     }
     bool by_lateness = keep_least(answer, kept, lateness_of);
     bool by_memory = keep_least(answer, kept, memory_of);
@@ -173,7 +177,10 @@ static enum answer_certainty certainty_of(const struct answer *answer)
             return ANSWER_FEW_RUNS;
         }
     }
-    return answer->trace.by_counts ? ANSWER_COUNTED : answer->tied > 1 ? ANSWER_TIED : ANSWER_SURE;
+    return answer->trace.by_counts        ? ANSWER_COUNTED
+           : answer->not_excluded != NULL ? ANSWER_NOISY
+           : answer->tied > 1             ? ANSWER_TIED
+                                          : ANSWER_SURE;
 }
 
 /* --- other needs ----------------------------------------------------------------------------- */

@@ -35,7 +35,8 @@ enum answer_certainty {
     ANSWER_ALONE,    /* one row competes */
     ANSWER_COUNTED,  /* by counts alone; `tied` are within `min_effect` of the least */
     ANSWER_FEW_RUNS, /* fewer than JUDGE_RUNS_MIN runs: no difference can be shown */
-    ANSWER_TIED,     /* at least one other row is not shown to be slower than the fastest */
+    ANSWER_NOISY,    /* the runs vary too much to exclude a row that measured much slower */
+    ANSWER_TIED, /* at least one other row measured about as fast, and is not shown to be slower */
     ANSWER_SURE,
 };
 
@@ -45,7 +46,7 @@ struct answer_entry {
     double ns;         /* processor time per operation */
     double core_share; /* of one core, at the trace's rate, without the replay's own time; NAN:
                           the rate is unknown */
-    bool tied;         /* not shown to be slower than the fastest */
+    bool tied;         /* measured about as fast as the fastest, and not shown to be slower */
 };
 
 /* What another structure may be taken for. */
@@ -65,7 +66,9 @@ struct answer {
     struct answer_entry *entries; /* all that compete: the pick, those tied with it, the others by
                                      their time */
     size_t count;
-    size_t tied;        /* how many of the entries are tied, the pick included; 1: none */
+    size_t tied; /* how many of the entries are tied, the pick included; 1: none */
+    const struct row *not_excluded; /* the first that measured much slower, but is not shown to be
+                                       slower; NULL: none */
     const char *reason; /* what decided among tied structures: a clause; NULL: none are tied */
     double rate;        /* operations per second in the trace's own time; NAN: unknown */
     const struct row *for_need[ANSWER_NEEDS]; /* NULL: the pick serves that need best, or no row is

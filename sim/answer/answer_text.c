@@ -123,6 +123,15 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
                       " (%s ns an operation), but too few runs to be sure (%u): use --runs 5.", ns,
                       runs);
         break;
+    case ANSWER_NOISY:
+        (void)fprintf(stream, "Take %s (%s ns an operation): it measured the least time of ", name,
+                      ns);
+        write_kind(answer, stream);
+        (void)fprintf(stream, ", but the %u runs vary too much to exclude %s", runs,
+                      name_of(answer->not_excluded, code, NAME));
+        (void)fprintf(stream, " (%s ns): use a quiet machine or more runs.",
+                      figure_text(row_value(answer->not_excluded, COL_NS_PER_EVENT), FIGURE));
+        break;
     case ANSWER_TIED:
         (void)fprintf(stream, "Take %s (%s ns an operation): of ", name, ns);
         write_kind(answer, stream);

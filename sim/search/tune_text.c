@@ -355,11 +355,9 @@ static json_t *json_or_null(const struct tune_candidate *candidate, double exact
 
 json_t *tune_json(const struct tune_result *result, const json_t *context)
 {
-    static const char *const certainties[] = {[ANSWER_ALONE] = "alone",
-                                              [ANSWER_COUNTED] = "counts",
-                                              [ANSWER_FEW_RUNS] = "few runs",
-                                              [ANSWER_TIED] = "tied",
-                                              [ANSWER_SURE] = "sure"};
+    static const char *const certainties[] = {
+        [ANSWER_ALONE] = "alone", [ANSWER_COUNTED] = "counts", [ANSWER_FEW_RUNS] = "few runs",
+        [ANSWER_NOISY] = "noisy", [ANSWER_TIED] = "tied",      [ANSWER_SURE] = "sure"};
     double exact_fired = (double)result->info.fired;
     json_t *candidates = json_array();
     for (size_t i = 0; i < result->candidate_count; i++) {

@@ -181,6 +181,34 @@ static void ties_are_answered_alike(void **state)
     }
 }
 
+/* Runs that vary too much exclude nothing: a structure that measured three times as slow is neither tied nor
+ * beaten, and a quicker one with the same capability serves the other need. */
+static void noise_is_no_tie(void **state)
+{
+    (void)state;
+    static const double wild[] = {9, 30, 30, 9, 30, 9, 30};
+    struct results results = {0};
+    const struct answer_trace trace = {.name = "day.trace"};
+    const struct made made[] = {{"quick", 10, 7, EXACT & ~TL_CAP_NEXT, 0, 4000000, 900},
+                                {"steady", 20, 7, EXACT | TL_CAP_NEXT, 0, 4000000, 900},
+                                {"wild", 30, 7, EXACT | TL_CAP_NEXT, 0, 4000000, 900}};
+    struct answer answer;
+    for (size_t k = 0; k < sizeof made / sizeof made[0]; k++) {
+        add(&results, &made[k]);
+    }
+    row_set_samples(&results.rows[2], COL_NS_PER_EVENT, wild, 7);
+    answer_make(&results, &trace, &answer);
+    assert_int_equal(answer.certainty, ANSWER_NOISY);
+    assert_int_equal(answer.tied, 1);
+    assert_string_equal(row_text(answer.entries[0].row, COL_ALGO), "quick");
+    assert_string_equal(row_text(answer.for_need[ANSWER_SLEEP], COL_ALGO), "steady");
+    expect_words(&answer,
+                 "Take quick (10.0 ns an operation): it measured the least time of 3\n"
+                 "exact structures, but the 7 runs vary too much to exclude wild (30.0 ns): use a\n"
+                 "quiet machine or more runs.\n");
+    end(&answer, &results);
+}
+
 /* By counts the least work is taken, and the clock's word is left open. */
 static void counts_are_no_times(void **state)
 {
@@ -274,10 +302,15 @@ static void nothing_to_choose_from(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_wins),        cmocka_unit_test(ties_are_no_wins),
-        cmocka_unit_test(ties_are_answered_alike), cmocka_unit_test(counts_are_no_times),
-        cmocka_unit_test(few_runs_are_not_sure),   cmocka_unit_test(what_is_late_is_not_ranked),
-        cmocka_unit_test(needs_are_served),        cmocka_unit_test(nothing_to_choose_from),
+        cmocka_unit_test(the_fastest_wins),
+        cmocka_unit_test(ties_are_no_wins),
+        cmocka_unit_test(noise_is_no_tie),
+        cmocka_unit_test(ties_are_answered_alike),
+        cmocka_unit_test(counts_are_no_times),
+        cmocka_unit_test(few_runs_are_not_sure),
+        cmocka_unit_test(what_is_late_is_not_ranked),
+        cmocka_unit_test(needs_are_served),
+        cmocka_unit_test(nothing_to_choose_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
