@@ -77,6 +77,7 @@ struct durable {
     const struct tl_allocator *allocator;
     uint32_t *due; /* what the structure fired, in its order; room for every timer */
     uint32_t due_count;
+    uint32_t left_over; /* how many of these were not stopped or restarted since */
     uint32_t capacity;
     uint32_t snapshot_id; /* the next one to be looked at */
     uint64_t now;
@@ -127,20 +128,10 @@ static bool can_write(const struct durable *durable)
     return durable->usable && !durable->store.final;
 }
 
-/* Of those that the structure has fired, the ones that nobody has stopped or restarted since. */
-static uint64_t left_over(const struct durable *durable)
-{
-    uint64_t left = 0;
-    for (uint32_t i = 0; i < durable->due_count; i++) {
-        left += is_due(&durable->timers[durable->due[i]]);
-    }
-    return left;
-}
-
 static uint64_t durable_count(const void *self)
 {
     const struct durable *durable = self;
-    return durable->inner->count(durable->self) + left_over(durable);
+    return durable->inner->count(durable->self) + durable->left_over;
 }
 
 /* Not within an advance, where the structure is at work. */
@@ -256,7 +247,7 @@ static void work_for_snapshot(struct durable *durable)
 static void set_easy(struct durable *durable, size_t words)
 {
     durable->easy_until = words;
-    durable->easy_start_until = durable->may_refuse ? 0 : words;
+    durable->easy_start_until = durable->may_refuse || durable->left_over > 0 ? 0 : words;
 }
 
 /* What comes next is the first record of a commit. */
@@ -408,6 +399,7 @@ static __attribute__((noinline)) enum tl_status start_apart(struct durable *dura
             return status;
         }
     }
+    durable->left_over -= is_due(&durable->timers[id]);
     set_pending(durable, id, deadline, log_sequence(&durable->log));
     if (!easy) {
         settle(durable);
@@ -437,7 +429,9 @@ static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durab
          append_to_group(durable, LOG_STOP, id, timer->generation) != TL_OK)) {
         return TL_ERR_STORE;
     }
-    if (!is_due(timer)) {
+    if (is_due(timer)) {
+        durable->left_over--;
+    } else {
         (void)durable->inner->stop(durable->self, id);
     }
     set_idle(timer);
@@ -474,6 +468,7 @@ static enum tl_status durable_start_call(void *self, uint32_t id, uint64_t deadl
         calls->places[id] = place;
         return status;
     }
+    durable->left_over -= is_due(&durable->timers[id]);
     set_pending(durable, id, deadline, log_sequence(&durable->log) | HAS_CALL);
     settle(durable);
     return TL_OK;
@@ -500,14 +495,19 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     return durable->inner->stop(durable->self, id);
 }
 
-/* Those that are left over from an advance, as far as nobody has stopped or restarted them. */
+/* Keeps of `due`, from one on, those that were not stopped or restarted. */
 static void keep_left_over(struct durable *durable, uint32_t from)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = from; i < durable->due_count; i++) {
-        if (is_due(&durable->timers[durable->due[i]])) {
-            durable->due[kept++] = durable->due[i];
+    uint32_t kept = durable->due_count - from;
+    if (kept != durable->left_over) {
+        kept = 0;
+        for (uint32_t i = from; i < durable->due_count; i++) {
+            if (is_due(&durable->timers[durable->due[i]])) {
+                durable->due[kept++] = durable->due[i];
+            }
         }
+    } else if (from > 0) {
+        memmove(durable->due, durable->due + from, kept * sizeof *durable->due);
     }
     durable->due_count = kept;
 }
@@ -545,6 +545,8 @@ static void hand_out(void *ctx, uint32_t id, uint64_t now)
     } else {
         durable->timers[id].generation |= IS_DUE;
         durable->due[durable->due_count++] = id;
+        durable->left_over++;
+        durable->easy_start_until = 0; /* a start looks whether its timer is one of these */
     }
 }
 
@@ -560,6 +562,7 @@ static void fire_at_least(struct durable *durable, uint32_t *at)
             break;
         }
         durable->timers[id].generation &= ~IS_DUE;
+        durable->left_over--;
         fire_one(durable, id);
     }
 }
@@ -611,6 +614,7 @@ static void fire_at_most(struct durable *durable, uint32_t *at)
             struct timer *timer = &durable->timers[id];
             if (is_due(timer)) {
                 *timer = (struct timer){TL_NEVER, timer->generation & HAS_CALL};
+                durable->left_over--;
                 durable->budget--;
                 durable->fire(durable->fire_ctx, id, durable->now);
             }
@@ -649,19 +653,10 @@ static uint64_t durable_advance(void *self, uint64_t now, uint64_t budget, tl_fi
     return budget - durable->budget;
 }
 
-static bool any_left_over(const struct durable *durable)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < durable->due_count && !any; i++) {
-        any = is_due(&durable->timers[durable->due[i]]);
-    }
-    return any;
-}
-
 static uint64_t durable_next(const void *self)
 {
     const struct durable *durable = self;
-    return any_left_over(durable) ? durable->now : durable->inner->next(durable->self);
+    return durable->left_over > 0 ? durable->now : durable->inner->next(durable->self);
 }
 
 static void durable_counters(const void *self, struct tl_counters *out)
@@ -678,7 +673,7 @@ static enum tl_status durable_check(const void *self, char *why, size_t why_byte
         pending += is_pending(&durable->timers[id]);
     }
     uint64_t inside = durable->inner->count(durable->self);
-    uint64_t due = left_over(durable);
+    uint64_t due = durable->left_over;
     if (inside + due != pending || pending_at_most(durable) < pending) {
         (void)snprintf(
             why, why_bytes,

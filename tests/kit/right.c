@@ -2,6 +2,7 @@
  * The conformance kit passes what is right: the structures made for its tests without a fault, and
  * every one that is built in.
  */
+#include "front.h"
 #include "kit.h"
 #include "made.h"
 #include "passes.h"
@@ -77,11 +78,29 @@ static void some_pass_the_long_cases(void **state)
     }
 }
 
+/* Its `count` is called for every timer that waits for a budget. */
+static void a_durable_structure_fires_many_at_one_tick(void **state)
+{
+    (void)state;
+    char why[256];
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    const struct tl_algo *algo = tl_front_compose(
+        tl_front_find("durable"), tl_registry_find("binary-heap")->counted, why, sizeof why);
+    assert_non_null(algo);
+    struct kit_target target = kit_target_of(algo, algo);
+    kit_check_case(&target, kit_case_find("many-one-tick"), &limits, &verdict, NULL);
+    print_message("%s\n", verdict.message);
+    assert_int_equal(verdict.result, KIT_OK);
+    tl_front_release(algo);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_right_passes),
         cmocka_unit_test(every_registered_structure_passes),
+        cmocka_unit_test(a_durable_structure_fires_many_at_one_tick),
     };
     const struct CMUnitTest at_length[] = {
         cmocka_unit_test(what_is_right_passes_the_long_cases),
