@@ -4,7 +4,7 @@
 # timerlab-VERSION.tar.xz, the sources. The version is that of project() in CMakeLists.txt.
 set(CPACK_PACKAGE_NAME timerlab)
 set(CPACK_PACKAGE_VENDOR "The timerlab authors")
-set(CPACK_PACKAGE_CONTACT "The timerlab authors <timerlab@example.org>")
+set(CPACK_PACKAGE_CONTACT "The timerlab authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_SOURCE_DIR}/LICENSE")
 set(CPACK_STRIP_FILES ON)
