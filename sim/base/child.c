@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "standard_files.h"
 #include "supervisor.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,13 +43,14 @@
 /* The monitor looks this often at a child that prints nothing. */
 #define LOOK_MS        100
 
-/* Shared by the child and its parent. The result follows it, aligned by it. */
+/* Shared by the three processes. The result follows it, aligned by it. */
 struct note {
-    _Alignas(max_align_t) uint64_t token; /* the child's, once the function has returned */
-    bool good;                            /* what it returned */
-    bool threads;                         /* others were running then */
+    _Alignas(max_align_t) bool returned; /* the function, and */
+    bool good;                           /* what it returned */
+    bool threads;                        /* others were running then */
     struct error error;
     struct child_place place;
+    struct child_outcome outcome;
 };
 
 static struct child_place no_child;
@@ -175,27 +177,31 @@ static void leave_files(const struct child_request *request, int output_fd)
     (void)close_range(from, ~0U, 0);
 }
 
+/* Where the parent stood. */
+struct child_ground {
+    pid_t parent;
+    sigset_t mask;
+    struct temporary temporary; /* the child's $TMPDIR */
+};
+
 static struct note *own_note; /* the child's */
-static uint64_t own_token;
 static pid_t own_pid;
 
-/* Hands over what the function returned: not for a copy of the child that a
- * structure has forked. */
-static noreturn void hand_over(bool good)
+/* Hand over what the function returned: not for a copy of the child that a structure
+ * has forked. */
+static noreturn void hand_over(bool good, const struct error *error)
 {
     if (getpid() == own_pid) {
+        own_note->error = *error;
         own_note->good = good;
-        own_note->token = own_token;
+        own_note->returned = true;
     }
     _exit(0);
 }
 
 static void hand_over_no_memory(void)
 {
-    if (getpid() == own_pid) {
-        (void)error_set(&own_note->error, "out of memory");
-    }
-    hand_over(false);
+    hand_over(false, &(const struct error){"out of memory"});
 }
 
 /* Whether other threads run. One that was waited for may still be on its way out. */
@@ -216,16 +222,18 @@ static bool has_threads(void)
 }
 
 /* The child's whole life. */
-static noreturn void live(const struct child_request *request, struct note *note, uint64_t token,
-                          const sigset_t *mask, int output_fd)
+static noreturn void live(const struct child_request *request, struct note *note,
+                          const struct child_ground *ground, int output_fd)
 {
     own_note = note;
-    own_token = token;
     own_pid = getpid();
     child_place = &note->place;
     memory_set_end(hand_over_no_memory);
     (void)setpgid(0, 0);
-    forget_signals(mask);
+    forget_signals(&ground->mask);
+    if (ground->temporary.folder[0] != '\0') {
+        (void)setenv("TMPDIR", ground->temporary.folder, 1);
+    }
     leave_files(request, output_fd);
     limit_child(request);
     /* A structure that writes where it must not, or goes on in two processes, does not write to the
@@ -241,10 +249,8 @@ static noreturn void live(const struct child_request *request, struct note *note
     if (getpid() == own_pid && good && result != NULL) {
         size_t bytes = request->sized ? *(const size_t *)result : request->result_bytes;
         memcpy(note + 1, result, bytes < request->result_bytes ? bytes : request->result_bytes);
-    } else if (getpid() == own_pid) {
-        note->error = error;
     }
-    hand_over(good);
+    hand_over(good, &error);
 }
 
 /* --- in the monitor -------------------------------------------------------------------------- */
@@ -252,7 +258,7 @@ static noreturn void live(const struct child_request *request, struct note *note
 struct watch {
     const struct child_request *request;
     struct note *note;
-    struct child_outcome *outcome;
+    struct child_outcome outcome;
     pid_t pid;
     int output_fd;
     uint64_t begun_ns;
@@ -266,7 +272,7 @@ struct watch {
  * end. */
 static void read_output(struct watch *watch)
 {
-    struct child_outcome *outcome = watch->outcome;
+    struct child_outcome *outcome = &watch->outcome;
     char text[4096];
     ssize_t n = 1;
     for (unsigned reads = 0;
@@ -366,9 +372,9 @@ static void wait_for_end(struct watch *watch)
     }
 }
 
-static void judge(struct watch *watch, uint64_t token, int status, bool others)
+static void judge(struct watch *watch, int status, bool others)
 {
-    struct child_outcome *outcome = watch->outcome;
+    struct child_outcome *outcome = &watch->outcome;
     char how[256];
     bool timeout = watch->passed_seconds > 0;
     bool slow =
@@ -382,7 +388,7 @@ static void judge(struct watch *watch, uint64_t token, int status, bool others)
         outcome->end = CHILD_CRASHED;
         outcome->signal = WTERMSIG(status);
         child_signal_text(outcome->signal, how, sizeof how);
-    } else if (watch->note->token != token || WEXITSTATUS(status) != 0) {
+    } else if (!watch->note->returned || WEXITSTATUS(status) != 0) {
         /* What has returned ends with 0, unless a tool that watches it says otherwise: valgrind. */
         outcome->end = CHILD_EXITED;
         outcome->exit_status = WEXITSTATUS(status);
@@ -429,15 +435,14 @@ static void take_signals(void)
 
 /* The monitor's whole life. */
 static noreturn void monitor(const struct child_request *request, struct note *note,
-                             struct child_outcome *outcome, const sigset_t *mask, pid_t parent)
+                             const struct child_ground *ground)
 {
-    struct watch watch = {.request = request, .note = note, .outcome = outcome};
-    uint64_t token = clock_cycles() | 1;
+    struct watch watch = {.request = request, .note = note};
     int output[2];
     take_signals();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent || pipe2(output, O_CLOEXEC) != 0) {
+    if (getppid() != ground->parent || pipe2(output, O_CLOEXEC) != 0) {
         _exit(1);
     }
     /* The reading end never waits; the writing end does, as standard output should. */
@@ -450,11 +455,10 @@ static noreturn void monitor(const struct child_request *request, struct note *n
     }
     if (watch.pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        child_memory_free(outcome, sizeof *outcome);
         if (getppid() != self) {
             _exit(1);
         }
-        live(request, note, token, mask, output[1]);
+        live(request, note, ground, output[1]);
     }
     (void)setpgid(watch.pid, watch.pid);
     (void)close(output[1]);
@@ -470,8 +474,9 @@ static noreturn void monitor(const struct child_request *request, struct note *n
     bool others = waitpid(-1, NULL, WNOHANG) >= 0;
     supervisor_end_children(SIGKILL, 0);
     read_output(&watch); /* its last words */
-    judge(&watch, token, status, others);
-    outcome->seconds = (double)(clock_now_ns() - watch.begun_ns) / 1e9;
+    judge(&watch, status, others);
+    watch.outcome.seconds = (double)(clock_now_ns() - watch.begun_ns) / 1e9;
+    note->outcome = watch.outcome;
     _exit(0);
 }
 
@@ -482,20 +487,21 @@ bool child_run(const struct child_request *request, void *result, struct child_o
 {
     size_t bytes = sizeof(struct note) + request->result_bytes;
     struct note *note = child_memory_new(bytes);
-    struct child_outcome *found = child_memory_new(sizeof *found);
-    sigset_t mask;
+    struct child_ground ground = {.parent = getpid()};
+    struct error ignored;
     int status = 1;
-    (void)sigprocmask(SIG_SETMASK, NULL, &mask);
+    (void)sigprocmask(SIG_SETMASK, NULL, &ground.mask);
+    (void)temporary_make(&ground.temporary, &ignored);
     /* What is buffered now would be written twice. */
     (void)fflush(NULL);
-    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        monitor(request, note, found, &mask, parent);
+        monitor(request, note, &ground);
     }
     int why = errno;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
+    temporary_remove(&ground.temporary);
     bool made = status == 0 || (pid > 0 && WIFSIGNALED(status));
     if (!made) {
         (void)error_set(error, "no process can be made: %s", strerror(pid < 0 ? why : EAGAIN));
@@ -504,7 +510,7 @@ bool child_run(const struct child_request *request, void *result, struct child_o
         (void)snprintf(outcome->reason, sizeof outcome->reason,
                        "the process that watches over it was killed by signal %d", outcome->signal);
     } else {
-        *outcome = *found;
+        *outcome = note->outcome;
         if (outcome->end == CHILD_DONE && request->result_bytes > 0) {
             size_t used =
                 request->sized ? *(const size_t *)(const void *)(note + 1) : request->result_bytes;
@@ -512,6 +518,5 @@ bool child_run(const struct child_request *request, void *result, struct child_o
         }
     }
     child_memory_free(note, bytes);
-    child_memory_free(found, sizeof *found);
     return made;
 }

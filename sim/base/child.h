@@ -4,7 +4,8 @@
  * learns what happened, and goes on.
  *
  * Between the caller and the child is a small process, the monitor. It reads the child's output,
- * ends the child when a limit is passed, and ends all processes that the child has left.
+ * ends the child when a limit is passed, and ends all processes that the child has left. The child
+ * has a $TMPDIR of its own, which the caller removes after it.
  */
 #ifndef SIM_CHILD_H
 #define SIM_CHILD_H

@@ -1,7 +1,7 @@
 #include "supervisor.h"
 
-#include "cleanup.h"
 #include "clock.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -93,7 +93,7 @@ int supervisor_run(int (*work)(void *ctx), int (*ended)(void *ctx, int status), 
     (void)signal(SIGCHLD, SIG_DFL); /* who ignores it cannot wait for children */
     void *shared =
         mmap(NULL, sizeof *let_go, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED || !cleanup_begin()) {
+    if (shared == MAP_FAILED || !temporary_list_begin()) {
         return work(ctx);
     }
     let_go = shared;
@@ -115,7 +115,7 @@ int supervisor_run(int (*work)(void *ctx), int (*ended)(void *ctx, int status), 
     if (!atomic_load(let_go)) {
         supervisor_end_children(SIGTERM, GRACE_SECONDS);
     }
-    cleanup_remove_all();
+    temporary_list_remove();
     int instead = ended != NULL ? ended(ctx, status) : -1;
     if (instead < 0 && WIFSIGNALED(status)) {
         end_by(WTERMSIG(status));

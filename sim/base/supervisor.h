@@ -1,7 +1,7 @@
 /*
  * supervisor.h: the process that a program starts as. The program's work is done in a child of it;
  * the supervisor forwards signals, waits, ends the processes that the work left running, and
- * removes its temporary files (cleanup.h), whatever ended it.
+ * removes its temporary files (temporary_file.h), whatever ended it.
  */
 #ifndef SIM_SUPERVISOR_H
 #define SIM_SUPERVISOR_H

@@ -1,6 +1,6 @@
 /* timerlab new: a structure of one's own begins as a file that works. */
 #include "build_info.h"
-#include "cleanup.h"
+#include "temporary_file.h"
 #include "command.h"
 #include "command_option.h"
 #include "outfile.h"
@@ -253,7 +253,7 @@ static bool run(const struct new_arguments *arguments, struct error *error)
         return false;
     }
     if (mkdir(arguments->dir, 0777) == 0) {
-        cleanup_add(arguments->dir); /* unless it comes to hold something */
+        temporary_unless_used(arguments->dir); /* unless it comes to hold something */
     } else if (errno != EEXIST) {
         return error_set(error, "%s: cannot be made a folder: %s", arguments->dir, strerror(errno));
     }

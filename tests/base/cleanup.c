@@ -4,7 +4,6 @@
  */
 #include "test.h"
 
-#include "cleanup.h"
 #include "supervisor.h"
 #include "temporary_file.h"
 
@@ -21,10 +20,9 @@
 
 /* Shared with the process that is tested. */
 struct left {
-    char file[256];
     struct temporary whole; /* is removed with its files */
-    char kept[256];         /* a folder with another program's file */
-    char result[256];
+    char unused[64];
+    char kept[64]; /* a folder with another program's file */
     pid_t orphan;
     int to_tester;
 };
@@ -76,16 +74,13 @@ static int make_all_and_end(void *ctx)
 {
     const struct way *way = ctx;
     struct error error;
-    (void)strcpy(left.kept, "/tmp/timerlab-cleanup-XXXXXX");
-    if (mkstemp(strcpy(left.file, "/tmp/timerlab-file-XXXXXX")) < 0 ||
-        mkstemp(strcpy(left.result, "/tmp/timerlab-result-XXXXXX")) < 0 ||
-        !temporary_make(&left.whole, &error) || mkdtemp(left.kept) == NULL) {
+    if (mkdtemp(strcpy(left.unused, "/tmp/timerlab-unused-XXXXXX")) == NULL ||
+        mkdtemp(strcpy(left.kept, "/tmp/timerlab-kept-XXXXXX")) == NULL ||
+        !temporary_make(&left.whole, &error)) {
         _exit(2);
     }
-    cleanup_add(left.file);
-    cleanup_add(left.kept);
-    cleanup_add(left.result);
-    cleanup_forget(left.result);
+    temporary_unless_used(left.unused);
+    temporary_unless_used(left.kept);
     for (unsigned number = 0; number < FILES; number++) {
         make_file(left.whole.folder, number);
     }
@@ -161,10 +156,9 @@ static void after_every_end_only_results_are_left(void **state)
         assert_int_equal(waitpid(program, &status, 0), program);
         assert_int_equal(WIFSIGNALED(status), way.by_signal);
         assert_int_equal(way.by_signal ? WTERMSIG(status) : WEXITSTATUS(status), way.number);
-        assert_int_not_equal(access(left.file, F_OK), 0);
+        assert_int_not_equal(access(left.unused, F_OK), 0);
         assert_int_not_equal(access(left.whole.folder, F_OK), 0);
         assert_int_not_equal(kill(left.orphan, 0), 0);
-        assert_int_equal(unlink(left.result), 0);
         (void)snprintf(path, sizeof path, "%s/a-file-0", left.kept);
         assert_int_equal(unlink(path), 0);
         assert_int_equal(rmdir(left.kept), 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A table of what a plug-in may do wrong, and where, against every command that takes plug-ins: rows of other
 # structures are there and right, its own row or a message says what it did, the command ends, with status 1, and
-# no file and no process is left. bad_plugin.c does what BAD_KIND says where BAD_PLACE says.
+# no file and no process is left. bad_plugin.c leaves a file in $TMPDIR and does what BAD_KIND says where BAD_PLACE says.
 set -u
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"

@@ -1,6 +1,5 @@
 #include "outfile.h"
 
-#include "cleanup.h"
 #include "memory.h"
 #include "standard_streams.h"
 #include "stream_error.h"
@@ -125,7 +124,7 @@ bool folder_make(const char *path, struct error *error)
         if (path[i] == '/' || path[i] == '\0') {
             (void)snprintf(part, sizeof part, "%.*s", (int)i, path);
             if (mkdir(part, 0777) == 0) {
-                cleanup_add(part);
+                temporary_unless_used(part);
             }
         }
     }

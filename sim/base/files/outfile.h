@@ -42,7 +42,7 @@ bool outfile_fail(const char *path, int cause, const char *left, struct error *e
 void outfile_abort(struct outfile *file);
 
 /* Make a folder, with its parents, or check that it is there and can be written to; to be called
- * before long work. Those that are still empty at the program's end are removed (cleanup.h). */
+ * before long work. Those that are still empty at the program's end are removed. */
 bool folder_make(const char *path, struct error *error);
 
 #endif

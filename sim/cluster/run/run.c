@@ -6,7 +6,7 @@
 
 #include "account.h"
 #include "child.h"
-#include "cleanup.h"
+#include "temporary_file.h"
 #include "clock.h"
 #include "memory.h"
 #include "part.h"
@@ -440,7 +440,7 @@ static bool set_watch(struct conductor *conductor)
             (void)kill(-pid, SIGKILL);
         }
     }
-    cleanup_remove(conductor->folder);
+    folder_remove(conductor->folder);
     _exit(0);
 }
 

@@ -1,6 +1,5 @@
 #include "kit_crash.h"
 
-#include "cleanup.h"
 #include "crash_image.h"
 #include "crash_shim.h"
 #include "memory.h"
@@ -595,7 +594,7 @@ static void forget(struct life *life, uint64_t seed)
     life->drains = false;
     life->may_fail = false;
     life->trace = NULL;
-    cleanup_remove(life->folder);
+    folder_remove(life->folder);
     (void)mkdir(life->folder, 0700);
 }
 
@@ -655,7 +654,7 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
         *life->journal = *lived;
         life->journal->report = so_far;
         uint64_t cut = random_bits(&random) % crash_trace_calls(trace);
-        cleanup_remove(life->folder);
+        folder_remove(life->folder);
         (void)mkdir(life->folder, 0700);
         done = crash_image_make(trace, cut, k % 2 == 1, random_bits(&random), life->folder,
                                 &life->journal->moment, error);

@@ -1,14 +1,15 @@
 #include "temporary_file.h"
 
-#include "cleanup.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,12 +24,63 @@ void temporary_files_lie_in_memory(void)
     }
 }
 
+/* --- the list -------------------------------------------------------------------------------- */
+
+/* One text after the other, each after the letter of its kind. Only pages that are used take
+ * memory; what no longer fits is left to the next run. */
+static struct {
+    _Atomic size_t used;
+    char text[(size_t)1 << 26];
+} * list; /* NULL: no supervisor */
+
+enum { LOCKED = 'l', UNLESS_USED = 'u' };
+
+bool temporary_list_begin(void)
+{
+    void *memory = mmap(NULL, sizeof *list, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    list = memory != MAP_FAILED ? memory : NULL;
+    return list != NULL;
+}
+
+static void add(char kind, const char *path)
+{
+    size_t bytes = strlen(path) + 2;
+    size_t at = list != NULL ? atomic_fetch_add(&list->used, bytes) : 0;
+    if (list != NULL && at + bytes <= sizeof list->text) {
+        list->text[at] = kind;
+        memcpy(&list->text[at + 1], path, bytes - 1);
+    }
+}
+
+void temporary_unless_used(const char *folder)
+{
+    add(UNLESS_USED, folder);
+}
+
 /* --- removing -------------------------------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info;
+    (void)kind;
+    (void)walk;
+    (void)remove(path);
+    return 0;
+}
+
+/* Again if there was no memory to walk through it: what used it may have ended. */
+void folder_remove(const char *path)
+{
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno == ENOMEM) {
+        (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
 
 void temporary_remove(struct temporary *temporary)
 {
     if (temporary->folder[0] != '\0') {
-        cleanup_remove(temporary->folder);
+        folder_remove(temporary->folder);
         (void)close(temporary->lock);
         temporary->folder[0] = '\0';
     }
@@ -40,7 +92,7 @@ static void remove_if_abandoned(const char *path)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        cleanup_remove(path);
+        folder_remove(path);
     }
     if (fd >= 0) {
         (void)close(fd);
@@ -73,6 +125,23 @@ static void remove_abandoned(const char *folder)
     }
 }
 
+void temporary_list_remove(void)
+{
+    size_t end = list != NULL && list->used <= sizeof list->text ? list->used : 0;
+    while (end > 0) {
+        size_t at = end - 1;
+        while (at > 0 && list->text[at - 1] != '\0') {
+            at--;
+        }
+        if (list->text[at] == LOCKED) {
+            remove_if_abandoned(&list->text[at + 1]);
+        } else if (list->text[at] == UNLESS_USED) {
+            (void)rmdir(&list->text[at + 1]);
+        }
+        end = at;
+    }
+}
+
 /* --- making ---------------------------------------------------------------------------------- */
 
 bool temporary_make_in(struct temporary *temporary, const char *folder)
@@ -86,7 +155,7 @@ bool temporary_make_in(struct temporary *temporary, const char *folder)
             path[0] = '\0';
             return false;
         }
-        cleanup_add_with_files(path);
+        add(LOCKED, path);
         (void)chmod(path, 0711); /* some engines run as another user */
         temporary->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         while (flock(temporary->lock, LOCK_EX) != 0 && errno == EINTR) {

@@ -1,7 +1,8 @@
 /*
  * temporary_file.h: folders for files that end with their process. The process that makes one holds
  * a lock on it (flock), so that a later run can remove those that a killed process left, and never
- * those of a living one.
+ * those of a living one. They are listed in memory that a command shares with its supervisor
+ * (supervisor.h), which removes those that are left when the command has ended, whatever ended it.
  */
 #ifndef SIM_TEMPORARY_FILE_H
 #define SIM_TEMPORARY_FILE_H
@@ -21,8 +22,8 @@ struct temporary {
  * those that it starts, the files of structures included. */
 void temporary_files_lie_in_memory(void);
 
-/* Make a folder in $TMPDIR or /tmp. The caller removes it; if the process ends first, the
- * supervisor does (cleanup.h). Return false with `error` set on failure. */
+/* Make a folder in $TMPDIR or /tmp, which the caller removes. Return false with `error` set on
+ * failure. */
 bool temporary_make(struct temporary *temporary, struct error *error);
 
 /* Make one with a hidden name in `folder`. The process's first call for a folder removes what
@@ -35,5 +36,16 @@ int temporary_open_nameless(const char *folder);
 
 /* Remove the folder with all that is in it; nothing happens if there is none. */
 void temporary_remove(struct temporary *temporary);
+
+/* Remove a file, or a folder with all that is in it. */
+void folder_remove(const char *path);
+
+/* Have the supervisor remove the folder at the end, if nothing is in it. */
+void temporary_unless_used(const char *folder);
+
+/* For the supervisor: begin the list, before it makes the command's process; false if there is no
+ * memory for it. Then remove what is listed, the latest first. */
+bool temporary_list_begin(void);
+void temporary_list_remove(void);
 
 #endif
