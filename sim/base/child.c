@@ -247,8 +247,7 @@ static noreturn void live(const struct child_request *request, struct note *note
         note->threads = has_threads();
     }
     if (getpid() == own_pid && good && result != NULL) {
-        size_t bytes = request->sized ? *(const size_t *)result : request->result_bytes;
-        memcpy(note + 1, result, bytes < request->result_bytes ? bytes : request->result_bytes);
+        memcpy(note + 1, result, request->result_bytes);
     }
     hand_over(good, &error);
 }
@@ -512,9 +511,7 @@ bool child_run(const struct child_request *request, void *result, struct child_o
     } else {
         *outcome = note->outcome;
         if (outcome->end == CHILD_DONE && request->result_bytes > 0) {
-            size_t used =
-                request->sized ? *(const size_t *)(const void *)(note + 1) : request->result_bytes;
-            memcpy(result, note + 1, used < request->result_bytes ? used : request->result_bytes);
+            memcpy(result, note + 1, request->result_bytes);
         }
     }
     child_memory_free(note, bytes);

@@ -33,8 +33,6 @@ struct child_request {
     child_fn run;
     void *ctx;
     size_t result_bytes; /* plain data; pointers in it only to what the caller has, too */
-    bool sized; /* the result begins with a size_t: how many bytes of it, this one included, are
-                   handed over */
     double timeout_seconds;       /* by the wall clock; 0: only phases are limited */
     double processor_seconds;     /* limit of its processor time, as kind to a busy machine, in
                                      whole seconds above; 0: none */

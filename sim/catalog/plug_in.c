@@ -4,6 +4,8 @@
 #include "memory.h"
 #include "plugin.h"
 
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,139 +14,71 @@
 #define LOAD_SECONDS   10.0
 
 /* Of a descriptor, all together. */
-#define PROBE_BYTES    ((size_t)1 << 18)
-#define CHOICES_MAX    1024u
+#define ARENA_BYTES    ((size_t)1 << 18)
 #define PRECISIONS_MAX 128u
 
-#define HOOK_MAP(X)                                                                                \
-    X(precision)                                                                                   \
-    X(create)                                                                                      \
-    X(destroy)                                                                                     \
-    X(reserve)                                                                                     \
-    X(start)                                                                                       \
-    X(stop)                                                                                        \
-    X(advance)                                                                                     \
-    X(next)                                                                                        \
-    X(count)                                                                                       \
-    X(counters)                                                                                    \
-    X(check)                                                                                       \
-    X(place)                                                                                       \
-    X(walk)                                                                                        \
-    X(moved)                                                                                       \
-    X(sync)                                                                                        \
-    X(recover)                                                                                     \
-    X(durability)                                                                                  \
-    X(start_call)                                                                                  \
-    X(call)
+/* Memory that the child which reads the descriptor shares with this process, at the same address.
+ */
+struct arena {
+    struct tl_algo algo;
+    const char *file;
+    size_t used; /* of the bytes; more than there are if they do not suffice */
+    _Alignas(max_align_t) char bytes[ARENA_BYTES];
+};
 
 struct plug_in {
     struct plug_in *next;
-    struct tl_algo algo;
+    struct tl_algo algo; /* what it points to is in the arena */
     char *spec;
-    const char *file;
-    char *bytes;              /* the texts of all this */
+    struct arena *arena;
     struct tl_plugin *loaded; /* in this process, until it ends; NULL: not yet */
 };
 
 static struct plug_in *known; /* all of this process */
 
-/* --- a descriptor as bytes ------------------------------------------------------------------- */
+/* --- copying a descriptor, with all that it points to ---------------------------------------- */
 
-/* A child's result: the file's name, and the descriptor. */
-struct probe {
-    size_t bytes; /* of all this */
-    char data[PROBE_BYTES];
-};
-
-/* Writes what it is shown to the bytes, or reads it from there again, in the parent, which trusts
- * none of it. */
-struct carrier {
-    char *at;
-    char *end;
-    bool reads;
-    bool failed; /* there are not enough bytes, or others than were expected */
-};
-
-static void carry(struct carrier *carrier, void *value, size_t bytes)
+/* `count` elements, if there is room. NULL stays NULL. */
+static void *copy(struct arena *arena, const void *from, size_t count, size_t bytes)
 {
-    carrier->failed = carrier->failed || bytes > (size_t)(carrier->end - carrier->at);
-    if (!carrier->failed) {
-        memcpy(carrier->reads ? value : carrier->at, carrier->reads ? carrier->at : value, bytes);
-        carrier->at += bytes;
+    size_t at = (arena->used + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    if (from == NULL || at > ARENA_BYTES || count > (ARENA_BYTES - at) / bytes) {
+        arena->used = from == NULL ? arena->used : SIZE_MAX / 2;
+        return NULL;
     }
+    arena->used = at + count * bytes;
+    return memcpy(arena->bytes + at, from, count * bytes);
 }
 
-static bool carry_bool(struct carrier *carrier, bool value)
+static const char *copy_text(struct arena *arena, const char *text)
 {
-    char byte = value;
-    carry(carrier, &byte, sizeof byte);
-    return byte != 0 && !carrier->failed;
+    return copy(arena, text, text != NULL ? strlen(text) + 1 : 0, 1);
 }
 
-/* NULL is another text than "". What is read points to the bytes. */
-static void carry_text(struct carrier *carrier, const char **text)
+static const struct tl_choice *copy_choices(struct arena *arena, const struct tl_choice *from)
 {
-    if (!carry_bool(carrier, *text != NULL)) {
-        *text = NULL;
-    } else if (!carrier->reads) {
-        carry(carrier, (void *)*text, strlen(*text) + 1);
-    } else {
-        char *end = memchr(carrier->at, '\0', (size_t)(carrier->end - carrier->at));
-        *text = end != NULL ? carrier->at : NULL;
-        carrier->failed = end == NULL;
-        carrier->at = end != NULL ? end + 1 : carrier->at;
-    }
-}
-
-/* The number of a table's rows; -1: there is no table. */
-static int64_t carry_count(struct carrier *carrier, int64_t count, int64_t most)
-{
-    carry(carrier, &count, sizeof count);
-    carrier->failed = carrier->failed || count < -1 || count > most;
-    return carrier->failed ? -1 : count;
-}
-
-static void carry_choices(struct carrier *carrier, struct tl_option *option)
-{
-    int64_t count = option->choices != NULL ? 0 : -1;
-    while (count >= 0 && option->choices[count].word != NULL) {
+    size_t count = 0;
+    while (from != NULL && from[count].word != NULL) {
         count++;
     }
-    count = carry_count(carrier, count, CHOICES_MAX);
-    struct tl_choice *read =
-        carrier->reads && count >= 0 ? memory_new((size_t)count + 1, sizeof *read) : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        struct tl_choice choice = read != NULL ? read[i] : option->choices[i];
-        carry_text(carrier, &choice.word);
-        carry_text(carrier, &choice.help);
-        carry(carrier, &choice.value, sizeof choice.value);
-        if (read != NULL) {
-            read[i] = choice;
-        }
+    struct tl_choice *choices = copy(arena, from, count + 1, sizeof *from);
+    for (size_t i = 0; choices != NULL && i < count; i++) {
+        choices[i].word = copy_text(arena, from[i].word);
+        choices[i].help = copy_text(arena, from[i].help);
     }
-    option->choices = carrier->reads ? read : option->choices;
+    return choices;
 }
 
-static void carry_options(struct carrier *carrier, struct tl_algo *algo)
+static const struct tl_option *copy_options(struct arena *arena, const struct tl_algo *algo)
 {
-    int64_t count = algo->options != NULL ? (int64_t)tl_option_count(algo) : -1;
-    /* One more than is allowed is for the validation to see. */
-    count = carry_count(carrier, count, TL_OPTIONS_MAX + 1);
-    struct tl_option *read =
-        carrier->reads && count >= 0 ? memory_new((size_t)count + 1, sizeof *read) : NULL;
-    for (int64_t i = 0; i < count; i++) {
-        struct tl_option option = read != NULL ? read[i] : algo->options[i];
-        carry_text(carrier, &option.name);
-        carry_text(carrier, &option.help);
-        carry(carrier, &option.default_value, sizeof option.default_value);
-        carry(carrier, &option.min, sizeof option.min);
-        carry(carrier, &option.max, sizeof option.max);
-        carry_choices(carrier, &option);
-        if (read != NULL) {
-            read[i] = option;
-        }
+    size_t count = tl_option_count(algo);
+    struct tl_option *options = copy(arena, algo->options, count + 1, sizeof *options);
+    for (size_t i = 0; options != NULL && i < count; i++) {
+        options[i].name = copy_text(arena, algo->options[i].name);
+        options[i].help = copy_text(arena, algo->options[i].help);
+        options[i].choices = copy_choices(arena, algo->options[i].choices);
     }
-    algo->options = carrier->reads ? read : algo->options;
+    return options;
 }
 
 /* In place of each hook. */
@@ -154,24 +88,21 @@ static void not_loaded(void)
     abort();
 }
 
-static void carry_algo(struct carrier *carrier, const char **file, struct tl_algo *algo)
+static void copy_algo(struct arena *arena, const struct tl_algo *from)
 {
-    const char **texts[] = {
-        file,           &algo->name,       &algo->summary,   &algo->origin,    &algo->description,
-        &algo->differs, &algo->cost.start, &algo->cost.stop, &algo->cost.tick, &algo->cost.expire};
+    struct tl_algo *algo = &arena->algo;
+    *algo = *from;
+    const char **texts[] = {&algo->name,        &algo->summary,   &algo->origin,
+                            &algo->description, &algo->differs,   &algo->cost.start,
+                            &algo->cost.stop,   &algo->cost.tick, &algo->cost.expire};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        carry_text(carrier, texts[i]);
+        *texts[i] = copy_text(arena, *texts[i]);
     }
-    carry(carrier, &algo->abi, sizeof algo->abi);
-    carry(carrier, &algo->capabilities, sizeof algo->capabilities);
-    carry(carrier, &algo->embedded_bytes, sizeof algo->embedded_bytes);
-#define HOOK_CARRY(hook)                                                                           \
-    if (carry_bool(carrier, algo->hook != NULL) && carrier->reads) {                               \
-        algo->hook = (__typeof__(algo->hook))not_loaded;                                           \
-    }
-    HOOK_MAP(HOOK_CARRY)
-#undef HOOK_CARRY
-    carry_options(carrier, algo);
+#define HOOK_COVER(hook)                                                                           \
+    algo->hook = from->hook != NULL ? (__typeof__(algo->hook))not_loaded : NULL;
+    PLUG_IN_HOOKS(HOOK_COVER)
+#undef HOOK_COVER
+    algo->options = copy_options(arena, from);
 }
 
 /* --- reading one ----------------------------------------------------------------------------- */
@@ -196,34 +127,28 @@ static struct tl_plugin *open_plugin(const char *spec, struct error *error)
 
 static bool probe(void *ctx, void *result, struct error *error)
 {
-    struct probe *found = result;
-    struct tl_plugin *plugin = open_plugin(ctx, error);
+    const struct plug_in *plug_in = ctx;
+    struct arena *arena = plug_in->arena;
+    struct tl_plugin *plugin = open_plugin(plug_in->spec, error);
+    (void)result;
     if (plugin == NULL) {
         return false;
     }
     child_phase(load_seconds(), "while its descriptor was read");
-    const char *file = tl_plugin_file(plugin);
-    struct tl_algo algo = *tl_plugin_algo(plugin);
-    struct carrier carrier = {found->data, found->data + sizeof found->data, false, false};
-    carry_algo(&carrier, &file, &algo);
-    found->bytes = (size_t)(carrier.at - (char *)found);
+    copy_algo(arena, tl_plugin_algo(plugin));
+    arena->file = copy_text(arena, tl_plugin_file(plugin));
     child_phase(load_seconds(), "while it was unloaded");
     tl_plugin_close(plugin);
-    return !carrier.failed || error_set(error, "%s: its descriptor has more than %zu bytes",
-                                        (const char *)ctx, PROBE_BYTES);
+    return arena->used <= ARENA_BYTES ||
+           error_set(error, "%s: its descriptor has more than %zu bytes", plug_in->spec,
+                     ARENA_BYTES);
 }
 
-static enum plug_in_found run_probe(struct plug_in *plug_in, struct probe *found,
-                                    struct error *error)
+static enum plug_in_found run_probe(struct plug_in *plug_in, struct error *error)
 {
-    const struct child_request request = {.run = probe,
-                                          .ctx = plug_in->spec,
-                                          .result_bytes = sizeof *found,
-                                          .sized = true,
-                                          .alone = true};
+    const struct child_request request = {.run = probe, .ctx = plug_in, .alone = true};
     struct child_outcome outcome;
-    char why[640];
-    if (!child_run(&request, found, &outcome, error)) {
+    if (!child_run(&request, NULL, &outcome, error)) {
         return PLUG_IN_FAILED;
     }
     if (outcome.end == CHILD_FAILED) {
@@ -235,26 +160,16 @@ static enum plug_in_found run_probe(struct plug_in *plug_in, struct probe *found
         (void)error_set(error, "%s: %s", plug_in->spec, fault);
         return PLUG_IN_FAILED;
     }
-    plug_in->bytes = memory_new(1, PROBE_BYTES);
-    memcpy(plug_in->bytes, found->data, PROBE_BYTES);
-    struct carrier carrier = {plug_in->bytes, plug_in->bytes + PROBE_BYTES, true, false};
-    carry_algo(&carrier, &plug_in->file, &plug_in->algo);
-    bool whole = !carrier.failed && plug_in->file != NULL;
-    if (!whole || tl_algo_validate(&plug_in->algo, why, sizeof why) != TL_OK) {
-        (void)error_set(error, "%s: %s", plug_in->spec,
-                        whole ? why : "its descriptor cannot be read");
-        return PLUG_IN_REFUSED;
-    }
+    plug_in->algo = plug_in->arena->algo;
     return PLUG_IN_FOUND;
 }
 
 enum plug_in_found plug_in_read(const char *spec, struct plug_in **plug_in, struct error *error)
 {
     struct plug_in *made = memory_new(1, sizeof *made);
-    struct probe *found = memory_new(1, sizeof *found);
     made->spec = memory_copy(spec);
-    enum plug_in_found how = run_probe(made, found, error);
-    free(found);
+    made->arena = child_memory_new(sizeof *made->arena);
+    enum plug_in_found how = run_probe(made, error);
     made->next = known;
     known = made;
     if (how != PLUG_IN_FOUND) {
@@ -272,7 +187,7 @@ const struct tl_algo *plug_in_algo(const struct plug_in *plug_in)
 
 const char *plug_in_file(const struct plug_in *plug_in)
 {
-    return plug_in->file;
+    return plug_in->arena->file;
 }
 
 void plug_in_free(struct plug_in *plug_in)
@@ -285,11 +200,7 @@ void plug_in_free(struct plug_in *plug_in)
         from = &(*from)->next;
     }
     *from = plug_in->next;
-    for (size_t i = 0; i < tl_option_count(&plug_in->algo); i++) {
-        free((void *)plug_in->algo.options[i].choices);
-    }
-    free((void *)plug_in->algo.options);
-    free(plug_in->bytes);
+    child_memory_free(plug_in->arena, sizeof *plug_in->arena);
     free(plug_in->spec);
     free(plug_in);
 }
@@ -322,14 +233,15 @@ bool plug_in_load(const struct tl_algo *algo, struct error *error)
         return false;
     }
     const struct tl_algo *real = tl_plugin_algo(plugin);
-    bool same = real->capabilities == plug_in->algo.capabilities;
+    struct tl_algo *own = &plug_in->algo;
+    bool same = real->capabilities == own->capabilities;
 #define HOOK_TAKE(hook)                                                                            \
-    same = same && (real->hook != NULL) == (plug_in->algo.hook != NULL);                           \
-    plug_in->algo.hook = real->hook;
-    HOOK_MAP(HOOK_TAKE)
+    same = same && (real->hook != NULL) == (own->hook != NULL);                                    \
+    own->hook = real->hook;
+    PLUG_IN_HOOKS(HOOK_TAKE)
 #undef HOOK_TAKE
     plug_in->loaded = plugin;
-    return same || error_set(error, "%s: has changed since it was looked at", plug_in->file);
+    return same || error_set(error, "%s: has changed since it was looked at", plug_in->arena->file);
 }
 
 /* What is run in a child. */

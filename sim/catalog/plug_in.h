@@ -14,6 +14,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The hooks of a descriptor. */
+#define PLUG_IN_HOOKS(X)                                                                           \
+    X(precision)                                                                                   \
+    X(create)                                                                                      \
+    X(destroy)                                                                                     \
+    X(reserve)                                                                                     \
+    X(start)                                                                                       \
+    X(stop)                                                                                        \
+    X(advance)                                                                                     \
+    X(next)                                                                                        \
+    X(count)                                                                                       \
+    X(counters)                                                                                    \
+    X(check)                                                                                       \
+    X(place)                                                                                       \
+    X(walk)                                                                                        \
+    X(moved)                                                                                       \
+    X(sync)                                                                                        \
+    X(recover)                                                                                     \
+    X(durability)                                                                                  \
+    X(start_call)                                                                                  \
+    X(call)
+
 struct plug_in;
 
 enum plug_in_found {

@@ -1,6 +1,7 @@
 #include "watched.h"
 
 #include "child.h"
+#include "plug_in.h"
 
 static const struct tl_algo *real;
 static struct tl_algo stand_in;
@@ -55,25 +56,7 @@ const struct tl_algo *watched(const struct tl_algo *algo)
     real = algo;
     stand_in = *algo;
 #define TAKE(hook) stand_in.hook = algo->hook != NULL ? watched_##hook : NULL;
-    TAKE(precision)
-    TAKE(create)
-    TAKE(destroy)
-    TAKE(reserve)
-    TAKE(start)
-    TAKE(stop)
-    TAKE(advance)
-    TAKE(next)
-    TAKE(count)
-    TAKE(counters)
-    TAKE(check)
-    TAKE(place)
-    TAKE(walk)
-    TAKE(moved)
-    TAKE(sync)
-    TAKE(recover)
-    TAKE(durability)
-    TAKE(start_call)
-    TAKE(call)
+    PLUG_IN_HOOKS(TAKE)
 #undef TAKE
     return &stand_in;
 }

@@ -533,11 +533,9 @@ static void write_lateness(const void *rows, FILE *stream)
 static bool write_folder(struct outfolder *folder, const json_t *document, struct error *error)
 {
     const json_t *rows = json_object_get(document, "rows");
-    bool done = outfolder_write(folder, "live.csv", write_csv, rows, error) &&
-                outfolder_write(folder, "lateness.csv", write_lateness, rows, error);
-    (void)json_object_set_new(json_object_get(document, "context"), "files",
-                              outfolder_sums(folder));
-    return done && outfolder_write(folder, "live.json", write_document, document, error) &&
+    return outfolder_write(folder, "live.csv", write_csv, rows, error) &&
+           outfolder_write(folder, "lateness.csv", write_lateness, rows, error) &&
+           outfolder_write(folder, "live.json", write_document, document, error) &&
            outfolder_commit(folder, live_files, error);
 }
 

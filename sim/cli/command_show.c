@@ -207,11 +207,11 @@ struct work {
     const struct show_arguments *arguments;
     const struct show_script *script;
     const struct show_setup *setup;
+    struct shown *shown;
 };
 
-/* What the child hands over. */
+/* Shared with the child, which fills it. */
 struct shown {
-    size_t bytes; /* of all this */
     bool good;
     struct error error;
     bool truncated;
@@ -241,7 +241,7 @@ static bool show_here(void *ctx, void *result, struct error *error)
 {
     const struct work *work = ctx;
     const struct show_arguments *arguments = work->arguments;
-    struct shown *shown = result;
+    struct shown *shown = work->shown;
     struct show show = {0};
     struct contender contender = arguments->structures.contenders.items[0];
     FILE *stream = memory_made(fmemopen(shown->data, sizeof shown->data, "w"));
@@ -261,7 +261,7 @@ static bool show_here(void *ctx, void *result, struct error *error)
         draw_all(work, &show, shown, stream);
     }
     show_close(&show);
-    shown->bytes = offsetof(struct shown, data) + (size_t)ftell(stream);
+    (void)result;
     return fclose(stream) == 0 || error_set(error, "there is too much to show; choose fewer steps");
 }
 
@@ -294,19 +294,18 @@ static bool draw(const struct shown *shown, const char *path, struct error *erro
 }
 
 static bool show_and_draw(struct show_arguments *arguments, const struct work *work,
-                          struct shown *shown, struct error *error)
+                          struct error *error)
 {
+    const struct shown *shown = work->shown;
     const struct tl_algo *algo = arguments->structures.contenders.items[0].timed;
     struct child_outcome outcome;
     struct progress progress;
     const struct child_request request = {.run = show_here,
                                           .ctx = (void *)work,
-                                          .result_bytes = sizeof *shown,
-                                          .sized = true,
                                           .progress = progress_follow,
                                           .progress_ctx = &progress};
     progress_begin(&progress, "replaying up to the window", "operations", arguments->events);
-    if (!plug_in_run(algo, &request, shown, &outcome, error)) {
+    if (!plug_in_run(algo, &request, NULL, &outcome, error)) {
         return false;
     }
     if (outcome.end != CHILD_DONE) {
@@ -327,20 +326,20 @@ static int run(void *at, int argc, char **argv)
     struct error *error = &arguments->error;
     struct show_script script = {0};
     struct show_setup setup = {0};
-    struct shown *shown = memory_new(1, sizeof *shown);
+    struct shown *shown = child_memory_new(sizeof *shown);
     (void)argc;
     (void)argv;
-    const struct work work = {arguments, &script, &setup};
+    const struct work work = {arguments, &script, &setup, shown};
     bool good = (arguments->trace != NULL ? prepare_trace(arguments, &setup, error)
                                           : prepare_script(arguments, &script, &setup, error)) &&
-                show_and_draw(arguments, &work, shown, error);
+                show_and_draw(arguments, &work, error);
     if (!good) {
         command_complain(error);
     } else if (shown->truncated) {
         (void)fprintf(stderr, "timerlab: more than %d steps: the rest is not shown\n",
                       SHOW_STEPS_MAX);
     }
-    free(shown);
+    child_memory_free(shown, sizeof *shown);
     show_script_free(&script);
     return good ? EXIT_OK : EXIT_FAULT;
 }

@@ -250,7 +250,6 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
                outfolder_write(folder, "response.csv", write_response_csv, simulation, error) &&
                latency_write_histograms(simulation, folder, error);
     }
-    (void)json_object_set_new(output->context, "files", outfolder_sums(folder));
     return done && outfolder_write(folder, "results.json", write_results_json, output, error) &&
            outfolder_commit(folder, result_files, error);
 }

@@ -92,12 +92,13 @@ static void note_results(struct report_set *set, const char *path)
     const json_t *words = json_object_get(set->context, "command_line");
     const char *command = json_string_value(json_array_get(words, 0));
     (void)snprintf(by, sizeof by, "%s", command != NULL ? trace_base(command) : "-");
-    const char *name = NULL;
-    json_t *sum = NULL;
     note_run(set, path, by, set->context);
-    json_object_foreach(json_object_get(set->context, "files"), name, sum)
-    {
-        note_run(set, name, by, set->context);
+    for (size_t i = 0; result_files[i] != NULL; i++) {
+        char table[4096];
+        if (strstr(result_files[i], ".csv") != NULL && strchr(result_files[i], '/') == NULL &&
+            find_file(table, set->folder, result_files[i])) {
+            note_run(set, table, by, set->context);
+        }
     }
 }
 
@@ -128,8 +129,6 @@ static bool read_results(struct report_set *set, struct error *error)
     struct result_session session;
     bool good = read_session(set, "results.json", &session, error);
     if (good && session.path != NULL) {
-        const json_t *sums = json_object_get(session.context, "files");
-        good = outfolder_agrees(set->folder, "results.json", sums, result_files, error);
         (void)json_object_update(set->context, session.context);
         note_results(set, session.path);
         set->rows = session.results;

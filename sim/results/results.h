@@ -26,11 +26,11 @@
 #define RESULTS_SCHEMA 1
 
 /* What a run of timerlab leaves in a folder of results, and what is made of that, up to a NULL; of
- * the pictures their list, without which they are nobody's. It is replaced as a whole
- * (outfolder.h), and the context of results.json has the checksums of the others as `files`. */
+ * the pictures their list, without which they belong to no run. It is replaced as a whole
+ * (outfolder.h). */
 extern const char *const result_files[];
 
-/* The same of `timerlab live`, with the sums in live.json. */
+/* The same of `timerlab live`. */
 extern const char *const live_files[];
 
 /* Digits of a column that holds text. */

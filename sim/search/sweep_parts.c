@@ -45,21 +45,6 @@ static json_t *describe_trace(const char *path, struct error *error)
     return trace;
 }
 
-static json_t *describe_structure(const struct catalog *catalog, const struct contender *contender)
-{
-    json_t *structure =
-        json_pack("{s:s, s:s}", "algo", contender->timed->name, "options", contender->option_text);
-    for (size_t i = 0; i < catalog->count; i++) {
-        char sum[OUTFOLDER_SUM_BYTES];
-        if (catalog->entries[i].timed == contender->timed &&
-            catalog->entries[i].origin_file != NULL &&
-            outfolder_sum(catalog->entries[i].origin_file, sum)) {
-            (void)json_object_set_new(structure, "plugin", json_string(sum));
-        }
-    }
-    return structure;
-}
-
 json_t *sweep_describe(const struct sweep_request *request, struct error *error)
 {
     json_t *traces = json_array();
@@ -84,8 +69,10 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
                                     json_pack("{s:s, s:o}", "name", knob->name, "values", values));
     }
     for (size_t i = 0; i < request->contenders->count; i++) {
-        (void)json_array_append_new(
-            structures, describe_structure(request->catalog, &request->contenders->items[i]));
+        const struct contender *contender = &request->contenders->items[i];
+        (void)json_array_append_new(structures,
+                                    json_pack("{s:s, s:s}", "algo", contender->timed->name,
+                                              "options", contender->option_text));
     }
     json_t *description = json_pack("{s:s?, s:f, s:o, s:o, s:o, s:i, s:b, s:b, s:f}", "workload",
                                     request->workload != NULL ? request->workload->name : NULL,

@@ -188,7 +188,6 @@ bool sweep_write_tables(struct outfolder *out, const struct sweep_knobs *knobs, 
 {
     struct table table = {knobs, rows, json_copy(context)};
     bool done = outfolder_write(out, "results.csv", write_csv, &table, error);
-    (void)json_object_set_new(table.context, "files", outfolder_sums(out));
     done = done && outfolder_write(out, "results.json", write_json, &table, error) &&
            outfolder_commit(out, result_files, error);
     json_decref(table.context);

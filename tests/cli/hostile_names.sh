@@ -118,7 +118,6 @@ jq -n -r --rawfile names names --rawfile table results/results.csv '($table | sp
             else .[1] end) | @csv)' >"$folder/results.csv"
 if command -v gnuplot >/dev/null; then
     # One picture of each trace will do.
-    jq 'del(.context.files)' many/results.json >many/kept && mv many/kept many/results.json
     sed -i '1s/bytes_per_timer/-/; 1s/wakeups_per_fired/-/' many/results.csv
     rm many/work.csv
     for results in "$folder" many; do

@@ -138,7 +138,7 @@ limited made/results.csv "$TIMERLAB" sim t.trace -a binary-heap --runs 1 -o made
 limited made/cells/ "$TIMERLAB" sweep t.trace -a binary-heap --runs 1 -o made
 limited small "$TIMERLAB" tune t.trace -a binary-heap --counts -o small
 limited made/live.csv "$TIMERLAB" live -a binary-heap -n 10 --seconds 0.1 -o made
-limited made/runs/ "$TIMERLAB" cluster check seed-fetch -o made
+limited made/ "$TIMERLAB" cluster check seed-fetch -o made
 limited small "$TIMERLAB" record -o small -- true
 if [ -x "$bench" ]; then
     limited small "$bench" "${least[@]}" --benchmark_out=small

@@ -94,7 +94,7 @@ fi
 # A folder of results, in the middle of its files.
 "$TIMERLAB" report --no-pictures r >out 2>err || complain "report: $(cat err)"
 find r -type f -exec md5sum {} + | sort >before
-begin 'r/.timerlab-tmp-*/runs/*' cluster check -o r
+begin 'r/.timerlab-tmp-*/latency/*' sim t.trace -a all --runs 1 --latency -o r
 end_first
 find r -name '.timerlab-*' -prune -o -type f -exec md5sum {} + | sort | cmp -s before - || complain "SIGKILL has changed results"
 until [ -z "$(compgen -G 'r/.timerlab-tmp-*')" ]; do "$TIMERLAB" report --no-pictures r >out 2>err || break; done

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #define PATH_BYTES (2 * PATH_MAX)
 
@@ -59,7 +57,7 @@ static bool lock(const struct outfolder *out, struct error *error)
 
 bool outfolder_open(struct outfolder *out, const char *path, struct error *error)
 {
-    *out = (struct outfolder){.sums = json_object()};
+    *out = (struct outfolder){0};
     (void)snprintf(out->path, sizeof out->path, "%s", path);
     bool good = folder_make(path, error);
     out->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -70,17 +68,10 @@ bool outfolder_open(struct outfolder *out, const char *path, struct error *error
     return good;
 }
 
-static void remove_stage(struct outfolder *out)
-{
-    temporary_remove(&out->stage);
-    (void)json_object_clear(out->sums);
-}
-
 void outfolder_close(struct outfolder *out)
 {
     if (out->path[0] != '\0') {
-        remove_stage(out);
-        json_decref(out->sums);
+        temporary_remove(&out->stage);
         (void)close(out->lock);
         out->path[0] = '\0';
     }
@@ -88,31 +79,10 @@ void outfolder_close(struct outfolder *out)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-bool outfolder_sum(const char *path, char text[OUTFOLDER_SUM_BYTES])
-{
-    char buffer[16384];
-    FILE *file = memory_unless_short(fopen(path, "rb"));
-    XXH64_state_t *state = memory_made(XXH64_createState());
-    bool read = file != NULL && XXH64_reset(state, 0) == XXH_OK;
-    size_t got;
-    while (read && (got = fread(buffer, 1, sizeof buffer, file)) > 0) {
-        read = XXH64_update(state, buffer, got) == XXH_OK;
-    }
-    read = read && !ferror(file);
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    (void)snprintf(text, OUTFOLDER_SUM_BYTES, "%016" PRIx64,
-                   read ? (uint64_t)XXH64_digest(state) : 0);
-    (void)XXH64_freeState(state);
-    return read;
-}
-
 bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer write,
                      const void *ctx, struct error *error)
 {
     char path[PATH_BYTES];
-    char sum[OUTFOLDER_SUM_BYTES];
     const char *slash = strchr(name, '/');
     FILE *stream = NULL;
     if (out->stage.folder[0] != '\0' || temporary_make_in(&out->stage, out->path)) {
@@ -134,75 +104,42 @@ bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer w
         (void)snprintf(path, sizeof path, "%s/%s", out->path, name);
         return outfile_fail(path, why, "the folder is as it was", error);
     }
-    if (slash == NULL && outfolder_sum(path, sum)) {
-        (void)json_object_set_new(out->sums, name, json_string(sum));
-    }
     return true;
 }
 
-json_t *outfolder_sums(const struct outfolder *out)
-{
-    return json_copy(out->sums);
-}
-
 /* --- changing places ------------------------------------------------------------------------- */
-
-/* Rename what is there of these names. False, with errno set, if one cannot be. */
-static bool move(const char *const *names, size_t count, const char *from, const char *to)
-{
-    bool good = true;
-    for (size_t i = 0; i < count && good; i++) {
-        char *old = memory_format("%s/%s", from, names[i]);
-        char *new = memory_format("%s/%s", to, names[i]);
-        good = rename(old, new) == 0 || errno == ENOENT;
-        free(old); /* keeps errno */
-        free(new);
-    }
-    return good;
-}
 
 static int is_named(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
-/* Move the earlier files into the stage, and the new ones out of it; or neither. */
+/* Remove the earlier files that are not replaced, and rename the new ones to their places. */
 static bool change_places(const struct outfolder *out, const char *const *kinds)
 {
-    char earlier[PATH_BYTES];
+    char from[PATH_BYTES];
+    char to[PATH_BYTES];
     struct dirent **staged = NULL;
-    size_t count = 0;
-    int new_count = scandir(out->stage.folder, &staged, is_named, alphasort);
-    (void)memory_unless_short(new_count >= 0 ? &new_count : NULL);
-    while (kinds[count] != NULL) {
-        count++;
-    }
-    const char **names = memory_new(count + (size_t)new_count + 1, sizeof *names);
-    memcpy((void *)names, (const void *)kinds, count * sizeof *names);
-    for (int i = 0; i < new_count; i++) {
-        names[count++] = staged[i]->d_name;
-    }
-    (void)snprintf(earlier, sizeof earlier, "%s/.earlier", out->stage.folder);
-    bool moved =
-        new_count >= 0 && mkdir(earlier, 0700) == 0 && move(names, count, out->path, earlier);
-    bool good = moved && move(names, count, out->stage.folder, out->path);
-    int why = errno;
-    if (!good) {
-        (void)(moved && move(names, count, out->path, out->stage.folder));
-        (void)move(names, count, earlier, out->path);
-    }
-    for (size_t i = 0; good && kinds[i] != NULL; i++) {
-        if (strchr(kinds[i], '/') != NULL) {
-            (void)snprintf(earlier, sizeof earlier, "%s/%s", out->path, kinds[i]);
-            (void)unlink(earlier);
+    int count = scandir(out->stage.folder, &staged, is_named, alphasort);
+    bool good = count >= 0;
+    for (; good && *kinds != NULL; kinds++) {
+        (void)snprintf(from, sizeof from, "%s/%s", out->stage.folder, *kinds);
+        (void)snprintf(to, sizeof to, "%s/%s", out->path, *kinds);
+        if (access(from, F_OK) != 0) {
+            folder_remove(to);
         }
     }
-    for (int i = 0; i < new_count; i++) {
+    for (int i = 0; i < count; i++) {
+        struct stat info;
+        (void)snprintf(from, sizeof from, "%s/%s", out->stage.folder, staged[i]->d_name);
+        (void)snprintf(to, sizeof to, "%s/%s", out->path, staged[i]->d_name);
+        if (stat(from, &info) == 0 && S_ISDIR(info.st_mode)) {
+            folder_remove(to);
+        }
+        good = good && rename(from, to) == 0;
         free(staged[i]);
     }
     free((void *)staged);
-    free((void *)names);
-    errno = why;
     return good;
 }
 
@@ -216,46 +153,11 @@ bool outfolder_commit(struct outfolder *out, const char *const *kinds, struct er
     /* A signal ends the process before this or after it. */
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, &before);
-    bool done = change_places(out, kinds);
-    int why = errno;
+    bool done =
+        change_places(out, kinds) ||
+        error_set(error, "%s: its files cannot be replaced: %s", out->path, strerror(errno));
     (void)fsync(out->lock);
-    remove_stage(out);
+    temporary_remove(&out->stage);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return done || error_set(error, "%s: its files cannot be replaced: %s; they are as they were",
-                             out->path, strerror(why));
-}
-
-/* --- reading --------------------------------------------------------------------------------- */
-
-bool outfolder_agrees(const char *path, const char *from, const json_t *sums,
-                      const char *const *kinds, struct error *error)
-{
-    char file[PATH_BYTES];
-    char sum[OUTFOLDER_SUM_BYTES];
-    const char *name = NULL;
-    const json_t *known = NULL;
-    /* jansson's loop takes no const. */
-    json_object_foreach((json_t *)sums, name, known)
-    {
-        (void)snprintf(file, sizeof file, "%s/%s", path, name);
-        if (!json_is_string(known) || !outfolder_sum(file, sum) ||
-            strcmp(json_string_value(known), sum) != 0) {
-            return error_set(error,
-                             (access(file, F_OK) == 0)
-                                 ? "%s: is of another run than %s/%s, or was changed; "
-                                   "measure anew, or bring back what it was"
-                                 : "%s: is not there, though of the same run as %s/%s; "
-                                   "measure anew, or bring it back",
-                             file, path, from);
-        }
-    }
-    for (size_t i = 0; json_is_object(sums) && kinds[i] != NULL; i++) {
-        (void)snprintf(file, sizeof file, "%s/%s", path, kinds[i]);
-        if (strstr(kinds[i], ".csv") != NULL && strchr(kinds[i], '/') == NULL &&
-            json_object_get(sums, kinds[i]) == NULL && access(file, F_OK) == 0) {
-            return error_set(error, "%s: is of another run than %s/%s; remove it, or measure anew",
-                             file, path, from);
-        }
-    }
-    return true;
+    return done;
 }
