@@ -32,7 +32,7 @@ enum child_end {
 struct child_request {
     child_fn run;
     void *ctx;
-    size_t result_bytes; /* plain data; pointers in it only to what the caller has, too */
+    size_t result_bytes;          /* plain data; pointers in it only to what the caller has, too */
     double timeout_seconds;       /* by the wall clock; 0: only phases are limited */
     double processor_seconds;     /* limit of its processor time, as kind to a busy machine, in
                                      whole seconds above; 0: none */

@@ -1,12 +1,12 @@
 /* timerlab new: a structure of one's own begins as a file that works. */
 #include "build_info.h"
-#include "temporary_file.h"
 #include "command.h"
 #include "command_option.h"
 #include "outfile.h"
 #include "registry.h"
 #include "standard_files.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
+#include "temporary_file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,12 +6,12 @@
 
 #include "account.h"
 #include "child.h"
-#include "temporary_file.h"
 #include "clock.h"
 #include "memory.h"
 #include "part.h"
 #include "progress.h"
 #include "random.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
