@@ -91,11 +91,21 @@ static void write_counted(const struct answer *answer, const char *code, FILE *s
     (void)fprintf(stream, "without --counts tune measures the time%s.", near > 1 ? ")" : "");
 }
 
+static size_t least_runs(const struct answer *answer)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < answer->count; i++) {
+        size_t runs = answer->entries[i].row->samples[COL_NS_PER_EVENT].count;
+        least = runs < least ? runs : least;
+    }
+    return least;
+}
+
 static void write_pick(const struct answer *answer, const char *code, FILE *stream)
 {
     const struct answer_entry *pick = &answer->entries[0];
     const char *ns = figure_text(pick->ns, FIGURE);
-    unsigned runs = (unsigned)pick->row->samples[COL_NS_PER_EVENT].count;
+    size_t runs = least_runs(answer);
     const char *name = name_of(pick->row, code, NAME);
     switch (answer->certainty) {
     case ANSWER_NONE:
@@ -120,14 +130,14 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
         (void)fprintf(stream, "%s took the least time of ", name);
         write_kind(answer, stream);
         (void)fprintf(stream,
-                      " (%s ns an operation), but too few runs to be sure (%u): use --runs 5.", ns,
+                      " (%s ns an operation), but too few runs to be sure (%zu): use --runs 5.", ns,
                       runs);
         break;
     case ANSWER_NOISY:
         (void)fprintf(stream, "Take %s (%s ns an operation): it measured the least time of ", name,
                       ns);
         write_kind(answer, stream);
-        (void)fprintf(stream, ", but the %u runs vary too much to exclude %s", runs,
+        (void)fprintf(stream, ", but the %zu runs vary too much to exclude %s", runs,
                       name_of(answer->not_excluded, code, NAME));
         (void)fprintf(stream, " (%s ns): use a quiet machine or more runs.",
                       figure_text(row_value(answer->not_excluded, COL_NS_PER_EVENT), FIGURE));
@@ -136,12 +146,12 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
         (void)fprintf(stream, "Take %s (%s ns an operation): of ", name, ns);
         write_kind(answer, stream);
         write_tie(answer, "fastest", code, stream);
-        (void)fprintf(stream, ": %u runs show no difference.", runs);
+        (void)fprintf(stream, ": %zu runs show no difference.", runs);
         break;
     case ANSWER_SURE:
         (void)fprintf(stream, "Take %s: the fastest of ", name);
         write_kind(answer, stream);
-        (void)fprintf(stream, ", %s ns an operation; %s takes %.0f %% longer. Sure: %u runs.", ns,
+        (void)fprintf(stream, ", %s ns an operation; %s takes %.0f %% longer. Sure: %zu runs.", ns,
                       name_of(answer->entries[1].row, code, NAME),
                       100 * (answer->entries[1].ns / pick->ns - 1), runs);
         break;

@@ -1,16 +1,20 @@
 /* timerlab compare: results against one another. */
+#include "answer.h"
 #include "command.h"
 #include "command_drive.h"
 #include "compare.h"
 #include "compare_print.h"
+#include "context.h"
 #include "memory.h"
 #include "outfile.h"
 #include "program.h"
 #include "progress.h"
 #include "simulate.h"
 #include "standard_files.h"
+#include "terminal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,8 +120,8 @@ static const struct option_row options[] = {
      OPTION_PERCENT(50, 99.99),
      AT(confidence)},
     {{"min-effect", 0, "PERCENT", 0,
-      "A change must be shown to be larger than this (1% where runs are pairs, 5% where the sides "
-      "were measured apart)",
+      "A change must be shown to be larger than this (1% of pairs, 5% of sides measured apart, 50% "
+      "of one run a side measured apart)",
       0},
      OPTION_PERCENT(0, 1000),
      AT(min_effect)},
@@ -159,12 +163,12 @@ static const struct command_line syntax = {
     .options = options,
     .form = "SET SET...\n--by algo SET...\n--command COMMAND --command COMMAND...",
     .text =
-        "Says of each thing measured whether it is faster or slower than in the first set, or that "
-        "one cannot tell.\n\nA SET is a folder of results, a results.json of `timerlab sim`, or "
+        "Compares each measurement with the first set: faster, slower, or no significant "
+        "difference.\n\nA SET is a folder of results, a results.json of `timerlab sim`, or "
         "the JSON of `timerlab-bench` or any Google Benchmark; SET:NAME[:opt=v...] is one "
         "structure of it, which is compared with one of another name."
-        "\vTimes are judged by rank tests, without a word about how they are distributed: the runs "
-        "of one `timerlab sim` and the rounds of --command as pairs, everything else as two "
+        "\vTimes are judged by distribution-free rank tests: the runs of one `timerlab sim` and "
+        "the rounds of --command as pairs, everything else as two "
         "samples. Fewer than five runs a side are refused. Counts are the same in every run, so "
         "each difference is shown.\n\n"
         "Exit status: 0 done, 1 a regression beyond --threshold or --count-threshold, or nothing "
@@ -456,6 +460,36 @@ static size_t print_regressions(const struct compare_arguments *arguments,
     return regressions;
 }
 
+/* The answer for each trace of a set whose structures took turns. */
+static void print_answers(const struct compare_arguments *arguments,
+                          const struct compare_side *side)
+{
+    const struct result_session *session = &side->set->sessions[0];
+    const struct results *rows = &session->results;
+    size_t width = terminal_width(stdout);
+    for (size_t i = 0; i < rows->count && rows->kind == &replay_kind; i++) {
+        const char *trace = row_text(&rows->rows[i], COL_TRACE);
+        const json_t *known = context_trace(session->context, trace);
+        const json_t *tick_ns = json_object_get(known, "tick_ns");
+        const json_t *seconds = json_object_get(known, "window_seconds");
+        struct answer_trace about = {.name = trace, .window_seconds = json_number_value(seconds)};
+        struct answer answer;
+        bool known_before = false;
+        for (size_t k = 0; k < i && !known_before; k++) {
+            known_before = strcmp(row_text(&rows->rows[k], COL_TRACE), trace) == 0;
+        }
+        if (!known_before &&
+            tolerance_in_ticks(&arguments->max_lateness,
+                               json_is_number(tick_ns) ? json_number_value(tick_ns) : NAN,
+                               &about.max_late_ticks)) {
+            answer_make(rows, &about, &answer);
+            answer_write(&answer, width > 0 ? width : ANSWER_WIDTH, stdout);
+            answer_free(&answer);
+            (void)putchar('\n');
+        }
+    }
+}
+
 static bool print(const struct compare_arguments *arguments, const struct compare_request *request,
                   const struct comparisons *comparisons, struct error *error)
 {
@@ -470,6 +504,12 @@ static bool print(const struct compare_arguments *arguments, const struct compar
         compare_print_markdown(request, comparisons, stdout);
         return true;
     default:
+        for (size_t i = 0; arguments->by_algo && i < request->side_count; i++) {
+            if (request->only_count + request->workload_count == 0 &&
+                request->sides[i].set->count == 1) {
+                print_answers(arguments, &request->sides[i]);
+            }
+        }
         compare_print_table(request, comparisons, stdout);
         return true;
     }

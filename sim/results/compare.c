@@ -2,6 +2,7 @@
 #include "compare_work.h"
 
 #include "memory.h"
+#include "timerlab.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -49,7 +50,10 @@ static bool is_wanted(const struct compare_work *work, const struct thing *thing
     for (size_t i = 0; i < request->only_count && !structure; i++) {
         structure = is_structure(&request->only[i], thing);
     }
-    return workload && structure &&
+    /* What fires nothing is a yardstick, and compared only if it is named. */
+    bool named = request->only_count > 0 || thing->side->one ||
+                 (request->base != NULL && is_structure(request->base, thing));
+    return workload && structure && (named || !thing->yardstick) &&
            (!thing->side->one || is_structure(&thing->side->structure, thing));
 }
 
@@ -57,6 +61,13 @@ struct things {
     struct thing *items;
     size_t count;
 };
+
+static bool is_yardstick(const struct result_session *session, const struct row *row)
+{
+    const char *floor = json_string_value(json_object_get(session->context, "floor"));
+    return (row->capabilities & TL_CAP_BASELINE) != 0 ||
+           (floor != NULL && strcmp(floor, row_text(row, COL_ALGO)) == 0);
+}
 
 /* Everything measured on a side, once, in the order of its sessions. */
 static void list_things(const struct compare_side *side, struct things *things)
@@ -68,6 +79,7 @@ static void list_things(const struct compare_side *side, struct things *things)
             const struct row *row = &session->results.rows[e];
             struct thing thing = {.side = side,
                                   .kind = session->results.kind,
+                                  .yardstick = is_yardstick(session, row),
                                   .workload = row_text(row, COL_TRACE),
                                   .algo = row_text(row, COL_ALGO),
                                   .options = row_text(row, COL_OPTIONS)};

@@ -93,19 +93,23 @@ struct compare_request {
     bool all_counts; /* also of two different structures, which do different work by nature */
     struct tolerance max_lateness;
     double confidence;
-    double min_effect; /* negative: COMPARE_MIN_EFFECT_PAIRED or COMPARE_MIN_EFFECT_APART */
+    double min_effect; /* negative: one of the COMPARE_MIN_EFFECT_... */
     enum compare_correction correction;
 };
 
-/* What counts as no difference worth a word: the layout of code and data in memory alone moves
- * times by a percent; between runs made apart also the machine itself has changed. */
-#define COMPARE_MIN_EFFECT_PAIRED 0.01
-#define COMPARE_MIN_EFFECT_APART  0.05
+/* What counts as no difference, as a share. The layout of code and data in memory alone moves times
+ * by a percent. Between runs that were made apart the machine has changed too; five and more on a
+ * side show by how much. One run a side shows nothing of that: the same binary differed by up to
+ * 35 % between such runs. */
+#define COMPARE_MIN_EFFECT_PAIRED  0.01
+#define COMPARE_MIN_EFFECT_APART   0.05
+#define COMPARE_MIN_EFFECT_ONE_RUN 0.50
 
 /* One figure of one thing measured. Texts that are not arrays belong to the sets. */
 struct comparison {
     const struct compare_side *base_side;
     const struct compare_side *other_side;
+    const struct row_kind *kind;
     const char *workload;
     const char *algo; /* of the other side */
     const char *options;
@@ -124,6 +128,7 @@ struct comparison {
     double other_median;
     struct judgement judgement; /* if judged */
     double p_adjusted;
+    bool one_run; /* measured apart, one run a side: COMPARE_MIN_EFFECT_ONE_RUN holds */
     enum compare_verdict verdict;
 };
 

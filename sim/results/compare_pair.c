@@ -34,6 +34,7 @@ struct comparison *comparison_add(struct compare_work *work, const struct thing 
     struct comparison *item = &out->items[out->count++];
     *item = (struct comparison){.base_side = base->side,
                                 .other_side = other->side,
+                                .kind = other->kind,
                                 .workload = other->workload,
                                 .algo = other->algo,
                                 .options = other->options,
@@ -176,7 +177,10 @@ static void judge_series(struct compare_work *work, struct comparison *item, str
     bool paired = item->method != METHOD_APART;
     double min_effect = work->request->min_effect;
     if (min_effect < 0) {
-        min_effect = paired ? COMPARE_MIN_EFFECT_PAIRED : COMPARE_MIN_EFFECT_APART;
+        item->one_run = !paired && !sessions;
+        min_effect = paired          ? COMPARE_MIN_EFFECT_PAIRED
+                     : item->one_run ? COMPARE_MIN_EFFECT_ONE_RUN
+                                     : COMPARE_MIN_EFFECT_APART;
     }
     item->base_values = base->runs;
     item->other_values = other->runs;

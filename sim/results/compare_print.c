@@ -216,26 +216,48 @@ __attribute__((format(printf, 3, 4))) static void print_text(bool markdown, FILE
     free(text);
 }
 
-/* Why there is no verdict, each once. */
+/* How many comparisons have the reason of this one, if it is the first of them; else 0. */
+static size_t count_reason(const struct comparisons *comparisons, size_t index)
+{
+    const struct comparison *item = &comparisons->items[index];
+    size_t count = 0;
+    for (size_t i = 0; i < comparisons->count; i++) {
+        const struct comparison *other = &comparisons->items[i];
+        bool same = strcmp(other->reason, item->reason) == 0 && other->verdict == item->verdict &&
+                    other->status == item->status;
+        if (same && i < index) {
+            return 0;
+        }
+        count += same;
+    }
+    return item->reason[0] != '\0' ? count : 0;
+}
+
+/* Why there is no verdict, each reason once. */
 static void print_reasons(const struct comparisons *comparisons, bool markdown, FILE *stream)
 {
     bool heading = false;
     for (size_t i = 0; i < comparisons->count; i++) {
         const struct comparison *item = &comparisons->items[i];
-        if (item->reason[0] == '\0') {
+        size_t count = count_reason(comparisons, i);
+        if (count == 0) {
             continue;
         }
         char algo[520];
         structure_name(algo, sizeof algo, item->algo, item->options);
-        if (!heading) {
-            (void)fprintf(stream, "\nwhy there is no verdict:\n");
-            (void)fputs(markdown ? "\n" : "", stream);
-            heading = true;
-        }
+        (void)fputs(heading    ? ""
+                    : markdown ? "\nwhy there is no verdict:\n\n"
+                               : "\nwhy there is no verdict:\n",
+                    stream);
+        heading = true;
         (void)fputs(markdown ? "- " : "  ", stream);
-        print_text(markdown, stream, "%s, %s%s%s: %s: %s", item->workload, algo,
-                   item->metric[0] != '\0' ? ", " : "", item->metric, verdict_or_status(item),
-                   item->reason);
+        if (count > 1) {
+            (void)fprintf(stream, "%zu comparisons: ", count);
+        } else {
+            print_text(markdown, stream, "%s, %s%s%s: ", item->workload, algo,
+                       item->metric[0] != '\0' ? ", " : "", item->metric);
+        }
+        print_text(markdown, stream, "%s: %s", verdict_or_status(item), item->reason);
         (void)fputc('\n', stream);
     }
 }

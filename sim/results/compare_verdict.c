@@ -36,9 +36,18 @@ static void explain(struct comparison *item, size_t family, double p_max)
             needed++;
         }
         (void)snprintf(item->reason, sizeof item->reason,
-                       "among %zu comparisons %zu %s cannot show any difference; it takes %zu",
+                       "among %zu comparisons %zu %s cannot show any difference; it takes %zu (%s)",
                        family, item->base_values,
-                       item->method == METHOD_APART ? "values a side" : "pairs", needed);
+                       item->method == METHOD_APART ? "values a side" : "pairs", needed,
+                       item->method == METHOD_PAIRED_SESSIONS ? "--rounds"
+                       : item->kind == &bench_kind            ? "--benchmark_repetitions"
+                                                              : "--runs");
+    } else if (item->one_run) {
+        (void)snprintf(
+            item->reason, sizeof item->reason,
+            "measured apart, one run a side: only a difference above %.0f %% can be told; "
+            "--command measures in turn",
+            100 * COMPARE_MIN_EFFECT_ONE_RUN);
     } else if (item->judgement.drift > 0) {
         (void)snprintf(
             item->reason, sizeof item->reason,

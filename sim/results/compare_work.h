@@ -19,6 +19,7 @@ struct compare_work {
 struct thing {
     const struct compare_side *side;
     const struct row_kind *kind;
+    bool yardstick; /* fires nothing */
     const char *workload;
     const char *algo;
     const char *options;

@@ -122,6 +122,11 @@ static void summarize(struct row *row, unsigned column)
     }
 }
 
+static bool same_number(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
 /* The form of a limit, NULL of other rows: `of:OP` if it was measured for one suite. */
 static const char *limit_form(const struct row *row)
 {
@@ -141,7 +146,7 @@ static int limit_fit(const struct row *limit, const char *name, const struct row
     const char *op = row_text(row, BENCH_COL_OP);
     size_t length = strlen(algo);
     double n = row_value(limit, BENCH_COL_N);
-    bool same_n = n == row_value(row, BENCH_COL_N);
+    bool same_n = same_number(n, row_value(row, BENCH_COL_N));
     if (form == NULL || strncmp(name, algo, length) != 0) {
         return 0;
     }
@@ -200,7 +205,7 @@ static void relate(struct results *results, struct row *row, const json_t *conte
         }
         if (floor != NULL && strcmp(row_text(other, COL_ALGO), floor) == 0 &&
             strcmp(row_text(other, BENCH_COL_OP), row_text(row, BENCH_COL_OP)) == 0 &&
-            row_value(other, BENCH_COL_N) == row_value(row, BENCH_COL_N)) {
+            same_number(row_value(other, BENCH_COL_N), row_value(row, BENCH_COL_N))) {
             row_set_real(row, BENCH_COL_NULL_NS, ns);
         }
         int fit = name != NULL ? limit_fit(other, name, row) : 0;

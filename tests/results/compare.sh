@@ -31,24 +31,27 @@ silent() {
 # --- what is printed
 
 run 0 before.json after.json
+says out '0 faster, 0 slower, 3 cannot tell'
+says out '3 comparisons: cannot tell: measured apart, one run a side: only a difference above 50 % can be told; --command measures in turn'
+run 0 --min-effect 5% before.json after.json
 prints before-after.txt
 says err 'warning: compiler differs: "GNU 12.2.0" in before.json, "GNU 13.1.0" in after.json'
 says err 'warning: commit differs'
 says err 'warning: measured apart, not in turn'
 silent err 'drive differs'
-run 0 --format md bench-before.json bench-after.json
+run 0 --min-effect 5% --format md bench-before.json bench-after.json
 prints bench.md
-run 0 --format json before.json after.json --trace 'day.*'
+run 0 --min-effect 5% --format json before.json after.json --trace 'day.*'
 prints before-after.json-golden
 jq -e '.comparisons | length == 3' out >/dev/null || complain "that is no JSON of three comparisons"
 run 0 --by algo --base heap before.json
 prints by-algo.txt
-run 0 --by algo before.json after.json
+run 0 --min-effect 5% --by algo before.json after.json
 silent err 'differs'
 
 # --- what takes part
 
-run 0 before.json after.json -a wheel,wheel:slots=64 --trace day.trace
+run 0 --min-effect 5% before.json after.json -a wheel,wheel:slots=64 --trace day.trace
 says out '1 faster, 1 slower, 0 cannot tell; '
 run 0 before.json:wheel before.json:wheel:slots=64
 says out 'wheel:slots=64 vs wheel'
@@ -58,15 +61,15 @@ run 0 --counts before.json:heap before.json:wheel
 says out 'n_moves'
 run 0 before.json before.json
 says out '0 faster, 0 slower'
-run 0 --metric wall_ns_per_event before.json after.json
+run 0 --min-effect 5% --metric wall_ns_per_event before.json after.json
 says out ' wall_ns_per_event '
 # a rate that falls is slower, and times come in one unit
 jq '.benchmarks[] |= (.time_unit = "ns" | .real_time *= 1000)' bench-after.json >bench-ns.json
 jq '.benchmarks[] |= (.time_unit = "ms" | .real_time /= 1000)' bench-before.json >bench-ms.json
-run 0 --metric items_per_second --metric real_time bench-ms.json bench-ns.json -a heap --trace 'start/*'
+run 0 --min-effect 5% --metric items_per_second --metric real_time bench-ms.json bench-ns.json -a heap --trace 'start/*'
 says out '0 faster, 2 slower'
 says out 'real_time             30.07       35.96  +19.8 %'
-run 1 --threshold 18% --metric items_per_second bench-ms.json bench-ns.json -a heap --trace 'start/*'
+run 1 --min-effect 5% --threshold 18% --metric items_per_second bench-ms.json bench-ns.json -a heap --trace 'start/*'
 says err 'heap, items_per_second: +19.8 % time'
 jq 'del(.rows[].trace_checksum)' before.json >unsummed.json
 run 0 unsummed.json after.json
@@ -76,6 +79,16 @@ silent out 'not the same'
 jq '.context.build_type = "Debug"' after.json >debug.json
 run 0 before.json debug.json
 says err 'debug.json was measured in a build without optimisation'
+
+# A yardstick is compared only if it is named.
+jq '.rows += [.rows[0] | .algo = "idle" | .capabilities = ["baseline"]]' before.json >yardstick.json
+run 0 yardstick.json yardstick.json
+silent out ' idle '
+run 0 yardstick.json yardstick.json -a idle,heap
+says out ' idle '
+jq '.context.floor = "heap"' bench-before.json >floor.json
+run 0 floor.json floor.json
+silent out ' heap '
 
 # the name of a structure, and its options, are as long as they may be, or refused
 long=$(printf '%0127d' 0)
@@ -324,14 +337,14 @@ done
 
 # --- the exit status for CI
 
-run 1 --threshold 5% before.json after.json
+run 1 --min-effect 5% --threshold 5% before.json after.json
 says err 'regression: day.trace, wheel, ns_per_event: +28.7 % time'
 says err 'regression: night.trace: after.json: heap: crashed: signal 11'
-run 0 --threshold 50% before.json after.json --trace 'day.*'
+run 0 --min-effect 5% --threshold 50% before.json after.json --trace 'day.*'
 run 0 --threshold 5% after.json before.json -a wheel:slots=64 --min-effect 30%
-run 1 --threshold 5% after.json before.json -a wheel:slots=64
-run 0 before.json after.json --count-threshold 3% --trace 'day.*'
-run 1 before.json after.json --count-threshold 2% --trace 'day.*'
+run 1 --min-effect 5% --threshold 5% after.json before.json -a wheel:slots=64
+run 0 --min-effect 5% before.json after.json --count-threshold 3% --trace 'day.*'
+run 1 --min-effect 5% before.json after.json --count-threshold 2% --trace 'day.*'
 says err 'regression: day.trace, wheel, n_moves: 103, was 100'
 run 1 --threshold 5% four-before.json four-after.json --trace 'day.*'
 says err 'nothing could be judged'
@@ -350,7 +363,7 @@ says out 'ns_per_event'
 run 0 --by algo --metric stall_ns --metric start_p50_ns real-1
 says out 'round-wheel vs binary-heap  start_p50_ns'
 says out '5 pairs'
-says out 'among 2 comparisons 5 pairs cannot show any difference; it takes 7'
+says out '2 comparisons: cannot tell: among 2 comparisons 5 pairs cannot show any difference; it takes 7 (--runs)'
 sim="'$TIMERLAB' sim small.trace -a binary-heap --runs 1 --format json"
 run 0 --rounds 5 --command "$sim" --command "$sim"
 says out '5 pairs of sessions'
@@ -394,9 +407,9 @@ run 1 before.json empty
 says err 'empty: no results in this folder'
 run 1 before.json bench-before.json
 says err 'nothing in common'
-run 1 before.json after.json -a nobody
+run 1 --min-effect 5% before.json after.json -a nobody
 says err 'nothing there is what was asked for'
-run 1 before.json after.json --metric nothing
+run 1 --min-effect 5% before.json after.json --metric nothing
 says err 'no such structure, trace or metric'
 run 2 before.json
 says err 'two sets of results, or one with --by algo'
