@@ -677,7 +677,8 @@ static void test_tcp_all_ends(void **state)
     for (unsigned i = 0; i < 3; i++) {
         const char *const settings[] = {
             ends[i],     "loss=0.1",   "vanish=0.2",    "retries=2",        "time_wait_s=4",
-            "rtt_ms=50", "requests=4", "keepalive_s=2", "close_client=0.5", NULL};
+            "rtt_ms=50", "requests=4", "keepalive_s=2", "close_client=0.5", "rate_per_s=0.5",
+            NULL};
         struct story story;
         tell(&story, "tcp", 3000, 16, settings);
         assert_true(count_of(&story, "given_up") > 0 && count_of(&story, "dropped") > 0);
@@ -1424,6 +1425,8 @@ static void test_parts(void **state)
     }
     /* No request's timer fires, so that none needs another id. */
     assert_true(gen_parameter_set(parts[0].workload, parts[0].parameters, "cancelled=1", &error));
+    assert_true(
+        gen_parameter_set(parts[1].workload, parts[1].parameters, "rate_per_s=0.5", &error));
     struct gen_request request = {.parts = parts, .part_count = 3, .seconds = 5, .seed = 11};
     struct gen_summary summary;
     assert_true(gen_trace(&request, path, &summary, &error));
