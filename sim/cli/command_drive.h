@@ -22,9 +22,9 @@
     }
 /* How a loop uses its timers: rows for a struct replay_drive. */
 #define OPTION_ROWS_DRIVE(type)                                                                    \
-    {{"drive", 0, "sleep|poll|poll:N", 0,                                                          \
-      "Look at the timers when `next` says so (sleep, the default), at every tick, or at every "   \
-      "N-th",                                                                                      \
+    {{"drive", 0, "sleep|slack|poll|poll:N", 0,                                                    \
+      "Look at the timers when `next` says so (sleep, the default), as late as the slack of all "  \
+      "pending timers allows (slack), at every tick, or at every N-th",                            \
       0},                                                                                          \
      OPTION_AT(type, drive),                                                                       \
      .take = command_take_drive},                                                                  \

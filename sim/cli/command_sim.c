@@ -286,13 +286,19 @@ static void write_answers(const struct simulation *simulation, FILE *stream)
     }
 }
 
-/* Which traces do not say what a firing causes, and which have stretches that were not driven. */
-static void tell_of_traces(const struct simulation *simulation)
+/* Report which traces do not say what a firing causes, which lack the slack that the loop asks for,
+ * and which have stretches that were not driven. */
+static void tell_of_traces(const struct simulation *simulation, const struct replay_drive *drive)
 {
     for (size_t i = 0; i < simulation->trace_count; i++) {
         const struct trace_row *trace = &simulation->traces[i];
         if (!trace->causes_known) {
             (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", trace->name);
+        }
+        if (drive->kind == DRIVE_SLACK && !trace->has_slack) {
+            (void)fprintf(
+                stderr, "%s: no timer has slack, so --drive slack does the same as --drive sleep\n",
+                trace->name);
         }
         if (trace->empty_ticks > 0) {
             (void)fprintf(stderr,
@@ -399,7 +405,7 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
         drive_write(&request->drive, drive_text);
         (void)json_object_set_new(context, "drive", json_string(drive_text));
         all_right = compare_fired_sets(&simulation, request->drive.budget, context) && all_right;
-        tell_of_traces(&simulation);
+        tell_of_traces(&simulation, &arguments->drive);
         simulation_describe_traces(&simulation, context);
         if (request->ranks != NULL) {
             command_ranks_describe(&arguments->ranks, request->ranks, context);

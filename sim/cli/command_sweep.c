@@ -191,8 +191,10 @@ static const struct option_row options[] = {
      OPTION_SECONDS(1e-3, 1e9),
      AT(request.seconds)},
     {{"seed", 0, "K,K,...", 0, "Seeds of the traces (1)", 0}, OPTION_TEXT, AT(seeds)},
-    {{"drive", 0, "sleep|poll|poll:N,...", 0,
-      "Look at the timers when `next` says so, at every tick, or at every N-th (sleep)", 0},
+    {{"drive", 0, "sleep|slack|poll|poll:N,...", 0,
+      "Look at the timers when `next` says so, as late as their slack allows, at every tick, or at "
+      "every N-th (sleep)",
+      0},
      OPTION_TEXT,
      AT(drives)},
     {{"budget", 0, "K|none,...", 0,

@@ -41,12 +41,12 @@ static void add(struct lived *lived, uint64_t tick, uint64_t arrived, uint64_t e
     lived->records[block->record_count++] = *record;
 }
 
-/* The tape's next entry, if it is one that was held back to a tick up to this. */
+/* The tape's next entry, if it is one that was held back to a tick up to this, or a wakeup. */
 static const struct tape_outside *next_held(const struct lived *lived, uint64_t tick)
 {
     const struct tape_section *section = lived->section;
     const struct tape_outside *outside = &section->outside[lived->outside];
-    return lived->outside < section->outside_count && outside->op <= TAPE_STOP &&
+    return lived->outside < section->outside_count && outside->op <= TAPE_WAKEUP &&
                    outside->tick <= tick
                ? outside
                : NULL;
@@ -58,7 +58,11 @@ static void add_held(struct lived *lived, uint64_t tick)
     while (!is_full(lived) && (held = next_held(lived, tick)) != NULL) {
         const struct trace_record record = {
             .deadline = held->deadline, .id = held->id, .op = held->op};
-        add(lived, held->tick, held->tick, held->event, &record);
+        if (held->op == TAPE_WAKEUP) {
+            go_to(lived, held->tick);
+        } else {
+            add(lived, held->tick, held->tick, held->event, &record);
+        }
         lived->outside++;
     }
 }

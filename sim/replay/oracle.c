@@ -40,6 +40,7 @@ struct oracle {
     const struct replay_drive *drive;
     uint64_t end_tick;
     const struct service *service;
+    const uint32_t *slacks;
     uint64_t clock;      /* of the last advance, or the running one */
     uint64_t budget;     /* its */
     uint64_t fired;      /* in it */
@@ -60,6 +61,7 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
                               .drive = plan->drive,
                               .end_tick = plan->end_tick,
                               .service = plan->service,
+                              .slacks = plan->slacks,
                               .verdict = verdict,
                               .timers = memory_new(plan->ids, sizeof *oracle->timers),
                               .ids = plan->ids,
@@ -147,8 +149,10 @@ static struct tl_precision precision_of(const struct oracle *oracle, uint32_t id
 static uint64_t last_chance(const struct oracle *oracle, const struct timer *timer,
                             struct tl_precision precision)
 {
+    uint64_t slack = oracle->slacks != NULL ? oracle->slacks[timer->event] : 0;
+    uint64_t late = slack > precision.late_ticks ? slack : precision.late_ticks;
     return service_chance(oracle->service, oracle->drive, oracle->end_tick,
-                          due_last(timer->due, precision.late_ticks));
+                          due_last(timer->due, late));
 }
 
 /* A pending timer is about to be stopped or restarted at `tick`: was it overdue? */

@@ -22,7 +22,8 @@
  * it does: by then a structure that keeps its promise has fired, as would an exact one that is
  * asked as late. Where it has a budget, a timer may wait on as long as each advance from then on
  * uses its budget up, and the loop comes round for the next at once. While callbacks keep the loop
- * busy, it does not look. Lateness counts from the due
+ * busy, it does not look. A loop that makes use of slack may look only when the timer has none
+ * left. Lateness counts from the due
  * tick all the same: what the drive adds to it is in the columns, and is no fault.
  *
  * A stop or restart after the due tick, but within the declared lateness, is legal. If it is
@@ -85,6 +86,7 @@ struct oracle_plan {
     const struct replay_drive *drive;
     uint64_t end_tick;
     const struct service *service; /* the clock of its loop; NULL: callbacks take no time */
+    const uint32_t *slacks; /* of each operation, as the loop makes use of it; NULL: it does not */
 };
 
 /* `verdict` is where it writes, zeroed by it. It, and what `plan` points to, must outlive the

@@ -469,7 +469,7 @@ static bool take_drive(struct replay *replay)
     const struct tl_algo *algo = replay->algo;
     struct replay_result *result = replay->result;
     replay->plain = drive_is_plain(drive);
-    replay->use_next = drive->kind == DRIVE_SLEEP && (algo->capabilities & TL_CAP_NEXT) != 0;
+    replay->use_next = drive->kind != DRIVE_POLL && (algo->capabilities & TL_CAP_NEXT) != 0;
     replay->syncs = replay->use_next && replay_is_durable(algo);
     replay->paced = replay->syncs || !replay->plain;
     replay->budget = drive->budget > 0 ? drive->budget : TL_NO_BUDGET;
@@ -502,7 +502,7 @@ static bool close_loop(struct replay *replay)
         replay->lived = reacts ? memory_new(1, sizeof *replay->lived) : NULL;
         return true;
     }
-    if (!reacts && replay->service == NULL) {
+    if (!reacts && replay->service == NULL && request->drive.kind != DRIVE_SLACK) {
         return true;
     }
     replay->may_be_early = tl_algo_may_be_early(algo, request->options, max_delay_ticks);
@@ -515,6 +515,7 @@ static bool close_loop(struct replay *replay)
             .ctx = replay,
         };
         replay->loop = reacts ? closed_loop_open(&plan) : NULL;
+        replay->slack = slack_open(&request->drive, request->stream);
         replay->recorder =
             request->tape != NULL ? tape_recorder_open(request->tape, replay->error) : NULL;
         return request->tape == NULL || replay->recorder != NULL;
@@ -535,6 +536,7 @@ static void release_loop(struct replay *replay)
     tape_player_close(replay->player);
     arrivals_close(replay->arrivals);
     service_close(replay->service);
+    slack_close(replay->slack);
     free(replay->lived);
     free(replay->all.outside);
 }

@@ -20,7 +20,9 @@ static void open_check(struct replay *replay)
                                      .names = request->names,
                                      .drive = &request->drive,
                                      .end_tick = replay->header->end_tick,
-                                     .service = replay->service};
+                                     .service = replay->service,
+                                     .slacks =
+                                         replay->slack != NULL ? request->stream->slacks : NULL};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);
 }
 
@@ -76,6 +78,7 @@ static void check_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct replay *replay = ctx;
     oracle_fired(replay->oracle, id, now);
+    slack_ended(replay->slack, id);
     if (replay->draining) {
         return;
     }
@@ -104,6 +107,12 @@ static bool do_operation(struct replay *replay, uint64_t tick,
         return false;
     }
     oracle_operated(replay->oracle, tick, operation, status);
+    if (operation->op == TRACE_START) {
+        slack_started(replay->slack, operation->id, operation->event,
+                      due_in_replay(tick, operation->deadline));
+    } else {
+        slack_ended(replay->slack, operation->id);
+    }
     if (replay->in_window && replay->loop != NULL) {
         replay->result->window_events++;
     }
@@ -215,6 +224,9 @@ static void come_round(struct replay *replay, uint64_t tick)
             return;
         }
         pass_time_checked(replay, at, true);
+        if (replay->slack != NULL && replay->recorder != NULL) {
+            tape_record_wakeup(replay->recorder, at);
+        }
         replay_look_what_is_durable(replay, at);
     }
 }

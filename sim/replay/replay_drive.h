@@ -44,7 +44,14 @@ static inline uint64_t next_round(const struct replay *replay)
     if (drive->kind == DRIVE_POLL && !replay->used_up) {
         return service_chance(replay->service, drive, end_tick, replay->now + 1);
     }
+    if (drive->kind == DRIVE_SLACK && replay->slack == NULL) {
+        return TL_NEVER;
+    }
     uint64_t wake = replay->use_next ? replay->algo->next(replay->self) : soonest;
+    if (replay->slack != NULL && !replay->used_up) {
+        uint64_t latest = slack_wake(replay->slack);
+        wake = latest > wake ? latest : wake; /* a late structure has nothing to do before */
+    }
     return wake == TL_NEVER ? wake : drive_awake(drive, end_tick, wake > soonest ? wake : soonest);
 }
 
@@ -134,13 +141,16 @@ static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t
         if (wake > tick) {
             break;
         }
+        if (replay->slack != NULL && replay->recorder != NULL) {
+            tape_record_wakeup(replay->recorder, wake);
+        }
         uint64_t fired = round_to(replay, wake, advance);
         replay->wakeups++;
         replay->idle_wakeups += fired == 0;
         replay->used_up = fired >= replay->budget;
         keep_pace(replay, &stretch);
     }
-    if (comes && drive->kind == DRIVE_SLEEP && replay->now < tick &&
+    if (comes && drive->kind != DRIVE_POLL && replay->now < tick &&
         drive_awake(drive, replay->header->end_tick, tick) == tick &&
         (replay->service == NULL || service_free(replay->service) <= tick)) {
         replay->used_up = round_to(replay, tick, advance) >= replay->budget;

@@ -12,6 +12,7 @@
 #include "replay.h"
 #include "schedule.h"
 #include "service.h"
+#include "slack.h"
 #include "stream.h"
 
 /* What has fired, as the callback of the timed passes sees it. */
@@ -98,6 +99,7 @@ struct replay {
 
     struct arrivals *arrivals; /* NULL: there are no pauses */
     struct service *service;   /* NULL: callbacks take no time */
+    struct slack *slack;       /* of the check: its rounds are on the tape; NULL: not used */
 
     bool broken; /* the replay itself cannot go on: `error` is set */
     struct error *error;

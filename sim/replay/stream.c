@@ -45,6 +45,7 @@ struct decoder {
     uint16_t *offset;
     uint8_t *code;
     struct stream_reaction *reactions;
+    uint32_t *slack;
     uint8_t steps[STEPS_MAX];
 };
 
@@ -100,9 +101,12 @@ static void lay_out(struct decoder *decoder, uint64_t blocks)
     uint64_t reactions = stream->header.reactions;
     uint64_t external = stream->header.events - reactions;
     const uint64_t bytes[] = {
-        external * sizeof *decoder->record,     external * sizeof *decoder->group,
-        external * sizeof *decoder->offset,     2 * external / STEPS_A_CODE + blocks * STEPS_A_CODE,
+        external * sizeof *decoder->record,
+        external * sizeof *decoder->group,
+        external * sizeof *decoder->offset,
+        2 * external / STEPS_A_CODE + blocks * STEPS_A_CODE,
         reactions * sizeof *decoder->reactions,
+        (stream->header.max_slack_ticks > 0 ? stream->header.events : 0) * sizeof *decoder->slack,
     };
     uint8_t *at = stream->memory;
     void *columns[sizeof bytes / sizeof *bytes];
@@ -118,6 +122,8 @@ static void lay_out(struct decoder *decoder, uint64_t blocks)
     decoder->code = columns[3];
     decoder->reactions = columns[4];
     stream->reactions = columns[4];
+    decoder->slack = columns[5];
+    stream->slacks = stream->header.max_slack_ticks > 0 ? columns[5] : NULL;
 }
 
 /* --- decoding -------------------------------------------------------------------------------- */
@@ -194,6 +200,9 @@ static void add_operation(struct decoder *decoder, const struct trace_block *fro
 static void add_block(struct decoder *decoder, const struct trace_block *from)
 {
     struct stream *stream = decoder->stream;
+    for (size_t i = 0; stream->slacks != NULL && i < from->record_count; i++) {
+        *decoder->slack++ = from->causes != NULL ? from->causes[i].slack_ticks : 0;
+    }
     struct stream_block *block = decoder->block;
     *block = (struct stream_block){.records = decoder->record,
                                    .groups = decoder->group,

@@ -4,7 +4,8 @@
  * External operations and reactions are separate: the first come at their ticks whatever a
  * structure does; the second wait for an expiry (closed_loop.h). All of it is read-only, and
  * inherited by child processes, which neither decode nor copy it. It takes 18 bytes for each
- * external operation, up to 17 more for each tick that has any, and 56 for each reaction. If that is
+ * external operation, up to 17 more for each tick that has any, 56 for each reaction, and 4 for
+ * each operation of a trace that has slack. If that is
  * more than the limit, it is stored in a file without a name in $TMPDIR or /tmp, of which the
  * system keeps in memory what it has room for.
  */
@@ -59,7 +60,8 @@ struct stream {
     size_t block_count;
     const struct stream_reaction *reactions;
     size_t reaction_count;
-    uint64_t bytes; /* of address space */
+    const uint32_t *slacks; /* of each operation, in ticks; NULL: no timer has any */
+    uint64_t bytes;         /* of address space */
     void *memory;
 };
 

@@ -165,6 +165,11 @@ void tape_record(struct tape_recorder *recorder, const struct loop_operation *op
     }
 }
 
+void tape_record_wakeup(struct tape_recorder *recorder, uint64_t tick)
+{
+    record_outside(recorder, &(struct tape_outside){.tick = tick, .op = TAPE_WAKEUP});
+}
+
 void tape_record_superseded(struct tape_recorder *recorder, uint64_t tick, uint64_t event)
 {
     record_outside(recorder,

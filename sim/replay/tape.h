@@ -42,6 +42,7 @@ struct tape_place {
 enum tape_outside_op {
     TAPE_START = TRACE_START,
     TAPE_STOP = TRACE_STOP,
+    TAPE_WAKEUP,     /* the loop comes round by itself */
     TAPE_SUPERSEDED, /* the external operation is not done */
     TAPE_APPLIED, /* the external operations of a tick, from this one on, are applied at `tick` */
 };
@@ -78,6 +79,9 @@ void tape_record_firing(struct tape_recorder *recorder);
 /* A reaction has been carried out, in the callback of the last firing or outside of all. */
 void tape_record(struct tape_recorder *recorder, const struct loop_operation *operation,
                  uint64_t tick);
+
+/* A loop comes round by itself, and the structure's `next` does not say when. */
+void tape_record_wakeup(struct tape_recorder *recorder, uint64_t tick);
 
 /* The external operation number `event` was superseded. */
 void tape_record_superseded(struct tape_recorder *recorder, uint64_t tick, uint64_t event);

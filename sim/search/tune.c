@@ -141,6 +141,7 @@ static bool read_trace(const struct tune_request *request, struct tune_result *r
     result->tick_ns = header->tick_ns;
     result->ids = header->ids;
     result->open_loop = !header->causes_known;
+    result->has_slack = header->max_slack_ticks > 0;
     result->trace_seconds =
         (double)(header->end_tick - header->warmup_end_tick) * (double)header->tick_ns / 1e9;
     bool good = trace_ids_check(reader, request->trace_path, error) &&

@@ -17,7 +17,8 @@
  * options that gain no more are left as they were, and round numbers go before others. What breaks
  * a limit is left out, and says which one it was; what would do the least if timers might be later
  * is run side by side with the best, and named. If timers may be late, the best is also replayed by
- * a loop that polls as seldom as that allows; it is named if it wakes up less often.
+ * a loop that polls as seldom as that allows, and if they have slack, by one that makes use of it.
+ * What wakes up least often is named.
  *
  * Who fires fewer timers, or leaves operations undone that their firings cause, does less: work and
  * time are those for as many operations and firings as an exact structure has of the trace.
@@ -116,6 +117,7 @@ struct tune_result {
     struct trace_info info;
     uint64_t tick_ns;
     uint64_t ids;
+    bool has_slack;       /* some timer of the trace has */
     bool open_loop;       /* it does not say what a firing causes */
     double trace_seconds; /* that its timed window lasts, in its own time */
     struct tune_candidate *candidates;

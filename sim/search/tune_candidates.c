@@ -270,5 +270,7 @@ bool tuner_try_loops(struct tuner *tuner, struct error *error)
         late_ticks < tuner->result->info.delay_max ? late_ticks : tuner->result->info.delay_max;
     const struct replay_drive poll = {.kind = DRIVE_POLL,
                                       .poll_ticks = late_ticks - best->late_promise + 1};
-    return late_ticks <= best->late_promise || try_loop(tuner, &poll, error);
+    const struct replay_drive slack = {.kind = DRIVE_SLACK};
+    return (late_ticks <= best->late_promise || try_loop(tuner, &poll, error)) &&
+           (!tuner->result->has_slack || try_loop(tuner, &slack, error));
 }

@@ -156,7 +156,7 @@ fi
 expect 2 "" "named twice" sim t.trace -a binary-heap,all
 expect 2 "" "which trace" sim -a all
 expect 2 "" "which structures" sim t.trace
-expect 2 "" "takes sleep, poll, or poll:N" sim t.trace -a all --drive hop
+expect 2 "" "takes sleep, slack, poll, or poll:N" sim t.trace -a all --drive hop
 expect 2 "" "--budget takes how many timers an advance may fire, a whole number from 1" sim t.trace -a all --budget 0
 expect 2 "" "--pause takes AT:FOR" sim t.trace -a all --pause 5:0
 expect 2 "" "--pause takes at most 8 pauses" sim t.trace -a all --pause 1:1+3:1+5:1+7:1+9:1+11:1+13:1+15:1+17:1

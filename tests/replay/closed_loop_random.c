@@ -197,10 +197,10 @@ static void write_stream(const struct drawn *stream, const char *path, bool caus
     bool good = writer != NULL;
     for (size_t i = 0; good && i < stream->count; i++) {
         const struct operation *at = &stream->operations[i];
-        bool external = at->cause.basis == TRACE_EXTERNAL || !causes;
-        good = external ? trace_writer_add(writer, at->tick, at->id, at->op, at->delay, &error)
-                        : trace_writer_add_reaction(writer, at->tick, at->id, at->op, at->delay,
-                                                    at->cause, &error);
+        struct trace_cause cause = causes ? at->cause : (struct trace_cause){0};
+        cause.slack_ticks = (uint32_t)(i % 30);
+        good =
+            trace_writer_add_reaction(writer, at->tick, at->id, at->op, at->delay, cause, &error);
     }
     if (!good || !trace_writer_commit(writer, 0, 0, stream->ids, "{}", &error)) {
         fail_msg("%s", error.text);
@@ -408,7 +408,7 @@ static void all_do_what_the_trace_says(void **state)
 /* One of every kind in turn. */
 static struct replay_drive draw_drive(struct drawn *stream, uint64_t seed)
 {
-    struct replay_drive drive = {.kind = draw(stream, 2) > 0 ? DRIVE_POLL : DRIVE_SLEEP};
+    struct replay_drive drive = {.kind = (enum drive_kind)draw(stream, 3)};
     if (seed % 4 == 0) {
         drive.kind = DRIVE_POLL;
     }

@@ -36,7 +36,7 @@ static inline void write_trace(const char *rows)
     const struct trace_text_options options = {0};
     FILE *stream = fopen(text_path, "w");
     assert_non_null(stream);
-    assert_true(fprintf(stream, "tick,id,op,delay,cause\n%s", rows) > 0);
+    assert_true(fprintf(stream, "tick,id,op,delay,cause,slack\n%s", rows) > 0);
     assert_int_equal(fclose(stream), 0);
     if (!trace_text_read(text_path, trace_path, &options, &error)) {
         fail_msg("%s", error.text);

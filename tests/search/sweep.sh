@@ -171,7 +171,7 @@ refuses 'given twice' rpc -p cancelled=0.5 -p cancelled=0.7 -a all -o x
 refuses 'named twice' rpc -p cancelled=0.5,0.5 -a all -o x
 refuses 'a knob has a name and values' rpc -p cancelled=0.5, -a all -o x
 refuses "connections takes a whole number from 1 to 4294967295, not '0'" rpc -n 0 -a all -o x
-refuses 'takes sleep, poll, or poll:N' rpc --drive hop -a all -o x
+refuses 'takes sleep, slack, poll, or poll:N' rpc --drive hop -a all -o x
 refuses 'budget takes how many timers' rpc --budget 0 -a all -o x
 refuses 'pause takes AT:FOR' rpc --pause none,5 -a all -o x
 refuses 'alternatives are values' rpc -a hier-wheel/simple-wheel -o x

@@ -293,7 +293,7 @@ refuses 2 '--max-stall takes nanoseconds from 0 to 1e\+18, or a time .*, not .5m
 refuses 2 'takes bytes' dense.trace --max-bytes much
 tunes binary-heap dense.trace -a binary-heap --counts --drive poll:10 --fixed
 says '^lateness   up to [1-9] ticks? .* late, all of it by the drive'
-refuses 2 'takes sleep, poll, or poll:N' dense.trace --drive hop
+refuses 2 'takes sleep, slack, poll, or poll:N' dense.trace --drive hop
 refuses 2 "did you mean 'binary-heap'" dense.trace -a binary-hep
 refuses 1 'none.trace' none.trace
 

@@ -11,6 +11,9 @@
 
 #define NONE "none"
 
+static const char *const kind_words[] = {
+    [DRIVE_SLEEP] = "sleep", [DRIVE_SLACK] = "slack", [DRIVE_POLL] = "poll"};
+
 /* A whole number from `least` on. */
 static bool read_whole(const char *text, uint64_t least, uint64_t *value)
 {
@@ -24,13 +27,16 @@ static bool read_whole(const char *text, uint64_t least, uint64_t *value)
 bool drive_read(struct replay_drive *drive, const char *name, const char *text, struct error *error)
 {
     drive->poll_ticks = 0;
-    drive->kind = strcmp(text, "sleep") == 0 ? DRIVE_SLEEP : DRIVE_POLL;
-    if (strcmp(text, "sleep") == 0 || strcmp(text, "poll") == 0 ||
-        (strncmp(text, "poll:", 5) == 0 && read_whole(text + 5, 1, &drive->poll_ticks))) {
-        return true;
+    for (unsigned kind = DRIVE_SLEEP; kind <= DRIVE_POLL; kind++) {
+        drive->kind = (enum drive_kind)kind;
+        if (strcmp(text, kind_words[kind]) == 0) {
+            return true;
+        }
     }
-    return error_set(error,
-                     "%s takes sleep, poll, or poll:N for every N ticks, as in poll:10, not '%s'",
+    return (strncmp(text, "poll:", 5) == 0 && read_whole(text + 5, 1, &drive->poll_ticks)) ||
+           error_set(error,
+                     "%s takes sleep, slack, poll, or poll:N for every N ticks, as in poll:10, "
+                     "not '%s'",
                      name, text);
 }
 
@@ -129,7 +135,7 @@ __attribute__((format(printf, 2, 3))) static void append(char *text, const char 
 void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES])
 {
     text[0] = '\0';
-    append(text, "%s", drive->kind == DRIVE_SLEEP ? "sleep" : "poll");
+    append(text, "%s", kind_words[drive->kind]);
     if (drive->poll_ticks > 1) {
         append(text, ":%" PRIu64, drive->poll_ticks);
     }
@@ -154,8 +160,8 @@ void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES])
 
 bool drive_is_plain(const struct replay_drive *drive)
 {
-    return drive->poll_ticks <= 1 && drive->budget == 0 && drive->pause_count == 0 &&
-           drive->service_ns == 0;
+    return drive->kind != DRIVE_SLACK && drive->poll_ticks <= 1 && drive->budget == 0 &&
+           drive->pause_count == 0 && drive->service_ns == 0;
 }
 
 /* Whether a tick lies in a pause, and how many ticks are left of it then. */
@@ -187,7 +193,7 @@ uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64
 
 uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
 {
-    if (drive->kind == DRIVE_SLEEP || drive->poll_ticks <= 1) {
+    if (drive->kind != DRIVE_POLL || drive->poll_ticks <= 1) {
         return drive_awake(drive, end_tick, tick);
     }
     /* The last poll may have been put off up to this tick, or beyond. */

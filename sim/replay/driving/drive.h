@@ -3,6 +3,8 @@
  * away, and how long a callback takes. All of it but the last is in ticks of the trace.
  *
  *   sleep    it is woken at the tick that `next` names, and by each operation that comes
+ *   slack    it is woken as late as the timers' slack allows (slack.h), and by each operation that
+ *            comes: then all timers that are due expire
  *   poll:N   it looks at its timers at every N-th tick, and only then; operations are done when
  *            they come. poll is poll:1
  *   budget   timers that one advance may fire. What is left over fires in the next ones: after an
@@ -29,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum drive_kind { DRIVE_SLEEP, DRIVE_POLL };
+enum drive_kind { DRIVE_SLEEP, DRIVE_SLACK, DRIVE_POLL };
 
 /* Away for `ticks` from tick `at` on; and again every so many ticks, unless that is 0. */
 struct drive_pause {
@@ -55,7 +57,7 @@ struct replay_drive {
 /* Read text into a drive. False if it is not what it should be, with a sentence in `error` that
  * says what `name`, an option or a knob, takes; the drive is then unspecified. */
 
-/* "sleep", "poll" or "poll:N". */
+/* "sleep", "slack", "poll" or "poll:N". */
 bool drive_read(struct replay_drive *drive, const char *name, const char *text,
                 struct error *error);
 
@@ -83,7 +85,8 @@ bool drive_is_plain(const struct replay_drive *drive);
 /* The first tick from `tick` on in no pause. */
 uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
 
-/* The first tick from `tick` on at which the loop looks at a timer that is due. */
+/* The first tick from `tick` on at which the loop looks at a timer that is due, and has no slack
+ * left. */
 uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
 
 /* Whether what comes at `tick` is lost, since the machine sleeps. */

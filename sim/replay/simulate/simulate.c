@@ -436,7 +436,9 @@ static bool open_subjects(struct job *job, bool closed_loop, struct error *error
                 break;
             }
         }
-        bool taped = (closed_loop || request->drive.service_ns > 0) && request->ranks == NULL;
+        bool taped =
+            (closed_loop || request->drive.service_ns > 0 || request->drive.kind == DRIVE_SLACK) &&
+            request->ranks == NULL;
         subject->tape = taped ? tape_create(error) : NULL;
         if (taped && subject->tape == NULL) {
             return false;

@@ -84,6 +84,7 @@ struct trace_row {
     uint64_t events;
     uint64_t reactions;
     bool causes_known; /* false: open loop */
+    bool has_slack;    /* some timer has */
     uint32_t ids;
     uint64_t empty_ticks; /* that structures without `next` passed in one step, nothing pending */
     struct replay_result *found; /* the rows' memory: of each structure check and latencies */

@@ -129,7 +129,8 @@ static void add_trace(struct job *job, const struct trace_header *header)
                               .events = header->events,
                               .ids = header->ids,
                               .reactions = header->reactions,
-                              .causes_known = header->causes_known};
+                              .causes_known = header->causes_known,
+                              .has_slack = header->max_slack_ticks > 0};
     job->trace_name = row->name;
     job->trace_checksum = row->checksum;
 }
