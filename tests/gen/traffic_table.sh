@@ -6,9 +6,9 @@ set -euo pipefail
 . "$SOURCE/tests/lib.sh"
 
 page=$SOURCE/docs/workloads.md
-TIMERLAB=$TIMERLAB TIMERLAB_TRACES=$scratch "$SOURCE/scripts/traffic-table" 2>/dev/null >table
+TIMERLAB=$TIMERLAB TIMERLAB_TRACES=$scratch "$SOURCE/docs/tools/traffic-table" 2>/dev/null >table
 while read -r line; do
-    grep -qxF -- "$line" "$page" || complain "docs/workloads.md lacks: $line; scripts/traffic-table --fix writes it"
+    grep -qxF -- "$line" "$page" || complain "docs/workloads.md lacks: $line; docs/tools/traffic-table --fix writes it"
 done <table
 
 # within WORKLOAD COLUMN...: from the least to the most of the recordings in each of these columns.
