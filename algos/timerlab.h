@@ -103,36 +103,66 @@ static inline void tl_free(const struct tl_allocator *allocator, void *ptr, size
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* A word that an option takes in place of a number. */
+/* The kind of an option, and the type of the member that holds its value. */
+enum tl_option_kind {
+    TL_OPTION_U32,    /* uint32_t */
+    TL_OPTION_U64,    /* uint64_t */
+    TL_OPTION_TICKS,  /* uint64_t, a length of time in ticks */
+    TL_OPTION_BYTES,  /* uint64_t, written as 4096, 64M or 1.5GiB */
+    TL_OPTION_CHOICE, /* uint32_t, the value of one of the choices */
+    TL_OPTION_TEXT,   /* char[TL_TEXT_BYTES]; "" unless it is given */
+    TL_OPTION_REAL    /* double */
+};
+
+/* A text, such as a path, with its terminating zero. */
+#define TL_TEXT_BYTES    1024u
+
+/* The largest struct of options. */
+#define TL_OPTIONS_BYTES 2048u
+
+/* A word that an option accepts. */
 struct tl_choice {
     const char *word; /* NULL ends a table of choices */
-    int64_t value;
+    uint64_t value;
     const char *help;
 };
 
-/* One option of a structure; a table of them ends with name == NULL. Values reach `create` as
- * int64_t, in the table's order, already checked against this row. */
+/*
+ * One option. A structure declares a struct with a member for each of its options, and a table of
+ * them that ends with {0}. `create` receives that struct, filled in and checked against the table:
+ *
+ *   struct my_options {
+ *       uint32_t slots;
+ *       uint64_t tick;
+ *   };
+ *
+ *   static const struct tl_option my_option_table[] = {
+ *       {"slots", TL_U32(struct my_options, slots), 512, 1, 65536, NULL, "slots of the wheel"},
+ *       {"tick", TL_TICKS(struct my_options, tick), 1, 1, 1000, NULL, "ticks per slot"},
+ *       {0},
+ *   };
+ */
 struct tl_option {
     const char *name;
-    int64_t default_value;
-    int64_t min; /* numbers from min to max are taken; min > max: words only */
-    int64_t max;
-    const struct tl_choice *choices; /* words taken besides numbers; may be NULL */
+    enum tl_option_kind kind;
+    size_t offset;        /* of the member; TL_U32 and its siblings give kind and offset */
+    double default_value; /* exact up to 2^53; a text has none */
+    double min;           /* numbers from min to max are accepted; unused for choices and texts */
+    double max;
+    const struct tl_choice *choices; /* words accepted in addition to numbers; may be NULL */
     const char *help;
 };
 
-/* An option that takes neither numbers nor words takes a text, a path say, and none by default: its
- * value is the text's address, 0 for none, and stays valid as long as the process lives. */
-static inline bool tl_option_is_text(const struct tl_option *option)
-{
-    return option->min > option->max && option->choices == NULL;
-}
-
-/* NULL: none was given. */
-static inline const char *tl_option_text(int64_t value)
-{
-    return (const char *)(intptr_t)value; /* NOLINT(performance-no-int-to-ptr) */
-}
+/* Kind and offset of an option. A member of another size does not compile. */
+#define TL_MEMBER(type, member, bytes)                                                             \
+    (offsetof(type, member) + 0 * sizeof(char[sizeof(((type *)0)->member) == (bytes) ? 1 : -1]))
+#define TL_U32(type, member)    TL_OPTION_U32, TL_MEMBER(type, member, 4)
+#define TL_U64(type, member)    TL_OPTION_U64, TL_MEMBER(type, member, 8)
+#define TL_TICKS(type, member)  TL_OPTION_TICKS, TL_MEMBER(type, member, 8)
+#define TL_BYTES(type, member)  TL_OPTION_BYTES, TL_MEMBER(type, member, 8)
+#define TL_CHOICE(type, member) TL_OPTION_CHOICE, TL_MEMBER(type, member, 4)
+#define TL_TEXT(type, member)   TL_OPTION_TEXT, TL_MEMBER(type, member, TL_TEXT_BYTES)
+#define TL_REAL(type, member)   TL_OPTION_REAL, TL_MEMBER(type, member, 8)
 
 /* --- what a structure promises --------------------------------------------------------------- */
 
@@ -343,7 +373,7 @@ struct tl_config {
     uint32_t capacity;        /* ids 0 .. capacity-1 are usable at once; may be 0 */
     uint64_t now;             /* the clock's first value */
     uint64_t max_delay_ticks; /* longest delay the caller announces; 0: unknown */
-    const int64_t *options;   /* one value per row of the option table */
+    const void *options;      /* the structure's struct of options; NULL: it has none */
     const struct tl_allocator *allocator;
 
     /* Only handed to a structure with embedded_bytes > 0. Not NULL: its timers lie
@@ -369,10 +399,11 @@ struct tl_algo {
     const char *description; /* a paragraph or more: how it works, what it is bad at */
     struct tl_cost cost;
     const struct tl_option *options; /* ends with name == NULL; optional */
+    size_t options_bytes;            /* of the struct that the table fills in */
 
     /* Optional; NULL promises 0/0. How early and late a timer started with `delay_ticks` may fire
      * under these option values. */
-    struct tl_precision (*precision)(const int64_t *options, uint64_t delay_ticks);
+    struct tl_precision (*precision)(const void *options, uint64_t delay_ticks);
 
     /* Makes an empty structure, able to hold config->capacity timers, in *self.
      * TL_ERR_NOMEM, TL_ERR_OPTION (a combination that the table cannot rule out),

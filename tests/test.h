@@ -24,7 +24,7 @@
 /* Whether the library that a structure wraps, if it does, is in this build. */
 static inline bool test_is_available(const struct tl_algo *algo)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     struct tl_config config = {
         .capacity = 1, .options = options, .allocator = tl_system_allocator()};

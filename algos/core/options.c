@@ -1,4 +1,4 @@
-/* Option strings: "opt=v:opt=v" to values and back, driven by a descriptor's option table. */
+/* Options: "opt=v:opt=v" to a struct of values and back, driven by a table. */
 #include "guess.h"
 #include "number.h"
 #include "registry.h"
@@ -6,164 +6,232 @@
 #include "joined_text.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Texts that options were given, kept for good: each once. */
-struct kept_text {
-    struct kept_text *next;
-    char text[];
-};
-
-static _Atomic(struct kept_text *) kept_texts;
-
-/* NULL: no memory. */
-static const char *keep_text(const char *text, size_t length)
+bool tl_option_is_number(const struct tl_option *option)
 {
-    struct kept_text *first = atomic_load(&kept_texts);
-    for (const struct kept_text *kept = first; kept != NULL; kept = kept->next) {
-        if (strlen(kept->text) == length && memcmp(kept->text, text, length) == 0) {
-            return kept->text;
-        }
-    }
-    struct kept_text *kept = malloc(sizeof *kept + length + 1);
-    if (kept == NULL) {
-        return NULL;
-    }
-    memcpy(kept->text, text, length);
-    kept->text[length] = '\0';
-    kept->next = first;
-    while (!atomic_compare_exchange_weak(&kept_texts, &kept->next, kept)) {
-    }
-    return kept->text;
+    return option->kind != TL_OPTION_CHOICE && option->kind != TL_OPTION_TEXT;
 }
 
-bool tl_option_set_text(int64_t *value, const char *text)
+static size_t value_bytes(const struct tl_option *option)
 {
-    const char *kept = keep_text(text, strlen(text));
-    *value = (int64_t)(intptr_t)kept;
-    return kept != NULL;
+    switch (option->kind) {
+    case TL_OPTION_U32:
+    case TL_OPTION_CHOICE:
+        return sizeof(uint32_t);
+    case TL_OPTION_TEXT:
+        return TL_TEXT_BYTES;
+    case TL_OPTION_U64:
+    case TL_OPTION_TICKS:
+    case TL_OPTION_BYTES:
+    case TL_OPTION_REAL:
+        break;
+    }
+    return sizeof(uint64_t);
 }
 
-void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MAX])
+bool tl_option_fits(const struct tl_option *option, size_t options_bytes)
 {
-    size_t count = tl_option_count(algo);
-    for (size_t i = 0; i < TL_OPTIONS_MAX; i++) {
-        values[i] = i < count ? algo->options[i].default_value : 0;
+    size_t bytes = value_bytes(option);
+    return option->offset % (option->kind == TL_OPTION_TEXT ? 1 : bytes) == 0 &&
+           bytes <= options_bytes && option->offset <= options_bytes - bytes;
+}
+
+uint64_t tl_option_number(const struct tl_option *option, const void *values)
+{
+    const char *at = (const char *)values + option->offset;
+    uint32_t narrow = 0;
+    uint64_t wide = 0;
+    if (option->kind == TL_OPTION_TEXT) {
+        return 0;
+    }
+    if (value_bytes(option) == sizeof narrow) {
+        memcpy(&narrow, at, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, at, sizeof wide);
+    return wide;
+}
+
+void tl_option_set_number(const struct tl_option *option, void *values, uint64_t number)
+{
+    char *at = (char *)values + option->offset;
+    uint32_t narrow = (uint32_t)number;
+    if (value_bytes(option) == sizeof narrow) {
+        memcpy(at, &narrow, sizeof narrow);
+    } else {
+        memcpy(at, &number, sizeof number);
     }
 }
 
-int tl_option_format(const struct tl_option *option, int64_t value, char *text, size_t text_bytes)
+bool tl_option_accepts(const struct tl_option *option, uint64_t number)
 {
-    if (tl_option_is_text(option)) {
-        return snprintf(text, text_bytes, "%s", value != 0 ? tl_option_text(value) : "");
-    }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
-        if (c->value == value) {
-            return snprintf(text, text_bytes, "%s", c->word);
+        if (c->value == number) {
+            return true;
         }
     }
-    return snprintf(text, text_bytes, "%" PRId64, value);
+    return tl_option_is_number(option) && (double)number >= option->min &&
+           (double)number <= option->max;
 }
 
-int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool all, char *text,
+static double real_value(const struct tl_option *option, const void *values)
+{
+    double real;
+    memcpy(&real, (const char *)values + option->offset, sizeof real);
+    return real;
+}
+
+static void set_real(const struct tl_option *option, void *values, double real)
+{
+    memcpy((char *)values + option->offset, &real, sizeof real);
+}
+
+size_t tl_option_count(const struct tl_algo *algo)
+{
+    size_t count = 0;
+    while (algo->options != NULL && algo->options[count].name != NULL) {
+        count++;
+    }
+    return count;
+}
+
+const struct tl_option *tl_option_find(const struct tl_option *table, const char *name)
+{
+    while (table != NULL && table->name != NULL && strcmp(table->name, name) != 0) {
+        table++;
+    }
+    return table != NULL && table->name != NULL ? table : NULL;
+}
+
+void tl_table_default(const struct tl_option *table, void *values)
+{
+    for (const struct tl_option *option = table; option != NULL && option->name != NULL; option++) {
+        if (option->kind == TL_OPTION_TEXT) {
+            memset((char *)values + option->offset, 0, TL_TEXT_BYTES);
+        } else if (option->kind == TL_OPTION_REAL) {
+            set_real(option, values, option->default_value);
+        } else {
+            tl_option_set_number(option, values, (uint64_t)option->default_value);
+        }
+    }
+}
+
+void tl_options_default(const struct tl_algo *algo, void *values)
+{
+    memset(values, 0, TL_OPTIONS_BYTES);
+    tl_table_default(algo->options, values);
+}
+
+/* The choice that stands for the value; NULL: none does. */
+static const struct tl_choice *choice_of(const struct tl_option *option, const void *values)
+{
+    const struct tl_choice *choice = option->choices;
+    double real = option->kind == TL_OPTION_REAL ? real_value(option, values) : 0;
+    uint64_t number =
+        option->kind == TL_OPTION_REAL ? (uint64_t)real : tl_option_number(option, values);
+    while (choice != NULL && choice->word != NULL && choice->value != number) {
+        choice++;
+    }
+    return choice != NULL && choice->word != NULL ? choice : NULL;
+}
+
+int tl_option_format(const struct tl_option *option, const void *values, char *text,
+                     size_t text_bytes)
+{
+    if (option->kind == TL_OPTION_TEXT) {
+        return snprintf(text, text_bytes, "%s", (const char *)values + option->offset);
+    }
+    const struct tl_choice *choice = choice_of(option, values);
+    if (choice != NULL) {
+        return snprintf(text, text_bytes, "%s", choice->word);
+    }
+    return option->kind == TL_OPTION_REAL
+               ? snprintf(text, text_bytes, "%.15g", real_value(option, values))
+               : snprintf(text, text_bytes, "%" PRIu64, tl_option_number(option, values));
+}
+
+int tl_options_format(const struct tl_algo *algo, const void *values, bool all, char *text,
                       size_t text_bytes)
 {
+    TL_OPTION_VALUES(defaults);
+    tl_options_default(algo, defaults);
     struct text joined = text_in(text, text_bytes);
     for (size_t i = 0; i < tl_option_count(algo); i++) {
         const struct tl_option *option = &algo->options[i];
-        bool text_is_absent = tl_option_is_text(option) && values[i] == 0;
-        if ((!all && values[i] == option->default_value) || text_is_absent) {
+        bool is_default = memcmp((const char *)values + option->offset, defaults + option->offset,
+                                 value_bytes(option)) == 0;
+        if (is_default && (!all || option->kind == TL_OPTION_TEXT)) {
             continue;
         }
-        char number[64] = "";
-        const char *value = number;
-        if (tl_option_is_text(option)) {
-            value = tl_option_text(values[i]);
-        } else {
-            (void)tl_option_format(option, values[i], number, sizeof number);
-        }
+        char value[TL_TEXT_BYTES];
+        (void)tl_option_format(option, values, value, sizeof value);
         text_add(&joined, "%s%s=%s", joined.used > 0 ? ":" : "", option->name, value);
     }
     return (int)joined.used;
 }
 
-/* Reads a whole number, negative ones with a minus, that fills [text, text + length). */
-static bool parse_number(const char *text, size_t length, int64_t *value)
-{
-    static const struct tl_number_form whole = {.kind = TL_NUMBER_WHOLE, .to = INT64_MAX};
-    char copy[64];
-    if (length >= sizeof copy) {
-        return false;
-    }
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    union tl_number number;
-    bool minus = copy[0] == '-';
-    bool good = tl_number_read(&whole, copy + minus, &number);
-    *value = !good ? 0 : minus ? -(int64_t)number.whole : (int64_t)number.whole;
-    return good;
-}
-
-/* What an option takes, as words: "1 to 512, or auto". */
-static void describe_range(const struct tl_option *option, char *text, size_t text_bytes)
+void tl_option_range(const struct tl_option *option, char *text, size_t text_bytes)
 {
     struct text range = text_in(text, text_bytes);
-    if (tl_option_is_text(option)) {
-        text_add(&range, "a text that is not empty");
-    }
-    if (option->min <= option->max) {
-        text_add(&range, "%" PRId64 " to %" PRId64, option->min, option->max);
+    if (option->kind == TL_OPTION_TEXT) {
+        text_add(&range, "a text of 1 to %u bytes", TL_TEXT_BYTES - 1);
+    } else if (tl_option_is_number(option)) {
+        text_add(&range, "%.15g to %.15g", option->min, option->max);
     }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
         text_add(&range, "%s%s", range.used > 0 ? ", or " : "", c->word);
     }
 }
 
-static bool parse_value(const struct tl_option *option, const char *text, size_t length,
-                        int64_t *value)
+bool tl_option_read(const struct tl_option *option, void *values, const char *text)
 {
-    if (tl_option_is_text(option)) {
-        const char *kept = length > 0 ? keep_text(text, length) : NULL;
-        *value = (int64_t)(intptr_t)kept;
-        return kept != NULL;
+    if (option->kind == TL_OPTION_TEXT) {
+        size_t length = strlen(text);
+        if (length == 0 || length >= TL_TEXT_BYTES) {
+            return false;
+        }
+        memset((char *)values + option->offset, 0, TL_TEXT_BYTES);
+        memcpy((char *)values + option->offset, text, length);
+        return true;
     }
+    bool is_real = option->kind == TL_OPTION_REAL;
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
-        if (strlen(c->word) == length && strncmp(c->word, text, length) == 0) {
-            *value = c->value;
+        if (strcmp(c->word, text) == 0) {
+            if (is_real) {
+                set_real(option, values, (double)c->value);
+            } else {
+                tl_option_set_number(option, values, c->value);
+            }
             return true;
         }
     }
-    return parse_number(text, length, value) && option->min <= *value && *value <= option->max;
-}
-
-/* The row of an option called [text, text + length); the table's count if there is none. */
-static size_t find_option(const struct tl_algo *algo, const char *text, size_t length)
-{
-    size_t count = tl_option_count(algo);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = algo->options[i].name;
-        if (strlen(name) == length && strncmp(name, text, length) == 0) {
-            return i;
-        }
+    const struct tl_number_form form = {.kind = is_real                           ? TL_NUMBER_REAL
+                                                : option->kind == TL_OPTION_BYTES ? TL_NUMBER_BYTES
+                                                                                  : TL_NUMBER_WHOLE,
+                                        .to = UINT64_MAX,
+                                        .least = option->min,
+                                        .most = option->max};
+    union tl_number number;
+    if (!tl_option_is_number(option) || option->max < option->min ||
+        !tl_number_read(&form, text, &number)) {
+        return false;
     }
-    return count;
+    if (is_real) {
+        set_real(option, values, number.real);
+        return true;
+    }
+    if ((double)number.whole < option->min || (double)number.whole > option->max) {
+        return false;
+    }
+    tl_option_set_number(option, values, number.whole);
+    return true;
 }
 
-size_t tl_option_row(const struct tl_algo *algo, const char *name)
-{
-    return find_option(algo, name, strlen(name));
-}
-
-static void explain_unknown(const struct tl_algo *algo, const char *text, size_t length, char *why,
+static void explain_unknown(const struct tl_algo *algo, const char *name, char *why,
                             size_t why_bytes)
 {
-    char name[64];
-    size_t kept = length < sizeof name - 1 ? length : sizeof name - 1;
-    memcpy(name, text, kept);
-    name[kept] = '\0';
     size_t count = tl_option_count(algo);
     if (count == 0) {
         (void)snprintf(why, why_bytes, "%s has no options (got '%s')", algo->name, name);
@@ -177,13 +245,23 @@ static void explain_unknown(const struct tl_algo *algo, const char *text, size_t
                    algo->name, name, tl_guess_text(&guess), algo->name);
 }
 
-enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
-                                int64_t values[TL_OPTIONS_MAX], char *why, size_t why_bytes)
+/* Copies the characters of [from, from + length), as many as there is room for. */
+static void copy(char *to, size_t room, const char *from, size_t length)
+{
+    size_t kept = length < room - 1 ? length : room - 1;
+    memcpy(to, from, kept);
+    to[kept] = '\0';
+}
+
+enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text, void *values,
+                                char *why, size_t why_bytes)
 {
     tl_options_default(algo, values);
     bool given[TL_OPTIONS_MAX] = {false};
     const char *at = text;
     while (*at != '\0') {
+        char name[64];
+        char value[TL_TEXT_BYTES + 1];
         size_t length = strcspn(at, ":");
         size_t name_length = strcspn(at, "=:");
         if (name_length == length) {
@@ -191,24 +269,23 @@ enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
                            at);
             return TL_ERR_OPTION;
         }
-        size_t row = find_option(algo, at, name_length);
-        if (row == tl_option_count(algo)) {
-            explain_unknown(algo, at, name_length, why, why_bytes);
+        copy(name, sizeof name, at, name_length);
+        copy(value, sizeof value, at + name_length + 1, length - name_length - 1);
+        const struct tl_option *option = tl_option_find(algo->options, name);
+        if (option == NULL) {
+            explain_unknown(algo, name, why, why_bytes);
             return TL_ERR_OPTION;
         }
-        const struct tl_option *option = &algo->options[row];
-        if (given[row]) {
+        if (given[option - algo->options]) {
             (void)snprintf(why, why_bytes, "%s: %s is given twice", algo->name, option->name);
             return TL_ERR_OPTION;
         }
-        given[row] = true;
-        const char *value = at + name_length + 1;
-        size_t value_length = length - name_length - 1;
-        if (!parse_value(option, value, value_length, &values[row])) {
+        given[option - algo->options] = true;
+        if (!tl_option_read(option, values, value)) {
             char range[160];
-            describe_range(option, range, sizeof range);
-            (void)snprintf(why, why_bytes, "%s: %s=%.*s is not usable; it takes %s", algo->name,
-                           option->name, (int)value_length, value, range);
+            tl_option_range(option, range, sizeof range);
+            (void)snprintf(why, why_bytes, "%s: %s=%s is not usable; it takes %s", algo->name,
+                           option->name, value, range);
             return TL_ERR_OPTION;
         }
         at += length;

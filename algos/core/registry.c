@@ -140,14 +140,19 @@ static bool name_is_legal(const char *name)
     return tl_name_is_well_formed(part) && tl_name_is_well_formed(part + (open - name) + 1);
 }
 
-static bool choice_has(const struct tl_option *option, int64_t value)
+/* Whether the default, written by its user, is accepted. */
+static bool default_is_usable(const struct tl_option *option)
 {
+    if (tl_option_is_number(option) && option->min <= option->default_value &&
+        option->default_value <= option->max) {
+        return true;
+    }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
-        if (c->value == value) {
+        if ((double)c->value == option->default_value) {
             return true;
         }
     }
-    return false;
+    return option->kind == TL_OPTION_TEXT && option->default_value == 0;
 }
 
 static void validate_options(const struct tl_algo *algo, struct text *complaint)
@@ -155,6 +160,9 @@ static void validate_options(const struct tl_algo *algo, struct text *complaint)
     size_t count = tl_option_count(algo);
     if (count > TL_OPTIONS_MAX) {
         complain(complaint, "more options than the contract allows", "");
+    }
+    if (algo->options_bytes > TL_OPTIONS_BYTES) {
+        complain(complaint, "options_bytes is more than TL_OPTIONS_BYTES", "");
     }
     for (size_t i = 0; i < count; i++) {
         const struct tl_option *option = &algo->options[i];
@@ -164,15 +172,11 @@ static void validate_options(const struct tl_algo *algo, struct text *complaint)
         if (option->help == NULL || option->help[0] == '\0') {
             complain(complaint, "no help for the option ", option->name);
         }
-        if (tl_option_is_text(option)) {
-            if (option->default_value != 0) {
-                complain(complaint, "a text has no default, unlike the option ", option->name);
-            }
-            continue;
-        }
-        bool in_range =
-            option->min <= option->default_value && option->default_value <= option->max;
-        if (!in_range && !choice_has(option, option->default_value)) {
+        if ((unsigned)option->kind > TL_OPTION_REAL ||
+            !tl_option_fits(option, algo->options_bytes)) {
+            complain(complaint, "no known type, or not within options_bytes: the option ",
+                     option->name);
+        } else if (!default_is_usable(option)) {
             complain(complaint, "default out of range in the option ", option->name);
         }
     }
@@ -208,8 +212,8 @@ static void validate_durability(const struct tl_algo *algo, struct text *complai
                      hooks[i].field);
         }
     }
-    size_t path = tl_option_row(algo, "path");
-    if (durable && (path == tl_option_count(algo) || !tl_option_is_text(&algo->options[path]))) {
+    const struct tl_option *path = tl_option_find(algo->options, "path");
+    if (durable && (path == NULL || path->kind != TL_OPTION_TEXT)) {
         complain(complaint, "the capability `durable` needs a text option `path`", "");
     }
 }
@@ -291,18 +295,7 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
     return complaint.used == 0 ? TL_OK : TL_ERR_DESCRIPTOR;
 }
 
-size_t tl_option_count(const struct tl_algo *algo)
-{
-    size_t count = 0;
-    if (algo->options != NULL) {
-        while (algo->options[count].name != NULL) {
-            count++;
-        }
-    }
-    return count;
-}
-
-struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t *options,
+struct tl_precision tl_algo_precision(const struct tl_algo *algo, const void *options,
                                       uint64_t delay_ticks)
 {
     if (algo->precision == NULL) {
@@ -311,15 +304,14 @@ struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t 
     return algo->precision(options, delay_ticks);
 }
 
-bool tl_algo_is_exact(const struct tl_algo *algo, const int64_t *options, uint64_t max_delay_ticks)
+bool tl_algo_is_exact(const struct tl_algo *algo, const void *options, uint64_t max_delay_ticks)
 {
     return !tl_algo_may_be_early(algo, options, max_delay_ticks) &&
            tl_algo_precision(algo, options, 0).late_ticks == 0 &&
            tl_algo_precision(algo, options, max_delay_ticks).late_ticks == 0;
 }
 
-bool tl_algo_may_be_early(const struct tl_algo *algo, const int64_t *options,
-                          uint64_t max_delay_ticks)
+bool tl_algo_may_be_early(const struct tl_algo *algo, const void *options, uint64_t max_delay_ticks)
 {
     return tl_algo_precision(algo, options, 0).early_ticks > 0 ||
            tl_algo_precision(algo, options, max_delay_ticks).early_ticks > 0;

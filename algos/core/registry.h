@@ -66,52 +66,79 @@ const struct tl_entry *tl_registry_at(size_t index);
 /* The built-in structure of that name; NULL if there is none. */
 const struct tl_entry *tl_registry_find(const char *name);
 
-/* How many of a descriptor's options there are. */
-size_t tl_option_count(const struct tl_algo *algo);
-
-/* The row of the option of that name; tl_option_count if there is none. */
-size_t tl_option_row(const struct tl_algo *algo, const char *name);
-
-/* Sets the value of an option that is a text; the text is copied, and kept for good. False: no
- * memory, and the value is that of none. */
-bool tl_option_set_text(int64_t *value, const char *text);
-
-/* The value as its user writes it: a word where the option has one for it, a text as it is ("" for
- * none), else the number. Returns what snprintf would. */
-int tl_option_format(const struct tl_option *option, int64_t value, char *text, size_t text_bytes);
-
 /* What the descriptor promises for a delay under these option values (0/0 without the hook). */
-struct tl_precision tl_algo_precision(const struct tl_algo *algo, const int64_t *options,
+struct tl_precision tl_algo_precision(const struct tl_algo *algo, const void *options,
                                       uint64_t delay_ticks);
 
 /* Whether it promises to fire every timer at its due tick, for all delays up to the longest, as far
  * as the shortest and that tell: precision may get worse with the delay, or, where one timeout
  * serves all, better. */
-bool tl_algo_is_exact(const struct tl_algo *algo, const int64_t *options, uint64_t max_delay_ticks);
+bool tl_algo_is_exact(const struct tl_algo *algo, const void *options, uint64_t max_delay_ticks);
 
 /* Whether it may fire before the due tick, likewise. */
-bool tl_algo_may_be_early(const struct tl_algo *algo, const int64_t *options,
+bool tl_algo_may_be_early(const struct tl_algo *algo, const void *options,
                           uint64_t max_delay_ticks);
 
-/* --- option strings -------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 #define TL_OPTIONS_MAX 16
 
-/* Fills `values` (one per row of the table) with the defaults. */
-void tl_options_default(const struct tl_algo *algo, int64_t values[TL_OPTIONS_MAX]);
+/* Room for the values of any structure's options, aligned for them. */
+#ifdef __cplusplus
+#define TL_OPTION_VALUES(name) alignas(8) unsigned char(name)[TL_OPTIONS_BYTES]
+#else
+#define TL_OPTION_VALUES(name) _Alignas(8) unsigned char(name)[TL_OPTIONS_BYTES]
+#endif
+
+/* How many of a descriptor's options there are. */
+size_t tl_option_count(const struct tl_algo *algo);
+
+/* The option of that name; NULL if there is none. */
+const struct tl_option *tl_option_find(const struct tl_option *table, const char *name);
+
+/* Whether it accepts whole numbers from min to max, and not only words or a text. */
+bool tl_option_is_number(const struct tl_option *option);
+
+/* Whether its value lies within so many bytes, aligned. */
+bool tl_option_fits(const struct tl_option *option, size_t options_bytes);
+
+/* The value of an option that is no real number, in a struct of options; of a text 0. */
+uint64_t tl_option_number(const struct tl_option *option, const void *values);
+
+/* Sets it. The value must be in range. */
+void tl_option_set_number(const struct tl_option *option, void *values, uint64_t number);
+
+/* Whether the number is in the option's range, or the value of one of its words. */
+bool tl_option_accepts(const struct tl_option *option, uint64_t number);
+
+/* Reads the value from `text`, as a user writes it. Numbers take the suffixes k, m, g (powers of
+ * 1000) and Ki, Mi, Gi (of 1024). False if the option does not accept it; the value is unchanged. */
+bool tl_option_read(const struct tl_option *option, void *values, const char *text);
+
+/* Writes what the option accepts: "1 to 512, or auto". */
+void tl_option_range(const struct tl_option *option, char *text, size_t text_bytes);
+
+/* The value as its user writes it. Returns what snprintf would. */
+int tl_option_format(const struct tl_option *option, const void *values, char *text,
+                     size_t text_bytes);
+
+/* Sets all options of a table, which ends with name == NULL, to their defaults. */
+void tl_table_default(const struct tl_option *table, void *values);
+
+/* Likewise of a structure; what is left of `values` is zero. */
+void tl_options_default(const struct tl_algo *algo, void *values);
 
 /*
- * Parses "opt=v:opt=v" (the part of NAME:opt=v:... behind the first colon; may be empty), each
- * option once, over the defaults. Numbers take the suffixes k, m, g (powers of 1000) and Ki, Mi, Gi
- * (of 1024). TL_ERR_OPTION, and `why` says which option or value, what would be right, and the
- * nearest known name; `values` is then unspecified.
+ * Parses "opt=v:opt=v" (the part of NAME:opt=v:... after the first colon; may be empty), each
+ * option once, over the defaults. TL_ERR_OPTION, and `why` says which option or value, what would
+ * be right, and the nearest known name; `values` is then unspecified.
  */
-enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text,
-                                int64_t values[TL_OPTIONS_MAX], char *why, size_t why_bytes);
+enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text, void *values,
+                                char *why, size_t why_bytes);
 
 /* The options that differ from their defaults, or all of them, as "opt=v:opt=v". Returns what
  * snprintf would. */
-int tl_options_format(const struct tl_algo *algo, const int64_t *values, bool all, char *text,
+int tl_options_format(const struct tl_algo *algo, const void *values, bool all, char *text,
                       size_t text_bytes);
 
 /* --- allocators ------------------------------------------------------------------------------ */

@@ -17,7 +17,8 @@
 
 void store_init(struct store *store, const char *path, bool waits, const char *owner)
 {
-    *store = (struct store){.path = path, .folder = -1, .waits = waits};
+    *store = (struct store){.folder = -1, .waits = waits};
+    (void)snprintf(store->path, sizeof store->path, "%s", path);
     (void)snprintf(store->owner, sizeof store->owner, "%s", owner);
 }
 
@@ -47,7 +48,7 @@ bool store_sync_parent(const char *path)
 
 static const char *path_of(const struct store *store)
 {
-    return store->path != NULL ? store->path : store_temporary_place();
+    return store->path[0] != '\0' ? store->path : store_temporary_place();
 }
 
 enum tl_status store_fail(struct store *store, const char *format, ...)
@@ -153,7 +154,7 @@ enum tl_status store_open(struct store *store)
     if (store->folder >= 0) {
         return TL_OK;
     }
-    enum tl_status status = store->path != NULL ? make_folder(store) : TL_OK;
+    enum tl_status status = store->path[0] != '\0' ? make_folder(store) : TL_OK;
     if (status != TL_OK) {
         return status;
     }
@@ -161,7 +162,7 @@ enum tl_status store_open(struct store *store)
     if (store->folder < 0) {
         return store_fail_errno(store, "the folder cannot be opened", "");
     }
-    if (store->path == NULL) {
+    if (store->path[0] == '\0') {
         return TL_OK;
     }
     if (flock(store->folder, LOCK_EX | LOCK_NB) != 0) {
@@ -180,7 +181,7 @@ enum tl_status store_set_owner(struct store *store)
 {
     char text[STORE_OWNER_BYTES + 2];
     static const char unfinished[] = STORE_OWNER STORE_UNFINISHED;
-    if (store->path == NULL || store->is_owned) {
+    if (store->path[0] == '\0' || store->is_owned) {
         return TL_OK;
     }
     int fd = -1;
@@ -331,7 +332,7 @@ static int open_nameless(const struct store *store)
 
 enum tl_status store_file(struct store *store, const char *name, bool fresh, int *fd)
 {
-    if (store->path == NULL) {
+    if (store->path[0] == '\0') {
         *fd = open_nameless(store);
         return *fd < 0 ? store_fail_errno(store, "cannot be opened", name) : TL_OK;
     }
@@ -438,14 +439,14 @@ enum tl_status store_sync_folder(struct store *store)
 
 enum tl_status store_rename(struct store *store, const char *from, const char *to)
 {
-    return store->path == NULL || renameat(store->folder, from, store->folder, to) == 0
+    return store->path[0] == '\0' || renameat(store->folder, from, store->folder, to) == 0
                ? TL_OK
                : store_fail_errno(store, "cannot be renamed", from);
 }
 
 void store_remove(struct store *store, const char *name)
 {
-    if (store->path != NULL) {
+    if (store->path[0] != '\0') {
         (void)unlinkat(store->folder, name, 0);
     }
 }

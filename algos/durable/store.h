@@ -29,11 +29,12 @@
 #define STORE_OWNER_BYTES 160
 
 struct store {
-    const char *path; /* NULL: files without names, under $TMPDIR, that end with the process */
-    int folder;       /* open, and locked against other structures; -1: not yet */
-    bool waits;       /* for the disk; false: what is to be synced is left to the kernel */
-    bool final;       /* an fsync failed: nothing is written any more */
-    bool is_owned;    /* the folder has the file STORE_OWNER */
+    char
+        path[TL_TEXT_BYTES]; /* "": files without names, under $TMPDIR, that end with the process */
+    int folder;              /* open, and locked against other structures; -1: not yet */
+    bool waits;              /* for the disk; false: what is to be synced is left to the kernel */
+    bool final;              /* an fsync failed: nothing is written any more */
+    bool is_owned;           /* the folder has the file STORE_OWNER */
     char owner[STORE_OWNER_BYTES]; /* what is to be in it */
     uint64_t bytes_written;
     uint64_t syncs;
@@ -47,7 +48,7 @@ const char *store_temporary_place(void);
  * False, with errno set. */
 bool store_sync_parent(const char *path);
 
-/* Not opened; `path` outlives the store. `owner` is one line that names the structure and those of
+/* Not opened. `owner` is one line that names the structure and those of
  * its options without which its files cannot be read. */
 void store_init(struct store *store, const char *path, bool waits, const char *owner);
 

@@ -18,7 +18,7 @@ struct composition {
     struct tl_algo algo; /* the descriptor of the whole */
     const struct tl_algo *inner;
     const struct tl_front *front;
-    size_t own_options; /* the first rows are the front end's */
+    size_t own_bytes; /* of the front end's values, after which those of the structure begin */
     struct tl_option options[TL_OPTIONS_MAX + 1];
     char name[96];
     char summary[256];
@@ -60,14 +60,14 @@ static enum tl_status create_in(size_t slot, const struct tl_config *config, voi
 {
     const struct composition *whole = slots[slot];
     struct tl_config below = *config;
-    below.options = config->options + whole->own_options;
+    below.options = (const char *)config->options + whole->own_bytes;
     return whole->front->create(whole->inner, config->options, &below, self);
 }
 
-static struct tl_precision precision_in(size_t slot, const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision precision_in(size_t slot, const void *options, uint64_t delay_ticks)
 {
     const struct composition *whole = slots[slot];
-    const int64_t *below = options + whole->own_options;
+    const void *below = (const char *)options + whole->own_bytes;
     return whole->front->precision != NULL
                ? whole->front->precision(whole->inner, options, below, delay_ticks)
                : tl_algo_precision(whole->inner, below, delay_ticks);
@@ -91,7 +91,7 @@ static struct tl_precision precision_in(size_t slot, const int64_t *options, uin
     {                                                                                              \
         return create_in(slot, config, self);                                                      \
     }                                                                                              \
-    static struct tl_precision precision_##slot(const int64_t *options, uint64_t delay_ticks)      \
+    static struct tl_precision precision_##slot(const void *options, uint64_t delay_ticks)         \
     {                                                                                              \
         return precision_in(slot, options, delay_ticks);                                           \
     }
@@ -99,7 +99,7 @@ SLOTS(SLOT_FUNCTIONS)
 
 static const struct {
     enum tl_status (*create)(const struct tl_config *config, void **self);
-    struct tl_precision (*precision)(const int64_t *options, uint64_t delay_ticks);
+    struct tl_precision (*precision)(const void *options, uint64_t delay_ticks);
 } slot_hooks[] = {
 #define SLOT_ROW(slot) {create_##slot, precision_##slot},
     SLOTS(SLOT_ROW)
@@ -116,23 +116,25 @@ static bool join_options(struct composition *whole, char *why, size_t why_bytes)
     for (const struct tl_option *o = whole->front->options; o != NULL && o->name != NULL; o++) {
         whole->options[count++] = *o;
     }
-    whole->own_options = count;
+    whole->own_bytes = (whole->front->options_bytes + 7) / 8 * 8;
     size_t below = tl_option_count(whole->inner);
-    if (count + below > TL_OPTIONS_MAX) {
-        (void)snprintf(why, why_bytes, "%s cannot stand before %s: together they have %zu options",
-                       whole->front->name, whole->inner->name, count + below);
+    size_t bytes = whole->own_bytes + whole->inner->options_bytes;
+    if (count + below > TL_OPTIONS_MAX || bytes > TL_OPTIONS_BYTES) {
+        (void)snprintf(why, why_bytes,
+                       "%s cannot be combined with %s: together they have %zu options of %zu bytes",
+                       whole->front->name, whole->inner->name, count + below, bytes);
         return false;
     }
     for (size_t i = 0; i < below; i++) {
-        for (size_t k = 0; k < whole->own_options; k++) {
-            if (strcmp(whole->options[k].name, whole->inner->options[i].name) == 0) {
-                (void)snprintf(why, why_bytes,
-                               "%s cannot stand before %s: both have an option '%s'",
-                               whole->front->name, whole->inner->name, whole->options[k].name);
-                return false;
-            }
+        struct tl_option option = whole->inner->options[i];
+        if (tl_option_find(whole->front->options, option.name) != NULL) {
+            (void)snprintf(why, why_bytes,
+                           "%s cannot be combined with %s: both have an option '%s'",
+                           whole->front->name, whole->inner->name, option.name);
+            return false;
         }
-        whole->options[count++] = whole->inner->options[i];
+        option.offset += whole->own_bytes;
+        whole->options[count++] = option;
     }
     return true;
 }
@@ -220,6 +222,7 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
         .description = whole->description,
         .cost = inner->cost,
         .options = whole->options,
+        .options_bytes = whole->own_bytes + inner->options_bytes,
         .precision = (capabilities & TL_CAP_EXACT) == 0 ? slot_hooks[slot].precision : NULL,
         .create = slot_hooks[slot].create,
         .destroy = hooks->destroy,

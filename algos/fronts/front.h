@@ -35,6 +35,7 @@ struct tl_front {
     const char *description;         /* how it works, and what it changes */
     const struct tl_option *options; /* its own, before those of the inner one; ends with name ==
                                         NULL; NULL: none */
+    size_t options_bytes;            /* of the struct that its own table fills in */
     bool for_threads;                /* safe for many at once, as said above */
     uint32_t needs;                  /* capabilities that the inner structure must have */
     uint32_t bars;                   /* capabilities that it must not have */
@@ -43,11 +44,11 @@ struct tl_front {
 
     /* What of the inner structure's precision is left; NULL: all. `own` are the front end's values,
      * `options` the inner one's. */
-    struct tl_precision (*precision)(const struct tl_algo *inner, const int64_t *own,
-                                     const int64_t *options, uint64_t delay_ticks);
+    struct tl_precision (*precision)(const struct tl_algo *inner, const void *own,
+                                     const void *options, uint64_t delay_ticks);
 
     /* As tl_algo's create; config->options are the inner structure's. `inner` outlives it. */
-    enum tl_status (*create)(const struct tl_algo *inner, const int64_t *own,
+    enum tl_status (*create)(const struct tl_algo *inner, const void *own,
                              const struct tl_config *config, void **self);
 
     /* All other hooks. What is optional the whole has where the inner structure has it too, or the

@@ -31,7 +31,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OWN_PATH, OWN_SYNC, OWN_DELIVERY, OWN_GROUP, OWN_WINDOW, OWN_SNAPSHOT, OWN_LEAST };
+struct durable_options {
+    char path[TL_TEXT_BYTES];
+    uint32_t sync;
+    uint32_t delivery;
+    uint64_t group;
+    uint64_t window;
+    uint64_t snapshot;
+    uint64_t least;
+};
 
 enum { SYNC_ALWAYS, SYNC_GROUP, SYNC_NONE };
 
@@ -286,7 +294,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
         return TL_ERR_STORE;
     }
     /* What lies in a temporary folder is made when something is first written. */
-    bool is_there = durable->store.path != NULL || log->segment_count > 0;
+    bool is_there = durable->store.path[0] != '\0' || log->segment_count > 0;
     uint64_t end = end_of_all(durable, starts);
     if (end > log->room && !durable->advancing) {
         (void)count_pending(durable);
@@ -807,7 +815,7 @@ static enum tl_status list_files(struct durable *durable, struct store_numbers *
  * tell, which can say it in words. */
 static enum tl_status open_folder(struct durable *durable)
 {
-    if (durable->store.path == NULL) {
+    if (durable->store.path[0] == '\0') {
         durable->usable = true;
         return TL_OK;
     }
@@ -844,9 +852,10 @@ static void free_all(struct durable *durable)
     tl_free(allocator, durable, sizeof *durable, alignof(struct durable));
 }
 
-static enum tl_status durable_create(const struct tl_algo *inner, const int64_t *own,
+static enum tl_status durable_create(const struct tl_algo *inner, const void *given,
                                      const struct tl_config *config, void **self)
 {
+    const struct durable_options *own = given;
     struct durable *durable = tl_alloc(config->allocator, sizeof *durable, alignof(struct durable));
     if (durable == NULL) {
         return TL_ERR_NOMEM;
@@ -855,18 +864,18 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
         .inner = inner,
         .allocator = config->allocator,
         .now = config->now,
-        .window_ticks = (uint64_t)own[OWN_WINDOW],
-        .snapshot_percent = (uint64_t)own[OWN_SNAPSHOT],
-        .snapshot_least = (uint64_t)own[OWN_LEAST],
-        .group = own[OWN_SYNC] == SYNC_ALWAYS ? 1 : (size_t)own[OWN_GROUP],
-        .at_most = own[OWN_DELIVERY] == AT_MOST,
+        .window_ticks = own->window,
+        .snapshot_percent = own->snapshot,
+        .snapshot_least = own->least,
+        .group = own->sync == SYNC_ALWAYS ? 1 : (size_t)own->group,
+        .at_most = own->delivery == AT_MOST,
         .may_refuse =
             (inner->capabilities & (TL_CAP_UNLIMITED | TL_CAP_REFUSES)) != TL_CAP_UNLIMITED,
     };
-    store_init(&durable->store, tl_option_text(own[OWN_PATH]), own[OWN_SYNC] != SYNC_NONE, OWNER);
+    store_init(&durable->store, own->path, own->sync != SYNC_NONE, OWNER);
     calls_init(&durable->calls, &durable->store, config->allocator);
     enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
-                                       (size_t)own[OWN_GROUP], durable->snapshot_least);
+                                       (size_t)own->group, durable->snapshot_least);
     if (status == TL_OK) {
         status = snapshot_create(&durable->snapshot, &durable->store, config->allocator);
     }
@@ -893,7 +902,8 @@ static enum tl_status durable_create(const struct tl_algo *inner, const int64_t 
 static void durable_destroy(void *self)
 {
     struct durable *durable = self;
-    if (durable->store.path != NULL && can_write(durable) && calls_sync(&durable->calls) == TL_OK) {
+    if (durable->store.path[0] != '\0' && can_write(durable) &&
+        calls_sync(&durable->calls) == TL_OK) {
         (void)log_sync(&durable->log);
     }
     durable->inner->destroy(durable->self);
@@ -1107,23 +1117,24 @@ static const struct tl_choice delivery_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option durable_options[] = {
-    [OWN_PATH] =
-        {"path", 0, 1, 0, NULL,
-         "the folder that it keeps its timers in, made if it is not there; without one, files "
-         "under $TMPDIR that end with the process"},
-    [OWN_SYNC] = {"sync", SYNC_GROUP, 1, 0, sync_choices, "when it waits for the disk"},
-    [OWN_DELIVERY] = {"delivery", AT_LEAST, 1, 0, delivery_choices,
-                      "what a crash does to the timers that are firing"},
-    [OWN_GROUP] = {"group", 5000, 1, GROUP_MAX, NULL,
-                   "so many operations make a commit, if it is not asked for before"},
-    [OWN_WINDOW] = {"window", 10, 0, INT64_C(1) << 40, NULL,
-                    "an advance commits what has waited for so many ticks"},
-    [OWN_SNAPSHOT] = {"snapshot", 120, 10, 100000, NULL,
-                      "the pending timers are written down when the log has so many records for a "
-                      "hundred of them"},
-    [OWN_LEAST] = {"least", 393216, 16, 1 << 30, NULL, "and not before it has so many"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option durable_option_table[] = {
+    {"path", TL_TEXT(struct durable_options, path), 0, 0, 0, NULL,
+     "the folder that it keeps its timers in, made if it is not there; without one, files "
+     "under $TMPDIR that end with the process"},
+    {"sync", TL_CHOICE(struct durable_options, sync), SYNC_GROUP, 0, 0, sync_choices,
+     "when it waits for the disk"},
+    {"delivery", TL_CHOICE(struct durable_options, delivery), AT_LEAST, 0, 0, delivery_choices,
+     "what a crash does to the timers that are firing"},
+    {"group", TL_U64(struct durable_options, group), 5000, 1, GROUP_MAX, NULL,
+     "so many operations make a commit, if it is not asked for before"},
+    {"window", TL_TICKS(struct durable_options, window), 10, 0, INT64_C(1) << 40, NULL,
+     "an advance commits what has waited for so many ticks"},
+    {"snapshot", TL_U64(struct durable_options, snapshot), 120, 10, 100000, NULL,
+     "the pending timers are written down when the log has so many records for a "
+     "hundred of them"},
+    {"least", TL_U64(struct durable_options, least), 393216, 16, 1 << 30, NULL,
+     "and not before it has so many"},
+    {0},
 };
 
 const struct tl_front tl_front_durable = {
@@ -1141,7 +1152,8 @@ const struct tl_front tl_front_durable = {
         "is started, stopped or fired any more. The clock within one advance, the order and what "
         "is early or late stay the structure's. Bad at: sync=always, where each operation is one "
         "wait for the disk.",
-    .options = durable_options,
+    .options = durable_option_table,
+    .options_bytes = sizeof(struct durable_options),
     .bars = TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING,
     .keeps = ~(uint32_t)(TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING),
     .adds = TL_CAP_DURABLE,

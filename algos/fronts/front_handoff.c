@@ -12,7 +12,10 @@
 #include <stdalign.h>
 #include <stdio.h>
 
-enum { OWN_MOVED, OWN_PENDING };
+struct handoff_options {
+    uint64_t moved;
+    uint64_t pending;
+};
 
 enum { BATCH = 64 }; /* timers handed over between two turns of the lock */
 
@@ -260,9 +263,10 @@ static void free_front(struct handoff *handoff)
     tl_free(allocator, handoff, sizeof *handoff, alignof(struct handoff));
 }
 
-static enum tl_status handoff_create(const struct tl_algo *inner, const int64_t *own,
+static enum tl_status handoff_create(const struct tl_algo *inner, const void *given,
                                      const struct tl_config *config, void **self)
 {
+    const struct handoff_options *own = given;
     struct handoff *handoff = tl_alloc(config->allocator, sizeof *handoff, alignof(struct handoff));
     if (handoff == NULL) {
         return TL_ERR_NOMEM;
@@ -271,8 +275,8 @@ static enum tl_status handoff_create(const struct tl_algo *inner, const int64_t 
                                 .allocator = config->allocator,
                                 .queues = {{NONE, NONE}, {NONE, NONE}},
                                 .clock = config->now,
-                                .moved_a_tick = (uint64_t)own[OWN_MOVED],
-                                .capacity_max = (uint64_t)own[OWN_PENDING]};
+                                .moved_a_tick = own->moved,
+                                .capacity_max = own->pending};
     handoff->lock = &handoff->mutex;
     (void)pthread_mutex_init(handoff->lock, NULL);
     (void)pthread_mutex_init(&handoff->advancing, NULL);
@@ -348,10 +352,11 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /* A start waits behind at most all other timers. While it does, its delay grows shorter. */
-static struct tl_precision handoff_precision(const struct tl_algo *inner, const int64_t *own,
-                                             const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision handoff_precision(const struct tl_algo *inner, const void *given,
+                                             const void *options, uint64_t delay_ticks)
 {
-    uint64_t wait = ((uint64_t)own[OWN_PENDING] - 1) / (uint64_t)own[OWN_MOVED];
+    const struct handoff_options *own = given;
+    uint64_t wait = (own->pending - 1) / own->moved;
     struct tl_precision precision = tl_algo_precision(inner, options, delay_ticks);
     if (wait == 0) {
         return precision;
@@ -366,13 +371,14 @@ static struct tl_precision handoff_precision(const struct tl_algo *inner, const 
     };
 }
 
-static const struct tl_option options[] = {
-    [OWN_MOVED] = {"moved", 100000, 1, UINT32_MAX, NULL,
-                   "starts that a tick's advance hands to the structure at most"},
-    [OWN_PENDING] = {"pending", INT64_C(1) << 24, INT64_C(1) << 20, UINT32_MAX, NULL,
-                     "timers that it can name at most, which bounds how long a start may wait: "
-                     "pending / moved ticks"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option handoff_option_table[] = {
+    {"moved", TL_U64(struct handoff_options, moved), 100000, 1, UINT32_MAX, NULL,
+     "starts that a tick's advance hands to the structure at most"},
+    {"pending", TL_U64(struct handoff_options, pending), INT64_C(1) << 24, INT64_C(1) << 20,
+     UINT32_MAX, NULL,
+     "timers that it can name at most, which bounds how long a start may wait: "
+     "pending / moved ticks"},
+    {0},
 };
 
 const struct tl_front tl_front_handoff = {
@@ -392,7 +398,8 @@ const struct tl_front tl_front_handoff = {
         "restarted keeps its place in the "
         "queue. Besides what the structure takes, a timer takes 24 bytes. Netty's queues are "
         "without locks and take a new object for each start; Dubbo's have locks as here.",
-    .options = options,
+    .options = handoff_option_table,
+    .options_bytes = sizeof(struct handoff_options),
     .for_threads = true,
     .needs = TL_CAP_UNLIMITED,
     .bars = TL_CAP_REFUSES,

@@ -48,7 +48,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OWN_SLACK, OWN_STOP };
+struct lazy_options {
+    uint64_t slack;
+    uint32_t stop;
+};
 
 enum { STOP_NOW, STOP_LAZY };
 
@@ -87,7 +90,7 @@ struct lazy {
     bool advancing;
     bool bounded; /* the running advance has a budget */
     bool leaves_stopped;
-    int64_t options[TL_OPTIONS_MAX]; /* the structure's */
+    uint64_t options[]; /* a copy of the structure's */
 };
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -425,22 +428,29 @@ static enum tl_status grow(struct lazy *lazy, uint32_t capacity)
     return TL_OK;
 }
 
-static enum tl_status lazy_create(const struct tl_algo *inner, const int64_t *own,
+static size_t lazy_bytes(const struct tl_algo *inner)
+{
+    return sizeof(struct lazy) + inner->options_bytes;
+}
+
+static enum tl_status lazy_create(const struct tl_algo *inner, const void *given,
                                   const struct tl_config *config, void **self)
 {
-    struct lazy *lazy = tl_alloc(config->allocator, sizeof *lazy, alignof(struct lazy));
+    const struct lazy_options *own = given;
+    size_t bytes = lazy_bytes(inner);
+    struct lazy *lazy = tl_alloc(config->allocator, bytes, alignof(struct lazy));
     if (lazy == NULL) {
         return TL_ERR_NOMEM;
     }
     *lazy = (struct lazy){.inner = inner,
                           .allocator = config->allocator,
                           .clock = config->now,
-                          .slack_ticks = (uint64_t)own[OWN_SLACK],
-                          .leaves_stopped = own[OWN_STOP] == STOP_LAZY,
+                          .slack_ticks = own->slack,
+                          .leaves_stopped = own->stop == STOP_LAZY,
                           .exact = tl_algo_is_exact(inner, config->options, TL_DEADLINE_MAX),
                           .first_waiting = WAITS_LAST};
-    for (size_t i = 0; i < tl_option_count(inner); i++) {
-        lazy->options[i] = config->options[i];
+    if (inner->options_bytes > 0) {
+        memcpy(lazy->options, config->options, inner->options_bytes);
     }
     enum tl_status status = grow(lazy, config->capacity);
     if (status == TL_OK) {
@@ -448,7 +458,7 @@ static enum tl_status lazy_create(const struct tl_algo *inner, const int64_t *ow
     }
     if (status != TL_OK) {
         free_arrays(lazy, lazy->timers, lazy->spans, lazy->capacity);
-        tl_free(config->allocator, lazy, sizeof *lazy, alignof(struct lazy));
+        tl_free(config->allocator, lazy, bytes, alignof(struct lazy));
         return status;
     }
     *self = lazy;
@@ -460,7 +470,7 @@ static void lazy_destroy(void *self)
     struct lazy *lazy = self;
     lazy->inner->destroy(lazy->self);
     free_arrays(lazy, lazy->timers, lazy->spans, lazy->capacity);
-    tl_free(lazy->allocator, lazy, sizeof *lazy, alignof(struct lazy));
+    tl_free(lazy->allocator, lazy, lazy_bytes(lazy->inner), alignof(struct lazy));
 }
 
 static enum tl_status lazy_reserve(void *self, uint32_t capacity)
@@ -470,11 +480,12 @@ static enum tl_status lazy_reserve(void *self, uint32_t capacity)
     return status == TL_OK ? grow(lazy, capacity) : status;
 }
 
-static struct tl_precision lazy_precision(const struct tl_algo *inner, const int64_t *own,
-                                          const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision lazy_precision(const struct tl_algo *inner, const void *given,
+                                          const void *options, uint64_t delay_ticks)
 {
+    const struct lazy_options *own = given;
     struct tl_precision precision = tl_algo_precision(inner, options, delay_ticks);
-    uint64_t slack_ticks = (uint64_t)own[OWN_SLACK];
+    uint64_t slack_ticks = own->slack;
     return (struct tl_precision){.early_ticks = add(precision.early_ticks, slack_ticks),
                                  .late_ticks = add(precision.late_ticks, slack_ticks)};
 }
@@ -485,13 +496,14 @@ static const struct tl_choice stop_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option lazy_options[] = {
-    [OWN_SLACK] = {"slack", 0, 0, INT64_C(1) << 40, NULL,
-                   "a timer that is restarted to within so many ticks of the deadline that the "
-                   "structure has for it keeps that one, and fires so much early or late "
-                   "(nginx: 299 of a millisecond)"},
-    [OWN_STOP] = {"stop", STOP_NOW, 1, 0, stop_choices, "what becomes of a timer that is stopped"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option lazy_option_table[] = {
+    {"slack", TL_TICKS(struct lazy_options, slack), 0, 0, INT64_C(1) << 40, NULL,
+     "a timer that is restarted to within so many ticks of the deadline that the "
+     "structure has for it keeps that one, and fires so much early or late "
+     "(nginx: 299 of a millisecond)"},
+    {"stop", TL_CHOICE(struct lazy_options, stop), STOP_NOW, 0, 0, stop_choices,
+     "what becomes of a timer that is stopped"},
+    {0},
 };
 
 const struct tl_front tl_front_lazy = {
@@ -509,7 +521,8 @@ const struct tl_front tl_front_lazy = {
         "what was asked. The structure must have no horizon. Bad at: timers that are rarely "
         "restarted, and sleeping loops whose timers are "
         "few.",
-    .options = lazy_options,
+    .options = lazy_option_table,
+    .options_bytes = sizeof(struct lazy_options),
     .needs = TL_CAP_UNLIMITED,
     .bars = TL_CAP_REFUSES,
     .keeps = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |

@@ -11,7 +11,7 @@ struct locked {
     pthread_mutex_t mutex;
 };
 
-static enum tl_status locked_create(const struct tl_algo *inner, const int64_t *own,
+static enum tl_status locked_create(const struct tl_algo *inner, const void *own,
                                     const struct tl_config *config, void **self)
 {
     (void)own;

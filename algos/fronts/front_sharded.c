@@ -11,7 +11,11 @@
 #include <pthread.h>
 #include <stdalign.h>
 
-enum { OWN_SHARDS, CACHE_LINE_BYTES = 64 };
+struct sharded_options {
+    uint32_t shards;
+};
+
+enum { CACHE_LINE_BYTES = 64 };
 
 struct shard {
     alignas(CACHE_LINE_BYTES) pthread_mutex_t lock;
@@ -90,15 +94,16 @@ static enum tl_status grow_due(struct sharded *sharded, uint32_t capacity)
     return TL_OK;
 }
 
-static enum tl_status sharded_create(const struct tl_algo *inner, const int64_t *own,
+static enum tl_status sharded_create(const struct tl_algo *inner, const void *given,
                                      const struct tl_config *config, void **self)
 {
+    const struct sharded_options *own = given;
     const struct tl_allocator *allocator = config->allocator;
     struct sharded *sharded = tl_alloc(allocator, sizeof *sharded, alignof(struct sharded));
     if (sharded == NULL) {
         return TL_ERR_NOMEM;
     }
-    uint32_t count = (uint32_t)own[OWN_SHARDS];
+    uint32_t count = own->shards;
     *sharded = (struct sharded){.inner = inner, .allocator = allocator, .shard_count = count};
     sharded->shared = (struct tl_allocator){sharded, shared_resize};
     (void)pthread_mutex_init(&sharded->allocating, NULL);
@@ -286,11 +291,11 @@ static enum tl_status sharded_place(const void *self, uint32_t id, struct tl_pla
                                  id / sharded->shard_count, out);
 }
 
-static const struct tl_option options[] = {
-    [OWN_SHARDS] = {"shards", 8, 1, 1024, NULL,
-                    "how many; a timer is in the one of its id modulo "
-                    "this"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option sharded_option_table[] = {
+    {"shards", TL_U32(struct sharded_options, shards), 8, 1, 1024, NULL,
+     "how many; a timer is in the one of its id modulo "
+     "this"},
+    {0},
 };
 
 const struct tl_front tl_front_sharded = {
@@ -305,7 +310,8 @@ const struct tl_front tl_front_sharded = {
         "order of the shards, not of their deadlines, and an advance cannot be given a budget. "
         "Fixed memory and idle ticks cost as many times as there are shards; besides, each timer "
         "takes 5 bytes.",
-    .options = options,
+    .options = sharded_option_table,
+    .options_bytes = sizeof(struct sharded_options),
     .for_threads = true,
     .keeps = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES |
              TL_CAP_BASELINE | TL_CAP_FIRES_NOTHING | TL_CAP_SLOW | TL_CAP_REFUSES |

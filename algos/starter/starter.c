@@ -122,7 +122,7 @@ static void starter_moved(void *self, const struct tl_records *records)
 }
 
 /* Required. All memory comes from config->allocator, and goes back to it with the same size and
- * alignment. config->options holds one checked value for each row of your option table. */
+ * alignment. config->options is your struct of options, filled in from their table and checked. */
 static enum tl_status starter_create(const struct tl_config *config, void **self)
 {
     struct starter_timers *timers =
@@ -284,7 +284,8 @@ static enum tl_status starter_check(const void *self, char *why, size_t why_byte
 }
 
 /* Required: all texts, and the hooks that are called so above. Optional besides those: .options, a
- * table of struct tl_option that ends with {0}; .precision, for structures that may fire early or
+ * table of struct tl_option that ends with {0}, with .options_bytes, the size of the struct that it
+ * fills in; .precision, for structures that may fire early or
  * late, in place of TL_CAP_EXACT; .place, where a timer sits; .walk, what the inside looks like;
  * .differs, in what it is not like its origin; .embedded_bytes and .moved, for timers in the
  * caller's records.

@@ -287,7 +287,7 @@ unsafe fn timers<'a>(this: *mut c_void) -> &'a mut Timers {
 }
 
 /// Required. All memory comes from config.allocator, and goes back to it with the same size and alignment:
-/// no Vec, no Box. config.options holds one checked value for each row of your option table.
+/// no Vec, no Box. config.options is your struct of options, filled in from their table and checked.
 unsafe extern "C" fn create(config: *const tl_config, this: *mut *mut c_void) -> tl_status {
     let from = (*config).allocator;
     let memory = match resize::<Timers>(from, ptr::null_mut(), 0, 1) {
@@ -382,7 +382,7 @@ macro_rules! text {
 }
 
 /// Required: all texts, and the hooks that are called so above. Optional besides those: `options`, a table of
-/// tl_option; `precision`, for structures that may fire early or late, in place of TL_CAP_EXACT; `place`,
+/// tl_option, with `options_bytes`, the size of the struct that it fills in; `precision`, for structures that may fire early or late, in place of TL_CAP_EXACT; `place`,
 /// where a timer sits; `walk`, what the inside looks like; `differs`, in what it is not like its origin;
 /// `embedded_bytes` and `moved`, for timers in the caller's records.
 ///
@@ -401,6 +401,7 @@ pub static timerlab_algo: tl_algo = tl_algo {
     ),
     cost: tl_cost { start: text!("O(1)"), stop: text!("O(1)"), tick: text!("O(1)"), expire: text!("O(n)") },
     options: ptr::null(),
+    options_bytes: 0,
     precision: None,
     create: Some(create),
     destroy: Some(destroy),

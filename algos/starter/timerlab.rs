@@ -41,11 +41,23 @@ pub struct tl_allocator {
 
 // --- options ---------------------------------------------------------------------------------
 
+pub type tl_option_kind = u32;
+pub const TL_OPTION_U32: tl_option_kind = 0;
+pub const TL_OPTION_U64: tl_option_kind = 1;
+pub const TL_OPTION_TICKS: tl_option_kind = 2;
+pub const TL_OPTION_BYTES: tl_option_kind = 3;
+pub const TL_OPTION_CHOICE: tl_option_kind = 4;
+pub const TL_OPTION_TEXT: tl_option_kind = 5;
+pub const TL_OPTION_REAL: tl_option_kind = 6;
+
+pub const TL_TEXT_BYTES: usize = 1024;
+pub const TL_OPTIONS_BYTES: usize = 2048;
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tl_choice {
     pub word: *const c_char,
-    pub value: i64,
+    pub value: u64,
     pub help: *const c_char,
 }
 
@@ -53,9 +65,11 @@ pub struct tl_choice {
 #[derive(Clone, Copy)]
 pub struct tl_option {
     pub name: *const c_char,
-    pub default_value: i64,
-    pub min: i64,
-    pub max: i64,
+    pub kind: tl_option_kind,
+    pub offset: usize,
+    pub default_value: f64,
+    pub min: f64,
+    pub max: f64,
     pub choices: *const tl_choice,
     pub help: *const c_char,
 }
@@ -199,7 +213,7 @@ pub struct tl_config {
     pub capacity: u32,
     pub now: u64,
     pub max_delay_ticks: u64,
-    pub options: *const i64,
+    pub options: *const c_void,
     pub allocator: *const tl_allocator,
     pub records: *const tl_records,
 }
@@ -214,7 +228,8 @@ pub struct tl_algo {
     pub description: *const c_char,
     pub cost: tl_cost,
     pub options: *const tl_option,
-    pub precision: Option<unsafe extern "C" fn(options: *const i64, delay_ticks: u64) -> tl_precision>,
+    pub options_bytes: usize,
+    pub precision: Option<unsafe extern "C" fn(options: *const c_void, delay_ticks: u64) -> tl_precision>,
     pub create: Option<unsafe extern "C" fn(config: *const tl_config, this: *mut *mut c_void) -> tl_status>,
     pub destroy: Option<unsafe extern "C" fn(this: *mut c_void)>,
     pub reserve: Option<unsafe extern "C" fn(this: *mut c_void, capacity: u32) -> tl_status>,

@@ -275,13 +275,18 @@ static uint64_t wheel_next(const void *self)
     return slots_next(wheel);
 }
 
-enum option { OPTION_BITS, OPTION_LEVELS, OPTION_LOOK };
+struct wheel_options {
+    uint32_t bits;
+    uint32_t levels;
+    uint32_t look;
+};
 enum look { LOOK_ENTERED, LOOK_AHEAD };
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
-    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    const struct wheel_options *options = config->options;
+    uint32_t bits = options->bits;
+    uint32_t levels = options->levels;
     if (levels * bits < REACH_BITS) {
         return TL_ERR_OPTION;
     }
@@ -289,12 +294,12 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     levels = levels < all ? levels : all;
     struct bitmap_wheel empty = {
         .buckets = buckets_empty(config, FIRST_BUCKET + (levels << bits)),
-        .work_at = config->options[OPTION_LOOK] == LOOK_AHEAD ? 0 : TL_NEVER,
+        .work_at = options->look == LOOK_AHEAD ? 0 : TL_NEVER,
         .reach = levels * bits < 64 ? UINT64_C(1) << (levels * bits) : UINT64_MAX,
         .bits = bits,
         .slots = UINT32_C(1) << bits,
         .level_count = levels,
-        .looks_ahead = config->options[OPTION_LOOK] == LOOK_AHEAD,
+        .looks_ahead = options->look == LOOK_AHEAD,
     };
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
         empty.level_of_zeros[zeros] = (uint8_t)((63 - zeros) / bits);
@@ -316,14 +321,14 @@ static const struct tl_choice look_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_BITS] = {"bits", 6, BITS_MIN, BITS_MAX, NULL,
-                     "slots of a level are 2^bits (WHEEL_BIT)"},
-    [OPTION_LEVELS] = {"levels", 6, LEVELS_MIN, LEVELS_MAX, NULL,
-                       "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
-    [OPTION_LOOK] = {"look", LOOK_ENTERED, 1, 0, look_choices,
-                     "whose timers are filed again: of slots"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"bits", TL_U32(struct wheel_options, bits), 6, BITS_MIN, BITS_MAX, NULL,
+     "slots of a level are 2^bits (WHEEL_BIT)"},
+    {"levels", TL_U32(struct wheel_options, levels), 6, LEVELS_MIN, LEVELS_MAX, NULL,
+     "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
+    {"look", TL_CHOICE(struct wheel_options, look), LOOK_ENTERED, 0, 0, look_choices,
+     "whose timers are filed again: of slots"},
+    {0},
 };
 
 /* The tick at which a slot expires. */
@@ -424,7 +429,8 @@ TL_ALGO(bitmap_wheel) = {
         "it out in the same loop; timers that fire in one advance do so level by level, in "
         "the order of time, there in that of the slots' numbers. No intervals.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,

@@ -59,7 +59,11 @@
 #define NONE         UINT32_MAX
 #define SWEEP_NEVER  INT64_MAX
 
-enum option { OPTION_BUCKETS, OPTION_SWEEP, OPTION_WAKEUP };
+struct timer_options {
+    uint32_t buckets;
+    uint64_t sweep;
+    uint64_t wakeup;
+};
 
 struct task {
     uint64_t run_time;
@@ -450,7 +454,8 @@ static size_t buckets_bytes(uint32_t count)
 
 static enum tl_status timer_create(const struct tl_config *config, void **self)
 {
-    uint32_t count = (uint32_t)config->options[OPTION_BUCKETS];
+    const struct timer_options *options = config->options;
+    uint32_t count = options->buckets;
     struct bucket *buckets =
         tl_alloc(config->allocator, buckets_bytes(count), alignof(struct bucket));
     if (buckets == NULL) {
@@ -464,9 +469,9 @@ static enum tl_status timer_create(const struct tl_config *config, void **self)
         .bucket_count = count,
         .free_head = NONE,
         .held_head = NONE,
-        .sweep_min = (uint64_t)config->options[OPTION_SWEEP],
+        .sweep_min = options->sweep,
         .nearest = TL_NEVER,
-        .wakeup_ticks = (uint64_t)config->options[OPTION_WAKEUP],
+        .wakeup_ticks = options->wakeup,
         .wakes_at = TL_NEVER,
         .clock = config->now,
         .allocator = config->allocator,
@@ -493,15 +498,16 @@ static const struct tl_choice sweep_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option timer_options[] = {
-    [OPTION_BUCKETS] = {"buckets", 13, 1, BUCKETS_MAX, NULL, "buckets (brpc_timer_num_buckets)"},
-    [OPTION_SWEEP] = {"sweep", 4096, 1, ROOM_MAX, sweep_choices,
-                      "tasks of the heap from which on it is swept "
-                      "(brpc_timer_heap_sweep_min_size)"},
-    [OPTION_WAKEUP] = {"wakeup", 0, 0, UINT32_MAX, NULL,
-                       "ticks after which buckets are emptied anyhow "
-                       "(brpc_timer_max_wakeup_interval_ms); 0: not before there is reason to"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option timer_option_table[] = {
+    {"buckets", TL_U32(struct timer_options, buckets), 13, 1, BUCKETS_MAX, NULL,
+     "buckets (brpc_timer_num_buckets)"},
+    {"sweep", TL_U64(struct timer_options, sweep), 4096, 1, ROOM_MAX, sweep_choices,
+     "tasks of the heap from which on it is swept "
+     "(brpc_timer_heap_sweep_min_size)"},
+    {"wakeup", TL_TICKS(struct timer_options, wakeup), 0, 0, UINT32_MAX, NULL,
+     "ticks after which buckets are emptied anyhow "
+     "(brpc_timer_max_wakeup_interval_ms); 0: not before there is reason to"},
+    {0},
 };
 
 static uint64_t timer_count(const void *self)
@@ -627,7 +633,8 @@ TL_ALGO(brpc_timer) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(log n), stopped ones too"},
-    .options = timer_options,
+    .options = timer_option_table,
+    .options_bytes = sizeof(struct timer_options),
     .create = timer_create,
     .destroy = timer_destroy,
     .reserve = timer_reserve,

@@ -220,12 +220,14 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
-enum option { OPTION_SPAN };
+struct wheel_options {
+    uint32_t span;
+};
 
-static uint32_t span_shift_of(const int64_t *options)
+static uint32_t span_shift_of(const struct wheel_options *options)
 {
     uint32_t shift = 0;
-    while ((INT64_C(1) << shift) < options[OPTION_SPAN]) {
+    while ((UINT64_C(1) << shift) < options->span) {
         shift++;
     }
     return shift;
@@ -248,17 +250,17 @@ static void wheel_destroy(void *self)
     structure_free(wheel, wheel->buckets.allocator);
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SPAN] = {"span", 1024, 1, SPAN_MAX, NULL,
-                     "ticks of a bucket of level 1, rounded up to a power of two"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"span", TL_U32(struct wheel_options, span), 1024, 1, SPAN_MAX, NULL,
+     "ticks of a bucket of level 1, rounded up to a power of two"},
+    {0},
 };
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
     /* Opened buckets of upper levels go to lower ones, so it is level 1 whose bucket the clock has
      * to leave; at the start of that bucket a timer is due only if it is due at once. */
-    uint64_t span = UINT64_C(1) << span_shift_of(options);
+    uint64_t span = UINT64_C(1) << span_shift_of(given);
     return (struct tl_precision){.late_ticks = delay_ticks > 0 ? span - 1 : span};
 }
 
@@ -346,7 +348,8 @@ TL_ALGO(cache_wheel) = {
         "for caches, where an entry that has expired is only to be dropped some time. Bad at: "
         "precision, by design, and many timers of one wide bucket, all filed again in one advance.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = wheel_destroy,

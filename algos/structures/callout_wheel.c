@@ -187,19 +187,25 @@ static uint64_t wheel_next(const void *self)
     return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : wheel->work_at;
 }
 
-enum option { OPTION_BITS, OPTION_BUCKET_BITS, OPTION_PRECISION, OPTION_DEVIATION };
+struct wheel_options {
+    uint32_t bits;
+    uint32_t bucket_bits;
+    uint64_t precision;
+    uint32_t deviation;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t slots = UINT32_C(1) << config->options[OPTION_BITS];
+    const struct wheel_options *options = config->options;
+    uint32_t slots = UINT32_C(1) << options->bits;
     struct callout_wheel empty = {
         .buckets = buckets_empty(config, FIRST_BUCKET + slots),
         .work_at = TL_NEVER,
         .last_scan = config->now,
         .slots = slots,
-        .shift = (uint32_t)config->options[OPTION_BUCKET_BITS],
-        .precision = (uint64_t)config->options[OPTION_PRECISION],
-        .deviation = (uint32_t)config->options[OPTION_DEVIATION],
+        .shift = options->bucket_bits,
+        .precision = options->precision,
+        .deviation = options->deviation,
     };
     return structure_create(config, &empty, buckets_reserve, self);
 }
@@ -216,22 +222,23 @@ static const struct tl_choice deviation_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_BITS] = {"bits", 15, BITS_MIN, BITS_MAX, NULL, "buckets are 2^bits (callwheelsize)"},
-    [OPTION_BUCKET_BITS] = {"bucket-bits", 2, 0, WIDTH_BITS_MAX, NULL,
-                            "a bucket is 2^bucket-bits ticks: about 1/256 second"},
-    [OPTION_PRECISION] = {"precision", 0, 0, INT64_C(1) << 32, NULL,
-                          "ticks by which any timer may be late"},
-    [OPTION_DEVIATION] = {"deviation", 4, 1, 31, deviation_choices,
-                          "a timer may be late by its delay halved so many times (tc_precexp)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"bits", TL_U32(struct wheel_options, bits), 15, BITS_MIN, BITS_MAX, NULL,
+     "buckets are 2^bits (callwheelsize)"},
+    {"bucket-bits", TL_U32(struct wheel_options, bucket_bits), 2, 0, WIDTH_BITS_MAX, NULL,
+     "a bucket is 2^bucket-bits ticks: about 1/256 second"},
+    {"precision", TL_TICKS(struct wheel_options, precision), 0, 0, INT64_C(1) << 32, NULL,
+     "ticks by which any timer may be late"},
+    {"deviation", TL_U32(struct wheel_options, deviation), 4, 1, 31, deviation_choices,
+     "a timer may be late by its delay halved so many times (tc_precexp)"},
+    {0},
 };
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
-    return (struct tl_precision){.late_ticks =
-                                     window_of((uint64_t)options[OPTION_PRECISION],
-                                               (uint32_t)options[OPTION_DEVIATION], delay_ticks)};
+    const struct wheel_options *options = given;
+    return (struct tl_precision){
+        .late_ticks = window_of(options->precision, options->deviation, delay_ticks)};
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
@@ -321,7 +328,8 @@ TL_ALGO(callout_wheel) = {
         "where it stopped. Bad at: windows of 0, for which it wakes as often as any, and small "
         "memories.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/b)", .expire = "O(n/b)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = wheel_destroy,

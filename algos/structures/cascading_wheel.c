@@ -341,11 +341,14 @@ static size_t wheel_bytes(uint32_t first_slots)
     return sizeof(struct cascading_wheel) + words * sizeof(uint64_t);
 }
 
-enum { OPTION_LEVEL = LEVELS_MAX }; /* behind the levels' slots */
+struct wheel_options {
+    uint32_t slots[LEVELS_MAX];
+    uint32_t level;
+};
 enum level_by { BY_DELAY, BY_DIGIT };
 
 /* Fills in the levels. Returns how many buckets they need. */
-static uint32_t make_levels(struct cascading_wheel *wheel, const int64_t *slots, uint64_t now)
+static uint32_t make_levels(struct cascading_wheel *wheel, const uint32_t *slots, uint64_t now)
 {
     uint32_t buckets = FIRST_BUCKET;
     uint64_t width = 1;
@@ -354,7 +357,7 @@ static uint32_t make_levels(struct cascading_wheel *wheel, const int64_t *slots,
         *level = (struct level){
             .width = width,
             .shift = (width & (width - 1)) == 0 ? (uint32_t)__builtin_ctzll(width) : NO_SHIFT,
-            .slots = (uint32_t)slots[wheel->level_count],
+            .slots = slots[wheel->level_count],
             .lowest = wheel->level_count == 0,
             .first = buckets,
         };
@@ -382,15 +385,16 @@ static uint32_t make_levels(struct cascading_wheel *wheel, const int64_t *slots,
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    size_t bytes = wheel_bytes((uint32_t)config->options[0]);
+    const struct wheel_options *options = config->options;
+    size_t bytes = wheel_bytes(options->slots[0]);
     struct cascading_wheel *wheel =
         tl_alloc(config->allocator, bytes, alignof(struct cascading_wheel));
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
     }
     memset(wheel, 0, bytes);
-    wheel->by_digit = config->options[OPTION_LEVEL] == BY_DIGIT;
-    uint32_t buckets = make_levels(wheel, config->options, config->now);
+    wheel->by_digit = options->level == BY_DIGIT;
+    uint32_t buckets = make_levels(wheel, options->slots, config->now);
     wheel->buckets = buckets_empty(config, buckets);
     TAKE_RECORDS(&wheel->buckets, config);
     enum tl_status status = buckets_reserve(wheel, config->capacity);
@@ -417,15 +421,20 @@ static const struct tl_choice level_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    {"l1", 256, 1, SLOTS_MAX, NULL, "slots of level 1, one tick each (TVR_SIZE)"},
-    {"l2", 64, 0, SLOTS_MAX, NULL,
+static const struct tl_option wheel_option_table[] = {
+    {"l1", TL_U32(struct wheel_options, slots[0]), 256, 1, SLOTS_MAX, NULL,
+     "slots of level 1, one tick each (TVR_SIZE)"},
+    {"l2", TL_U32(struct wheel_options, slots[1]), 64, 0, SLOTS_MAX, NULL,
      "slots of level 2, each as wide as level 1 (TVN_SIZE); 0: no such level"},
-    {"l3", 64, 0, SLOTS_MAX, NULL, "slots of level 3, each as wide as level 2; 0: no such level"},
-    {"l4", 64, 0, SLOTS_MAX, NULL, "slots of level 4, each as wide as level 3; 0: no such level"},
-    {"l5", 64, 0, SLOTS_MAX, NULL, "slots of level 5, each as wide as level 4; 0: no such level"},
-    [OPTION_LEVEL] = {"level", BY_DELAY, 1, 0, level_choices, "what names a timer's level"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {"l3", TL_U32(struct wheel_options, slots[2]), 64, 0, SLOTS_MAX, NULL,
+     "slots of level 3, each as wide as level 2; 0: no such level"},
+    {"l4", TL_U32(struct wheel_options, slots[3]), 64, 0, SLOTS_MAX, NULL,
+     "slots of level 4, each as wide as level 3; 0: no such level"},
+    {"l5", TL_U32(struct wheel_options, slots[4]), 64, 0, SLOTS_MAX, NULL,
+     "slots of level 5, each as wide as level 4; 0: no such level"},
+    {"level", TL_CHOICE(struct wheel_options, level), BY_DELAY, 0, 0, level_choices,
+     "what names a timer's level"},
+    {0},
 };
 
 /* The tick at which a slot is entered. */
@@ -540,7 +549,8 @@ TL_ALGO(cascading_wheel) = {
         "where Linux works off tick by tick, and the paper knows no jumps; beyond the last "
         "level the paper takes no timer, Linux and this file it again.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,

@@ -130,7 +130,9 @@ enum {
     SLOTS
 };
 
-enum option { OPTION_LISTS };
+struct wheel_options {
+    uint32_t lists;
+};
 
 /* Where timers are. */
 enum regime {
@@ -1485,6 +1487,7 @@ static void wheel_destroy(void *self)
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
+    const struct wheel_options *options = config->options;
     struct chunk_wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, LINE_BYTES);
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
@@ -1501,7 +1504,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .far_at = TL_NEVER,
         .serial = 1,
         .round = ROUND,
-        .lists_up_to = (uint32_t)config->options[OPTION_LISTS],
+        .lists_up_to = options->lists,
         .allocator = config->allocator,
     };
     TAKE_RECORDS(wheel, config);
@@ -1688,11 +1691,11 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     forget_seen(wheel);
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_LISTS] = {"lists", 200000, 0, CAPACITY_MAX, NULL,
-                      "with up to so many timers pending, and room for twice as many, "
-                      "lists take the place of chunks; 0: never"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"lists", TL_U32(struct wheel_options, lists), 200000, 0, CAPACITY_MAX, NULL,
+     "with up to so many timers pending, and room for twice as many, "
+     "lists take the place of chunks; 0: never"},
+    {0},
 };
 
 TL_ALGO(chunk_wheel) = {
@@ -1711,7 +1714,8 @@ TL_ALGO(chunk_wheel) = {
         "that lie in the caller's records. Bad at very many timers of one tick, all restarted "
         "shortly before it.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,

@@ -200,7 +200,10 @@ static uint64_t wheel_next(const void *self)
     return slots_next(wheel);
 }
 
-enum option { OPTION_LEVELS, OPTION_ROUNDING };
+struct wheel_options {
+    uint32_t levels;
+    uint32_t rounding;
+};
 enum rounding { ROUNDING_CEIL, ROUNDING_NEXT };
 
 /* The shortest delay that `level` (from 0) takes; of the level behind the last: the cutoff. */
@@ -217,13 +220,14 @@ static inline uint32_t level_of_bit(uint32_t bit)
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    const struct wheel_options *options = config->options;
+    uint32_t levels = options->levels;
     struct coarse_wheel empty = {
         .buckets = buckets_empty(config, FIRST_BUCKET + levels * SLOTS),
         .work_at = TL_NEVER,
         .cutoff = level_start(levels),
         .level_count = levels,
-        .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
+        .ceil = options->rounding == ROUNDING_CEIL,
     };
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
         empty.level_of_zeros[zeros] = (uint8_t)level_of_bit(63 - zeros);
@@ -244,22 +248,23 @@ static const struct tl_choice rounding_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_LEVELS] = {"levels", 9, LEVELS_MIN, LEVELS_MAX, NULL,
-                       "levels of 64 slots (LVL_DEPTH); what is further waits in the last"},
-    [OPTION_ROUNDING] = {"rounding", ROUNDING_CEIL, 1, 0, rounding_choices,
-                         "where a deadline inside a granule goes"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"levels", TL_U32(struct wheel_options, levels), 9, LEVELS_MIN, LEVELS_MAX, NULL,
+     "levels of 64 slots (LVL_DEPTH); what is further waits in the last"},
+    {"rounding", TL_CHOICE(struct wheel_options, rounding), ROUNDING_CEIL, 0, 0, rounding_choices,
+     "where a deadline inside a granule goes"},
+    {0},
 };
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
-    uint32_t last = (uint32_t)options[OPTION_LEVELS] - 1;
+    const struct wheel_options *options = given;
+    uint32_t last = options->levels - 1;
     uint32_t bit = delay_ticks > 0 ? 63 - (uint32_t)__builtin_clzll(delay_ticks) : 0;
     uint32_t level = level_of(level_of_bit(bit), delay_ticks);
     level = level < last ? level : last;
     uint64_t granularity = UINT64_C(1) << (level * CLOCK_SHIFT);
-    bool next = options[OPTION_ROUNDING] == ROUNDING_NEXT;
+    bool next = options->rounding == ROUNDING_NEXT;
     return (struct tl_precision){.late_ticks = granularity - !next};
 }
 
@@ -365,7 +370,8 @@ TL_ALGO(coarse_wheel) = {
         "by level in order of start, in the kernel bucket by bucket, coarse ones first, "
         "newest first; no lock, no deferrable, pinned or migrating timers.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = wheel_destroy,

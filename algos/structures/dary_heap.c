@@ -48,7 +48,9 @@
 #include "heap_entry.h"
 #include "records.h"
 
-enum option { OPTION_ARITY };
+struct heap_options {
+    uint32_t arity;
+};
 
 struct dary_heap {
     heap_entry *entries; /* [arity - 1] is the root; followed by the positions, in one block */
@@ -273,7 +275,8 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 
 static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
-    unsigned arity = (unsigned)config->options[OPTION_ARITY];
+    const struct heap_options *options = config->options;
+    unsigned arity = options->arity;
     struct dary_heap empty = {
         .root = arity - 1,
         .end = arity - 1,
@@ -285,9 +288,9 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, heap_reserve, self);
 }
 
-static const struct tl_option heap_options[] = {
-    [OPTION_ARITY] = {"arity", 4, 2, 16, NULL, "children of an entry"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option heap_option_table[] = {
+    {"arity", TL_U32(struct heap_options, arity), 4, 2, 16, NULL, "children of an entry"},
+    {0},
 };
 
 TL_ALGO(dary_heap) = {
@@ -309,7 +312,8 @@ TL_ALGO(dary_heap) = {
         "was pending, where ev_timer_stop answers nothing; Go since 1.14 only marks what is "
         "stopped and takes it out later, which is not done here.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = heap_options,
+    .options = heap_option_table,
+    .options_bytes = sizeof(struct heap_options),
     .create = heap_create,
     .destroy = heap_destroy,
     .reserve = heap_reserve,

@@ -340,12 +340,16 @@ static enum tl_status queues_reserve(void *self, uint32_t capacity)
                : TL_OK;
 }
 
-enum option { OPTION_QUEUES, OPTION_EXPIRY };
+struct queues_options {
+    uint32_t queues;
+    uint32_t expiry;
+};
 enum expiry { EXPIRY_HEAP, EXPIRY_SCAN };
 
 static enum tl_status queues_create(const struct tl_config *config, void **self)
 {
-    uint32_t queue_count = (uint32_t)config->options[OPTION_QUEUES];
+    const struct queues_options *options = config->options;
+    uint32_t queue_count = options->queues;
     uint32_t size = table_size(queue_count);
     struct queue *queues =
         tl_alloc(config->allocator, queues_bytes(queue_count), alignof(struct queue));
@@ -361,7 +365,7 @@ static enum tl_status queues_create(const struct tl_config *config, void **self)
                              .queue_count = queue_count,
                              .table_mask = size - 1,
                              .table_shift = 64 - (uint32_t)__builtin_ctz(size),
-                             .scan = config->options[OPTION_EXPIRY] == EXPIRY_SCAN,
+                             .scan = options->expiry == EXPIRY_SCAN,
                              .bound = TL_NEVER,
                          },
                          queues_reserve, self);
@@ -392,12 +396,12 @@ static const struct tl_choice expiry_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option queues_options[] = {
-    [OPTION_QUEUES] = {"queues", 4096, 1, QUEUES_MAX, NULL,
-                       "distinct durations that get a queue; timers of more go to the heap"},
-    [OPTION_EXPIRY] = {"expiry", EXPIRY_HEAP, 1, 0, expiry_choices,
-                       "how the queue that is due first is found"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option queues_option_table[] = {
+    {"queues", TL_U32(struct queues_options, queues), 4096, 1, QUEUES_MAX, NULL,
+     "distinct durations that get a queue; timers of more go to the heap"},
+    {"expiry", TL_CHOICE(struct queues_options, expiry), EXPIRY_HEAP, 0, 0, expiry_choices,
+     "how the queue that is due first is found"},
+    {0},
 };
 
 /* A queue that holds timers: its place, its order, its time. */
@@ -538,7 +542,8 @@ TL_ALGO(duration_queues) = {
              .stop = "O(1), O(log t) where it was the last",
              .tick = "O(1)",
              .expire = "O(log t)"},
-    .options = queues_options,
+    .options = queues_option_table,
+    .options_bytes = sizeof(struct queues_options),
     .create = queues_create,
     .destroy = queues_destroy,
     .reserve = queues_reserve,

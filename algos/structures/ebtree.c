@@ -340,22 +340,25 @@ static enum tl_status tree_reserve(void *self, uint32_t capacity)
     return status;
 }
 
-enum { KEYS };
+struct tree_options {
+    uint32_t keys;
+};
 
-static const struct tl_option tree_options[] = {
-    [KEYS] = {"keys", 32, 1, 0,
-              (const struct tl_choice[]){
-                  {"32", 32, "turn over after 2^32 ticks: the horizon is 2^31 - 1 ticks ahead"},
-                  {"64", 64, "do not turn over: every deadline is taken"},
-                  {0},
-              },
-              "bits of a key"},
+static const struct tl_option tree_option_table[] = {
+    {"keys", TL_CHOICE(struct tree_options, keys), 32, 0, 0,
+     (const struct tl_choice[]){
+         {"32", 32, "turn over after 2^32 ticks: the horizon is 2^31 - 1 ticks ahead"},
+         {"64", 64, "do not turn over: every deadline is taken"},
+         {0},
+     },
+     "bits of a key"},
     {0},
 };
 
 static enum tl_status tree_create(const struct tl_config *config, void **self)
 {
-    uint32_t key_bits = (uint32_t)config->options[KEYS];
+    const struct tree_options *options = config->options;
+    uint32_t key_bits = options->keys;
     struct ebtree empty = {.key_bits = key_bits,
                            .key_mask = UINT64_MAX >> (64 - key_bits),
                            .clock = config->now,
@@ -519,7 +522,8 @@ TL_ALGO(ebtree) = {
              .stop = "O(1)",
              .tick = "O(log n) expected",
              .expire = "O(log n) expected"},
-    .options = tree_options,
+    .options = tree_option_table,
+    .options_bytes = sizeof(struct tree_options),
     .create = tree_create,
     .destroy = nodes_destroy,
     .reserve = tree_reserve,

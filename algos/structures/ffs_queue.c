@@ -50,7 +50,9 @@
 #define LEVELS_MAX   4u
 #define BUCKETS_MAX  (INT64_C(1) << 24)
 
-enum option { OPTION_BUCKETS };
+struct queue_options {
+    uint32_t buckets;
+};
 
 struct window {
     uint64_t *bits[LEVELS_MAX]; /* [0]: a bit a bucket; the last level is one word */
@@ -354,13 +356,14 @@ static void queue_destroy(void *self)
 
 static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
+    const struct queue_options *options = config->options;
     struct ffs_queue *queue = tl_alloc(config->allocator, sizeof *queue, alignof(struct ffs_queue));
     if (queue == NULL) {
         return TL_ERR_NOMEM;
     }
     *queue = (struct ffs_queue){
         .levels = 1,
-        .buckets = (uint32_t)config->options[OPTION_BUCKETS],
+        .buckets = options->buckets,
         .base = config->now,
         .clock = config->now,
         .allocator = config->allocator,
@@ -393,10 +396,10 @@ static enum tl_status queue_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-static const struct tl_option queue_options[] = {
-    [OPTION_BUCKETS] = {"buckets", 20000, 1, BUCKETS_MAX, NULL,
-                        "buckets of a tick each in either of the two windows"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option queue_option_table[] = {
+    {"buckets", TL_U32(struct queue_options, buckets), 20000, 1, BUCKETS_MAX, NULL,
+     "buckets of a tick each in either of the two windows"},
+    {0},
 };
 
 /* Whether every bit of a window's bitmap says what is below it. */
@@ -531,7 +534,8 @@ TL_ALGO(ffs_queue) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(1) and delay / buckets moves"},
-    .options = queue_options,
+    .options = queue_option_table,
+    .options_bytes = sizeof(struct queue_options),
     .create = queue_create,
     .destroy = queue_destroy,
     .reserve = queue_reserve,

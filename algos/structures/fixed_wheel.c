@@ -124,12 +124,16 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return ring_fire(&wheel->buckets, &wheel->scouts, now, budget, fire, ctx);
 }
 
-enum option { OPTION_TIMEOUT, OPTION_TICK };
+struct wheel_options {
+    uint64_t timeout;
+    uint64_t tick;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint64_t timeout = (uint64_t)config->options[OPTION_TIMEOUT];
-    uint64_t tick = (uint64_t)config->options[OPTION_TICK];
+    const struct wheel_options *options = config->options;
+    uint64_t timeout = options->timeout;
+    uint64_t tick = options->tick;
     uint64_t slots = bucket_at(tick, timeout + 1) + 1;
     if (slots > SLOTS_MAX) {
         return TL_ERR_OPTION; /* the timeout needs a larger `tick` */
@@ -156,19 +160,20 @@ static void wheel_destroy(void *self)
     structure_free(wheel, wheel->buckets.allocator);
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_TIMEOUT] =
-        {"timeout", 60000, 1, TIMEOUT_MAX, NULL,
-         "the one timeout, in ticks, or a tick more: shorter delays are late, longer are refused"},
-    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per slot: timers fire at a slot's end"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"timeout", TL_TICKS(struct wheel_options, timeout), 60000, 1, TIMEOUT_MAX, NULL,
+     "the one timeout, in ticks, or a tick more: shorter delays are late, longer are refused"},
+    {"tick", TL_TICKS(struct wheel_options, tick), 1, 1, TICK_MAX, NULL,
+     "ticks per slot: timers fire at a slot's end"},
+    {0},
 };
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
-    uint64_t timeout = (uint64_t)options[OPTION_TIMEOUT];
+    const struct wheel_options *options = given;
+    uint64_t timeout = options->timeout;
     uint64_t shorter = delay_ticks < timeout ? timeout - delay_ticks : 0;
-    return (struct tl_precision){.late_ticks = shorter + (uint64_t)options[OPTION_TICK] - 1};
+    return (struct tl_precision){.late_ticks = shorter + options->tick - 1};
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
@@ -222,7 +227,8 @@ TL_ALGO(fixed_wheel) = {
         "this one is exact for delays of `timeout` and of one tick more, late for shorter ones, "
         "and refuses longer ones.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = wheel_destroy,

@@ -131,12 +131,15 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
-enum option { OPTION_SLOTS };
+struct wheel_options {
+    uint32_t slots;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
+    const struct wheel_options *options = config->options;
     uint32_t slots = 1;
-    while (slots < (uint32_t)config->options[OPTION_SLOTS]) {
+    while (slots < options->slots) {
         slots *= 2;
     }
     return structure_create(config,
@@ -154,10 +157,10 @@ static void wheel_destroy(void *self)
     structure_free(wheel, wheel->buckets.allocator);
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SLOTS] = {"slots", 65536, 1, SLOTS_MAX, NULL,
-                      "slots of the wheel, rounded up to a power of two"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"slots", TL_U32(struct wheel_options, slots), 65536, 1, SLOTS_MAX, NULL,
+     "slots of the wheel, rounded up to a power of two"},
+    {0},
 };
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
@@ -236,7 +239,8 @@ TL_ALGO(hashed_ordered_wheel) = {
         "the end of a slot, the paper's at its beginning; an advance may go many ticks at "
         "once.",
     .cost = {.start = "O(n/slots)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,

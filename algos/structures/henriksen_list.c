@@ -277,20 +277,21 @@ static enum tl_status list_reserve(void *self, uint32_t capacity)
     return TL_OK;
 }
 
-enum { PULL };
+struct list_options {
+    uint32_t pull;
+};
 
-static const struct tl_option list_options[] = {
-    [PULL] = {"pull", 4, 1, 1000000, NULL,
-              "timers that a start goes over before it pulls a pointer to where it stands"},
+static const struct tl_option list_option_table[] = {
+    {"pull", TL_U32(struct list_options, pull), 4, 1, 1000000, NULL,
+     "timers that a start goes over before it pulls a pointer to where it stands"},
     {0},
 };
 
 static enum tl_status list_create(const struct tl_config *config, void **self)
 {
-    struct henriksen empty = {.pull = (uint32_t)config->options[PULL],
-                              .entries = 1,
-                              .clock = config->now,
-                              .allocator = config->allocator};
+    const struct list_options *options = config->options;
+    struct henriksen empty = {
+        .pull = options->pull, .entries = 1, .clock = config->now, .allocator = config->allocator};
     enum tl_status status = structure_create(config, &empty, list_reserve, self);
     for (uint32_t i = 0; status == TL_OK && i < HEADS; i++) {
         slot_clear(*self, HEAD_BIT | i);
@@ -402,7 +403,8 @@ TL_ALGO(henriksen_list) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(1)"},
-    .options = list_options,
+    .options = list_option_table,
+    .options_bytes = sizeof(struct list_options),
     .create = list_create,
     .destroy = list_destroy,
     .reserve = list_reserve,

@@ -640,23 +640,29 @@ static void timer_moved(void *self, const struct tl_records *records)
 }
 #endif
 
-enum option { OPTION_TICK, OPTION_SLOTS, OPTION_ROUNDING, OPTION_CLOCK };
+struct timer_options {
+    uint64_t tick;
+    uint32_t slots;
+    uint32_t rounding;
+    uint32_t clock;
+};
 enum rounding { ROUNDING_FLOOR, ROUNDING_CEIL };
 enum clock { CLOCK_ADVANCE, CLOCK_BUCKET };
 
 static enum tl_status timer_create(const struct tl_config *config, void **self)
 {
+    const struct timer_options *options = config->options;
     struct system_timer *timer =
         tl_alloc(config->allocator, sizeof *timer, alignof(struct system_timer));
     if (timer == NULL) {
         return TL_ERR_NOMEM;
     }
     *timer = (struct system_timer){
-        .wheel_size = (uint32_t)config->options[OPTION_SLOTS],
-        .ceil = config->options[OPTION_ROUNDING] == ROUNDING_CEIL,
-        .by_bucket = config->options[OPTION_CLOCK] == CLOCK_BUCKET,
+        .wheel_size = options->slots,
+        .ceil = options->rounding == ROUNDING_CEIL,
+        .by_bucket = options->clock == CLOCK_BUCKET,
         .clock = config->now,
-        .unit = (uint64_t)config->options[OPTION_TICK],
+        .unit = options->tick,
         .allocator = config->allocator,
     };
     TAKE_RECORDS(timer, config);
@@ -683,21 +689,25 @@ static const struct tl_choice clock_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option timer_options[] = {
-    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL, "ticks per bucket of the lowest level (tickMs)"},
-    [OPTION_SLOTS] = {"slots", 20, 2, SLOTS_MAX, NULL, "buckets per level (wheelSize)"},
-    [OPTION_ROUNDING] = {"rounding", ROUNDING_FLOOR, 1, 0, rounding_choices,
-                         "which way a deadline inside a bucket goes"},
-    [OPTION_CLOCK] = {"clock", CLOCK_ADVANCE, 1, 0, clock_choices, "what moves the wheels"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option timer_option_table[] = {
+    {"tick", TL_TICKS(struct timer_options, tick), 1, 1, TICK_MAX, NULL,
+     "ticks per bucket of the lowest level (tickMs)"},
+    {"slots", TL_U32(struct timer_options, slots), 20, 2, SLOTS_MAX, NULL,
+     "buckets per level (wheelSize)"},
+    {"rounding", TL_CHOICE(struct timer_options, rounding), ROUNDING_FLOOR, 0, 0, rounding_choices,
+     "which way a deadline inside a bucket goes"},
+    {"clock", TL_CHOICE(struct timer_options, clock), CLOCK_ADVANCE, 0, 0, clock_choices,
+     "what moves the wheels"},
+    {0},
 };
 
-static struct tl_precision timer_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision timer_precision(const void *given, uint64_t delay_ticks)
 {
+    const struct timer_options *options = given;
     (void)delay_ticks;
-    uint64_t most = (uint64_t)options[OPTION_TICK] - 1;
-    return options[OPTION_ROUNDING] == ROUNDING_CEIL ? (struct tl_precision){.late_ticks = most}
-                                                     : (struct tl_precision){.early_ticks = most};
+    uint64_t most = options->tick - 1;
+    return options->rounding == ROUNDING_CEIL ? (struct tl_precision){.late_ticks = most}
+                                              : (struct tl_precision){.early_ticks = most};
 }
 
 /* The unit by which buckets are told: the clock's, which the wheels may not have followed to yet,
@@ -849,7 +859,8 @@ TL_ALGO(hier_wheel) = {
         "far bucket with very many "
         "timers, all filed again in the one advance that opens it.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = timer_options,
+    .options = timer_option_table,
+    .options_bytes = sizeof(struct timer_options),
     .precision = timer_precision,
     .create = timer_create,
     .destroy = timer_destroy,

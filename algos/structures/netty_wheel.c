@@ -233,13 +233,13 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 
 /* --- the other hooks ------------------------------------------------------------------------- */
 
-enum option {
-    OPTION_SLOTS,
-    OPTION_TICK,
-    OPTION_TRANSFER,
-    OPTION_TIMERS,
-    OPTION_PENDING,
-    OPTION_CANCELLED
+struct wheel_options {
+    uint64_t slots;
+    uint64_t tick;
+    uint64_t transfer;
+    uint64_t timers;
+    uint64_t pending;
+    uint32_t cancelled;
 };
 
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
@@ -250,22 +250,22 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    const int64_t *options = config->options;
+    const struct wheel_options *options = config->options;
     uint32_t slots = 1;
-    while (slots < (uint64_t)options[OPTION_SLOTS]) {
+    while (slots < options->slots) {
         slots *= 2;
     }
     return structure_create(config,
                             &(struct netty_wheel){
                                 .first_timer = FIRST_SLOT + slots,
                                 .slots = slots,
-                                .tick_ticks = (uint64_t)options[OPTION_TICK],
-                                .transfer = (uint64_t)options[OPTION_TRANSFER],
-                                .pending_max = (uint64_t)options[OPTION_PENDING],
-                                .cancelled_first = options[OPTION_CANCELLED] != 0,
+                                .tick_ticks = options->tick,
+                                .transfer = options->transfer,
+                                .pending_max = options->pending,
+                                .cancelled_first = options->cancelled != 0,
                                 .clock = config->now,
                                 .began_at = config->now,
-                                .capacity_max = (uint32_t)options[OPTION_TIMERS],
+                                .capacity_max = (uint32_t)options->timers,
                                 .allocator = config->allocator,
                             },
                             wheel_reserve, self);
@@ -282,30 +282,32 @@ static const struct tl_choice cancelled_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SLOTS] = {"slots", 512, 1, SLOTS_MAX, NULL,
-                      "slots of the wheel, rounded up to a power of two (ticksPerWheel)"},
-    [OPTION_TICK] = {"tick", 100, 1, TICK_MAX, NULL, "ticks in one of the wheel (tickDuration)"},
-    [OPTION_TRANSFER] = {"transfer", 100000, 1, UINT32_MAX, transfer_choices,
-                         "timers that a tick of the wheel takes from the queue at most"},
-    [OPTION_TIMERS] = {"timers", INT64_C(1) << 24, INT64_C(1) << 20, UINT32_MAX, NULL,
-                       "timers that it can name at most, which bounds how long one may wait in "
-                       "the queue: timers / transfer of the wheel's ticks"},
-    [OPTION_PENDING] = {"pending", 0, 0, UINT32_MAX, NULL,
-                        "timers that may be pending (maxPendingTimeouts): beyond, start refuses; "
-                        "0: any number"},
-    [OPTION_CANCELLED] = {"cancelled", 0, 1, 0, cancelled_choices,
-                          "when a timer that was stopped ceases to count as pending"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"slots", TL_U64(struct wheel_options, slots), 512, 1, SLOTS_MAX, NULL,
+     "slots of the wheel, rounded up to a power of two (ticksPerWheel)"},
+    {"tick", TL_TICKS(struct wheel_options, tick), 100, 1, TICK_MAX, NULL,
+     "ticks in one of the wheel (tickDuration)"},
+    {"transfer", TL_U64(struct wheel_options, transfer), 100000, 1, UINT32_MAX, transfer_choices,
+     "timers that a tick of the wheel takes from the queue at most"},
+    {"timers", TL_U64(struct wheel_options, timers), INT64_C(1) << 24, INT64_C(1) << 20, UINT32_MAX,
+     NULL,
+     "timers that it can name at most, which bounds how long one may wait in "
+     "the queue: timers / transfer of the wheel's ticks"},
+    {"pending", TL_U64(struct wheel_options, pending), 0, 0, UINT32_MAX, NULL,
+     "timers that may be pending (maxPendingTimeouts): beyond, start refuses; "
+     "0: any number"},
+    {"cancelled", TL_CHOICE(struct wheel_options, cancelled), 0, 0, 0, cancelled_choices,
+     "when a timer that was stopped ceases to count as pending"},
+    {0},
 };
 
 /* A timer waits behind all others in the queue at most, and that from the tick on in which it is
  * started; then, or when it is due, for the end of the tick. */
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
-    uint64_t tick = (uint64_t)options[OPTION_TICK];
-    uint64_t waits =
-        ((uint64_t)options[OPTION_TIMERS] - 1) / (uint64_t)options[OPTION_TRANSFER] * tick;
+    const struct wheel_options *options = given;
+    uint64_t tick = options->tick;
+    uint64_t waits = (options->timers - 1) / options->transfer * tick;
     uint64_t late = waits > delay_ticks ? waits - delay_ticks : 0;
     return (struct tl_precision){.late_ticks = tick + late};
 }
@@ -399,7 +401,8 @@ TL_ALGO(netty_wheel) = {
         "timers on few slots with delays of many turns; and the worker wakes at every tick, idle "
         "or not.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = nodes_destroy,

@@ -51,7 +51,7 @@
 #define BITS_MAX       6
 #define LEVELS_MAX     8u
 #define SLOTS_MAX      (LEVELS_MAX << BITS_MAX)
-#define MOVES_ALL      (-1)
+#define MOVES_ALL      UINT64_MAX
 
 #define BUCKET_STRIPES 1u /* the lists keep the order of the starts */
 #include "due_buckets.h"
@@ -252,14 +252,19 @@ static uint64_t wheel_next(const void *self)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-enum option { OPTION_BITS, OPTION_STEP, OPTION_LEVELS, OPTION_MOVES };
+struct wheel_options {
+    uint32_t bits;
+    uint32_t step;
+    uint32_t levels;
+    uint64_t moves;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
-    uint32_t step = (uint32_t)config->options[OPTION_STEP];
-    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
-    int64_t moves = config->options[OPTION_MOVES];
+    const struct wheel_options *options = config->options;
+    uint32_t bits = options->bits;
+    uint32_t step = options->step;
+    uint32_t levels = options->levels;
     if (step >= bits) {
         return TL_ERR_OPTION; /* what is moved would not always come to a finer level */
     }
@@ -267,7 +272,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .buckets = buckets_empty(config, FIRST_BUCKET + (levels << bits)),
         .least = TL_NEVER,
         .least_known = true,
-        .moves_max = moves == MOVES_ALL ? UINT64_MAX : (uint64_t)moves,
+        .moves_max = options->moves,
         .bits = bits,
         .step = step,
         .level_count = levels,
@@ -295,16 +300,16 @@ static const struct tl_choice moves_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_BITS] = {"bits", 6, BITS_MIN, BITS_MAX, NULL,
-                     "slots of a level are 2^bits (slots_per_level)"},
-    [OPTION_STEP] = {"step", 3, 1, BITS_MAX - 1, NULL,
-                     "a level is 2^step times as coarse as the one before (clk_shift); below bits"},
-    [OPTION_LEVELS] = {"levels", 7, 1, LEVELS_MAX, NULL,
-                       "levels (num_levels); what is further waits in the last"},
-    [OPTION_MOVES] = {"moves", 0, 0, INT64_C(1) << 32, moves_choices,
-                      "timers that an advance may move to finer levels (max_rebalances_per_poll)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"bits", TL_U32(struct wheel_options, bits), 6, BITS_MIN, BITS_MAX, NULL,
+     "slots of a level are 2^bits (slots_per_level)"},
+    {"step", TL_U32(struct wheel_options, step), 3, 1, BITS_MAX - 1, NULL,
+     "a level is 2^step times as coarse as the one before (clk_shift); below bits"},
+    {"levels", TL_U32(struct wheel_options, levels), 7, 1, LEVELS_MAX, NULL,
+     "levels (num_levels); what is further waits in the last"},
+    {"moves", TL_U64(struct wheel_options, moves), 0, 0, INT64_C(1) << 32, moves_choices,
+     "timers that an advance may move to finer levels (max_rebalances_per_poll)"},
+    {0},
 };
 
 /* --- looking inside -------------------------------------------------------------------------- */
@@ -441,7 +446,8 @@ TL_ALGO(nexus_wheel) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(n), O(m) with moves=all"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,

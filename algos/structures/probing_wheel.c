@@ -318,13 +318,13 @@ static uint64_t wheel_next(const void *self)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-enum option {
-    OPTION_GEARS,
-    OPTION_RESOLUTION,
-    OPTION_CAP,
-    OPTION_PROBES,
-    OPTION_FAILOVER,
-    OPTION_INTERVAL
+struct wheel_options {
+    uint32_t gears;
+    uint64_t resolution;
+    uint32_t cap;
+    uint64_t probes;
+    uint32_t failover;
+    uint32_t interval;
 };
 
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
@@ -344,8 +344,9 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t gears = (uint32_t)config->options[OPTION_GEARS];
-    uint32_t resolution = (uint32_t)config->options[OPTION_RESOLUTION];
+    const struct wheel_options *options = config->options;
+    uint32_t gears = options->gears;
+    uint32_t resolution = (uint32_t)options->resolution;
     uint32_t shift = bitmap_first(resolution);
     if (resolution != UINT32_C(1) << shift || gears * GEAR_BITS + shift >= 63) {
         return TL_ERR_OPTION;
@@ -355,10 +356,10 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .work_at = TL_NEVER,
         .shift = shift,
         .gears = gears,
-        .cap = (uint32_t)config->options[OPTION_CAP],
-        .probes = (uint32_t)config->options[OPTION_PROBES],
-        .failover = config->options[OPTION_FAILOVER] != 0,
-        .interval = (uint32_t)config->options[OPTION_INTERVAL],
+        .cap = options->cap,
+        .probes = (uint32_t)options->probes,
+        .failover = options->failover != 0,
+        .interval = options->interval,
     };
     return structure_create(config, &empty, wheel_reserve, self);
 }
@@ -376,36 +377,39 @@ static const struct tl_choice failover_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_GEARS] = {"gears", 5, 1, GEARS_MAX, NULL, "levels of 64 slots (NUM_GEARS)"},
-    [OPTION_RESOLUTION] = {"resolution", 1, 1, 64, NULL,
-                           "ticks that deadlines are rounded down to, a power of two "
-                           "(RESOLUTION_MS)"},
-    [OPTION_CAP] = {"cap", 32, 1, CAP_MAX, NULL, "timers that a slot holds (SLOT_CAP)"},
-    [OPTION_PROBES] = {"probes", 3, 1, SLOTS - 1, NULL,
-                       "slots that are tried, the timer's own first (MAX_PROBES)"},
-    [OPTION_FAILOVER] = {"failover", 1, 1, 0, failover_choices, "whether anything is refused"},
-    [OPTION_INTERVAL] = {"interval", 32, 1, 65536, NULL,
-                         "the heap is looked at every so many times the resolution "
-                         "(FAILOVER_INTERVAL)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"gears", TL_U32(struct wheel_options, gears), 5, 1, GEARS_MAX, NULL,
+     "levels of 64 slots (NUM_GEARS)"},
+    {"resolution", TL_TICKS(struct wheel_options, resolution), 1, 1, 64, NULL,
+     "ticks that deadlines are rounded down to, a power of two "
+     "(RESOLUTION_MS)"},
+    {"cap", TL_U32(struct wheel_options, cap), 32, 1, CAP_MAX, NULL,
+     "timers that a slot holds (SLOT_CAP)"},
+    {"probes", TL_U64(struct wheel_options, probes), 3, 1, SLOTS - 1, NULL,
+     "slots that are tried, the timer's own first (MAX_PROBES)"},
+    {"failover", TL_CHOICE(struct wheel_options, failover), 1, 0, 0, failover_choices,
+     "whether anything is refused"},
+    {"interval", TL_U32(struct wheel_options, interval), 32, 1, 65536, NULL,
+     "the heap is looked at every so many times the resolution "
+     "(FAILOVER_INTERVAL)"},
+    {0},
 };
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
+    const struct wheel_options *options = given;
     if (delay_ticks == 0) {
         return (struct tl_precision){0, 0};
     }
-    uint32_t shift = bitmap_first((uint64_t)options[OPTION_RESOLUTION]);
-    uint32_t last = (uint32_t)options[OPTION_GEARS] - 1;
+    uint32_t shift = bitmap_first(options->resolution);
+    uint32_t last = options->gears - 1;
     /* Rounded down, two times may be one tick further apart than they are. */
     uint32_t gear = gear_of((delay_ticks >> shift) + 1);
     shift += (gear < last ? gear : last) * GEAR_BITS;
     uint64_t early = (UINT64_C(1) << shift) - 1;
-    uint64_t late = ((uint64_t)options[OPTION_PROBES] - 1) << shift;
-    if (options[OPTION_FAILOVER] != 0) {
-        uint64_t waits =
-            (uint64_t)(options[OPTION_INTERVAL] - 1) * (uint64_t)options[OPTION_RESOLUTION];
+    uint64_t late = (options->probes - 1) << shift;
+    if (options->failover != 0) {
+        uint64_t waits = (uint64_t)(options->interval - 1) * options->resolution;
         late = waits > late ? waits : late;
     }
     return (struct tl_precision){.early_ticks = early < delay_ticks ? early : delay_ticks,
@@ -536,7 +540,8 @@ TL_ALGO(probing_wheel) = {
              .stop = "O(1), O(log n) in the heap",
              .tick = "O(1)",
              .expire = "O(log n) from the heap, else O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = wheel_destroy,

@@ -150,12 +150,17 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return buckets_fire(wheel, now, budget, fire, ctx);
 }
 
-enum option { OPTION_SLOTS, OPTION_POW2, OPTION_TICK };
+struct wheel_options {
+    uint32_t slots;
+    uint32_t pow2;
+    uint64_t tick;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t slots = (uint32_t)config->options[OPTION_SLOTS];
-    bool pow2 = config->options[OPTION_POW2] != 0;
+    const struct wheel_options *options = config->options;
+    uint32_t slots = options->slots;
+    bool pow2 = options->pow2 != 0;
     uint32_t shift = 0;
     if (pow2) {
         while ((UINT32_C(1) << shift) < slots) {
@@ -163,7 +168,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         }
         slots = UINT32_C(1) << shift;
     }
-    uint64_t tick = (uint64_t)config->options[OPTION_TICK];
+    uint64_t tick = options->tick;
     return structure_create(config,
                             &(struct round_wheel){
                                 .first_timer = FIRST_SLOT + slots,
@@ -184,17 +189,19 @@ static const struct tl_choice pow2_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SLOTS] = {"slots", 512, 1, SLOTS_MAX, NULL, "slots of the wheel"},
-    [OPTION_POW2] = {"pow2", 1, 1, 0, pow2_choices, "round slots up to a power of two"},
-    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
-                     "ticks per slot: deadlines are rounded up to a multiple"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"slots", TL_U32(struct wheel_options, slots), 512, 1, SLOTS_MAX, NULL, "slots of the wheel"},
+    {"pow2", TL_CHOICE(struct wheel_options, pow2), 1, 0, 0, pow2_choices,
+     "round slots up to a power of two"},
+    {"tick", TL_TICKS(struct wheel_options, tick), 1, 1, TICK_MAX, NULL,
+     "ticks per slot: deadlines are rounded up to a multiple"},
+    {0},
 };
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
-    uint64_t rounding = (uint64_t)options[OPTION_TICK] - 1;
+    const struct wheel_options *options = given;
+    uint64_t rounding = options->tick - 1;
     return (struct tl_precision){.late_ticks = delay_ticks > 0 ? rounding : 0};
 }
 
@@ -255,7 +262,8 @@ TL_ALGO(round_wheel) = {
         "small as one likes. Bad at: many timers on few slots with delays of many turns, each "
         "visited once a turn, and idle times, since it must be driven every tick.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = nodes_destroy,

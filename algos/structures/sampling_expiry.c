@@ -44,7 +44,11 @@
 /* Empty places that a sample passes, for each timer that it may look at (Redis: max_buckets). */
 #define PLACES_PER_SAMPLE 20u
 
-enum { OPTION_PERIOD, OPTION_SAMPLE, OPTION_STALE };
+struct sampling_options {
+    uint64_t period;
+    uint64_t sample;
+    uint32_t stale;
+};
 
 struct node {
     uint64_t due;
@@ -184,21 +188,23 @@ static uint64_t sampling_next(const void *self)
 
 /* --- memory and options ----------------------------------------------------------------------- */
 
-static const struct tl_option sampling_options[] = {
-    [OPTION_PERIOD] = {"period", 100, 1, 1000000, NULL, "ticks from cycle to cycle (hz 10)"},
-    [OPTION_SAMPLE] = {"sample", 20, 1, 100000, NULL,
-                       "timers of a sample (ACTIVE_EXPIRE_CYCLE_KEYS_PER_LOOP)"},
-    [OPTION_STALE] = {"stale", 10, 0, 100, NULL,
-                      "percent of a sample: if more are due, the cycle goes on"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option sampling_option_table[] = {
+    {"period", TL_TICKS(struct sampling_options, period), 100, 1, 1000000, NULL,
+     "ticks from cycle to cycle (hz 10)"},
+    {"sample", TL_U64(struct sampling_options, sample), 20, 1, 100000, NULL,
+     "timers of a sample (ACTIVE_EXPIRE_CYCLE_KEYS_PER_LOOP)"},
+    {"stale", TL_U32(struct sampling_options, stale), 10, 0, 100, NULL,
+     "percent of a sample: if more are due, the cycle goes on"},
+    {0},
 };
 
-static struct tl_precision sampling_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision sampling_precision(const void *given, uint64_t delay_ticks)
 {
+    const struct sampling_options *options = given;
     (void)delay_ticks;
     /* A turn of the cursor over all ids, and the cycle that has begun. */
-    uint64_t cycles = UINT32_MAX / (uint64_t)options[OPTION_SAMPLE] + 2;
-    return (struct tl_precision){.late_ticks = cycles * (uint64_t)options[OPTION_PERIOD]};
+    uint64_t cycles = UINT32_MAX / options->sample + 2;
+    return (struct tl_precision){.late_ticks = cycles * options->period};
 }
 
 static enum tl_status sampling_reserve(void *self, uint32_t capacity)
@@ -208,10 +214,11 @@ static enum tl_status sampling_reserve(void *self, uint32_t capacity)
 
 static enum tl_status sampling_create(const struct tl_config *config, void **self)
 {
-    uint64_t period = (uint64_t)config->options[OPTION_PERIOD];
+    const struct sampling_options *options = config->options;
+    uint64_t period = options->period;
     struct sampling_expiry empty = {.allocator = config->allocator,
-                                    .sample = (uint32_t)config->options[OPTION_SAMPLE],
-                                    .stale_percent = (uint32_t)config->options[OPTION_STALE],
+                                    .sample = (uint32_t)options->sample,
+                                    .stale_percent = options->stale,
                                     .period = period,
                                     .first_due = IDLE,
                                     .seen_due = IDLE,
@@ -305,7 +312,8 @@ TL_ALGO(sampling_expiry) = {
         "several periods does all their cycles; keys of one database; "
         "each turn of the cursor says which timer is due next, so that a driver may sleep.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(n/k)"},
-    .options = sampling_options,
+    .options = sampling_option_table,
+    .options_bytes = sizeof(struct sampling_options),
     .precision = sampling_precision,
     .create = sampling_create,
     .destroy = sampling_destroy,

@@ -111,12 +111,16 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return ring_fire(wheel, &wheel->scouts, now, budget, fire, ctx);
 }
 
-enum option { OPTION_SLOTS, OPTION_TICK };
+struct wheel_options {
+    uint64_t slots;
+    uint64_t tick;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint64_t tick = (uint64_t)config->options[OPTION_TICK];
-    uint64_t slots = (uint64_t)config->options[OPTION_SLOTS];
+    const struct wheel_options *options = config->options;
+    uint64_t tick = options->tick;
+    uint64_t slots = options->slots;
     if (slots == SLOTS_AUTO) {
         slots = config->max_delay_ticks > 0 ? config->max_delay_ticks / tick + 1 : SLOTS_UNKNOWN;
     }
@@ -144,18 +148,19 @@ static const struct tl_choice slots_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SLOTS] = {"slots", SLOTS_AUTO, 1, SLOTS_MAX, slots_choices,
-                      "slots: delays below slots * tick are taken"},
-    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
-                     "ticks per slot: deadlines are rounded up to a multiple"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"slots", TL_U64(struct wheel_options, slots), SLOTS_AUTO, 1, SLOTS_MAX, slots_choices,
+     "slots: delays below slots * tick are taken"},
+    {"tick", TL_TICKS(struct wheel_options, tick), 1, 1, TICK_MAX, NULL,
+     "ticks per slot: deadlines are rounded up to a multiple"},
+    {0},
 };
 
-static struct tl_precision wheel_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
+    const struct wheel_options *options = given;
     (void)delay_ticks;
-    return (struct tl_precision){.late_ticks = (uint64_t)options[OPTION_TICK] - 1};
+    return (struct tl_precision){.late_ticks = options->tick - 1};
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
@@ -203,7 +208,8 @@ TL_ALGO(simple_wheel) = {
     .differs = "nothing that a caller can notice: a delay of MaxInterval or more is refused, as in "
                "the paper; an advance may go many ticks at once.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = nodes_destroy,

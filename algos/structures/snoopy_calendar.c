@@ -158,22 +158,22 @@ static inline void calendar_fires(struct snoopy_calendar *queue, uint32_t id)
     }
 }
 
-enum { ROUNDS };
+struct queue_options {
+    uint64_t rounds;
+};
 
-static const struct tl_option queue_options[] = {
-    [ROUNDS] =
-        {"rounds", 20, 0, 1000000, NULL,
-         "rounds, each of as many firings as there are timers, before days are made longer or "
-         "shorter"},
+static const struct tl_option queue_option_table[] = {
+    {"rounds", TL_U64(struct queue_options, rounds), 20, 0, 1000000, NULL,
+     "rounds, each of as many firings as there are timers, before days are made longer or "
+     "shorter"},
     {0},
 };
 
 static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
-    return calendar_create(config,
-                           (struct snoopy_calendar){.rounds_max = (uint64_t)config->options[ROUNDS],
-                                                    .since = TL_NEVER},
-                           self);
+    const struct queue_options *options = config->options;
+    return calendar_create(
+        config, (struct snoopy_calendar){.rounds_max = options->rounds, .since = TL_NEVER}, self);
 }
 
 TL_ALGO(snoopy_calendar) = {
@@ -199,7 +199,8 @@ TL_ALGO(snoopy_calendar) = {
              .stop = "O(1) amortised",
              .tick = "O(1)",
              .expire = "O(1) expected, O(n) worst"},
-    .options = queue_options,
+    .options = queue_option_table,
+    .options_bytes = sizeof(struct queue_options),
     .create = queue_create,
     .destroy = queue_destroy,
     .reserve = queue_reserve,

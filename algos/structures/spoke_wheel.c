@@ -386,21 +386,25 @@ static void wheel_destroy(void *self)
     tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct spoke_wheel));
 }
 
-static uint32_t log2_up(int64_t number)
+static uint32_t log2_up(uint64_t number)
 {
     uint32_t shift = 0;
-    while ((INT64_C(1) << shift) < number) {
+    while ((UINT64_C(1) << shift) < number) {
         shift++;
     }
     return shift;
 }
 
-enum option { OPTION_SPOKES, OPTION_TICK, OPTION_ALLOCATION };
+struct wheel_options {
+    uint32_t spokes;
+    uint32_t tick;
+    uint64_t allocation;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t shift =
-        log2_up(config->options[OPTION_SPOKES]) + log2_up(config->options[OPTION_ALLOCATION]);
+    const struct wheel_options *options = config->options;
+    uint32_t shift = log2_up(options->spokes) + log2_up(options->allocation);
     if (shift > PLACES_SHIFT_MAX) {
         return TL_ERR_OPTION; /* more places than have numbers */
     }
@@ -411,9 +415,9 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     }
     *wheel = (struct spoke_wheel){
         .allocator = config->allocator,
-        .spokes = UINT32_C(1) << log2_up(config->options[OPTION_SPOKES]),
-        .allocation_shift = log2_up(config->options[OPTION_ALLOCATION]),
-        .tick_shift = log2_up(config->options[OPTION_TICK]),
+        .spokes = UINT32_C(1) << log2_up(options->spokes),
+        .allocation_shift = log2_up(options->allocation),
+        .tick_shift = log2_up(options->tick),
         .clock = config->now,
     };
     wheel->used = tl_alloc(config->allocator, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
@@ -430,14 +434,14 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SPOKES] = {"spokes", 4096, 1, SPOKES_MAX, NULL,
-                       "spokes (ticksPerWheel), rounded up to a power of two"},
-    [OPTION_TICK] = {"tick", 1, 1, TICK_MAX, NULL,
-                     "ticks per spoke (tickResolution), rounded up to a power of two"},
-    [OPTION_ALLOCATION] = {"allocation", 16, 1, 1 << 20, NULL,
-                           "places of a spoke at first (initialTickAllocation), a power of two"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"spokes", TL_U32(struct wheel_options, spokes), 4096, 1, SPOKES_MAX, NULL,
+     "spokes (ticksPerWheel), rounded up to a power of two"},
+    {"tick", TL_U32(struct wheel_options, tick), 1, 1, TICK_MAX, NULL,
+     "ticks per spoke (tickResolution), rounded up to a power of two"},
+    {"allocation", TL_U64(struct wheel_options, allocation), 16, 1, 1 << 20, NULL,
+     "places of a spoke at first (initialTickAllocation), a power of two"},
+    {0},
 };
 
 static uint64_t wheel_count(const void *self)
@@ -596,7 +600,8 @@ TL_ALGO(spoke_wheel) = {
         "that has taken it; a handler cannot keep its timer by returning false; with 2^30 "
         "places Agrona throws, here timers go to other spokes.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/spokes)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,

@@ -227,17 +227,21 @@ static uint64_t wheel_next(const void *self)
     return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : slots_next(wheel);
 }
 
-enum option { OPTION_LEVELS, OPTION_RESTART };
+struct wheel_options {
+    uint32_t levels;
+    uint32_t restart;
+};
 enum restart { RESTART_LAZY, RESTART_MOVE };
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t levels = (uint32_t)config->options[OPTION_LEVELS];
+    const struct wheel_options *options = config->options;
+    uint32_t levels = options->levels;
     struct tokio_wheel empty = {
         .buckets = buckets_empty(config, FIRST_BUCKET + levels * SLOTS),
         .work_at = TL_NEVER,
         .level_count = levels,
-        .lazy = config->options[OPTION_RESTART] == RESTART_LAZY,
+        .lazy = options->restart == RESTART_LAZY,
     };
     return structure_create(config, &empty, buckets_reserve, self);
 }
@@ -255,12 +259,12 @@ static const struct tl_choice restart_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_LEVELS] = {"levels", 6, LEVELS_MIN, LEVELS_MAX, NULL,
-                       "levels of 64 slots (NUM_LEVELS); what is beyond waits in the last"},
-    [OPTION_RESTART] = {"restart", RESTART_LAZY, 1, 0, restart_choices,
-                        "what a restart for later does (extend_expiration)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"levels", TL_U32(struct wheel_options, levels), 6, LEVELS_MIN, LEVELS_MAX, NULL,
+     "levels of 64 slots (NUM_LEVELS); what is beyond waits in the last"},
+    {"restart", TL_CHOICE(struct wheel_options, restart), RESTART_LAZY, 0, 0, restart_choices,
+     "what a restart for later does (extend_expiration)"},
+    {0},
 };
 
 static enum tl_status check_slot(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
@@ -378,7 +382,8 @@ TL_ALGO(tokio_wheel) = {
         "and stays where it is until its old one comes. Bad at: an upper slot with very many "
         "timers, all filed again in the one advance that enters it.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,

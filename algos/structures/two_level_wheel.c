@@ -356,18 +356,22 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
                                               : buckets_reserve(wheel, capacity);
 }
 
-enum option { OPTION_SOON_BITS, OPTION_LATER_BITS };
+struct wheel_options {
+    uint32_t soon_bits;
+    uint32_t later_bits;
+};
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
+    const struct wheel_options *options = config->options;
     struct two_level_wheel *wheel =
         tl_alloc(config->allocator, sizeof *wheel, alignof(struct two_level_wheel));
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
     }
     memset(wheel, 0, sizeof *wheel);
-    uint32_t soon_bits = (uint32_t)config->options[OPTION_SOON_BITS];
-    uint32_t later_bits = (uint32_t)config->options[OPTION_LATER_BITS];
+    uint32_t soon_bits = options->soon_bits;
+    uint32_t later_bits = options->later_bits;
     wheel->width_shift = soon_bits - 1;
     wheel->later_slot = (config->now >> wheel->width_shift) + 2;
     wheel->soon.slots = UINT32_C(1) << soon_bits;
@@ -391,12 +395,12 @@ static void wheel_destroy(void *self)
     structure_free(wheel, wheel->buckets.allocator);
 }
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_SOON_BITS] = {"soon-bits", 14, BITS_MIN, BITS_MAX, NULL,
-                          "the soon wheel has 2^bits slots of a tick, a later slot is half of it"},
-    [OPTION_LATER_BITS] = {"later-bits", 14, BITS_MIN, BITS_MAX, NULL,
-                           "the later wheel has 2^bits slots"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"soon-bits", TL_U32(struct wheel_options, soon_bits), 14, BITS_MIN, BITS_MAX, NULL,
+     "the soon wheel has 2^bits slots of a tick, a later slot is half of it"},
+    {"later-bits", TL_U32(struct wheel_options, later_bits), 14, BITS_MIN, BITS_MAX, NULL,
+     "the later wheel has 2^bits slots"},
+    {0},
 };
 
 static bool occupied_at(const struct occupied *occupied, uint32_t slot)
@@ -540,7 +544,8 @@ TL_ALGO(two_level_wheel) = {
         "their starts, as far as they came to the tick's slot by the same way; one wheel for all, "
         "not one for each scheduler.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,

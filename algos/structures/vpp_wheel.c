@@ -225,14 +225,18 @@ static uint64_t wheel_next(const void *self)
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-enum option { OPTION_WHEELS, OPTION_BITS };
+struct wheel_options {
+    uint32_t wheels;
+    uint32_t bits;
+};
 
 #define WITH_OVERFLOW (RINGS_MAX + 1)
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    uint32_t wheels = (uint32_t)config->options[OPTION_WHEELS];
-    uint32_t bits = (uint32_t)config->options[OPTION_BITS];
+    const struct wheel_options *options = config->options;
+    uint32_t wheels = options->wheels;
+    uint32_t bits = options->bits;
     uint32_t rings = wheels < RINGS_MAX ? wheels : RINGS_MAX;
     struct vpp_wheel empty = {
         .buckets = buckets_empty(config, FIRST_BUCKET + (rings << bits)),
@@ -257,12 +261,12 @@ static const struct tl_choice wheels_choices[] = {
     {NULL, 0, NULL},
 };
 
-static const struct tl_option wheel_options[] = {
-    [OPTION_WHEELS] = {"wheels", WITH_OVERFLOW, 1, RINGS_MAX, wheels_choices,
-                       "rings (TW_TIMER_WHEELS, TW_OVERFLOW_VECTOR)"},
-    [OPTION_BITS] = {"bits", 10, BITS_MIN, BITS_MAX, NULL,
-                     "slots of a ring are 2^bits (TW_RING_SHIFT)"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"wheels", TL_U32(struct wheel_options, wheels), WITH_OVERFLOW, 1, RINGS_MAX, wheels_choices,
+     "rings (TW_TIMER_WHEELS, TW_OVERFLOW_VECTOR)"},
+    {"bits", TL_U32(struct wheel_options, bits), 10, BITS_MIN, BITS_MAX, NULL,
+     "slots of a ring are 2^bits (TW_RING_SHIFT)"},
+    {0},
 };
 
 /* --- check, place, walk ---------------------------------------------------------------------- */
@@ -382,7 +386,8 @@ TL_ALGO(vpp_wheel) = {
         "interval of 0; keeps the deadline itself, in 16 bytes a timer with or without overflow; "
         "no cap on what one call hands out but the budget.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = buckets_reserve,

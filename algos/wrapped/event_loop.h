@@ -36,10 +36,13 @@ static const struct tl_choice event_loop_poll_choices[] = {
     {"none", 0, "the call is answered in the library's stead: the timers alone"},
     {NULL, 0, NULL},
 };
-static const struct tl_option event_loop_options[] = {
-    {"poll", 1, 1, 0, event_loop_poll_choices,
+struct event_loop_options {
+    uint32_t poll;
+};
+static const struct tl_option event_loop_option_table[] = {
+    {"poll", TL_CHOICE(struct event_loop_options, poll), 1, 0, 0, event_loop_poll_choices,
      "whether each turn of the loop asks the kernel for events, as it does in a server"},
-    {NULL, 0, 0, 0, NULL, NULL},
+    {0},
 };
 
 /* What `on_wait` is where the option says none. */
@@ -52,8 +55,9 @@ static inline void event_loop_no_poll(struct virtual_clock *clock, int wait_ms)
 /* Without timers, at time 0. */
 static inline struct event_loop event_loop_init(const struct tl_config *config, size_t entry_bytes)
 {
+    const struct event_loop_options *options = config->options;
     return (struct event_loop){
-        .clock = {.on_wait = config->options[0] != 0 ? NULL : event_loop_no_poll,
+        .clock = {.on_wait = options->poll != 0 ? NULL : event_loop_no_poll,
                   .allocator = config->allocator},
         .entries = {.entry_bytes = entry_bytes, .allocator = config->allocator},
         .now = config->now,

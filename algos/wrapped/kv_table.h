@@ -60,7 +60,6 @@ struct kv_wheel {
     uint64_t clock;
     /* the store */
     struct kv_store *store;
-    const char *path; /* NULL: the folder is a temporary one */
     char temporary[256];
     struct store folder;
     bool is_recovered;   /* or was empty */
@@ -68,8 +67,8 @@ struct kv_wheel {
     char failure[512];
     int io_fd; /* what the system says that a thread has written: of io_thread */
     /* options */
-    int64_t delivery;
-    int64_t policy;
+    uint32_t delivery;
+    uint32_t policy;
     uint64_t window_ticks;
     uint64_t retry_ticks;
     uint32_t batch_max;
@@ -226,12 +225,12 @@ static enum tl_status get(struct kv_wheel *wheel, struct kv_record *record)
 
 static const char *folder_of(const struct kv_wheel *wheel)
 {
-    return wheel->path != NULL ? wheel->path : wheel->temporary;
+    return wheel->folder.path[0] != '\0' ? wheel->folder.path : wheel->temporary;
 }
 
 static void set_failure(struct kv_wheel *wheel, const char *words)
 {
-    (void)snprintf(wheel->failure, sizeof wheel->failure, "%s: %s", folder_of(wheel), words);
+    (void)snprintf(wheel->failure, sizeof wheel->failure, "%.300s: %s", folder_of(wheel), words);
 }
 
 /* The transaction is gone. */

@@ -42,8 +42,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The rows of the option table. */
-enum { OPT_PATH, OPT_DELIVERY, OPT_SYNC, OPT_BATCH, OPT_WINDOW, OPT_RETRY };
+struct kv_options {
+    char path[TL_TEXT_BYTES];
+    uint32_t delivery;
+    uint32_t sync;
+    uint32_t batch;
+    uint64_t window;
+    uint64_t retry;
+};
 enum { AT_LEAST, AT_MOST };
 enum { SYNC_GROUP, SYNC_ALWAYS, SYNC_NONE };
 
@@ -639,7 +645,7 @@ static void kv_destroy(void *self)
 {
     struct kv_wheel *wheel = self;
     if (wheel->store != NULL) {
-        if (wheel->path != NULL && wheel->is_recovered && wheel->uncommitted > 0) {
+        if (wheel->folder.path[0] != '\0' && wheel->is_recovered && wheel->uncommitted > 0) {
             (void)commit(wheel);
         }
         kv_close(wheel->store);
@@ -661,7 +667,7 @@ static void kv_destroy(void *self)
 /* The folder of the store; without a path one that goes with the structure. */
 static enum tl_status open_folder(struct kv_wheel *wheel)
 {
-    if (wheel->path != NULL) {
+    if (wheel->folder.path[0] != '\0') {
         return store_open(&wheel->folder);
     }
     int length = snprintf(wheel->temporary, sizeof wheel->temporary, "%s/timerlab-kv-XXXXXX",
@@ -680,16 +686,16 @@ static enum tl_status begin_table(struct kv_wheel *wheel)
     if (wheel->folder.is_owned) {
         return store_fail(&wheel->folder, "%s: its table is missing", folder_of(wheel));
     }
-    enum tl_status status = wheel->path != NULL ? commit_meta(wheel) : TL_OK;
+    enum tl_status status = wheel->folder.path[0] != '\0' ? commit_meta(wheel) : TL_OK;
     wheel->is_recovered = status == TL_OK;
     return status;
 }
 
 static enum tl_status open_table(struct kv_wheel *wheel)
 {
-    enum tl_status status =
-        kv_open(folder_of(wheel), wheel->policy != SYNC_NONE, wheel->path == NULL, &wheel->store);
-    if (status == TL_OK && wheel->path != NULL) {
+    enum tl_status status = kv_open(folder_of(wheel), wheel->policy != SYNC_NONE,
+                                    wheel->folder.path[0] == '\0', &wheel->store);
+    if (status == TL_OK && wheel->folder.path[0] != '\0') {
         status = store_sync_folder(&wheel->folder);
     }
     struct kv_record meta = tagged(TAG_META);
@@ -709,7 +715,7 @@ static enum tl_status open_store(struct kv_wheel *wheel)
     enum tl_status status = open_folder(wheel);
     status = status == TL_OK ? open_table(wheel) : status;
     if (status == TL_OK || status == TL_ERR_UNAVAILABLE || status == TL_ERR_NOMEM ||
-        wheel->path == NULL) {
+        wheel->folder.path[0] == '\0') {
         return status;
     }
     if (wheel->folder.failure[0] != '\0') {
@@ -727,19 +733,18 @@ static enum tl_status open_store(struct kv_wheel *wheel)
 
 static enum tl_status kv_create(const struct tl_config *config, void **self)
 {
-    const int64_t *options = config->options;
+    const struct kv_options *options = config->options;
     struct kv_wheel empty = {
         .allocator = config->allocator,
         .clock = config->now,
-        .path = tl_option_text(options[OPT_PATH]),
         .io_fd = -1,
-        .delivery = options[OPT_DELIVERY],
-        .policy = options[OPT_SYNC],
-        .window_ticks = (uint64_t)options[OPT_WINDOW],
-        .retry_ticks = (uint64_t)options[OPT_RETRY],
-        .batch_max = (uint32_t)options[OPT_BATCH],
+        .delivery = options->delivery,
+        .policy = options->sync,
+        .window_ticks = options->window,
+        .retry_ticks = options->retry,
+        .batch_max = options->batch,
     };
-    store_init(&empty.folder, empty.path, empty.policy != SYNC_NONE,
+    store_init(&empty.folder, options->path, empty.policy != SYNC_NONE,
                "kv-wheel, a table of format 1");
     void *made = NULL;
     enum tl_status status = structure_create(config, &empty, kv_reserve, &made);
@@ -777,35 +782,21 @@ static const struct tl_choice sync_words[] = {
     {"none", SYNC_NONE, "as group, but never waits: a loss of power may take the whole file"},
     {NULL, 0, NULL}};
 
-static const struct tl_option kv_options[] = {
-    [OPT_PATH] = {.name = "path",
-                  .min = 1,
-                  .help = "the folder that holds the store; without it a temporary one"},
-    [OPT_DELIVERY] = {.name = "delivery",
-                      .default_value = AT_LEAST,
-                      .min = 1,
-                      .choices = delivery_words,
-                      .help = "what a crash does to what is being fired"},
-    [OPT_SYNC] = {.name = "sync",
-                  .min = 1,
-                  .choices = sync_words,
-                  .help = "when what is done is durable"},
-    [OPT_BATCH] = {.name = "batch",
-                   .default_value = 500,
-                   .min = 1,
-                   .max = 100000,
-                   .help = "operations in a commit, and timers taken to be fired, at most"},
-    [OPT_WINDOW] = {.name = "window",
-                    .default_value = 10,
-                    .min = 0,
-                    .max = INT64_MAX,
-                    .help = "ticks after which an advance commits what is not"},
-    [OPT_RETRY] = {.name = "retry",
-                   .default_value = 1000,
-                   .min = 1,
-                   .max = INT64_MAX,
-                   .help = "ticks after which a commit is tried again that a full disk refused"},
-    {NULL, 0, 0, 0, NULL, NULL}};
+static const struct tl_option kv_option_table[] = {
+    {"path", TL_TEXT(struct kv_options, path), 0, 0, 0, NULL,
+     "the folder that holds the store; without it a temporary one"},
+    {"delivery", TL_CHOICE(struct kv_options, delivery), AT_LEAST, 0, 0, delivery_words,
+     "what a crash does to what is being fired"},
+    {"sync", TL_CHOICE(struct kv_options, sync), SYNC_GROUP, 0, 0, sync_words,
+     "when what is done is durable"},
+    {"batch", TL_U32(struct kv_options, batch), 500, 1, 100000, NULL,
+     "operations in a commit, and timers taken to be fired, at most"},
+    {"window", TL_TICKS(struct kv_options, window), 10, 0, INT64_C(1) << 40, NULL,
+     "ticks after which an advance commits what is not"},
+    {"retry", TL_TICKS(struct kv_options, retry), 1000, 1, INT64_C(1) << 40, NULL,
+     "ticks after which a commit is tried again that a full disk refused"},
+    {0},
+};
 
 TL_ALGO(kv_wheel) = {
     .abi = TL_ABI,
@@ -840,7 +831,8 @@ TL_ALGO(kv_wheel) = {
         "filed behind it, and calls twice what is queued for longer than its scan's delay: "
         "docs/kv-wheel.md has the command for each.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = kv_options,
+    .options = kv_option_table,
+    .options_bytes = sizeof(struct kv_options),
     .create = kv_create,
     .destroy = kv_destroy,
     .reserve = kv_reserve,

@@ -261,7 +261,8 @@ TL_ALGO(libev) = {
         "answers nothing; no repeating timers; the clock is the caller's; deadlines reach "
         "2^48 ticks beyond the clock when the loop was last empty.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = event_loop_options,
+    .options = event_loop_option_table,
+    .options_bytes = sizeof(struct event_loop_options),
     .create = libev_create,
     .destroy = libev_destroy,
     .reserve = libev_reserve,

@@ -280,7 +280,8 @@ TL_ALGO(libevent) = {
                "budget ends a turn by event_base_loopbreak; no persistent events, no common "
                "timeouts; the clock is the caller's.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = event_loop_options,
+    .options = event_loop_option_table,
+    .options_bytes = sizeof(struct event_loop_options),
     .create = libevent_create,
     .destroy = libevent_destroy,
     .reserve = libevent_reserve,

@@ -291,7 +291,8 @@ TL_ALGO(libuv) = {
         "where uv_timer_stop answers 0 either way; no repeating timers; the clock is the "
         "caller's; deadlines reach 2^44 ticks beyond the clock when the loop was last empty.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = event_loop_options,
+    .options = event_loop_option_table,
+    .options_bytes = sizeof(struct event_loop_options),
     .create = libuv_create,
     .destroy = libuv_destroy,
     .reserve = libuv_reserve,

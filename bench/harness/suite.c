@@ -281,7 +281,7 @@ static const struct tl_allocator *allocator_of(const struct bench_row *row)
 
 /* Finds out what the structure promises for the delays that are used here: every short one, and of
  * the long ones the powers of two. */
-static void read_promises(struct fixture *fixture, const int64_t *options)
+static void read_promises(struct fixture *fixture, const void *options)
 {
     static const uint64_t short_ticks = 1 << 16;
     fixture->fires = (fixture->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;

@@ -28,7 +28,7 @@ enum {
 struct suite_subject {
     const struct tl_algo *algo;
     const struct tl_algo *in_records; /* to be used with records; NULL: it takes none */
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     char name[512]; /* the structure's, with the options that are not the default: name:opt=v */
 };
 
@@ -93,7 +93,7 @@ struct fired {
 struct fixture {
     struct bench_row *row;
     const struct tl_algo *algo;
-    int64_t options[TL_OPTIONS_MAX]; /* the subject's, which a plan may change */
+    TL_OPTION_VALUES(options); /* the subject's, which a plan may change */
     void *self;
     struct tl_memory memory;
     uint32_t ids;           /* its capacity; set by the suite's plan */

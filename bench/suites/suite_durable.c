@@ -33,7 +33,7 @@ static const char *const kind_figures[KINDS] = {"start_ns", "stop_ns", "expire_n
 /* One of those that take turns. */
 struct party {
     const struct tl_algo *algo; /* NULL: it does not take part */
-    const int64_t *options;
+    const void *options;
     void *self;
     struct fired fired;
     uint64_t ns[KINDS];
@@ -282,7 +282,7 @@ static bool make_contest(struct contest *contest)
     struct party *parties = contest->parties;
     parties[PARTY_SUBJECT] = (struct party){.algo = fixture->algo, .self = fixture->self};
     if (inner != NULL) {
-        size_t own = tl_option_count(fixture->algo) - tl_option_count(inner);
+        size_t own = fixture->algo->options_bytes - inner->options_bytes;
         parties[PARTY_BARE] = (struct party){.algo = inner, .options = fixture->options + own};
     }
     for (int i = 0; i < PARTIES; i++) {

@@ -19,7 +19,7 @@ struct replays_subject {
     const char *longer_path; /* of replays_memory: the same timers for longer */
     const char *plain_path;  /* of replays_throughput: a file that it may make; it removes it */
     const struct tl_algo *algo;
-    const int64_t *options;
+    const void *options;
     enum replay_pass pass;       /* of replays_memory */
     double min_time_s;           /* how long is measured at least */
     const struct stream *stream; /* the trace, decoded; NULL: each pass does so */

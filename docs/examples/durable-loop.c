@@ -97,7 +97,7 @@ static void run(const struct tl_algo *algo, void *timers)
 int main(int argc, char **argv)
 {
     char why[256] = "";
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     void *timers;
     const struct tl_algo *algo = tl_front_compose(
         tl_front_find("durable"), tl_registry_find("chunk-wheel")->timed, why, sizeof why);
@@ -112,9 +112,10 @@ int main(int argc, char **argv)
                                .now = clock_ms(),
                                .options = options,
                                .allocator = tl_system_allocator()};
-    if (!tl_option_set_text(&options[tl_option_row(algo, "path")], argv[1]) ||
+    if (!tl_option_read(tl_option_find(algo->options, "path"), options, argv[1]) ||
         algo->create(&config, &timers) != TL_OK) {
-        (void)fprintf(stderr, "durable-loop: out of memory\n");
+        (void)fprintf(stderr,
+                      "durable-loop: the folder's name is too long, or there is no memory\n");
         return 1;
     }
     run(algo, timers);

@@ -303,7 +303,7 @@ static void create_timers(struct server *server, char *text)
                       "echo-server: there is no structure '%s'; `timerlab list` shows all\n", text);
         exit(2);
     }
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     char why[512];
     server->algo = entry->timed;
     if (tl_options_parse(server->algo, options_text != NULL ? options_text : "", options, why,

@@ -187,15 +187,15 @@ const struct tl_algo *catalog_floor(const struct catalog *catalog)
     return NULL;
 }
 
-bool catalog_leaves_path_alone(const struct tl_algo *algo, const int64_t *options,
-                               struct error *error)
+bool catalog_leaves_path_alone(const struct tl_algo *algo, const void *options, struct error *error)
 {
-    size_t path = tl_option_row(algo, "path");
-    return (algo->capabilities & TL_CAP_DURABLE) == 0 || options[path] == 0 ||
+    const struct tl_option *path = tl_option_find(algo->options, "path");
+    const char *folder = path != NULL ? (const char *)options + path->offset : "";
+    return (algo->capabilities & TL_CAP_DURABLE) == 0 || folder[0] == '\0' ||
            error_set(error,
                      "%s: path=%s: a structure is made several times, each time with files of its "
                      "own; leave out path, and set TMPDIR to a folder on the disk that is meant",
-                     algo->name, tl_option_text(options[path]));
+                     algo->name, folder);
 }
 
 static bool append_contender(struct contender_list *list, const struct catalog_entry *entry,

@@ -41,7 +41,7 @@ struct contender {
     const struct tl_algo *timed;
     const struct tl_algo *counted;
     const struct tl_algo *embedded; /* the build that takes records; NULL: none does */
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     char option_text[256]; /* the options as given, without defaults: "slots=3:tick=1"; may be "" */
 };
 
@@ -79,7 +79,7 @@ const struct tl_algo *catalog_floor(const struct catalog *catalog);
 /* A durable structure's folder is not the user's to name, wherever its options are from: each
  * command makes it several times, and must find no timers of the time before. False, with `error`
  * set, if path= is given. catalog_select sees to it. */
-bool catalog_leaves_path_alone(const struct tl_algo *algo, const int64_t *options,
+bool catalog_leaves_path_alone(const struct tl_algo *algo, const void *options,
                                struct error *error);
 
 /* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a

@@ -270,7 +270,7 @@ bool plug_in_run(const struct tl_algo *algo, const struct child_request *request
 /* What is asked in a child. */
 struct question {
     const struct tl_algo *algo;
-    const int64_t *options;
+    const void *options;
     const uint64_t *delays_ticks;
     size_t count;
 };
@@ -292,7 +292,7 @@ static bool ask(void *ctx, void *result, struct error *error)
     return true;
 }
 
-bool plug_in_precision(const struct tl_algo *algo, const int64_t *options,
+bool plug_in_precision(const struct tl_algo *algo, const void *options,
                        const uint64_t *delays_ticks, size_t count, struct tl_precision *precisions,
                        struct error *error)
 {

@@ -72,7 +72,7 @@ bool plug_in_is(const struct tl_algo *algo);
 
 /* What a structure promises for each of the delays. A plug-in's is asked in a child; false, with
  * `error` set, if that went wrong. */
-bool plug_in_precision(const struct tl_algo *algo, const int64_t *options,
+bool plug_in_precision(const struct tl_algo *algo, const void *options,
                        const uint64_t *delays_ticks, size_t count, struct tl_precision *precisions,
                        struct error *error);
 

@@ -11,8 +11,8 @@
 
 /* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds; without the
  * records, if there are any. */
-static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *options,
-                                 uint32_t timers, const struct tl_records *records, uint64_t *bytes)
+static enum tl_status bytes_with(const struct tl_algo *algo, const void *options, uint32_t timers,
+                                 const struct tl_records *records, uint64_t *bytes)
 {
     struct tl_memory memory;
     tl_counting_allocator(&memory, tl_system_allocator());
@@ -36,7 +36,7 @@ static enum tl_status bytes_with(const struct tl_algo *algo, const int64_t *opti
 }
 
 /* Whether a structure without timers takes one for that delay: TL_OK, TL_ERR_HORIZON. */
-static enum tl_status try_delay(const struct tl_algo *algo, const int64_t *options,
+static enum tl_status try_delay(const struct tl_algo *algo, const void *options,
                                 uint64_t delay_ticks)
 {
     struct tl_config config = {.capacity = 1,
@@ -53,7 +53,7 @@ static enum tl_status try_delay(const struct tl_algo *algo, const int64_t *optio
 }
 
 /* Finds the longest delay that is taken: whatever is nearer than one that is, is too. */
-static enum tl_status measure_horizon(const struct tl_algo *algo, const int64_t *options,
+static enum tl_status measure_horizon(const struct tl_algo *algo, const void *options,
                                       uint64_t *horizon_ticks)
 {
     *horizon_ticks = TL_DEADLINE_MAX;
@@ -78,7 +78,7 @@ static enum tl_status measure_horizon(const struct tl_algo *algo, const int64_t 
 }
 
 /* Of a structure, no memory is an answer, but not to this question. */
-static void measure_bytes(const struct tl_algo *algo, const int64_t *options,
+static void measure_bytes(const struct tl_algo *algo, const void *options,
                           const struct tl_records *none, const struct tl_records *many,
                           struct footprint *footprint)
 {
@@ -95,7 +95,7 @@ static void measure_bytes(const struct tl_algo *algo, const int64_t *options,
 }
 
 /* The most that is declared for any delay of up to FOOTPRINT_SPREAD_TICKS. */
-static struct tl_precision widest_precision(const struct tl_algo *algo, const int64_t *options)
+static struct tl_precision widest_precision(const struct tl_algo *algo, const void *options)
 {
     struct tl_precision widest = {0};
     for (uint64_t delay = 0; delay <= FOOTPRINT_SPREAD_TICKS; delay++) {
@@ -122,7 +122,7 @@ static bool measure(void *ctx, void *result, struct error *error)
     const struct tl_algo *algo = watched(subject->algo);
     struct footprint *footprint = result;
     (void)error;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     if (subject->embedded) {
         size_t bytes = algo->embedded_bytes;
@@ -192,10 +192,12 @@ void capability_words(uint32_t capabilities, char *text, size_t text_bytes)
 static json_t *options_json(const struct tl_algo *algo)
 {
     json_t *rows = json_array();
+    TL_OPTION_VALUES(defaults);
+    tl_options_default(algo, defaults);
     for (size_t i = 0; i < tl_option_count(algo); i++) {
         const struct tl_option *option = &algo->options[i];
         char value[64];
-        (void)tl_option_format(option, option->default_value, value, sizeof value);
+        (void)tl_option_format(option, defaults, value, sizeof value);
         json_t *words = json_array();
         json_t *meanings = json_array();
         for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
@@ -204,9 +206,9 @@ static json_t *options_json(const struct tl_algo *algo)
         }
         json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:s}", "name", option->name, "default", value,
                                 "words", words, "meanings", meanings, "help", option->help);
-        if (option->min <= option->max) {
-            (void)json_object_set_new(row, "min", json_integer(option->min));
-            (void)json_object_set_new(row, "max", json_integer(option->max));
+        if (tl_option_is_number(option)) {
+            (void)json_object_set_new(row, "min", json_integer((json_int_t)option->min));
+            (void)json_object_set_new(row, "max", json_integer((json_int_t)option->max));
         }
         (void)json_array_append_new(rows, row);
     }

@@ -26,7 +26,7 @@ static struct tl_algo stand_in;
         child_leave();                                                                             \
     }
 
-WATCH(struct tl_precision, precision, (const int64_t *options, uint64_t delay_ticks),
+WATCH(struct tl_precision, precision, (const void *options, uint64_t delay_ticks),
       (options, delay_ticks))
 WATCH(enum tl_status, create, (const struct tl_config *config, void **self), (config, self))
 WATCH_VOID(destroy, (void *self), (self))

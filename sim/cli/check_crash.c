@@ -62,13 +62,11 @@ void check_crash_load(void)
 }
 
 /* A number that is small enough for much to happen in a short history. */
-static void make_small(const struct tl_algo *algo, int64_t *options, const char *name,
-                       int64_t value)
+static void make_small(const struct tl_algo *algo, void *options, const char *name, uint64_t value)
 {
-    size_t row = tl_option_row(algo, name);
-    if (row < tl_option_count(algo) && algo->options[row].min <= value &&
-        value <= algo->options[row].max) {
-        options[row] = value;
+    const struct tl_option *option = tl_option_find(algo->options, name);
+    if (option != NULL && tl_option_accepts(option, value)) {
+        tl_option_set_number(option, options, value);
     }
 }
 
@@ -81,7 +79,7 @@ struct crash_work {
     struct text_page page;
 };
 
-static bool crash_one(const struct contender *contender, const int64_t *options,
+static bool crash_one(const struct contender *contender, const void *options,
                       struct crash_work *work, struct error *error)
 {
     const struct tl_algo *algo = contender->timed;
@@ -115,12 +113,10 @@ static bool crash_one(const struct contender *contender, const int64_t *options,
 }
 
 /* The words of an option in turn; one turn if there is none of that name. */
-static size_t words_of(const struct tl_algo *algo, const char *name, size_t *row)
+static size_t words_of(const struct tl_option *option)
 {
-    *row = tl_option_row(algo, name);
     size_t words = 0;
-    while (*row < tl_option_count(algo) && algo->options[*row].choices != NULL &&
-           algo->options[*row].choices[words].word != NULL) {
+    while (option != NULL && option->choices != NULL && option->choices[words].word != NULL) {
         words++;
     }
     return words;
@@ -130,7 +126,7 @@ static bool crash_all(const struct contender *contender, struct crash_work *work
                       struct error *error)
 {
     const struct tl_algo *algo = contender->timed;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     memcpy(options, contender->options, sizeof options);
     if (contender->option_text[0] != '\0') {
         return crash_one(contender, options, work, error);
@@ -138,18 +134,18 @@ static bool crash_all(const struct contender *contender, struct crash_work *work
     make_small(algo, options, "group", 7);
     make_small(algo, options, "window", 3);
     make_small(algo, options, "least", 100);
-    size_t sync;
-    size_t delivery;
-    size_t syncs = words_of(algo, "sync", &sync);
-    size_t deliveries = words_of(algo, "delivery", &delivery);
+    const struct tl_option *sync = tl_option_find(algo->options, "sync");
+    const struct tl_option *delivery = tl_option_find(algo->options, "delivery");
+    size_t syncs = words_of(sync);
+    size_t deliveries = words_of(delivery);
     bool done = true;
     for (size_t i = 0; i < (syncs > 0 ? syncs : 1) && done; i++) {
         for (size_t k = 0; k < (deliveries > 0 ? deliveries : 1) && done; k++) {
             if (syncs > 0) {
-                options[sync] = algo->options[sync].choices[i].value;
+                tl_option_set_number(sync, options, sync->choices[i].value);
             }
             if (deliveries > 0) {
-                options[delivery] = algo->options[delivery].choices[k].value;
+                tl_option_set_number(delivery, options, delivery->choices[k].value);
             }
             done = crash_one(contender, options, work, error);
         }

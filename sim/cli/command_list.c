@@ -183,12 +183,15 @@ static void print_wrapped(const char *text, size_t blanks)
 
 static void describe_option(const struct tl_option *option)
 {
+    const struct tl_option alone[] = {*option, {0}};
+    TL_OPTION_VALUES(defaults);
     char value[64];
-    (void)tl_option_format(option, option->default_value, value, sizeof value);
-    (void)printf("  %s (%s%s", option->name, tl_option_is_text(option) ? "a text" : "default ",
+    tl_table_default(alone, defaults);
+    (void)tl_option_format(option, defaults, value, sizeof value);
+    (void)printf("  %s (%s%s", option->name, option->kind == TL_OPTION_TEXT ? "a text" : "default ",
                  value);
-    if (option->min <= option->max) {
-        (void)printf(", %" PRId64 " to %" PRId64, option->min, option->max);
+    if (tl_option_is_number(option)) {
+        (void)printf(", %.15g to %.15g", option->min, option->max);
     }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
         (void)printf("%s%s", c == option->choices ? ", words: " : " ", c->word);

@@ -39,7 +39,7 @@ struct cluster_request {
     const struct cluster_protocol *protocol;
     const double *parameters;   /* by enum cluster_parameter */
     const struct tl_algo *algo; /* exact, with next: of the events */
-    const int64_t *options;
+    const void *options;
     uint64_t timers;              /* how many are started */
     const uint64_t *deadlines_us; /* of each; NULL: drawn by the parameters */
     uint64_t seed;

@@ -538,18 +538,42 @@ static void set_includes(struct export *export)
     set_given(export, "includes", text_take(&out), true);
 }
 
+/* The member of an option, or its value: in the order of the table, which is that of the
+ * structure's own struct. */
+static void write_option(FILE *stream, const struct tl_option *option, const void *values,
+                         bool is_member)
+{
+    char word[TL_TEXT_BYTES];
+    char name[64];
+    (void)tl_option_format(option, values, word, sizeof word);
+    (void)snprintf(name, sizeof name, "%s", option->name);
+    for (char *c = name; *c != '\0'; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+    bool is_narrow = option->kind == TL_OPTION_U32 || option->kind == TL_OPTION_CHOICE;
+    if (is_member) {
+        (void)fprintf(stream, "        %s %s;\n", is_narrow ? "uint32_t" : "uint64_t", name);
+    } else {
+        (void)fprintf(stream, "        .%s = %" PRIu64 "u%s, /* %s: %s */\n", name,
+                      tl_option_number(option, values), is_narrow ? "" : "ll", word, option->help);
+    }
+}
+
 static void set_options(struct export *export)
 {
     const struct tl_algo *algo = export->algo;
+    const void *values = export->request->contender->options;
     struct text_out out;
     text_open(&out);
+    (void)fputs("    static const struct {\n", out.stream);
     for (size_t i = 0; i < tl_option_count(algo); i++) {
-        int64_t value = export->request->contender->options[i];
-        char word[64];
-        (void)tl_option_format(&algo->options[i], value, word, sizeof word);
-        (void)fprintf(out.stream, "        %" PRId64 ", /* %s=%s: %s */\n", value,
-                      algo->options[i].name, word, algo->options[i].help);
+        write_option(out.stream, &algo->options[i], values, true);
     }
+    (void)fputs("    } options = {\n", out.stream);
+    for (size_t i = 0; i < tl_option_count(algo); i++) {
+        write_option(out.stream, &algo->options[i], values, false);
+    }
+    (void)fputs("    };", out.stream);
     char all[256];
     (void)tl_options_format(algo, export->request->contender->options, true, all, sizeof all);
     set_given(export, "option_values", text_take(&out), true);
@@ -559,7 +583,7 @@ static void set_options(struct export *export)
 
 static void set_precision(struct export *export)
 {
-    const int64_t *options = export->request->contender->options;
+    const void *options = export->request->contender->options;
     struct tl_precision near = tl_algo_precision(export->algo, options, 1);
     struct tl_precision far = tl_algo_precision(export->algo, options, UINT64_C(1000000));
     char text[256];

@@ -29,7 +29,7 @@ struct kit_target {
     const struct tl_algo *algo;
     const struct tl_algo *counted;  /* its build with counters; may be the same */
     const struct tl_algo *embedded; /* its build that takes records; may be the same, NULL: none */
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     bool large;  /* with the cases of more than a million timers */
     bool pinned; /* check under these values only, rather than also under others in range */
 };

@@ -27,7 +27,7 @@ const struct kit_case *kit_case_find(const char *name)
     return NULL;
 }
 
-static void run_under(struct kit_run *run, const int64_t *options)
+static void run_under(struct kit_run *run, const void *options)
 {
     memcpy(run->options, options, sizeof run->options);
     memcpy(run->witness->options, options, sizeof run->witness->options);
@@ -44,14 +44,15 @@ void kit_run_case(struct kit_run *run)
     }
     /* One option at a time, through values small enough that boundaries come often. */
     for (size_t i = 0; i < tl_option_count(run->target->algo); i++) {
-        int64_t values[KIT_CANDIDATES_MAX];
+        uint64_t values[KIT_CANDIDATES_MAX];
         size_t count = kit_option_candidates(&run->target->algo->options[i], values);
         /* Of the larger values every third will do. */
         for (size_t k = 0; k < count && !run->witness->unavailable; k += k < 5 ? 1 : 3) {
-            int64_t options[TL_OPTIONS_MAX];
+            TL_OPTION_VALUES(options);
             memcpy(options, run->target->options, sizeof options);
-            if (options[i] != values[k]) {
-                options[i] = values[k];
+            const struct tl_option *option = &run->target->algo->options[i];
+            if (tl_option_number(option, options) != values[k]) {
+                tl_option_set_number(option, options, values[k]);
                 run_under(run, options);
             }
         }

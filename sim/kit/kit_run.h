@@ -12,7 +12,7 @@ struct kit_run {
     struct kit_witness *witness;
     const struct tl_algo *algo;       /* the build that the case is about */
     struct kit_records_layout layout; /* where its timers lie */
-    int64_t options[TL_OPTIONS_MAX];  /* the values that it is run under just now */
+    TL_OPTION_VALUES(options);        /* the values that it is run under just now */
 };
 
 /* Runs the case under the target's options and, unless they are pinned, under others in range. */

@@ -76,7 +76,7 @@ static const char *guard_during(void *ctx)
     return kit_hook_word(subject->witness->hook);
 }
 
-void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
+void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const void *options,
                   uint64_t limit_bytes, struct kit_witness *witness)
 {
     *subject = (struct kit_subject){

@@ -60,7 +60,7 @@ struct kit_witness {
     uint64_t hook_id;
     uint64_t hook_tick;
     uint64_t clock;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     const struct tl_algo *timed; /* the build of the target; another one is that with counters */
     uint64_t operations;
     struct kit_coverage coverage;
@@ -106,8 +106,8 @@ struct kit_timer {
 struct kit_subject {
     const struct tl_algo *algo;
     struct kit_witness *witness;
-    int64_t options[TL_OPTIONS_MAX];
-    int64_t given[TL_OPTIONS_MAX]; /* to create, and overwritten when it has returned */
+    TL_OPTION_VALUES(options);
+    TL_OPTION_VALUES(given); /* to create, and overwritten when it has returned */
     void *self;
     uint32_t instance; /* its number in the witness's log */
     struct kit_guard guard;
@@ -152,7 +152,7 @@ void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uin
 
 /* Readies a subject and its guard; subject_create then makes the structure. To be ended by
  * subject_destroy or subject_discard. */
-void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const int64_t *options,
+void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const void *options,
                   uint64_t limit_bytes, struct kit_witness *witness);
 enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
                                uint64_t max_delay_ticks);

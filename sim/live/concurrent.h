@@ -15,7 +15,7 @@
 
 struct concurrent_plan {
     const struct tl_algo *algo; /* safe for many threads: a composition */
-    const int64_t *options;
+    const void *options;
     unsigned threads;           /* that start and stop, beside the one that advances; 1 to 1,024 */
     uint32_t timers;            /* of each of them, at least 1 */
     uint64_t operations;        /* starts, restarts and stops of each of them, at least */

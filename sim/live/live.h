@@ -43,7 +43,7 @@ struct live_clock {
 
 struct live_plan {
     const struct tl_algo *algo;
-    const int64_t *options;
+    const void *options;
     void *made;            /* with LIVE_OWN: what it is to drive; neither created nor destroyed */
     enum live_drive drive; /* LIVE_SLEEP needs TL_CAP_NEXT */
     uint32_t connections;  /* at least 1 */

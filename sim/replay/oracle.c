@@ -25,7 +25,7 @@ struct timer {
 
 struct oracle {
     const struct tl_algo *algo;
-    const int64_t *options;
+    const void *options;
     struct verdict *verdict;
     struct timer *timers;
     uint64_t *delays;    /* of each timer from the structure's clock; NULL: its precision is 0 */

@@ -80,7 +80,7 @@ struct oracle;
  * are what these are called where faults are told; NULL: as they are. */
 struct oracle_plan {
     const struct tl_algo *algo;
-    const int64_t *options;
+    const void *options;
     uint32_t ids;
     const uint64_t *names;
     const struct replay_drive *drive;

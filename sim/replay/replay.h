@@ -93,7 +93,7 @@ struct replay_window {
 struct replay_request {
     const struct stream *stream; /* the trace */
     const struct tl_algo *algo;
-    const int64_t *options;
+    const void *options;
     enum replay_pass pass;
     struct replay_drive drive;
     struct replay_window window;

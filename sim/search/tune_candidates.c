@@ -24,7 +24,7 @@ bool tune_candidate_fits(const struct tune_candidate *candidate)
     return candidate->counted && candidate->why_not[0] == '\0';
 }
 
-void tuner_add(struct tuner *tuner, size_t structure, const int64_t *options)
+void tuner_add(struct tuner *tuner, size_t structure, const void *options)
 {
     struct tune_result *result = tuner->result;
     result->candidates =

@@ -78,13 +78,12 @@ static double least_cost(const struct tuner *tuner)
 }
 
 /* The index of the structure's candidate with these options; SIZE_MAX if there is none. */
-static size_t find_candidate(const struct tuner *tuner, size_t structure, const int64_t *options)
+static size_t find_candidate(const struct tuner *tuner, size_t structure, const void *options)
 {
     for (size_t i = 0; i < tuner->result->candidate_count; i++) {
         const struct tune_candidate *candidate = &tuner->result->candidates[i];
-        size_t count = tl_option_count(candidate->contender.timed);
         if (candidate->structure == structure &&
-            memcmp(candidate->contender.options, options, count * sizeof *options) == 0) {
+            memcmp(candidate->contender.options, options, TL_OPTIONS_BYTES) == 0) {
             return i;
         }
     }
@@ -92,19 +91,15 @@ static size_t find_candidate(const struct tuner *tuner, size_t structure, const 
 }
 
 /* Adds a variant's options to `variants`, unless they are there, out of range, or were tried. */
-static size_t propose(const struct tuner *tuner, const struct tune_candidate *from, size_t option,
-                      int64_t value, int64_t (*variants)[TL_OPTIONS_MAX], size_t count)
+static size_t propose(const struct tuner *tuner, const struct tune_candidate *from,
+                      const struct tl_option *option, uint64_t value,
+                      unsigned char (*variants)[TL_OPTIONS_BYTES], size_t count)
 {
-    const struct tl_option *row = &from->contender.timed->options[option];
-    bool known = row->min <= value && value <= row->max;
-    for (const struct tl_choice *c = row->choices; c != NULL && c->word != NULL; c++) {
-        known |= c->value == value;
-    }
-    if (!known || count == PROPOSALS_MAX) {
+    if (!tl_option_accepts(option, value) || count == PROPOSALS_MAX) {
         return count;
     }
     struct tune_candidate variant = *from;
-    variant.contender.options[option] = value;
+    tl_option_set_number(option, variant.contender.options, value);
     uint64_t early;
     uint64_t late;
     tuner_read_promise(tuner, &variant.contender, &early, &late);
@@ -126,15 +121,15 @@ static size_t propose(const struct tuner *tuner, const struct tune_candidate *fr
     return count + 1;
 }
 
-static int64_t times(int64_t value, int64_t factor)
+static uint64_t times(uint64_t value, uint64_t factor)
 {
-    return value > INT64_MAX / factor ? INT64_MAX : value * factor;
+    return value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
 }
 
 /* Variants of a candidate, each with one option changed: to `step` times as much and as little, to
  * every word, and, if `by_trace`, to what the trace suggests: its delays, its timers. */
-static size_t vary(const struct tuner *tuner, const struct tune_candidate *from, int64_t step,
-                   bool by_trace, int64_t (*variants)[TL_OPTIONS_MAX])
+static size_t vary(const struct tuner *tuner, const struct tune_candidate *from, uint64_t step,
+                   bool by_trace, unsigned char (*variants)[TL_OPTIONS_BYTES])
 {
     const struct tl_algo *algo = from->contender.timed;
     const struct trace_info *info = &tuner->result->info;
@@ -143,26 +138,24 @@ static size_t vary(const struct tuner *tuner, const struct tune_candidate *from,
     size_t count = 0;
     for (size_t o = 0; o < tl_option_count(algo); o++) {
         const struct tl_option *row = &algo->options[o];
-        int64_t value = from->contender.options[o];
+        uint64_t value = tl_option_number(row, from->contender.options);
         for (const struct tl_choice *c = row->choices; c != NULL && c->word != NULL; c++) {
-            count = propose(tuner, from, o, c->value, variants, count);
+            count = propose(tuner, from, row, c->value, variants, count);
         }
-        count = propose(tuner, from, o, times(value, step), variants, count);
-        count = propose(tuner, from, o, value / step, variants, count);
-        int64_t power = 1; /* the powers of two about it: many a structure likes them */
+        count = propose(tuner, from, row, times(value, step), variants, count);
+        count = propose(tuner, from, row, value / step, variants, count);
+        uint64_t power = 1; /* the powers of two about it: many a structure likes them */
         while (power <= value / 2) {
             power *= 2;
         }
-        count = propose(tuner, from, o, power, variants, count);
-        count = propose(tuner, from, o, times(power, 2), variants, count);
+        count = propose(tuner, from, row, power, variants, count);
+        count = propose(tuner, from, row, times(power, 2), variants, count);
         if (step < 4 || row->max - row->min < 64) { /* small numbers one by one */
-            count = propose(tuner, from, o, value + 1, variants, count);
-            count = propose(tuner, from, o, value - 1, variants, count);
+            count = propose(tuner, from, row, value + 1, variants, count);
+            count = propose(tuner, from, row, value - 1, variants, count);
         }
         for (size_t i = 0; by_trace && i < sizeof suggested / sizeof suggested[0]; i++) {
-            if (suggested[i] <= INT64_MAX) {
-                count = propose(tuner, from, o, (int64_t)suggested[i], variants, count);
-            }
+            count = propose(tuner, from, row, suggested[i], variants, count);
         }
     }
     return count;
@@ -181,8 +174,8 @@ static bool is_promising(const struct tuner *tuner, size_t structure, unsigned r
 /* Counts variants of a structure, so many at a time, until as many as it may have taken too long.
  * *better: one of them is the structure's best now. */
 static bool count_variants(struct tuner *tuner, size_t structure,
-                           int64_t (*variants)[TL_OPTIONS_MAX], size_t count, size_t at_a_time,
-                           bool *better, struct error *error)
+                           unsigned char (*variants)[TL_OPTIONS_BYTES], size_t count,
+                           size_t at_a_time, bool *better, struct error *error)
 {
     struct tune_result *result = tuner->result;
     size_t indices[PROPOSALS_MAX];
@@ -217,7 +210,7 @@ static bool count_variants(struct tuner *tuner, size_t structure,
 static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct error *error)
 {
     double least = least_cost(tuner);
-    int64_t(*variants)[TL_OPTIONS_MAX] = memory_new(PROPOSALS_MAX, sizeof *variants);
+    unsigned char(*variants)[TL_OPTIONS_BYTES] = memory_new(PROPOSALS_MAX, sizeof *variants);
     bool good = true;
     for (size_t s = 0; good && s < tuner->request->structures->count; s++) {
         if (!active[s] || !is_promising(tuner, s, round, least) || is_over(tuner, COUNT_SHARE)) {
@@ -291,9 +284,8 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
 /* --- what is plain --------------------------------------------------------------------------- */
 
 /* How many digits a number takes at least to write, in twos or in tens: of 4096 and 3000 one. */
-static unsigned digits_of(int64_t value)
+static unsigned digits_of(uint64_t twos)
 {
-    uint64_t twos = (uint64_t)llabs(value);
     uint64_t tens = twos;
     unsigned digits = 0;
     unsigned bits = 0;
@@ -317,8 +309,9 @@ unsigned tuner_oddness(const struct tuner *tuner, const struct tune_candidate *c
     const struct contender *given = &tuner->request->structures->items[candidate->structure];
     unsigned oddness = 0;
     for (size_t o = 0; o < tl_option_count(given->timed); o++) {
-        if (candidate->contender.options[o] != given->options[o]) {
-            oddness += ODDNESS_OF_AN_OPTION + digits_of(candidate->contender.options[o]);
+        uint64_t value = tl_option_number(&given->timed->options[o], candidate->contender.options);
+        if (value != tl_option_number(&given->timed->options[o], given->options)) {
+            oddness += ODDNESS_OF_AN_OPTION + digits_of(value);
         }
     }
     return oddness;
@@ -453,7 +446,7 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
     size_t structures = tuner->request->structures->count;
     size_t *fastest = memory_new(structures + 1, sizeof *fastest);
     size_t *indices = memory_new(PROPOSALS_MAX + 1, sizeof *indices);
-    int64_t(*variants)[TL_OPTIONS_MAX] = memory_new(PROPOSALS_MAX, sizeof *variants);
+    unsigned char(*variants)[TL_OPTIONS_BYTES] = memory_new(PROPOSALS_MAX, sizeof *variants);
     bool good = true;
     size_t count = tuner_fastest_of_each(tuner, fastest);
     for (size_t f = 0; good && f < count && f < REFINE_STRUCTURES; f++) {

@@ -36,7 +36,7 @@ void tuner_tell(const struct tuner *tuner, const char *what);
 /* --- candidates ------------------------------------------------------------------------------ */
 
 /* Adds a candidate. */
-void tuner_add(struct tuner *tuner, size_t structure, const int64_t *options);
+void tuner_add(struct tuner *tuner, size_t structure, const void *options);
 
 /* What the structure promises at worst for delays as the trace has them. */
 void tuner_read_promise(const struct tuner *tuner, const struct contender *contender,

@@ -72,9 +72,9 @@ struct show_step {
 
 struct show {
     const struct tl_algo *algo;
-    const int64_t *options; /* the contender's, which must outlive the run */
-    char title[320];        /* the structure, with its options */
-    char **names;           /* of timers, by id; NULL: they are called by their numbers */
+    const void *options; /* the contender's, which must outlive the run */
+    char title[320];     /* the structure, with its options */
+    char **names;        /* of timers, by id; NULL: they are called by their numbers */
     struct show_step *steps;
     size_t step_count;
     bool truncated; /* SHOW_STEPS_MAX was reached: the rest was not shown */

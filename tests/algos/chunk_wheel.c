@@ -38,7 +38,7 @@ static uint64_t draw(struct stand *s, uint64_t bound)
 static void stand_open(struct stand *s, const char *options, uint32_t capacity)
 {
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     *s = (struct stand){
         .algo = tl_registry_find("chunk-wheel")->counted, .now = 1, .random = capacity};
     if (tl_options_parse(s->algo, options, values, why, sizeof why) != TL_OK) {

@@ -139,7 +139,7 @@ static int serve(struct server *server, uint64_t late_ticks)
 
 static int drive_embedded(const struct tl_algo *algo)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     struct server server = {.algo = algo,
                             .conn_bytes = sizeof(struct conn) + algo->embedded_bytes,
@@ -170,7 +170,7 @@ static int drive_embedded(const struct tl_algo *algo)
 
 static int drive(const struct tl_algo *algo)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     unsigned char fired[TIMERS] = {0};
     void *self = NULL;
     tl_options_default(algo, options);

@@ -101,7 +101,7 @@ static void shuffle(struct subject *s, uint32_t *ids, uint32_t count)
 static struct steps measure(const struct tl_algo *algo, uint32_t n)
 {
     struct subject s = {.algo = algo, .random = n};
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     struct tl_config config = {
         .capacity = 2 * n,

@@ -39,7 +39,7 @@ struct trial {
     struct catalog catalog;
     struct contender_list contenders;
     const struct tl_algo *algo;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     char folder[64];
     char copy[64];
     void *self;
@@ -179,7 +179,8 @@ static void set_format(const char *folder, const char *name, uint32_t format)
 
 static void open_on(struct trial *trial, const char *folder, uint32_t capacity)
 {
-    assert_true(tl_option_set_text(&trial->options[tl_option_row(trial->algo, "path")], folder));
+    assert_true(
+        tl_option_read(tl_option_find(trial->algo->options, "path"), trial->options, folder));
     struct tl_config config = {
         .capacity = capacity, .options = trial->options, .allocator = tl_system_allocator()};
     assert_int_equal(trial->algo->create(&config, &trial->self), TL_OK);

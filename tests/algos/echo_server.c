@@ -285,7 +285,7 @@ static void stop_server(struct trial *trial, char *line, size_t line_bytes)
 /* False if this process was starved, and the trial says nothing. */
 static bool run_trial(const struct tl_algo *algo, uint64_t idle_ms)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     struct tl_precision precision = tl_algo_precision(algo, options, idle_ms);
     struct trial trial = {.name = algo->name,
@@ -334,7 +334,7 @@ static void idle_connections_are_closed_and_active_ones_are_not(void **state)
         if ((algo->capabilities & TL_CAP_BASELINE) != 0) {
             continue;
         }
-        int64_t options[TL_OPTIONS_MAX];
+        TL_OPTION_VALUES(options);
         tl_options_default(algo, options);
         uint64_t late_ms = tl_algo_precision(algo, options, FIRST_IDLE_MS).late_ticks;
         if (late_ms > FIRST_IDLE_MS) {

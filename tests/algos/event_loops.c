@@ -33,7 +33,7 @@ static bool open_loop(struct loop *loop, const char *name, const char *options, 
                       uint32_t capacity)
 {
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     loop->algo = tl_registry_find(name)->timed;
     tl_counting_allocator(&loop->memory, tl_system_allocator());
     assert_int_equal(tl_options_parse(loop->algo, options, values, why, sizeof why), TL_OK);

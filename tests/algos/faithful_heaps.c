@@ -27,7 +27,7 @@ static void open_subject(struct subject *s, const char *name, const char *option
                          uint32_t capacity, uint64_t now)
 {
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     const struct tl_entry *entry = tl_registry_find(name);
     assert_non_null(entry);
     *s = (struct subject){.algo = entry->counted, .clock = now, .random = 1};

@@ -27,7 +27,7 @@ static void stand_open(struct stand *s, const char *name, const char *options, u
                        uint64_t now)
 {
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     const struct tl_entry *entry = tl_registry_find(name);
     assert_non_null(entry);
     *s = (struct stand){.algo = entry->counted};

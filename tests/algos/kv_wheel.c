@@ -50,7 +50,7 @@ static enum tl_status try_to_open(const char *options, uint32_t capacity, uint64
 {
     char text[sizeof folder + 160];
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     (void)snprintf(text, sizeof text, "path=%s/store%s%s", folder, options[0] != '\0' ? ":" : "",
                    options);
     assert_int_equal(tl_options_parse(kv_wheel(), text, values, why, sizeof why), TL_OK);

@@ -140,16 +140,21 @@ static void no_durability(const void *self, struct tl_durability *out)
 static void durability_is_validated(void **state)
 {
     (void)state;
-    static const struct tl_option path[] = {{"path", 0, 1, 0, NULL, "where it keeps its timers"},
-                                            {NULL, 0, 0, 0, NULL, NULL}};
-    static const struct tl_option number[] = {{"path", 0, 0, 3, NULL, "which folder of three"},
-                                              {NULL, 0, 0, 0, NULL, NULL}};
-    static const struct tl_option by_default[] = {{"path", 1, 1, 0, NULL, "a default"},
-                                                  {NULL, 0, 0, 0, NULL, NULL}};
+    struct folder {
+        char path[TL_TEXT_BYTES];
+        uint64_t number;
+    };
+    static const struct tl_option path[] = {
+        {"path", TL_TEXT(struct folder, path), 0, 0, 0, NULL, "where it keeps its timers"}, {0}};
+    static const struct tl_option number[] = {
+        {"path", TL_U64(struct folder, number), 0, 0, 3, NULL, "which folder of three"}, {0}};
+    static const struct tl_option by_default[] = {
+        {"path", TL_TEXT(struct folder, path), 1, 0, 0, NULL, "a default"}, {0}};
     char why[512];
     struct tl_algo whole = *tl_registry_find("ordered-list")->timed;
     whole.capabilities |= TL_CAP_DURABLE;
     whole.options = path;
+    whole.options_bytes = sizeof(struct folder);
     whole.sync = sync_nothing;
     whole.recover = recover_nothing;
     whole.durability = no_durability;
@@ -165,7 +170,7 @@ static void durability_is_validated(void **state)
     assert_non_null(strstr(why, "goes together with the hook durability"));
     const struct tl_option *const wrong[] = {NULL, number, by_default};
     const char *const complaints[] = {"needs a text option `path`", "needs a text option `path`",
-                                      "a text has no default, unlike the option path"};
+                                      "default out of range in the option path"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         algo = whole;
         algo.options = wrong[i];
@@ -174,62 +179,127 @@ static void durability_is_validated(void **state)
     }
 }
 
-/* A text is kept as it is, for good, once. */
+/* A text is copied into the values. */
 static void options_may_be_texts(void **state)
 {
     (void)state;
-    static const struct tl_option rows[] = {{"path", 0, 1, 0, NULL, "where"},
-                                            {"batch", 8, 1, 99, NULL, "how many"},
-                                            {NULL, 0, 0, 0, NULL, NULL}};
+    struct kept {
+        uint32_t batch;
+        char path[TL_TEXT_BYTES];
+    };
+    static const struct tl_option rows[] = {
+        {"path", TL_TEXT(struct kept, path), 0, 0, 0, NULL, "where"},
+        {"batch", TL_U32(struct kept, batch), 8, 1, 99, NULL, "how many"},
+        {0}};
     struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
     algo.options = rows;
-    assert_int_equal(tl_option_row(&algo, "batch"), 1);
-    assert_int_equal(tl_option_row(&algo, "bat"), 2);
+    algo.options_bytes = sizeof(struct kept);
+    assert_ptr_equal(tl_option_find(rows, "batch"), &rows[1]);
+    assert_null(tl_option_find(rows, "bat"));
     char why[512];
     char text[200];
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
+    const struct kept *kept = (const void *)values;
     assert_int_equal(tl_options_parse(&algo, "", values, why, sizeof why), TL_OK);
-    assert_null(tl_option_text(values[0]));
+    assert_string_equal(kept->path, "");
     (void)tl_options_format(&algo, values, true, text, sizeof text);
     assert_string_equal(text, "batch=8");
     const char *given =
         "path=/a/folder with spaces/=that has a long name, longer than any number is:"
         "batch=9";
     assert_int_equal(tl_options_parse(&algo, given, values, why, sizeof why), TL_OK);
-    assert_string_equal(tl_option_text(values[0]),
+    assert_string_equal(kept->path,
                         "/a/folder with spaces/=that has a long name, longer than any number is");
+    assert_int_equal(kept->batch, 9);
     (void)tl_options_format(&algo, values, false, text, sizeof text);
     assert_string_equal(text, given);
-    int64_t again[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(again);
     assert_int_equal(tl_options_parse(&algo, given, again, why, sizeof why), TL_OK);
-    assert_true(values[0] == again[0]);
+    assert_memory_equal(values, again, sizeof values);
     assert_int_equal(tl_options_parse(&algo, "path=:batch=9", values, why, sizeof why),
                      TL_ERR_OPTION);
-    assert_non_null(strstr(why, "it takes a text that is not empty"));
+    assert_non_null(strstr(why, "it takes a text of 1 to 1023 bytes"));
+    char long_path[TL_TEXT_BYTES + 8] = "path=";
+    memset(long_path + 5, 'a', TL_TEXT_BYTES - 1);
+    assert_int_equal(tl_options_parse(&algo, long_path, values, why, sizeof why), TL_OK);
+    memset(long_path + 5, 'a', TL_TEXT_BYTES);
+    assert_int_equal(tl_options_parse(&algo, long_path, values, why, sizeof why), TL_ERR_OPTION);
+}
+
+/* Each type of member receives its value; what no struct has room for is no descriptor. */
+static void options_have_types(void **state)
+{
+    (void)state;
+    struct typed {
+        uint32_t slots;
+        uint64_t wide;
+        uint64_t room;
+        double share;
+        uint64_t tick;
+    };
+    struct tl_option rows[] = {
+        {"slots", TL_U32(struct typed, slots), 8, 1, UINT32_MAX, NULL, "how many"},
+        {"wide", TL_U64(struct typed, wide), 1, 0, 0x1p63, NULL, "a large number"},
+        {"room", TL_BYTES(struct typed, room), 4096, 1, 0x1p40, NULL, "bytes"},
+        {"share", TL_REAL(struct typed, share), 0.5, 0, 1, NULL, "a share"},
+        {"tick", TL_TICKS(struct typed, tick), 1, 1, 100, NULL, "ticks"},
+        {0}};
+    struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
+    algo.options = rows;
+    algo.options_bytes = sizeof(struct typed);
+    char why[512];
+    char text[200];
+    TL_OPTION_VALUES(values);
+    const struct typed *typed = (const void *)values;
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_OK);
+    assert_int_equal(tl_options_parse(&algo, "slots=4294967295:wide=1e18:room=1.5GiB:share=0.25",
+                                      values, why, sizeof why),
+                     TL_OK);
+    assert_int_equal(typed->slots, UINT32_MAX);
+    assert_true(typed->wide == UINT64_C(1000000000000000000));
+    assert_true(typed->room == UINT64_C(3) << 29);
+    assert_true(typed->share == 0.25);
+    assert_int_equal(typed->tick, 1);
+    (void)tl_options_format(&algo, values, true, text, sizeof text);
+    assert_string_equal(text, "slots=4294967295:wide=1000000000000000000:room=1610612736:"
+                              "share=0.25:tick=1");
+    static const char *const wrong[] = {"share=2", "share=x", "room=1 MB", "tick=101", "wide=-1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(tl_options_parse(&algo, wrong[i], values, why, sizeof why), TL_ERR_OPTION);
+    }
+    rows[4].offset = sizeof(struct typed) - 4;
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_non_null(strstr(why, "not within options_bytes: the option tick"));
 }
 
 static const struct tl_choice slot_words[] = {{"auto", 0, "fits"}, {NULL, 0, NULL}};
 static const struct tl_choice rounding_words[] = {
     {"floor", 0, "down"}, {"ceil", 1, "up"}, {NULL, 0, NULL}};
-static const struct tl_option example_options[] = {
-    {"slots", 0, 1, 1 << 30, slot_words, "how many"},
-    {"rounding", 0, 1, 0, rounding_words, "which way"},
-    {NULL, 0, 0, 0, NULL, NULL},
+struct example_options {
+    uint32_t slots;
+    uint32_t rounding;
+};
+static const struct tl_option example_option_table[] = {
+    {"slots", TL_U32(struct example_options, slots), 0, 1, 1 << 30, slot_words, "how many"},
+    {"rounding", TL_CHOICE(struct example_options, rounding), 0, 0, 0, rounding_words, "which way"},
+    {0},
 };
 
 static void option_strings_are_parsed_and_refused(void **state)
 {
     (void)state;
     struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
-    algo.options = example_options;
+    algo.options = example_option_table;
+    algo.options_bytes = sizeof(struct example_options);
     char why[512];
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
+    const struct example_options *read = (const void *)values;
     assert_int_equal(tl_options_parse(&algo, "", values, why, sizeof why), TL_OK);
-    assert_int_equal(values[0], 0);
+    assert_int_equal(read->slots, 0);
     assert_int_equal(tl_options_parse(&algo, "slots=4Ki:rounding=ceil", values, why, sizeof why),
                      TL_OK);
-    assert_int_equal(values[0], 4096);
-    assert_int_equal(values[1], 1);
+    assert_int_equal(read->slots, 4096);
+    assert_int_equal(read->rounding, 1);
     char text[100];
     (void)tl_options_format(&algo, values, false, text, sizeof text);
     assert_string_equal(text, "slots=4096:rounding=ceil");
@@ -326,6 +396,7 @@ int main(void)
         cmocka_unit_test(records_are_for_the_embedded_build),
         cmocka_unit_test(durability_is_validated),
         cmocka_unit_test(options_may_be_texts),
+        cmocka_unit_test(options_have_types),
         cmocka_unit_test(option_strings_are_parsed_and_refused),
         cmocka_unit_test(memory_is_counted_and_limited),
         cmocka_unit_test(a_name_is_guessed_only_if_it_is_near),

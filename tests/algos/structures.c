@@ -29,7 +29,7 @@
 static struct {
     const struct tl_algo *algo;
     const char *build;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     uint64_t seed;
     uint32_t step;
 } subject;
@@ -404,23 +404,25 @@ static void drain(struct model *m)
 }
 
 /* Values of an option that are worth a try: its default, its words, its least, some small ones. */
-static int64_t some_value(const struct tl_option *option, uint64_t *random)
+static uint64_t some_value(const struct tl_option *option, uint64_t *random)
 {
-    static const int64_t small[] = {1, 2, 3, 7, 8, 20, 100, 1000, 70000};
+    static const uint64_t small[] = {1, 2, 3, 7, 8, 20, 100, 1000, 70000};
     size_t words = 0;
     while (option->choices != NULL && option->choices[words].word != NULL) {
         words++;
     }
     uint64_t pick = below(random, 8);
-    if (words > 0 && (pick < 3 || option->min > option->max)) {
+    if (words > 0 && (pick < 3 || !tl_option_is_number(option))) {
         return option->choices[below(random, words)].value;
     }
     if (pick == 0) {
-        return option->default_value;
+        return (uint64_t)option->default_value;
     }
-    int64_t value = small[below(random, sizeof small / sizeof small[0])];
-    value = value < option->min ? option->min : value;
-    return value > option->max ? option->max : value;
+    uint64_t least = (uint64_t)option->min;
+    uint64_t most = (uint64_t)option->max;
+    uint64_t value = small[below(random, sizeof small / sizeof small[0])];
+    value = value < least ? least : value;
+    return value > most ? most : value;
 }
 
 /* The defaults for the first seeds, then random ones. */
@@ -428,7 +430,8 @@ static void some_options(uint64_t *random)
 {
     tl_options_default(subject.algo, subject.options);
     for (size_t i = 0; subject.seed >= 3 && i < tl_option_count(subject.algo); i++) {
-        subject.options[i] = some_value(&subject.algo->options[i], random);
+        const struct tl_option *option = &subject.algo->options[i];
+        tl_option_set_number(option, subject.options, some_value(option, random));
     }
 }
 

@@ -142,7 +142,7 @@ static uint64_t draw(uint64_t *state, uint64_t below)
 static void hold_to_operations(const struct tl_algo *algo, const char *options, uint64_t longest,
                                unsigned steps)
 {
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     char why[256] = "";
     if (tl_options_parse(algo, options, values, why, sizeof why) != TL_OK) {
         fail_msg("%s:%s: %s", algo->name, options, why);

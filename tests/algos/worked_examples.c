@@ -26,7 +26,7 @@ static void bench_open(struct bench *b, const char *name, const char *options, u
                        uint64_t max_delay_ticks)
 {
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     const struct tl_entry *entry = tl_registry_find(name);
     assert_non_null(entry);
     b->algo = entry->counted;
@@ -157,7 +157,7 @@ static void simple_wheel_sizes_itself(void **state)
     bench_close(&b);
     /* More than any array holds. */
     void *self = NULL;
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     tl_options_default(b.algo, values);
     struct tl_config config = {.max_delay_ticks = UINT64_C(1) << 62,
                                .options = values,
@@ -201,7 +201,7 @@ static void round_wheel_rounds_its_slots_up(void **state)
 {
     (void)state;
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     struct bench b = {0};
     bench_open(&b, "round-wheel", "slots=500", 0, 0);
     assert_int_equal(b.algo->start(b.self, 0, 511), TL_OK);
@@ -478,7 +478,7 @@ static void idle_timer_fires_after_the_last_heartbeat(void **state)
         if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
             continue;
         }
-        int64_t options[TL_OPTIONS_MAX];
+        TL_OPTION_VALUES(options);
         tl_options_default(algo, options);
         struct tl_precision precision = tl_algo_precision(algo, options, 60000);
         struct bench b = {0};

@@ -232,7 +232,10 @@ static void a_selection_keeps_its_floor_and_its_options(void **state)
     }
     assert_non_null(chosen);
     const struct tl_option *option = &chosen->options[0];
-    int64_t value = option->min != option->default_value ? option->min : option->min + 1;
+    uint64_t value =
+        (uint64_t)(option->min != option->default_value ? option->min : option->min + 1);
+    TL_OPTION_VALUES(values);
+    tl_option_set_number(option, values, value);
     char command[512];
     char line[256];
     (void)snprintf(command, sizeof command,
@@ -241,7 +244,7 @@ static void a_selection_keeps_its_floor_and_its_options(void **state)
     char *list = NULL;
     assert_int_equal(run(command, &list), 0);
     char word[64];
-    (void)tl_option_format(option, value, word, sizeof word);
+    (void)tl_option_format(option, values, word, sizeof word);
     (void)snprintf(line, sizeof line, "start/%s:%s=%s/n:2000/manual_time", chosen->name,
                    option->name, word);
     assert_true(has_line(list, line));
@@ -451,7 +454,7 @@ static void a_structure_that_refuses_a_start_is_left_out_and_says_so(void **stat
         }
         char command[512];
         (void)snprintf(command, sizeof command,
-                       BENCH " -a %s:%s=%" PRId64 " -n 1000 --benchmark_filter=^start/%s "
+                       BENCH " -a %s:%s=%.0f -n 1000 --benchmark_filter=^start/%s "
                              "--benchmark_min_time=0 --benchmark_format=json "
                              "2>" TL_BINARY_DIR "/bench.err",
                        algo->name, option->name, option->min + 10, algo->name);

@@ -35,7 +35,7 @@ refuse 2 'add --intrusive' hier-wheel --nodes
 "$TIMERLAB" export hier-wheel:slots=64:rounding=ceil --prefix late -o out
 [ "$(ls out)" = $'late.c\nlate.h' ] || fail "wrote other files: $(ls out)"
 ! grep -nE '\<(tl_|TL_)|\<counters\>|_walk\(|struct .*_algo|corrupt' out/late.* || fail "something of timerlab is left"
-grep -q '64, /\* slots=64' out/late.c || fail "the option is not in it"
+grep -q 'slots = 64u*l*, /\* 64: ' out/late.c || fail "the option is not in it"
 "$CC" -std=c17 -O1 -c out/late.c -o late.o
 nm -g --defined-only late.o | awk '{ print $3 }' | sort >names
 printf 'late_%s\n' advance count create destroy next reserve start stop | diff - names ||

@@ -52,7 +52,7 @@ static void simulate_in(const char *structure, const char *name, uint64_t timers
                         const uint64_t *deadlines_us)
 {
     struct error error;
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     const struct tl_entry *entry = tl_registry_find(structure);
     const struct tl_algo *algo = tl_entry_for_records(entry);
     algo = algo != NULL ? algo : entry->timed;

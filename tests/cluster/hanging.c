@@ -28,7 +28,7 @@ static uint64_t no_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn
 static bool simulate(void *ctx, void *result, struct error *error)
 {
     double parameters[CLUSTER_PARAMETERS];
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     (void)ctx;
     cluster_parameters_default(parameters);
     tl_options_default(&hanging, values);

@@ -1099,7 +1099,7 @@ static struct tl_counters drive(const struct story *story, const char *name, con
                                 uint64_t *worst_cascades)
 {
     const struct tl_algo *algo = tl_registry_find(name)->counted;
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     char why[256];
     assert_int_equal(tl_options_parse(algo, options, values, why, sizeof why), TL_OK);
     const struct tl_config config = {.capacity = story->header.ids,

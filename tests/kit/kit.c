@@ -286,7 +286,7 @@ static void a_fault_is_shrunk_and_replayed(void **state)
 static void start_at_last(struct kit_run *run)
 {
     struct kit_subject subject;
-    uint64_t turn_ticks = (uint64_t)run->options[0];
+    uint64_t turn_ticks = tl_option_number(&run->algo->options[0], run->options);
     if (script_open(run, &subject, 1, TL_DEADLINE_MAX - 1 - turn_ticks)) {
         script_start(&subject, 0, turn_ticks);
         script_advance(&subject, TL_DEADLINE_MAX - 1);
@@ -419,7 +419,7 @@ static void callbacks_are_told_their_timer_and_tick(void **state)
     other_id = 0;
 }
 
-static struct tl_precision early_by_one(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision early_by_one(const void *options, uint64_t delay_ticks)
 {
     (void)options;
     return (struct tl_precision){.early_ticks = delay_ticks > 0};
@@ -754,8 +754,8 @@ static void traces_are_read_or_refused_with_line(void **state)
             assert_true(read);
             assert_int_equal(trace.count, 23);
             assert_int_equal(trace.session_count, 2);
-            assert_int_equal(trace.sessions[1].options[0], 4);
-            assert_int_equal(trace.sessions[0].options[0], 3);
+            assert_int_equal(tl_option_number(algo->options, trace.sessions[1].options), 4);
+            assert_int_equal(tl_option_number(algo->options, trace.sessions[0].options), 3);
             struct kit_target target = kit_target_of(algo, algo);
             struct kit_limits limits = kit_limits_default();
             struct kit_verdict verdict;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct concurrent_result run(const struct tl_algo *algo, const int64_t *options,
+static struct concurrent_result run(const struct tl_algo *algo, const void *options,
                                     unsigned cancelled_percent)
 {
     struct concurrent_plan plan = {.algo = algo,

@@ -56,7 +56,7 @@ static const char *service = "none";
 
 static void run_with(const struct tl_algo *algo, enum live_drive drive, uint64_t rate)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     toy = (struct toy_clock){.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
     struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait, toy_spend};
@@ -170,7 +170,7 @@ static enum tl_status forget_inside(void *self, uint32_t id, uint64_t deadline)
 
 static void find_lost(const struct tl_algo *lossy, const char *fault)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(lossy, options);
     toy = (struct toy_clock){.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
     struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait, toy_spend};
@@ -209,7 +209,7 @@ static void what_cannot_be_run_is_refused(void **state)
 {
     (void)state;
     const struct tl_algo *algo = tl_registry_find("round-wheel")->timed;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     toy = (struct toy_clock){.armed_ns = LIVE_NEVER, .traffic_ns = 100 * MS};
     struct live_clock clock = {&toy, toy_now, toy_arm, toy_wait, toy_spend};

@@ -272,7 +272,7 @@ static void what_differs_is_said(void **state)
 
 static void *open_tree(const struct tl_algo **algo)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     void *self = NULL;
     *algo = tl_registry_find("ebtree")->timed;
     tl_options_default(*algo, options);

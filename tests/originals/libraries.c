@@ -17,7 +17,7 @@ struct library {
 static void library_open(void *self, uint64_t now, const char *name)
 {
     struct library *library = self;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     library->algo = tl_registry_find(name)->counted;
     tl_options_default(library->algo, options);
     struct tl_config config = {.capacity = ORIGINAL_IDS,

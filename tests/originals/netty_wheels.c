@@ -349,7 +349,7 @@ static void count_it(void *ctx, uint32_t id, uint64_t now)
 static void open_wheel(struct wheel *wheel, const char *options)
 {
     char why[256];
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     *wheel = (struct wheel){.algo = tl_registry_find("netty-wheel")->timed};
     assert_int_equal(tl_options_parse(wheel->algo, options, values, why, sizeof why), TL_OK);
     struct tl_config config = {

@@ -236,7 +236,7 @@ struct hold {
 
 static void open_hold(struct hold *hold, const char *name, uint32_t timers)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     *hold = (struct hold){.algo = tl_registry_find(name)->counted, .random = 1};
     tl_options_default(hold->algo, options);
     struct tl_config config = {

@@ -256,7 +256,7 @@ static void compare(struct run *run, const struct original_case *wanted, uint32_
                     uint64_t seed)
 {
     char why[256] = "";
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     const struct tl_entry *entry = tl_registry_find(wanted->structure);
     assert_non_null(entry);
     *run = (struct run){.wanted = wanted,

@@ -110,7 +110,7 @@ static int clean_up(void **state)
 
 static struct replay_result result; /* large */
 
-static bool run(const struct tl_algo *algo, const int64_t *options, enum replay_pass pass,
+static bool run(const struct tl_algo *algo, const void *options, enum replay_pass pass,
                 struct replay_window window)
 {
     struct error error;
@@ -127,9 +127,9 @@ static void only_in_the_window_it_counts_how_often_it_waits(void **state)
 {
     (void)state;
     const struct replay_window window = {.asked = true, .from_tick = 60, .to_tick = 500};
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(durable, options);
-    options[tl_option_row(durable, "group")] = 1;
+    assert_true(tl_option_read(tl_option_find(durable->options, "group"), options, "1"));
     assert_true(run(durable, options, PASS_CHECK, window));
     assert_int_equal(result.status, REPLAY_OK);
     assert_int_equal(result.syncs, PENDING - 60);
@@ -139,10 +139,10 @@ static void recover(const struct tl_algo *algo)
 {
     struct error error;
     struct temporary temporary;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     assert_true(temporary_make(&temporary, &error));
     tl_options_default(algo, options);
-    assert_true(tl_option_set_text(&options[tl_option_row(algo, "path")], temporary.file));
+    assert_true(tl_option_read(tl_option_find(algo->options, "path"), options, temporary.file));
     bool done = run(algo, options, PASS_RECOVERY, (struct replay_window){0});
     char folder[PATH_MAX];
     (void)strcpy(folder, temporary.folder);

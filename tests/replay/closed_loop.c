@@ -253,7 +253,7 @@ static struct replay_result *run_named(const struct tl_algo *algo, enum replay_p
                                        struct tape *tape, const uint64_t *names)
 {
     struct error error;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     struct replay_result *result = malloc(sizeof *result);
     assert_non_null(result);
@@ -351,7 +351,7 @@ static void timed_passes_play_what_was_checked(void **state)
             exact_digest = check->digest;
             assert_int_equal(check->not_reached, 0);
         }
-        int64_t options[TL_OPTIONS_MAX];
+        TL_OPTION_VALUES(options);
         tl_options_default(structure->timed, options);
         bool exact = tl_algo_is_exact(structure->timed, options, 90);
         assert_true((check->digest == exact_digest) == exact);
@@ -450,7 +450,7 @@ static void what_is_no_timer_is_not_looked_up(void **state)
     assert_true(digests[0] == digests[1]);
 }
 
-static struct tl_precision patient(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision patient(const void *options, uint64_t delay_ticks)
 {
     (void)options;
     (void)delay_ticks;

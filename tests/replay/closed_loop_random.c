@@ -211,14 +211,14 @@ static void write_stream(const struct drawn *stream, const char *path, bool caus
 
 struct contender {
     const struct tl_entry *entry;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     bool exact;
 };
 
 static struct contender contenders[CONTENDERS_MAX];
 static size_t contender_count;
 
-static void add_contender(const struct tl_entry *entry, const int64_t *options)
+static void add_contender(const struct tl_entry *entry, const void *options)
 {
     struct contender *contender = &contenders[contender_count++];
     assert_true(contender_count <= CONTENDERS_MAX);
@@ -233,7 +233,7 @@ static int find_contenders(void **state)
     (void)state;
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_entry *entry = tl_registry_at(i);
-        int64_t options[TL_OPTIONS_MAX];
+        TL_OPTION_VALUES(options);
         tl_options_default(entry->timed, options);
         if ((entry->timed->capabilities & TL_CAP_FIRES_NOTHING) != 0 ||
             !test_is_available(entry->timed)) {
@@ -242,17 +242,18 @@ static int find_contenders(void **state)
         add_contender(entry, options);
         unsigned late = 0;
         for (size_t o = 0; o < tl_option_count(entry->timed); o++) {
-            int64_t values[KIT_CANDIDATES_MAX];
-            size_t count = kit_option_candidates(&entry->timed->options[o], values);
-            int64_t by_default = options[o];
+            const struct tl_option *option = &entry->timed->options[o];
+            uint64_t values[KIT_CANDIDATES_MAX];
+            size_t count = kit_option_candidates(option, values);
+            uint64_t by_default = tl_option_number(option, options);
             for (size_t v = 0; v < count && late < LATE_A_STRUCTURE; v++) {
-                options[o] = values[v];
+                tl_option_set_number(option, options, values[v]);
                 if (values[v] != by_default && !tl_algo_is_exact(entry->timed, options, 3000)) {
                     add_contender(entry, options);
                     late++;
                 }
             }
-            options[o] = by_default;
+            tl_option_set_number(option, options, by_default);
         }
     }
     return 0;

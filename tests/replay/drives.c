@@ -154,7 +154,7 @@ static struct replay_result results[2]; /* large */
 static const struct replay_result *run(const struct tl_algo *algo, const struct replay_drive *drive,
                                        enum replay_pass pass, struct tape *tape)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     struct error error;
     tl_options_default(algo, options);
     const struct replay_request request = {.algo = algo,
@@ -230,7 +230,7 @@ static void check_all(const struct example *example, uint32_t needs)
     write_until_100(example->rows);
     for (size_t i = 0; i < tl_registry_count(); i++) {
         const struct tl_entry *entry = tl_registry_at(i);
-        int64_t options[TL_OPTIONS_MAX];
+        TL_OPTION_VALUES(options);
         tl_options_default(entry->timed, options);
         uint32_t capabilities = entry->timed->capabilities;
         if ((capabilities & TL_CAP_FIRES_NOTHING) == 0 && (capabilities & needs) == needs &&
@@ -356,7 +356,7 @@ static void a_window_ends_without_a_look(void **state)
     (void)state;
     struct error error;
     const struct tl_algo *algo = tl_registry_find("binary-heap")->counted;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
     write_until_100("0,1,start,7,\n");
     const struct replay_request request = {
@@ -808,7 +808,7 @@ static void a_drive_is_no_excuse(void **state)
     }
 }
 
-static struct tl_precision eager_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision eager_precision(const void *options, uint64_t delay_ticks)
 {
     (void)options;
     return (struct tl_precision){.early_ticks =
@@ -853,7 +853,7 @@ static void declared_lateness_and_the_drives_add_up(void **state)
     write_until_100("0,0,start,9,\n0,1,start,3,\n");
     const struct replay_drive drive = drive_of((struct drive_words){"poll:10", NULL, NULL, NULL});
     const struct tl_algo *algo = tl_registry_find("round-wheel")->counted;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     char why[200];
     assert_int_equal(tl_options_parse(algo, "tick=8", options, why, sizeof why), TL_OK);
     const struct replay_request request = {.algo = algo,

@@ -91,7 +91,7 @@ static bool replay_once(void *ctx, void *at, struct error *error)
 static void replay(const char *path, const char *name, struct replay_drive drive, uint64_t fired,
                    uint64_t *peak_bytes)
 {
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     struct error error;
     struct child_outcome outcome;
     struct taken taken = {0};

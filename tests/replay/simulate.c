@@ -510,7 +510,7 @@ static void a_budget_is_no_excuse_to_sleep(void **state)
 }
 
 /* A sixth of the delay early, half of it late; from 20 on as late as it likes. */
-static struct tl_precision rough(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision rough(const void *options, uint64_t delay_ticks)
 {
     (void)options;
     return (struct tl_precision){.early_ticks = delay_ticks / 6,

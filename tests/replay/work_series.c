@@ -54,7 +54,7 @@ static struct replay_result *check(const struct tl_algo *algo, enum drive_kind d
                                    struct replay_window window)
 {
     struct error error;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     struct replay_result *result = malloc(sizeof *result);
     assert_non_null(result);
     tl_options_default(algo, options);

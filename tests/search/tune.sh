@@ -52,6 +52,7 @@ cat >valley.c <<'EOF'
 #define NAME "valley"
 #define HIDDEN 0u
 #endif
+struct values { uint64_t slots; uint32_t mode; };
 struct valley {
     struct ordered_list *list;
     uint64_t burden;
@@ -65,13 +66,14 @@ static enum tl_status valley_create(const struct tl_config *config, void **self)
     if (valley == NULL || list_create(config, &list) != TL_OK) {
         return TL_ERR_NOMEM;
     }
-    for (int64_t slots = config->options[0]; slots > 512; slots /= 2) {
+    const struct values *values = config->options;
+    for (uint64_t slots = values->slots; slots > 512; slots /= 2) {
         distance++;
     }
-    for (int64_t slots = config->options[0]; slots < 512; slots *= 2) {
+    for (uint64_t slots = values->slots; slots < 512; slots *= 2) {
         distance++;
     }
-    *valley = (struct valley){list, 10 * distance + 30 * (uint64_t)config->options[1], config->allocator};
+    *valley = (struct valley){list, 10 * distance + 30 * values->mode, config->allocator};
     *self = valley;
     return TL_OK;
 }
@@ -114,15 +116,15 @@ static void valley_counters(const void *self, struct tl_counters *out)
     list_counters(((const struct valley *)self)->list, out);
 }
 static const struct tl_choice modes[] = {{"good", 0, "the right one"}, {"bad", 1, "not"}, {0}};
-static const struct tl_option options[] = {{"slots", 4096, 1, 1 << 20, NULL, "best at 512"},
-                                           {"mode", 1, 1, 0, modes, "best when good"},
+static const struct tl_option options[] = {{"slots", TL_U64(struct values, slots), 4096, 1, 1 << 20, NULL, "best at 512"},
+                                           {"mode", TL_CHOICE(struct values, mode), 1, 0, 0, modes, "best when good"},
                                            {0}};
 const struct tl_algo timerlab_algo = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
                     HIDDEN,
     .name = NAME, .summary = "s", .origin = "o", .description = "d",
-    .cost = {"1", "1", "1", "1"}, .options = options, .create = valley_create,
+    .cost = {"1", "1", "1", "1"}, .options = options, .options_bytes = sizeof(struct values), .create = valley_create,
     .destroy = valley_destroy, .reserve = valley_reserve, .start = valley_start, .stop = valley_stop,
     .advance = valley_advance, .next = valley_next, .count = valley_count, .counters = valley_counters};
 EOF

@@ -234,7 +234,7 @@ static uint64_t cascade_count(const void *self)
     return ((const struct cascade *)self)->count;
 }
 
-static struct tl_precision coarse_precision(const int64_t *options, uint64_t delay_ticks)
+static struct tl_precision coarse_precision(const void *options, uint64_t delay_ticks)
 {
     (void)options;
     if (WRONG == LATER_THAN_DECLARED) {

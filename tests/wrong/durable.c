@@ -14,9 +14,8 @@
  *   mixes-calls         a timer has its neighbour's call
  */
 #undef TL_IN_TREE /* the sources' own descriptors keep their names; the plug-in's is here */
-#include "front.h"
+#include "front_durable.c"
 
-extern const struct tl_front tl_front_durable;
 extern const struct tl_algo tl_algo_binary_heap;
 
 /* In place of fsync or fdatasync, as the build says. */
@@ -28,33 +27,13 @@ int forgets(int fd)
     return 0;
 }
 
-enum { PATH, SYNC, DELIVERY, GROUP, WINDOW, SNAPSHOT, LEAST };
-
-/* In the order of the front end's own. */
-static const struct tl_choice syncs[] = {{"always", 0, ""}, {"group", 1, ""}, {NULL, 0, NULL}};
-static const struct tl_choice deliveries[] = {
-    {"at-least", 0, ""}, {"at-most", 1, ""}, {NULL, 0, NULL}};
-static const struct tl_option options[] = {
-    [PATH] = {"path", 0, 1, 0, NULL, "the folder"},
-    [SYNC] = {"sync", 1, 1, 0, syncs, "when it waits for the disk"},
-    [DELIVERY] = {"delivery", 0, 1, 0, deliveries, "what a crash does to what is firing"},
-    [GROUP] = {"group", 5000, 1, 1 << 20, NULL, "operations of a commit"},
-    [WINDOW] = {"window", 10, 0, 1 << 20, NULL, "ticks of a commit"},
-    [SNAPSHOT] = {"snapshot", 60, 10, 100000, NULL, "records for a hundred timers"},
-    [LEAST] = {"least", 32768, 16, 1 << 30, NULL, "records before a snapshot"},
-    {NULL, 0, 0, 0, NULL, NULL},
-};
-
 static enum tl_status create(const struct tl_config *config, void **self)
 {
-    int64_t own[LEAST + 1];
-    for (unsigned i = 0; i <= LEAST; i++) {
-        own[i] = config->options[i];
-    }
+    struct durable_options own = *(const struct durable_options *)config->options;
 #if defined(DURABLE_FIRES_FIRST)
-    own[DELIVERY] = 0;
+    own.delivery = AT_LEAST;
 #endif
-    return tl_front_durable.create(&tl_algo_binary_heap, own, config, self);
+    return tl_front_durable.create(&tl_algo_binary_heap, &own, config, self);
 }
 
 static void destroy(void *self)
@@ -133,7 +112,8 @@ TL_ALGO(durable) = {
     .origin = "our own",
     .description = "For the tests of what crashes show.",
     .cost = {"O(log n)", "O(log n)", "O(1)", "O(log n)"},
-    .options = options,
+    .options = durable_option_table,
+    .options_bytes = sizeof(struct durable_options),
     .create = create,
     .destroy = destroy,
     .reserve = reserve,

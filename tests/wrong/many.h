@@ -44,10 +44,14 @@ struct stale {
     bool is_there;
 };
 
+struct wheel_options {
+    uint32_t slots;
+};
+
 struct wheel {
     const struct tl_allocator *allocator;
     const struct tl_config *config;
-    const int64_t *options;
+    const struct wheel_options *options;
     struct node *nodes;
     struct stale stale; /* of timer 0 */
     void *grown;
@@ -73,8 +77,9 @@ static uint32_t shared_slots;
 static uint32_t slots_of(const struct wheel *wheel)
 {
     if (WRONG == KEEPS_OPTIONS || WRONG == KEEPS_CONFIG) {
-        const int64_t *options = WRONG == KEEPS_OPTIONS ? wheel->options : wheel->config->options;
-        return (uint32_t)options[0];
+        const struct wheel_options *options =
+            WRONG == KEEPS_OPTIONS ? wheel->options : wheel->config->options;
+        return options->slots;
     }
     return WRONG == SHARES_SLOTS || WRONG == SHARES_SLOTS_WHEN_LARGER ? shared_slots : wheel->slots;
 }
@@ -144,7 +149,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                             .config = config,
                             .options = config->options,
                             .capacity = config->capacity,
-                            .slots = (uint32_t)config->options[0],
+                            .slots = ((const struct wheel_options *)config->options)->slots,
                             .announced = config->max_delay_ticks,
                             .clock = config->now};
     if (WRONG != SHARES_SLOTS_WHEN_LARGER || wheel->slots > shared_slots) {
@@ -291,15 +296,16 @@ static uint64_t wheel_count(const void *self)
     return ((const struct wheel *)self)->count;
 }
 
-static const struct tl_option wheel_options[] = {
-    {"slots", 256, 1, SLOTS_MOST, NULL, "slots of the wheel"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"slots", TL_U32(struct wheel_options, slots), 256, 1, SLOTS_MOST, NULL, "slots of the wheel"},
+    {0},
 };
 
 TL_ALGO(WRONG_SYMBOL) = {
     WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,

@@ -44,13 +44,18 @@ static void seed_destroy(void *self)
     tl_free(seed->allocator, seed, sizeof *seed, alignof(struct seed));
 }
 
+struct seed_options {
+    uint32_t slots;
+};
+
 static enum tl_status seed_create(const struct tl_config *config, void **self)
 {
     struct seed *seed = tl_alloc(config->allocator, sizeof *seed, alignof(struct seed));
     if (seed == NULL) {
         return TL_ERR_NOMEM;
     }
-    uint32_t slots = (uint32_t)config->options[0];
+    const struct seed_options *options = config->options;
+    uint32_t slots = options->slots;
     *seed = (struct seed){.allocator = config->allocator,
                           .capacity = config->capacity,
                           .slots = slots,
@@ -146,15 +151,17 @@ static uint64_t seed_count(const void *self)
     return ((const struct seed *)self)->count;
 }
 
-static const struct tl_option seed_options[] = {
-    {"slots", 64, 1, 4096, NULL, "slots of the wheel; the reference design has 10^8"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option seed_option_table[] = {
+    {"slots", TL_U32(struct seed_options, slots), 64, 1, 4096, NULL,
+     "slots of the wheel; the reference design has 10^8"},
+    {0},
 };
 
 TL_ALGO(WRONG_SYMBOL) = {
     WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
-    .options = seed_options,
+    .options = seed_option_table,
+    .options_bytes = sizeof(struct seed_options),
     .create = seed_create,
     .destroy = seed_destroy,
     .reserve = seed_reserve,

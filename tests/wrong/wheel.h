@@ -58,13 +58,18 @@ static void wheel_destroy(void *self)
     tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct wheel));
 }
 
+struct wheel_options {
+    uint32_t slots;
+};
+
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     struct wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, alignof(struct wheel));
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
     }
-    uint32_t slots = (uint32_t)config->options[0];
+    const struct wheel_options *options = config->options;
+    uint32_t slots = options->slots;
     *wheel = (struct wheel){.allocator = config->allocator,
                             .capacity = config->capacity,
                             .slots = slots,
@@ -202,16 +207,17 @@ static uint64_t wheel_count(const void *self)
     return ((const struct wheel *)self)->count;
 }
 
-static const struct tl_option wheel_options[] = {
-    {"slots", 64, 1, 4096, NULL, "slots of the wheel"},
-    {NULL, 0, 0, 0, NULL, NULL},
+static const struct tl_option wheel_option_table[] = {
+    {"slots", TL_U32(struct wheel_options, slots), 64, 1, 4096, NULL, "slots of the wheel"},
+    {0},
 };
 
 TL_ALGO(WRONG_SYMBOL) = {
     WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET |
                     (WRONG == REFUSES_TOO_LATE ? 0 : TL_CAP_UNLIMITED),
-    .options = wheel_options,
+    .options = wheel_option_table,
+    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,

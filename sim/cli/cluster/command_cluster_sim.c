@@ -204,7 +204,7 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
 {
     const struct tl_entry *entry = tl_registry_find("radix-heap");
     const struct tl_algo *algo = tl_entry_for_records(entry);
-    int64_t values[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(values);
     struct cluster_outcome *outcome = memory_new(1, sizeof *outcome);
     struct progress progress;
     struct error why;

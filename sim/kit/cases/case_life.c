@@ -89,10 +89,11 @@ static struct kit_run under_others(const struct kit_run *run, size_t which)
     for (unsigned pass = 0; pass < 2 && !run->target->pinned; pass++) {
         size_t at = 0;
         for (size_t i = 0; i < tl_option_count(run->algo); i++) {
-            int64_t values[KIT_CANDIDATES_MAX];
+            uint64_t values[KIT_CANDIDATES_MAX];
             size_t count = kit_option_candidates(&run->algo->options[i], values);
             if (pass == 1 && which % total >= at && which % total - at < count) {
-                other.options[i] = values[which % total - at];
+                tl_option_set_number(&run->algo->options[i], other.options,
+                                     values[which % total - at]);
                 return other;
             }
             at += count;

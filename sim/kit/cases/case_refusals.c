@@ -141,7 +141,7 @@ void case_horizon(struct kit_run *run)
 void case_options_ends(struct kit_run *run)
 {
     size_t count = tl_option_count(run->algo);
-    int64_t defaults[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(defaults);
     memcpy(defaults, run->target->options, sizeof defaults);
     /* Each option at either end with the others as they are; then all at one end. */
     for (size_t i = 0; i <= count && !run->target->pinned; i++) {
@@ -149,8 +149,9 @@ void case_options_ends(struct kit_run *run)
             memcpy(run->options, defaults, sizeof run->options);
             for (size_t k = 0; k < count; k++) {
                 const struct tl_option *option = &run->algo->options[k];
-                if ((i == k || i == count) && option->min <= option->max) {
-                    run->options[k] = end == 0 ? option->min : option->max;
+                if ((i == k || i == count) && tl_option_is_number(option)) {
+                    tl_option_set_number(option, run->options,
+                                         (uint64_t)(end == 0 ? option->min : option->max));
                 }
             }
             struct traffic traffic;

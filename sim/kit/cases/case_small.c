@@ -365,11 +365,11 @@ static void choose(struct alphabet *alphabet, const struct kit_run *run, bool wi
     uint64_t slot = 0;
     uint64_t edge = 0;
     for (size_t i = 0; i < tl_option_count(run->algo); i++) {
-        int64_t value = run->options[i];
+        uint64_t value = tl_option_number(&run->algo->options[i], run->options);
         if (value > 1 && value <= 70000 && slot == 0) {
-            slot = (uint64_t)value;
+            slot = value;
         } else if (value > 1 && value <= 70000 && edge == 0) {
-            edge = slot * (uint64_t)value;
+            edge = slot * value;
         }
     }
     slot = slot > 0 ? slot : 64;
@@ -406,12 +406,12 @@ static unsigned explore_options(struct search *search, struct kit_run *run, doub
     unsigned least = DEPTH_MOST;
     size_t options = tl_option_count(run->algo);
     for (size_t i = 0; i < options && !run->target->pinned; i++) {
-        int64_t values[KIT_CANDIDATES_MAX];
+        uint64_t values[KIT_CANDIDATES_MAX];
         size_t count = kit_option_candidates(&run->algo->options[i], values);
         count = count < 6 ? count : 6;
         for (size_t k = 0; k < count; k++) {
             memcpy(run->options, run->target->options, sizeof run->options);
-            run->options[i] = values[k];
+            tl_option_set_number(&run->algo->options[i], run->options, values[k]);
             double share = seconds / (double)(options * count);
             unsigned depth = explore(search, run, k % 2 == 0, share);
             least = depth > 0 && depth < least ? depth : least;

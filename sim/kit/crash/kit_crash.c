@@ -60,7 +60,7 @@ struct journal {
 
 struct life {
     const struct tl_algo *algo;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     struct journal *journal;
     void *self;
     bool at_most;
@@ -708,17 +708,24 @@ static bool try_failures(struct life *life, const struct crash_plan *plan, struc
     return true;
 }
 
-static bool has_word(const struct tl_algo *algo, const int64_t *options, const char *name,
+static bool has_word(const struct tl_algo *algo, const void *options, const char *name,
                      const char *word)
 {
     char text[64];
-    size_t row = tl_option_row(algo, name);
-    return row < tl_option_count(algo) &&
-           tl_option_format(&algo->options[row], options[row], text, sizeof text) > 0 &&
+    const struct tl_option *option = tl_option_find(algo->options, name);
+    return option != NULL && tl_option_format(option, options, text, sizeof text) > 0 &&
            strcmp(text, word) == 0;
 }
 
-bool crash_check(const struct tl_algo *algo, const int64_t *options, const struct crash_plan *plan,
+/* The folder that the structure keeps its timers in. */
+static bool set_path(struct life *life, struct error *error)
+{
+    return tl_option_read(tl_option_find(life->algo->options, "path"), life->options,
+                          life->folder) ||
+           error_set(error, "%s: the name of a temporary folder is too long", life->folder);
+}
+
+bool crash_check(const struct tl_algo *algo, const void *options, const struct crash_plan *plan,
                  struct crash_report *report, struct error *error)
 {
     struct journal *journal = child_memory_new(sizeof *journal);
@@ -735,9 +742,7 @@ bool crash_check(const struct tl_algo *algo, const int64_t *options, const struc
     life.late_ticks = precision.late_ticks;
     life.at_most = has_word(algo, options, "delivery", "at-most");
     bool done = temporary_make(&temporary, error);
-    if (done && !tl_option_set_text(&life.options[tl_option_row(algo, "path")], life.folder)) {
-        memory_end();
-    }
+    done = done && set_path(&life, error);
     done = done && try_kills(&life, plan, error);
     if (done && crash_is_shimmed() && !journal->report.fault) {
         life.may_not_open = has_word(algo, options, "sync", "none");

@@ -45,7 +45,7 @@ struct crash_report {
 
 /* Holds a structure with TL_CAP_DURABLE under these options to what it acknowledges. Its option
  * `path` is set here. False, with `error`: it could not be tried. */
-bool crash_check(const struct tl_algo *algo, const int64_t *options, const struct crash_plan *plan,
+bool crash_check(const struct tl_algo *algo, const void *options, const struct crash_plan *plan,
                  struct crash_report *report, struct error *error);
 
 /* Whether the shim is loaded. */

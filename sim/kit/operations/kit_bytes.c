@@ -249,14 +249,14 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
 }
 
 /* A value of an option's range: its end, or of any size. */
-static int64_t between(struct bytes *bytes, const struct tl_option *option)
+static uint64_t between(struct bytes *bytes, const struct tl_option *option)
 {
-    uint64_t range = (uint64_t)option->max - (uint64_t)option->min;
+    uint64_t range = (uint64_t)(option->max - option->min);
     unsigned bits = 64u - (unsigned)__builtin_clzll(range);
     uint8_t how = byte(bytes);
     uint64_t mask = how < 32 ? range : UINT64_MAX >> (63 - how % bits);
     uint64_t more = how < 32 ? range : word(bytes, 4) & mask;
-    return (int64_t)((uint64_t)option->min + (more < range ? more : range));
+    return (uint64_t)option->min + (more < range ? more : range);
 }
 
 /* A quarter of the sessions of a structure that takes records gives it some. */
@@ -278,11 +278,13 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
         uint8_t how = byte(bytes);
         const struct tl_option *option = &target->algo->options[i];
         if (!target->pinned && how >= 224 && option->min < option->max) {
-            start->options[i] = between(bytes, option);
+            tl_option_set_number(option, start->options, between(bytes, option));
         } else if (!target->pinned && how >= 96) {
-            int64_t values[KIT_CANDIDATES_MAX];
+            uint64_t values[KIT_CANDIDATES_MAX];
             size_t count = kit_option_candidates(option, values);
-            start->options[i] = count > 0 ? values[how % count] : start->options[i];
+            if (count > 0) {
+                tl_option_set_number(option, start->options, values[how % count]);
+            }
         }
     }
     mood->scale = scales[byte(bytes) % 8];

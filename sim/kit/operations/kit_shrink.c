@@ -461,10 +461,11 @@ static bool with_simpler_session(struct shrinker *shrinker, size_t number)
         session->capacity = timers_needed(candidate);
         return session->capacity != given;
     }
-    int64_t *option = &session->options[number - OPTIONS];
-    int64_t given = *option;
-    *option = shrinker->target->options[number - OPTIONS];
-    return *option != given;
+    const struct tl_option *option = &shrinker->target->algo->options[number - OPTIONS];
+    uint64_t given = tl_option_number(option, session->options);
+    uint64_t plain = tl_option_number(option, shrinker->target->options);
+    tl_option_set_number(option, session->options, plain);
+    return plain != given;
 }
 
 static void simplify_session(struct shrinker *shrinker)

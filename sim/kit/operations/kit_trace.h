@@ -99,7 +99,7 @@ struct kit_session {
     enum kit_guard_place place; /* of its memory */
     bool counted;               /* the build with counters */
     struct kit_records_layout records;
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
 };
 
 /* So many structures stand side by side. */

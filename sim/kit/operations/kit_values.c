@@ -37,7 +37,7 @@ static void add_base(struct values *values, uint64_t base)
     }
 }
 
-size_t kit_boundaries(const struct tl_algo *algo, const int64_t *options, uint64_t largest,
+size_t kit_boundaries(const struct tl_algo *algo, const void *options, uint64_t largest,
                       uint64_t at[KIT_BOUNDARIES_MAX])
 {
     static const uint64_t bases[] = {2, 3, 10, 20, 60, 64, 100, 256, 512, 1000, 1024, 4096, 65536};
@@ -45,7 +45,7 @@ size_t kit_boundaries(const struct tl_algo *algo, const int64_t *options, uint64
     size_t option_count = tl_option_count(algo);
     /* The structure's own numbers first: they must find room. */
     for (size_t i = 0; i < option_count; i++) {
-        uint64_t own = options[i] > 1 ? (uint64_t)options[i] : 1;
+        uint64_t own = tl_option_number(&algo->options[i], options);
         if (own > largest || own > UINT32_MAX) {
             continue;
         }
@@ -53,7 +53,7 @@ size_t kit_boundaries(const struct tl_algo *algo, const int64_t *options, uint64
             add_base(&values, own);
         }
         for (size_t j = i + 1; j < option_count; j++) {
-            uint64_t other = options[j] > 1 ? (uint64_t)options[j] : 1;
+            uint64_t other = tl_option_number(&algo->options[j], options);
             if (other > 1 && other <= UINT32_MAX && own > 1) {
                 add_value(&values, own * other);
                 add_value(&values, 2 * own * other);
@@ -80,25 +80,26 @@ size_t kit_boundaries(const struct tl_algo *algo, const int64_t *options, uint64
     return kept;
 }
 
-size_t kit_option_candidates(const struct tl_option *option, int64_t values[KIT_CANDIDATES_MAX])
+size_t kit_option_candidates(const struct tl_option *option, uint64_t values[KIT_CANDIDATES_MAX])
 {
-    static const int64_t numbers[] = {1,  2,  3,  4,  5,   7,   8,   10,   12,   16,  20,
-                                      31, 32, 60, 64, 100, 128, 256, 1000, 1024, 4096};
+    static const uint64_t numbers[] = {1,  2,  3,  4,  5,   7,   8,   10,   12,   16,  20,
+                                       31, 32, 60, 64, 100, 128, 256, 1000, 1024, 4096};
     size_t count = 0;
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
         if (count < KIT_CANDIDATES_MAX / 4) {
             values[count++] = c->value;
         }
     }
-    if (option->min > option->max) {
+    if (!tl_option_is_number(option)) {
         return count;
     }
-    values[count++] = option->min;
+    uint64_t least = (uint64_t)option->min;
+    values[count++] = least;
     if (option->min < option->max) {
-        values[count++] = option->min + 1;
+        values[count++] = least + 1;
     }
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (option->min < numbers[i] && numbers[i] <= option->max) {
+        if (least < numbers[i] && (double)numbers[i] <= option->max) {
             values[count++] = numbers[i];
         }
     }

@@ -89,9 +89,9 @@ bool simulate_pass(const struct simulate_request *request, const struct pass_req
 }
 
 const struct tl_algo *simulate_subject(const struct simulate_request *request, size_t subject,
-                                       enum replay_pass pass, const int64_t **options)
+                                       enum replay_pass pass, const void **options)
 {
-    static const int64_t no_options[TL_OPTIONS_MAX];
+    static const TL_OPTION_VALUES(no_options);
     if (subject >= request->contenders->count) {
         *options = no_options;
         return request->floor;
@@ -339,16 +339,17 @@ static bool recover_one(struct job *job, struct subject *subject, struct replay_
                         struct error *error)
 {
     struct temporary temporary = {0};
-    int64_t options[TL_OPTIONS_MAX];
+    TL_OPTION_VALUES(options);
     const struct tl_algo *algo = subject->timed;
-    const int64_t *own = subject->options;
+    const void *own = subject->options;
     bool usable = false;
-    memcpy(options, own, tl_option_count(algo) * sizeof *options);
+    memcpy(options, own, sizeof options);
     if (!temporary_make(&temporary, error)) {
         return false;
     }
-    if (!tl_option_set_text(&options[tl_option_row(algo, "path")], temporary.file)) {
-        memory_end();
+    if (!tl_option_read(tl_option_find(algo->options, "path"), options, temporary.file)) {
+        temporary_remove(&temporary);
+        return error_set(error, "%s: the name of a temporary folder is too long", temporary.file);
     }
     subject->options = options;
     bool done = run_pass(job, subject, PASS_RECOVERY, result, &usable, error);
@@ -416,7 +417,7 @@ static bool fill_rows(struct job *job, const struct trace_header *header, bool *
 
 static bool open_subjects(struct job *job, bool closed_loop, struct error *error)
 {
-    static const int64_t no_options[TL_OPTIONS_MAX];
+    static const TL_OPTION_VALUES(no_options);
     const struct simulate_request *request = job->request;
     size_t count = request->contenders->count;
     bool floor_is_a_row = false;

@@ -123,7 +123,7 @@ size_t simulate_turn(unsigned round, size_t at, size_t count);
 struct pass_request {
     const struct stream *stream; /* the trace */
     const struct tl_algo *algo;
-    const int64_t *options;
+    const void *options;
     enum replay_pass pass;
     struct replay_window window;
     struct tape *tape; /* these as in replay.h */
@@ -140,7 +140,7 @@ bool simulate_pass(const struct simulate_request *request, const struct pass_req
 /* The contender number `subject`, or, if there are not so many, the floor: what of it a pass runs,
  * and its options. */
 const struct tl_algo *simulate_subject(const struct simulate_request *request, size_t subject,
-                                       enum replay_pass pass, const int64_t **options);
+                                       enum replay_pass pass, const void **options);
 
 /* Runs everything. False, with `error` set, if a trace cannot be read or memory or processes fail;
  * a structure's failure is a row. `all_right` says whether every row is ok or unsupported. */

@@ -17,7 +17,7 @@ struct subject {
     const struct contender *contender; /* NULL: the floor */
     const struct tl_algo *timed;
     const struct tl_algo *counted;
-    const int64_t *options;
+    const void *options;
     bool judged; /* fires timers, so the oracle has a say */
     bool right;  /* nothing has gone wrong so far */
     const char *status;
