@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* A commands.txt of more is not one. */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
@@ -33,15 +32,6 @@ const char *json_word(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
     return text != NULL ? text : "";
-}
-
-size_t report_data_rows(const struct report_data *data)
-{
-    size_t count = 0;
-    for (size_t s = 0; s < data->set_count; s++) {
-        count += data->sets[s].rows.count;
-    }
-    return count;
 }
 
 size_t report_data_bench_rows(const struct report_data *data)
@@ -67,39 +57,6 @@ static bool find_file(char path[4096], const char *folder, const char *name)
     struct stat info;
     return snprintf(path, 4096, "%s/%s", folder, name) < 4096 && stat(path, &info) == 0 &&
            S_ISREG(info.st_mode) && info.st_size > 0;
-}
-
-/* Which run a file is from: what its context says of that or, without one, when it was written. */
-static void note_run(struct report_set *set, const char *path, const char *by,
-                     const json_t *context)
-{
-    char written[64] = "";
-    struct stat info;
-    struct tm utc;
-    const char *date = json_string_value(json_object_get(context, "date"));
-    if (date == NULL && stat(path, &info) == 0 && gmtime_r(&info.st_mtime, &utc) != NULL) {
-        (void)strftime(written, sizeof written, "written %Y-%m-%dT%H:%M:%SZ", &utc);
-    }
-    (void)json_array_append_new(set->files,
-                                json_pack("{s:s, s:s, s:s}", "file", trace_base(path), "by", by,
-                                          "date", date != NULL ? date : written));
-}
-
-/* "timerlab sim", of results. */
-static void note_results(struct report_set *set, const char *path)
-{
-    char by[64];
-    const json_t *words = json_object_get(set->context, "command_line");
-    const char *command = json_string_value(json_array_get(words, 0));
-    (void)snprintf(by, sizeof by, "%s", command != NULL ? trace_base(command) : "-");
-    note_run(set, path, by, set->context);
-    for (size_t i = 0; result_files[i] != NULL; i++) {
-        char table[4096];
-        if (strstr(result_files[i], ".csv") != NULL && strchr(result_files[i], '/') == NULL &&
-            find_file(table, set->folder, result_files[i])) {
-            note_run(set, table, by, set->context);
-        }
-    }
 }
 
 /* NULL with `error` set. */
@@ -130,7 +87,6 @@ static bool read_results(struct report_set *set, struct error *error)
     bool good = read_session(set, "results.json", &session, error);
     if (good && session.path != NULL) {
         (void)json_object_update(set->context, session.context);
-        note_results(set, session.path);
         set->rows = session.results;
         session.results = (struct results){0};
     }
@@ -174,7 +130,6 @@ static bool read_cluster(struct report_data *data, struct report_set *set, struc
         }
         (void)json_array_extend(data->cluster, rows);
         const json_t *context = json_object_get(whole, "context");
-        note_run(set, path, "timerlab cluster", context);
         (void)json_object_update_missing(set->context, (json_t *)context);
         json_decref(whole);
     }
@@ -187,11 +142,10 @@ static bool read_bench(struct report_set *set, struct error *error)
     struct result_session session;
     bool good = read_session(set, "bench.json", &session, error);
     if (good && session.path != NULL) {
-        note_run(set, session.path, "timerlab-bench", session.context);
+        set->bench_context = json_incref(session.context);
         set->bench = session.results;
         session.results = (struct results){0};
     } else if (good && find_file(path, set->folder, "bench.csv")) {
-        note_run(set, path, "timerlab-bench", NULL);
         good = results_read_csv(&set->bench, path, error);
     }
     result_session_free(&session);
@@ -224,7 +178,6 @@ static bool read_structures(struct report_data *data, struct report_set *set, st
         return true;
     }
     json_t *rows = read_json(path, error);
-    note_run(set, path, "timerlab list", NULL);
     size_t i = 0;
     json_t *row = NULL;
     json_array_foreach(rows, i, row)
@@ -334,7 +287,6 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
         struct report_set *set = &data->sets[i];
         *set = (struct report_set){.folder = folders[i],
                                    .context = json_object(),
-                                   .files = json_array(),
                                    .bench = {.kind = &bench_kind},
                                    .faults = {.kind = &fault_kind}};
         if (folder_count > 1 && i < 26) {
@@ -356,7 +308,7 @@ void report_data_free(struct report_data *data)
 {
     for (size_t i = 0; data->sets != NULL && i < data->set_count; i++) {
         json_decref(data->sets[i].context);
-        json_decref(data->sets[i].files);
+        json_decref(data->sets[i].bench_context);
         free(data->sets[i].commands);
         results_free(&data->sets[i].rows);
         results_free(&data->sets[i].bench);

@@ -15,12 +15,12 @@
 /* One folder of results. */
 struct report_set {
     const char *folder;
-    char mark[8];         /* "A", "B", ... where there are several folders, else "" */
-    json_t *context;      /* of results.json: an object, empty if there is none */
-    char *commands;       /* commands.txt, "" if there is none */
-    json_t *files;        /* what was read: file, and the run that it is from, as `by` and `date` */
-    struct results rows;  /* of results.json */
-    struct results bench; /* of bench.json, or else of bench.csv */
+    char mark[8];          /* "A", "B", ... where there are several folders, else "" */
+    json_t *context;       /* of results.json: an object, empty if there is none */
+    json_t *bench_context; /* of bench.json; NULL: there is none */
+    char *commands;        /* commands.txt, "" if there is none */
+    struct results rows;   /* of results.json */
+    struct results bench;  /* of bench.json, or else of bench.csv */
     struct results faults; /* of faults.csv */
 };
 
@@ -38,8 +38,7 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
                       struct error *error);
 void report_data_free(struct report_data *data);
 
-/* How many rows of results or of benchmarks there are. */
-size_t report_data_rows(const struct report_data *data);
+/* How many rows of benchmarks there are. */
 size_t report_data_bench_rows(const struct report_data *data);
 
 /* The last part of a trace's path. */

@@ -100,14 +100,15 @@ static const char *context_text(struct report *report, const json_t *value)
     return json_is_array(value) ? text_end(&text) : NULL;
 }
 
-static void write_context(struct report *report, const struct report_set *set, size_t index)
+static void write_context(struct report *report, const json_t *context, const char *id,
+                          const char *caption)
 {
     struct table table = {.report = report};
     const char *key = NULL;
     json_t *value = NULL;
     table_column(&table, "what", false, "");
     table_column(&table, "value", false, "");
-    json_object_foreach(set->context, key, value)
+    json_object_foreach((json_t *)context, key, value)
     {
         const char *text = context_text(report, value);
         if (text != NULL) {
@@ -116,29 +117,7 @@ static void write_context(struct report *report, const struct report_set *set, s
             table_text(&table, text);
         }
     }
-    table_write(&table, pool_format(&report->pool, "context-%zu", index),
-                set->mark[0] == '\0' ? "What measured it"
-                                     : pool_format(&report->pool, "%s: %s", set->mark, set->folder),
-                "Nothing is known of what measured it.");
-}
-
-/* Which run each file is from: in a folder they may have come together one by one. */
-static void write_files(struct report *report, const struct report_set *set, size_t index)
-{
-    static const struct shown_column columns[] = {{"file", "file", NULL, "", NULL},
-                                                  {"by", "by", NULL, "", NULL},
-                                                  {"run", "date", NULL, "", NULL}};
-    struct table table = {.report = report};
-    size_t i = 0;
-    const json_t *file = NULL;
-    table_columns(&table, columns, COUNT_OF(columns));
-    json_array_foreach(set->files, i, file)
-    {
-        table_row(&table, ROW_PLAIN);
-        table_cells(&table, file, columns, COUNT_OF(columns));
-    }
-    table_write(&table, pool_format(&report->pool, "files-%zu", index),
-                "Which run each file is from", "There was no file.");
+    table_write(&table, id, caption, "");
 }
 
 /* The traces, and by what to recognise them. */
@@ -174,8 +153,14 @@ void section_how(struct report *report)
     struct page *page = &report->page;
     page->form->background(page, "How it was measured", "context");
     for (size_t s = 0; s < report->data->set_count; s++) {
-        write_context(report, &report->data->sets[s], s);
-        write_files(report, &report->data->sets[s], s);
+        const struct report_set *set = &report->data->sets[s];
+        const char *colon = set->mark[0] != '\0' ? ": " : "";
+        write_context(report, set->context, pool_format(&report->pool, "context-%zu", s),
+                      pool_format(&report->pool, "%s%sWhat measured it", set->mark, colon));
+        /* Files of one folder may be of different runs. */
+        write_context(
+            report, set->bench_context, pool_format(&report->pool, "bench-context-%zu", s),
+            pool_format(&report->pool, "%s%sWhat measured single operations", set->mark, colon));
     }
     write_trace_list(report);
     list_agreements(report);

@@ -54,13 +54,6 @@ void text_add(struct text *text, const char *format, ...)
     free(added);
 }
 
-void text_add_joint(struct text *text, size_t index, size_t count)
-{
-    if (index > 0) {
-        text_add(text, "%s", index + 1 < count ? ", " : " and ");
-    }
-}
-
 const char *text_end(struct text *text)
 {
     const char *whole = text->bytes != NULL ? pool_keep(text->pool, text->bytes) : "";

@@ -38,10 +38,6 @@ struct text {
 
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds what goes between the items of an enumeration, before item `index` of `count`: ", " or
- * " and ". */
-void text_add_joint(struct text *text, size_t index, size_t count);
-
 /* Ends the string, hands it to its pool, and returns it; `text` is empty again. */
 const char *text_end(struct text *text);
 

@@ -240,11 +240,12 @@ grep -q '<details id="structure-locked' composed/report.html || complain "a comp
 
 # The benchmark's own JSON will do instead of a table of it.
 mkdir raw
-jq -n '{context: {executable: "timerlab-bench"}, benchmarks: [("quick", "middling") as $algo | (1000, 2000) as $n | range(5) |
+jq -n '{context: {executable: "timerlab-bench", date: "that day"}, benchmarks: [("quick", "middling") as $algo | (1000, 2000) as $n | range(5) |
     {run_type: "iteration", run_name: "start/\($algo)/n:\($n)/manual_time", bytes_per_timer: 8,
      family_index: ((["quick", "middling"] | index($algo)) * 2 + $n / 1000), items_per_second: 1,
      ns_per_op: ({quick: 10, middling: 20}[$algo])}]}' >raw/bench.json
 report raw
+says raw '| date | that day |'
 says raw '| `middling` | start | 20.0 ± 0 | 20.0 ± 0 |'
 printf '{' >raw/bench.json
 "$TIMERLAB" report --no-pictures raw 2>said && complain "a report is made of half a bench.json"

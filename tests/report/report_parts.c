@@ -59,8 +59,6 @@ static void figures_are_plain_on_terminals(void **state)
     assert_string_equal(plain_duration_text(9999, FIGURE), "9999 ns");
     assert_string_equal(plain_duration_text(12345, FIGURE), "12.3 us");
     assert_string_equal(plain_duration_text(12.345e6, FIGURE), "12.3 ms");
-    assert_string_equal(binary_size_text(1023, FIGURE), "1023 bytes");
-    assert_string_equal(binary_size_text(1536, FIGURE), "1.5 KiB");
 }
 
 static void texts_grow(void **state)
@@ -69,10 +67,9 @@ static void texts_grow(void **state)
     struct pool pool = {0};
     struct text text = {.pool = &pool};
     for (size_t i = 0; i < 3; i++) {
-        text_add_joint(&text, i, 3);
-        text_add(&text, "%zu", i);
+        text_add(&text, "%s%zu", i > 0 ? ", " : "", i);
     }
-    assert_string_equal(text_end(&text), "0, 1 and 2");
+    assert_string_equal(text_end(&text), "0, 1, 2");
     assert_string_equal(text_end(&text), "");
     for (int i = 0; i < 1000; i++) {
         text_add(&text, "%04d", i);

@@ -122,18 +122,3 @@ const char *plain_duration_text(double value_ns, char text[FIGURE_BYTES])
     }
     return text;
 }
-
-const char *binary_size_text(double value_bytes, char text[FIGURE_BYTES])
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    if (isnan(value_bytes)) {
-        return "-";
-    }
-    size_t unit = 0;
-    while (value_bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
-        value_bytes /= 1024;
-        unit++;
-    }
-    (void)snprintf(text, FIGURE_BYTES, "%.*f %s", unit > 0 ? 1 : 0, value_bytes, units[unit]);
-    return text;
-}

@@ -33,7 +33,5 @@ const char *decimal_text(double value, int digits, char text[FIGURE_BYTES]);
 const char *number_text(double value, char text[FIGURE_BYTES]);
 /* Nanoseconds: "1234 ns", "12.3 us". */
 const char *plain_duration_text(double value_ns, char text[FIGURE_BYTES]);
-/* Bytes, with the unit that suits, in powers of two: "1.2 MiB". */
-const char *binary_size_text(double value_bytes, char text[FIGURE_BYTES]);
 
 #endif
