@@ -150,14 +150,6 @@ if [ -x "$bench" ]; then
     }
     refuses_bench folder 'is a folder'
     refuses_bench nowhere/x 'cannot be written: No such file'
-    for limit in /dev/full 'a limit'; do
-        # shellcheck disable=SC2016 # the inner shell's
-        bash -c '[ "$1" = /dev/full ] || ulimit -f 0; "$0" bench.json >"$2"' "$SOURCE/scripts/bench-to-csv" "$limit" \
-            "$([ "$limit" = /dev/full ] && echo /dev/full || echo small.csv)" 2>&1 | cat >err
-        status=${PIPESTATUS[0]}
-        [ "$status" -eq 1 ] || complain "bench-to-csv, $limit: status $status"
-        grep -q 'standard output could not be written' err || complain "bench-to-csv, $limit: $(cat err)"
-    done
 fi
 [ -z "$(find . -name '.timerlab-*')" ] || complain "left behind: $(find . -name '.timerlab-*')"
 

@@ -31,7 +31,7 @@ for package in $packages; do
     dpkg-deb -x "$deb" "$package"
 done
 holds timerlab.list bin/timerlab bin/timerlab-bench include/timerlab.h timerlab-recorder.so plots/draw plots/style.gp \
-    scripts/bench-to-csv scripts/record-kernel-timers recordings/kernel-nginx.ftrace.txt.zst doc/timerlab/LICENSE \
+    scripts/record-kernel-timers recordings/kernel-nginx.ftrace.txt.zst doc/timerlab/LICENSE \
     doc/timerlab/third-party.md doc/timerlab/CHANGELOG.md completions/timerlab
 holds timerlab-dev.list include/timerlab/registry.h libtimerlab.a timerlab.pc timerlab-config.cmake
 ! grep -q 'include/timerlab.h$' timerlab-dev.list || complain "two packages have timerlab.h"
