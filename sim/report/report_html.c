@@ -245,7 +245,7 @@ static void html_table(struct page *page, const struct page_table *table)
     for (size_t c = 0; c < table->column_count; c++) {
         const struct page_column *column = &table->columns[c];
         put(page, "<th scope=\"col\"");
-        put(page, column->figures ? " class=\"figure\" data-sort-method=\"figure\"" : "");
+        put(page, column->figures ? " class=\"figure\"" : "");
         put(page, "><button type=\"button\" title=\"");
         write_plain(page, column->help);
         put(page, "\">");
@@ -407,11 +407,7 @@ static void html_end(struct page *page)
               "values.</p>\n<div class=\"frame\" tabindex=\"0\" role=\"group\" "
               "aria-labelledby=\"enlarged-title\"></div>\n"
               "<p id=\"value\" aria-live=\"polite\"></p>\n</dialog>\n"
-              "<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>\n/*!\n");
-    put(page, text_LICENCE);
-    put(page, "*/\n");
-    put(page, text_tablesort_js);
-    put(page, "</script>\n<script>\n");
+              "<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>\n");
     put(page, text_report_page_js);
     put(page, "</script>\n</body>\n</html>\n");
 }

@@ -73,25 +73,29 @@
 
     /* --- tables --- */
 
-    /* Numbers, with those that are missing last, whichever way they are sorted. Tablesort turns the
-     * order of this around for an ascending column. */
-    let sorting = null;
-    Tablesort.extend('figure', () => false, (a, b) => {
-        const left = parseFloat(a);
-        const right = parseFloat(b);
-        if (isNaN(left) || isNaN(right)) {
-            const order = (isNaN(left) ? 1 : 0) - (isNaN(right) ? 1 : 0);
-            return sorting.getAttribute('aria-sort') === 'ascending' ? -order : order;
-        }
-        return right - left;
-    });
-    all('table').forEach((table) => {
-        table.tHead.addEventListener('click', (event) => {
-            sorting = event.target.closest('th');
-        }, true);
-        new Tablesort(table);
-        /* The button in it takes the focus. */
-        all('th', table.tHead).forEach((th) => th.removeAttribute('tabindex'));
+    /* Sorts by a column, the other way around if it is sorted by that already. What has no figure
+     * stays last. */
+    function sortBy(th) {
+        const body = th.closest('table').tBodies[0];
+        const figures = th.classList.contains('figure');
+        const falling = th.getAttribute('aria-sort') === 'ascending';
+        const key = (row) => {
+            const cell = row.cells[th.cellIndex];
+            return figures ? parseFloat(cell.dataset.sort) : cell.textContent;
+        };
+        const order = (a, b) => {
+            const left = key(a);
+            const right = key(b);
+            if (figures && (isNaN(left) || isNaN(right))) return isNaN(left) - isNaN(right);
+            const rising = figures ? left - right : left.localeCompare(right);
+            return falling ? -rising : rising;
+        };
+        all('th', th.parentNode).forEach((other) => other.removeAttribute('aria-sort'));
+        th.setAttribute('aria-sort', falling ? 'descending' : 'ascending');
+        body.append(...all('tr', body).sort(order));
+    }
+    all('thead button').forEach((button) => {
+        button.addEventListener('click', () => sortBy(button.closest('th')));
     });
     all('thead button[title]').forEach((button) => {
         const help = button.title;
