@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void (*end_as_asked)(void);
@@ -52,6 +53,47 @@ ssize_t memory_read_until(char **text, size_t *room, int delimiter, FILE *stream
 void *memory_new(size_t count, size_t bytes)
 {
     return memory_made(calloc(count > 0 ? count : 1, bytes));
+}
+
+/* Smaller tables gain nothing by huge pages. */
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+void *memory_table(size_t count, size_t bytes)
+{
+    if (count < HUGE_PAGE_BYTES / bytes) {
+        return memory_new(count, bytes);
+    }
+    if (count > (SIZE_MAX - HUGE_PAGE_BYTES) / bytes) {
+        memory_end();
+    }
+    size_t whole = count * bytes;
+    char *begin = mmap(NULL, whole + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (begin == MAP_FAILED) {
+        memory_end();
+    }
+    /* The table is to begin with a page. */
+    size_t before = -(uintptr_t)begin % HUGE_PAGE_BYTES;
+    if (before > 0) {
+        (void)munmap(begin, before);
+    }
+    char *table = begin + before;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t used = (whole + page - 1) / page * page;
+    if (used < whole + HUGE_PAGE_BYTES - before) {
+        (void)munmap(table + used, whole + HUGE_PAGE_BYTES - before - used);
+    }
+    (void)madvise(table, whole, MADV_HUGEPAGE);
+    return table;
+}
+
+void memory_table_free(void *table, size_t count, size_t bytes)
+{
+    if (count < HUGE_PAGE_BYTES / bytes) {
+        free(table);
+    } else if (table != NULL) {
+        (void)munmap(table, count * bytes);
+    }
 }
 
 void *memory_resize(void *array, size_t count, size_t bytes)

@@ -17,6 +17,13 @@
 /* `count` elements of `bytes` bytes each, all zero. Never NULL, even for none. */
 void *memory_new(size_t count, size_t bytes) __attribute__((malloc, returns_nonnull));
 
+/* The same for a table of which any element may be next: on huge pages where the system has any, so
+ * that finding it costs no search for its page. Memory that was never written to is not taken. */
+void *memory_table(size_t count, size_t bytes) __attribute__((returns_nonnull));
+
+/* Give it back; harmless on NULL. */
+void memory_table_free(void *table, size_t count, size_t bytes);
+
 /* The array, moved and made larger or smaller as needed. What is added is not zeroed. */
 void *memory_resize(void *array, size_t count, size_t bytes) __attribute__((returns_nonnull));
 

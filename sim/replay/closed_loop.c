@@ -181,7 +181,7 @@ static void note_due(struct closed_loop *loop, uint32_t id, uint64_t due, uint64
 {
     loop->timers[id].due = due;
     if (loop->nominal == NULL && nominal != due) {
-        loop->nominal = memory_new(loop->ids, sizeof *loop->nominal);
+        loop->nominal = memory_table(loop->ids, sizeof *loop->nominal);
     }
     if (loop->nominal != NULL) {
         uint64_t kept = nominal != due ? nominal : 0;
@@ -342,7 +342,7 @@ struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan)
     struct closed_loop *loop = memory_new(1, sizeof *loop);
     loop->plan = *plan;
     loop->ids = plan->stream->header.ids;
-    loop->timers = memory_new(loop->ids, sizeof *loop->timers);
+    loop->timers = memory_table(loop->ids, sizeof *loop->timers);
     return loop;
 }
 
@@ -359,8 +359,8 @@ void closed_loop_fetch(const struct closed_loop *loop, uint32_t id)
 void closed_loop_close(struct closed_loop *loop)
 {
     if (loop != NULL) {
-        free(loop->timers);
-        free(loop->nominal);
+        memory_table_free(loop->timers, loop->ids, sizeof *loop->timers);
+        memory_table_free(loop->nominal, loop->ids, sizeof *loop->nominal);
         free(loop->dropped);
         free(loop->nodes);
         free(loop->held);

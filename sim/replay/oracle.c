@@ -63,19 +63,19 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
                               .service = plan->service,
                               .slacks = plan->slacks,
                               .verdict = verdict,
-                              .timers = memory_new(plan->ids, sizeof *oracle->timers),
+                              .timers = memory_table(plan->ids, sizeof *oracle->timers),
                               .ids = plan->ids,
                               .names = plan->names,
                               .budget = TL_NO_BUDGET,
                               .crowded_at = TL_NEVER};
     if (plan->algo->precision != NULL) {
-        oracle->delays = memory_new(plan->ids, sizeof *oracle->delays);
+        oracle->delays = memory_table(plan->ids, sizeof *oracle->delays);
     }
     if ((capabilities & TL_CAP_FIFO) != 0) {
-        oracle->orders = memory_new(plan->ids, sizeof *oracle->orders);
+        oracle->orders = memory_table(plan->ids, sizeof *oracle->orders);
     }
     if ((capabilities & (TL_CAP_ORDERED | TL_CAP_FIFO)) != 0 && !drive_is_plain(plan->drive)) {
-        oracle->filed_due = memory_new(plan->ids, sizeof *oracle->filed_due);
+        oracle->filed_due = memory_table(plan->ids, sizeof *oracle->filed_due);
     }
     memset(verdict, 0, sizeof *verdict);
     return oracle;
@@ -84,10 +84,10 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
 void oracle_destroy(struct oracle *oracle)
 {
     if (oracle != NULL) {
-        free(oracle->timers);
-        free(oracle->delays);
-        free(oracle->orders);
-        free(oracle->filed_due);
+        memory_table_free(oracle->timers, oracle->ids, sizeof *oracle->timers);
+        memory_table_free(oracle->delays, oracle->ids, sizeof *oracle->delays);
+        memory_table_free(oracle->orders, oracle->ids, sizeof *oracle->orders);
+        memory_table_free(oracle->filed_due, oracle->ids, sizeof *oracle->filed_due);
         free(oracle);
     }
 }
@@ -379,19 +379,65 @@ static size_t merge_windows(struct due_window *windows, size_t count)
     return kept;
 }
 
+/* The ticks at which a timer may fire. */
+static struct due_window window_of(const struct oracle *oracle, uint32_t id)
+{
+    const struct timer *timer = &oracle->timers[id];
+    struct tl_precision precision = precision_of(oracle, id);
+    uint64_t early = precision.early_ticks;
+    return (struct due_window){.first = timer->due - (early < timer->due ? early : timer->due),
+                               .last = due_last(timer->due, precision.late_ticks)};
+}
+
+/* Windows as below, where they begin in few enough ticks that each has a place of its own: no
+ * sorting. 0: they do not. */
+static size_t place_windows(const struct oracle *oracle, uint64_t from, struct due_window *windows,
+                            size_t room)
+{
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    for (uint32_t id = 0; id < oracle->ids; id++) {
+        if (oracle->timers[id].state == PENDING) {
+            uint64_t first = window_of(oracle, id).first;
+            least = first >= from && first < least ? first : least;
+            most = first > most ? first : most;
+        }
+    }
+    if (least > most || most - least >= room) {
+        return 0;
+    }
+    memset(windows, 0, (size_t)(most - least + 1) * sizeof *windows);
+    for (uint32_t id = 0; id < oracle->ids; id++) {
+        if (oracle->timers[id].state == PENDING) {
+            struct due_window window = window_of(oracle, id);
+            struct due_window *place = &windows[window.first - least];
+            if (window.first >= from && window.last >= place->last) {
+                *place = window;
+            }
+        }
+    }
+    size_t kept = 0;
+    for (uint64_t i = 0; i <= most - least; i++) {
+        if (windows[i].last > 0) {
+            windows[kept++] = windows[i];
+        }
+    }
+    return kept;
+}
+
 size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due_window *windows,
                           size_t room)
 {
-    size_t count = 0;
+    size_t count = place_windows(oracle, from, windows, room);
     uint64_t to = UINT64_MAX; /* after which none is wanted */
+    if (count > 0) {
+        return count;
+    }
     for (uint32_t id = 0; id < oracle->ids; id++) {
-        const struct timer *timer = &oracle->timers[id];
-        if (timer->state != PENDING) {
+        if (oracle->timers[id].state != PENDING) {
             continue;
         }
-        struct tl_precision precision = precision_of(oracle, id);
-        uint64_t early = precision.early_ticks;
-        uint64_t first = timer->due - (early < timer->due ? early : timer->due);
+        struct due_window window = window_of(oracle, id);
         if (count == room) {
             count = merge_windows(windows, count);
             if (count > room / 2) {
@@ -399,11 +445,9 @@ size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due
                 to = windows[count - 1].first;
             }
         }
-        if (first < from || first > to) {
-            continue;
+        if (window.first >= from && window.first <= to) {
+            windows[count++] = window;
         }
-        windows[count++] =
-            (struct due_window){.first = first, .last = due_last(timer->due, precision.late_ticks)};
     }
     return merge_windows(windows, count);
 }

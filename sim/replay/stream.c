@@ -259,7 +259,7 @@ struct stream *stream_decode(struct trace_reader *reader, uint64_t limit_bytes, 
     decoder->block = memory_new(blocks, sizeof *decoder->block);
     stream->blocks = decoder->block;
     if (stream->header.reactions > 0) {
-        decoder->timers = memory_new(stream->header.ids, sizeof *decoder->timers);
+        decoder->timers = memory_table(stream->header.ids, sizeof *decoder->timers);
     }
     lay_out(decoder, blocks);
     bool done = map(stream, limit_bytes, error);
@@ -268,7 +268,7 @@ struct stream *stream_decode(struct trace_reader *reader, uint64_t limit_bytes, 
         done = trace_reader_rewind(reader, error) && decode(decoder, reader, error);
         (void)mprotect(stream->memory, stream->bytes, PROT_READ);
     }
-    free(decoder->timers);
+    memory_table_free(decoder->timers, stream->header.ids, sizeof *decoder->timers);
     free(decoder->starts);
     free(decoder);
     if (!done) {

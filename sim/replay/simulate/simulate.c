@@ -5,6 +5,7 @@
 #include "child.h"
 #include "memory.h"
 #include "plug_in.h"
+#include "side_by_side.h"
 #include "tape.h"
 #include "temporary_file.h"
 #include "trace_ids.h"
@@ -122,34 +123,34 @@ static bool run_somewhere(struct job *job, struct subject *subject, enum replay_
     return simulate_pass(job->request, &run, result, outcome, error);
 }
 
-/* One pass. True if `result` is to be used. */
-static bool run_pass(struct job *job, struct subject *subject, enum replay_pass pass,
-                     struct replay_result *result, bool *usable, struct error *error)
+static void count_done(struct job *job, enum replay_pass pass)
 {
-    const struct simulate_request *request = job->request;
-    struct child_outcome outcome;
-    *usable = false;
-    if (!run_somewhere(job, subject, pass, result, &outcome, error)) {
-        return false;
-    }
     *job->work_done += job->events * pass_weights[pass];
     progress_update(job->progress, *job->work_done);
-    switch (outcome.end) {
+}
+
+/* What becomes of a structure by the outcome of a pass. True if `result` is to be used. */
+static bool judge_pass(struct job *job, struct subject *subject, const struct replay_result *result,
+                       const struct child_outcome *outcome, bool *usable, struct error *error)
+{
+    const struct simulate_request *request = job->request;
+    *usable = false;
+    switch (outcome->end) {
     case CHILD_FAILED:
         /* The trace or the replay itself: not the structure's doing, if it is not one that may have
          * closed the replay's files. */
         if (!plug_in_is(subject->timed)) {
-            return error_set(error, "%s", outcome.reason);
+            return error_set(error, "%s", outcome->reason);
         }
-        (void)error_set(error, "the replay could not go on: %s", outcome.reason);
+        (void)error_set(error, "the replay could not go on: %s", outcome->reason);
         fail(subject, "crashed", error->text);
         return true;
     case CHILD_CRASHED:
     case CHILD_EXITED:
-        fail(subject, "crashed", outcome.reason);
+        fail(subject, "crashed", outcome->reason);
         return true;
     case CHILD_TIMEOUT:
-        fail(subject, "timeout", outcome.reason);
+        fail(subject, "timeout", outcome->reason);
         return true;
     case CHILD_DONE:
         break;
@@ -172,10 +173,21 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
         break;
     }
     }
-    if (outcome.misdeed[0] != '\0' && subject->right) {
-        fail(subject, "fault", outcome.misdeed);
+    if (outcome->misdeed[0] != '\0' && subject->right) {
+        fail(subject, "fault", outcome->misdeed);
     }
     return true;
+}
+
+static bool run_pass(struct job *job, struct subject *subject, enum replay_pass pass,
+                     struct replay_result *result, bool *usable, struct error *error)
+{
+    struct child_outcome outcome;
+    if (!run_somewhere(job, subject, pass, result, &outcome, error)) {
+        return false;
+    }
+    count_done(job, pass);
+    return judge_pass(job, subject, result, &outcome, usable, error);
 }
 
 /* Refuses what would take hours, or cannot be shared, in words. */
@@ -207,23 +219,72 @@ static struct replay_result *found_of(const struct job *job, const struct subjec
     return &trace->found[2 * place + (pass == PASS_LATENCY)];
 }
 
-static bool check_one(struct job *job, struct subject *subject, const struct trace_header *header,
-                      struct replay_result *result, struct error *error)
+/* --- checks ----------------------------------------------------------------------------------- */
+
+/* The checks of a trace. They are not timed, so several run at once. */
+struct checks {
+    struct job *job;
+    struct checked {
+        bool ran;
+        bool made; /* otherwise `error` says why not */
+        struct error error;
+        struct child_outcome outcome;
+        /* A check has no latencies, which are most of the bytes and come last. */
+        char result[offsetof(struct replay_result, latency_ns)];
+    } * all; /* of each subject */
+};
+
+/* The floor's figures are not shown, except those of each rank. */
+static bool is_checked(const struct job *job, const struct subject *subject)
+{
+    return subject->right && (subject->contender != NULL || job->request->ranks != NULL);
+}
+
+/* In a process of its own, or here. */
+static void check_one(void *ctx, size_t number)
+{
+    const struct checks *checks = ctx;
+    struct job *job = checks->job;
+    struct subject *subject = &job->subjects[number];
+    struct checked *checked = &checks->all[number];
+    if (!is_checked(job, subject)) {
+        checked->ran = true;
+        return;
+    }
+    struct replay_result *result = memory_bytes(sizeof *result);
+    checked->made =
+        run_somewhere(job, subject, PASS_CHECK, result, &checked->outcome, &checked->error);
+    memcpy(checked->result, result, sizeof checked->result);
+    free(result);
+    checked->ran = true;
+}
+
+static void check_done(void *ctx)
+{
+    const struct checks *checks = ctx;
+    count_done(checks->job, PASS_CHECK);
+}
+
+static bool judge_check(struct job *job, struct subject *subject, const struct checked *checked,
+                        struct error *error)
 {
     bool usable = false;
-    if (is_left_out(job, subject, header->ids)) {
-        *job->work_done += job->events * pass_weights[PASS_CHECK];
+    struct replay_result *result = found_of(job, subject, PASS_CHECK);
+    if (!is_checked(job, subject)) {
         return true;
     }
-    if (!run_pass(job, subject, PASS_CHECK, result, &usable, error)) {
+    if (!checked->made) {
+        *error = checked->error;
+        return false;
+    }
+    memcpy(result, checked->result, sizeof checked->result);
+    if (!judge_pass(job, subject, result, &checked->outcome, &usable, error)) {
         return false;
     }
     if (!usable) {
         return true;
     }
-    /* A check has no latencies, which are most of the bytes and come last. */
-    subject->check = found_of(job, subject, PASS_CHECK);
-    memcpy(subject->check, result, offsetof(struct replay_result, latency_ns));
+    subject->check = result;
     struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
     trace->empty_ticks =
         result->empty_ticks > trace->empty_ticks ? result->empty_ticks : trace->empty_ticks;
@@ -236,21 +297,56 @@ static bool check_one(struct job *job, struct subject *subject, const struct tra
     return true;
 }
 
+/* About as much memory as a check takes for a timer, the structure's own included. */
+#define CHECK_BYTES UINT64_C(256)
+
+/* As many checks at once as there are processors, and is memory for. */
+static unsigned checks_at_once(const struct job *job, uint32_t ids)
+{
+    if (job->request->ranks != NULL) {
+        return 1;
+    }
+    uint64_t pages = (uint64_t)sysconf(_SC_AVPHYS_PAGES);
+    uint64_t room = pages * (uint64_t)sysconf(_SC_PAGESIZE) / (CHECK_BYTES * ((uint64_t)ids + 1));
+    uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t most = room < processors ? room : processors;
+    return (unsigned)(most < job->subject_count ? most : job->subject_count);
+}
+
 static bool check_all(struct job *job, const struct trace_header *header, struct error *error)
 {
-    struct replay_result *result = memory_bytes(sizeof *result);
+    struct checks checks = {.job = job};
+    size_t bytes = (job->subject_count + 1) * sizeof *checks.all;
+    checks.all = child_memory_new(bytes);
+    for (size_t i = 0; i < job->subject_count; i++) {
+        (void)is_left_out(job, &job->subjects[i], header->ids);
+    }
+    const struct side_by_side work = {.count = job->subject_count,
+                                      .processes = checks_at_once(job, header->ids),
+                                      .run = check_one,
+                                      .done = check_done,
+                                      .ctx = &checks};
+    if (work.processes > 1) {
+        side_by_side(&work);
+    }
     bool done = true;
     for (size_t i = 0; i < job->subject_count && done; i++) {
-        done = check_one(job, &job->subjects[i], header, result, error);
+        if (!checks.all[i].ran) {
+            check_one(&checks, i);
+            check_done(&checks);
+        }
+        done = judge_check(job, &job->subjects[i], &checks.all[i], error);
     }
-    free(result);
+    child_memory_free(checks.all, bytes);
     return done;
 }
+
+/* --- times ------------------------------------------------------------------------------------ */
 
 /* The timed build must have done what the checked one did. */
 static void compare_work(struct subject *subject, const struct replay_result *result)
 {
-    if (subject->right && result->digest != subject->check->digest) {
+    if (subject->right && subject->check != NULL && result->digest != subject->check->digest) {
         fail(subject, "fault",
              "fired other timers, or at other ticks, in the timed run than in the checked one");
     }
