@@ -75,6 +75,17 @@ END
     is exported arm 2
     is exported cancel 1
     is exported stop_not_armed 2
+    # Without room in the middle, the program goes on, and what was recorded before is saved.
+    sed -i 's/    timers_start(timers, 1, 1000);/    for (int i = 0; i < 100000; i++) {\n&\n    }/' exported.c
+    "${CC:-cc}" -Itimers exported.c -L. -ltimers -Wl,-rpath,. -o many || complain "exported.c does not compile"
+    status=0
+    # shellcheck disable=SC2016 # the inner shell's
+    bash -c 'ulimit -f 4096; "$0" record -o many.rec -- ./many' "$TIMERLAB" 2>err || status=$?
+    [ $status -eq 1 ] || complain "no room in the middle: status $status"
+    grep -qx 'many.rec: 65536 records; [0-9]* or more were lost: File too large' err || complain "no room in the middle: $(cat err)"
+    "$TIMERLAB" trace import process many.rec -o many.trace 2>many.counts || complain "$(cat many.counts)"
+    is many records 65536
+    is many malformed_records 0
 fi
 
 # What cannot be saved in the end is kept all the same.
