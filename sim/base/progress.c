@@ -1,10 +1,10 @@
 #include "progress.h"
 
 #include "child.h"
+#include "clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REDRAW_NS UINT64_C(100000000)
@@ -13,13 +13,6 @@
 #define LINE_NS   UINT64_C(10000000000)
 
 static enum progress_mode policy = PROGRESS_AUTO;
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 void progress_set_mode(enum progress_mode mode)
 {
@@ -33,7 +26,7 @@ bool progress_is_shown(void)
 
 void progress_begin(struct progress *progress, const char *what, const char *unit, uint64_t total)
 {
-    uint64_t now = now_ns();
+    uint64_t now = clock_now_ns();
     bool drawn = progress_is_shown();
     *progress = (struct progress){.what = what,
                                   .unit = unit,
@@ -48,7 +41,7 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 
 void progress_update(struct progress *progress, uint64_t done)
 {
-    uint64_t now = progress->every_ns < UINT64_MAX ? now_ns() : 0;
+    uint64_t now = progress->every_ns < UINT64_MAX ? clock_now_ns() : 0;
     if (now - progress->shown_ns < progress->every_ns) {
         return;
     }

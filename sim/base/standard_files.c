@@ -82,19 +82,14 @@ void standard_files_tell(const char *format, ...)
     free(text);
 }
 
-bool standard_files_written(const char *program)
+void standard_files_check(int status, void *program)
 {
     int cause = stream_error(stdout);
     if (cause != 0) {
-        (void)fprintf(stderr, "%s: standard output could not be written completely: %s\n", program,
-                      strerror(cause));
-    }
-    return cause == 0;
-}
-
-void standard_files_check(int status, void *program)
-{
-    if (!standard_files_written(program) && status == 0) {
-        _exit(1);
+        (void)fprintf(stderr, "%s: standard output could not be written completely: %s\n",
+                      (const char *)program, strerror(cause));
+        if (status == 0) {
+            _exit(1);
+        }
     }
 }

@@ -28,13 +28,9 @@ char *standard_files_line(const char *text);
 /* The same of a formatted line to standard error. On a terminal it is broken between words. */
 void standard_files_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes out what standard output has in its buffer. If any of it could not be written, says so of
- * `program`, its name, and why; false. */
-bool standard_files_written(const char *program);
-
 /* For on_exit, so that it comes at the very end, since help, for one, ends a program without coming
- * back to main: a full disk shows only when the buffer is written out. The same for `program`, its
- * name; makes a status of 0 one of 1. */
+ * back to main. Write out what standard output has in its buffer, where a full disk shows; if any of
+ * it could not be written, report why under the name `program`, and make a status of 0 one of 1. */
 void standard_files_check(int status, void *program);
 
 #endif

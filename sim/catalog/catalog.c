@@ -12,8 +12,6 @@
 /* A structure behind a front end. */
 struct catalog_composition {
     struct catalog_entry entry;
-    const struct tl_algo *timed;
-    const struct tl_algo *counted;
     struct catalog_composition *next;
 };
 
@@ -78,19 +76,17 @@ static const struct catalog_entry *compose(const struct catalog *catalog,
                                            const struct catalog_entry *inner, struct error *error)
 {
     char why[sizeof error->text];
-    struct catalog_composition *composition = memory_new(1, sizeof *composition);
-    composition->timed = catalog_compose(front, inner->timed, why, sizeof why);
-    composition->counted =
-        composition->timed != NULL ? catalog_compose(front, inner->counted, why, sizeof why) : NULL;
-    if (composition->counted == NULL) {
-        tl_front_release(composition->timed);
-        free(composition);
+    const struct tl_algo *timed = catalog_compose(front, inner->timed, why, sizeof why);
+    const struct tl_algo *counted =
+        timed != NULL ? catalog_compose(front, inner->counted, why, sizeof why) : NULL;
+    if (counted == NULL) {
+        tl_front_release(timed);
         (void)error_set(error, "%s", why);
         return NULL;
     }
-    composition->entry = (struct catalog_entry){.timed = composition->timed,
-                                                .counted = composition->counted,
-                                                .origin_file = inner->origin_file};
+    struct catalog_composition *composition = memory_new(1, sizeof *composition);
+    composition->entry = (struct catalog_entry){
+        .timed = timed, .counted = counted, .origin_file = inner->origin_file};
     composition->next = *catalog->compositions;
     *catalog->compositions = composition;
     return &composition->entry;
@@ -236,7 +232,9 @@ static void move_options_out(char *text)
     }
 }
 
-bool catalog_misses(struct catalog *catalog, const char *name)
+/* Whether a name that is not known may be that of a plug-in which has failed; it is then added to
+ * `missing`. */
+static bool misses(struct catalog *catalog, const char *name)
 {
     char *before = catalog->missing;
     if (catalog->failed) {
@@ -266,7 +264,7 @@ static bool select_one(struct catalog *catalog, char *text, struct contender_lis
     }
     const struct catalog_entry *entry = catalog_find(catalog, text, error);
     if (entry == NULL) {
-        return catalog_misses(catalog, text);
+        return misses(catalog, text);
     }
     if (colon != NULL && colon[1] == '\0') {
         return error_set(error, "nothing follows '%s:'", text);
@@ -298,8 +296,8 @@ void catalog_free(struct catalog *catalog)
     while (catalog->compositions != NULL && *catalog->compositions != NULL) {
         struct catalog_composition *composition = *catalog->compositions;
         *catalog->compositions = composition->next;
-        tl_front_release(composition->timed);
-        tl_front_release(composition->counted);
+        tl_front_release(composition->entry.timed);
+        tl_front_release(composition->entry.counted);
         free(composition);
     }
     for (size_t i = 0; i < catalog->plug_in_count; i++) {

@@ -65,10 +65,6 @@ enum plug_in_found catalog_add_plugin(struct catalog *catalog, const char *spec,
 const struct catalog_entry *catalog_find(const struct catalog *catalog, const char *name,
                                          struct error *error);
 
-/* Whether a name that is not known may be that of a plug-in which has failed; it is then added to
- * `missing`. */
-bool catalog_misses(struct catalog *catalog, const char *name);
-
 /* As tl_front_compose; but if there is no memory, that ends the process. */
 const struct tl_algo *catalog_compose(const struct tl_front *front, const struct tl_algo *inner,
                                       char *why, size_t why_bytes);

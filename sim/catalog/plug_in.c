@@ -222,7 +222,8 @@ bool plug_in_is(const struct tl_algo *algo)
     return find(algo) != NULL;
 }
 
-bool plug_in_load(const struct tl_algo *algo, struct error *error)
+/* False, with `error` set, if the plug-in is no longer what it was. */
+static bool load(const struct tl_algo *algo, struct error *error)
 {
     struct plug_in *plug_in = find(algo);
     if (plug_in == NULL || plug_in->loaded != NULL) {
@@ -253,7 +254,7 @@ struct work {
 static bool load_and_run(void *ctx, void *result, struct error *error)
 {
     const struct work *work = ctx;
-    return plug_in_load(work->algo, error) && work->request->run(work->request->ctx, result, error);
+    return load(work->algo, error) && work->request->run(work->request->ctx, result, error);
 }
 
 bool plug_in_run(const struct tl_algo *algo, const struct child_request *request, void *result,

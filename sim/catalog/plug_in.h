@@ -49,7 +49,7 @@ enum plug_in_found {
 enum plug_in_found plug_in_read(const char *spec, struct plug_in **plug_in, struct error *error);
 
 /* The descriptor. The optional hooks are there if the plug-in has them; calling one ends the
- * process, but for one that has called plug_in_load. */
+ * process, but for a child of plug_in_run. */
 const struct tl_algo *plug_in_algo(const struct plug_in *plug_in);
 
 /* The file's name, as it was given. */
@@ -62,10 +62,6 @@ void plug_in_free(struct plug_in *plug_in);
  * behind a front end, the child loads that first. */
 bool plug_in_run(const struct tl_algo *algo, const struct child_request *request, void *result,
                  struct child_outcome *outcome, struct error *error);
-
-/* The loading alone, for a child that calls hooks of several structures. False, with `error` set,
- * if the plug-in is no longer what it was. */
-bool plug_in_load(const struct tl_algo *algo, struct error *error);
 
 /* Whether the structure comes from a plug-in. */
 bool plug_in_is(const struct tl_algo *algo);

@@ -9,18 +9,16 @@
 
 #define FOOTPRINT_SECONDS 60.0 /* on a busy machine, under a sanitizer */
 
-/* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds; without the
- * records, if there are any. */
+/* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */
 static enum tl_status bytes_with(const struct tl_algo *algo, const void *options, uint32_t timers,
-                                 const struct tl_records *records, uint64_t *bytes)
+                                 uint64_t *bytes)
 {
     struct tl_memory memory;
     tl_counting_allocator(&memory, tl_system_allocator());
     struct tl_config config = {.capacity = timers,
                                .max_delay_ticks = FOOTPRINT_SPREAD_TICKS,
                                .options = options,
-                               .allocator = &memory.allocator,
-                               .records = records};
+                               .allocator = &memory.allocator};
     void *self = NULL;
     enum tl_status status = algo->create(&config, &self);
     if (status != TL_OK) {
@@ -79,13 +77,12 @@ static enum tl_status measure_horizon(const struct tl_algo *algo, const void *op
 
 /* Of a structure, no memory is an answer, but not to this question. */
 static void measure_bytes(const struct tl_algo *algo, const void *options,
-                          const struct tl_records *none, const struct tl_records *many,
                           struct footprint *footprint)
 {
     uint64_t loaded = 0;
-    footprint->status = bytes_with(algo, options, 0, none, &footprint->bytes_fixed);
+    footprint->status = bytes_with(algo, options, 0, &footprint->bytes_fixed);
     if (footprint->status == TL_OK) {
-        footprint->status = bytes_with(algo, options, FOOTPRINT_TIMERS, many, &loaded);
+        footprint->status = bytes_with(algo, options, FOOTPRINT_TIMERS, &loaded);
     }
     if (footprint->status == TL_ERR_NOMEM) {
         memory_end();
@@ -110,29 +107,14 @@ static struct tl_precision widest_precision(const struct tl_algo *algo, const vo
     return widest;
 }
 
-/* What is measured apart. */
-struct subject {
-    const struct tl_algo *algo;
-    bool embedded;
-};
-
 static bool measure(void *ctx, void *result, struct error *error)
 {
-    const struct subject *subject = ctx;
-    const struct tl_algo *algo = watched(subject->algo);
+    const struct tl_algo *algo = watched(ctx);
     struct footprint *footprint = result;
     (void)error;
     TL_OPTION_VALUES(options);
     tl_options_default(algo, options);
-    if (subject->embedded) {
-        size_t bytes = algo->embedded_bytes;
-        struct tl_records none = {.base = memory_new(1, bytes), .stride_bytes = bytes};
-        struct tl_records many = {.base = memory_new(FOOTPRINT_TIMERS, bytes),
-                                  .stride_bytes = bytes};
-        measure_bytes(algo, options, &none, &many, footprint);
-        return true;
-    }
-    measure_bytes(algo, options, NULL, NULL, footprint);
+    measure_bytes(algo, options, footprint);
     if (footprint->status == TL_OK) {
         footprint->status = measure_horizon(algo, options, &footprint->horizon_ticks);
     }
@@ -141,32 +123,22 @@ static bool measure(void *ctx, void *result, struct error *error)
     return true;
 }
 
-static struct footprint measure_apart(struct subject subject)
+struct footprint footprint_measure(const struct tl_algo *algo)
 {
     struct footprint footprint = {0};
     struct child_outcome outcome;
     struct error error;
     const struct child_request request = {.run = measure,
-                                          .ctx = &subject,
+                                          .ctx = (void *)algo,
                                           .result_bytes = sizeof footprint,
                                           .timeout_seconds = FOOTPRINT_SECONDS};
-    bool made = plug_in_run(subject.algo, &request, &footprint, &outcome, &error);
+    bool made = plug_in_run(algo, &request, &footprint, &outcome, &error);
     const char *fault = made ? child_fault(&outcome) : error.text;
     if (fault != NULL) {
         footprint.status = TL_ERR_UNAVAILABLE;
         (void)snprintf(footprint.fault, sizeof footprint.fault, "%s", fault);
     }
     return footprint;
-}
-
-struct footprint footprint_measure(const struct tl_algo *algo)
-{
-    return measure_apart((struct subject){.algo = algo});
-}
-
-struct footprint footprint_embedded(const struct tl_algo *embedded)
-{
-    return measure_apart((struct subject){.algo = embedded, .embedded = true});
 }
 
 const char *footprint_missing(const struct footprint *footprint)
@@ -268,20 +240,10 @@ json_t *structure_json(const struct catalog_entry *entry)
                                       ? json_null()
                                       : json_integer((json_int_t)footprint.horizon_ticks));
     }
-    struct footprint besides = {0};
     if (entry->embedded != NULL) {
-        besides = footprint_embedded(entry->embedded);
-        fault = fault[0] != '\0' ? fault : besides.fault;
-        json_t *embedded = json_object();
-        (void)json_object_set_new(embedded, "record_bytes",
-                                  json_integer((json_int_t)entry->embedded->embedded_bytes));
-        if (besides.status == TL_OK) {
-            (void)json_object_set_new(embedded, "bytes_fixed",
-                                      json_integer((json_int_t)besides.bytes_fixed));
-            (void)json_object_set_new(embedded, "bytes_per_timer",
-                                      json_real(besides.bytes_per_timer));
-        }
-        (void)json_object_set_new(row, "embedded", embedded);
+        (void)json_object_set_new(
+            row, "embedded",
+            json_pack("{s:I}", "record_bytes", (json_int_t)entry->embedded->embedded_bytes));
     }
     if (fault[0] != '\0') {
         (void)json_object_set_new(row, "fault", json_string(fault));

@@ -27,10 +27,6 @@ struct footprint {
 /* In a process of its own. */
 struct footprint footprint_measure(const struct tl_algo *algo);
 
-/* Of a build that takes records, and its timers lie in some: what the structure has besides. Reach
- * and precision are not measured again. */
-struct footprint footprint_embedded(const struct tl_algo *embedded);
-
 /* Why it could not be measured. */
 const char *footprint_missing(const struct footprint *footprint);
 
@@ -41,8 +37,8 @@ void capability_words(uint32_t capabilities, char *text, size_t text_bytes);
  * bytes_per_timer, horizon_ticks (null: none)}, and `plugin` for one from outside; without the
  * bytes and the horizon where they could not be measured, with the `fault` that ended that.
  * `fronts` are the front ends that can stand before it, {name, summary} each. Where its timers may
- * lie in the caller's records there is `embedded`: {record_bytes, bytes_fixed, bytes_per_timer},
- * what of each lies there, and what the structure has besides. */
+ * lie in the caller's records there is `embedded`: {record_bytes}, how many of each
+ * timer's bytes. */
 json_t *structure_json(const struct catalog_entry *entry);
 
 /* An array of those of the whole catalogue. */

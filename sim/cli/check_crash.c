@@ -18,28 +18,10 @@
 #define RANDOM 100.0
 #define IMAGES 60.0
 
-/* The words that the program was started with; NULL if they cannot be had. */
-static char **own_words(void)
+void check_crash_load(int argc, char **argv)
 {
-    char *text = NULL;
-    size_t room = 0;
-    size_t count = 0;
-    char **words = NULL;
-    FILE *line = memory_unless_short(fopen("/proc/self/cmdline", "r"));
-    while (line != NULL && memory_read_until(&text, &room, '\0', line) > 0) {
-        words = memory_resize(words, count + 2, sizeof *words);
-        words[count++] = memory_copy(text);
-        words[count] = NULL;
-    }
-    if (line != NULL) {
-        (void)fclose(line);
-    }
-    free(text);
-    return words;
-}
-
-void check_crash_load(void)
-{
+    static char program[] = "timerlab";
+    static char verb[] = "check";
     static const char *const places[] = {"sim", TL_SHIM_INSTALLED};
     static const char loaded[] = "TIMERLAB_CRASH_SHIM";
     char shim[PATH_MAX];
@@ -51,14 +33,12 @@ void check_crash_load(void)
     if (setenv(loaded, shim, 1) != 0 || setenv("LD_PRELOAD", shim, 1) != 0) {
         memory_end();
     }
-    char **words = own_words();
-    if (words != NULL) {
-        (void)execv("/proc/self/exe", words); /* returns only if it fails */
-        for (size_t i = 0; words[i] != NULL; i++) {
-            free(words[i]);
-        }
-        free((void *)words);
-    }
+    char **words = memory_new((size_t)argc + 2, sizeof *words);
+    words[0] = program;
+    words[1] = verb;
+    memcpy((void *)(words + 2), (const void *)(argv + 1), ((size_t)argc - 1) * sizeof *words);
+    (void)execv("/proc/self/exe", words); /* returns only if it fails */
+    free((void *)words);
 }
 
 /* A number that is small enough for much to happen in a short history. */

@@ -5,9 +5,9 @@
 #include "catalog.h"
 #include "error.h"
 
-/* Loads the shim before everything else, by starting the program again, unless it is loaded.
- * Returns if it cannot be. */
-void check_crash_load(void);
+/* Loads the shim before everything else, by starting the program again with the same words, unless
+ * it is loaded. Returns if it cannot be. */
+void check_crash_load(int argc, char **argv);
 
 /* Crashes each structure, under each policy that it has unless its options are given, and prints a
  * table. *faults: how many policies did not keep their promise. False, with `error`: one is not

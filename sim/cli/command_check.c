@@ -546,10 +546,8 @@ static json_t *trace_json(const struct check_row *row)
 {
     json_t *lines = json_array();
     char *text = trace_text(row);
-    if (text != NULL) {
-        for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-            (void)json_array_append_new(lines, json_string(line));
-        }
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        (void)json_array_append_new(lines, json_string(line));
     }
     free(text);
     return lines;
@@ -670,7 +668,7 @@ static int run(void *at, int argc, char **argv)
         return EXIT_FAULT;
     }
     if (arguments->crash) {
-        check_crash_load();
+        check_crash_load(argc, argv);
         bool done = check_crash(&arguments->structures.contenders, arguments->plan.seed,
                                 arguments->crash_share, &report.faults, error);
         if (!done) {

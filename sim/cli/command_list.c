@@ -232,29 +232,11 @@ static void describe_front(const struct tl_front *front)
     }
 }
 
-static void describe_embedded(size_t record_bytes, const struct footprint *besides)
-{
-    if (record_bytes == 0) {
-        (void)printf("Embedded: no, timers lie in memory of its own\n");
-        return;
-    }
-    (void)printf("Embedded: %zu bytes of a timer may lie in the caller's record", record_bytes);
-    if (besides->status == TL_OK) {
-        (void)printf("; besides them it then has %" PRIu64 " bytes fixed, %.1f bytes per timer",
-                     besides->bytes_fixed, besides->bytes_per_timer);
-    }
-    (void)putchar('\n');
-}
-
 static bool describe(const struct catalog_entry *entry)
 {
     const struct tl_algo *algo = entry->timed;
     struct footprint footprint = footprint_measure(algo);
     size_t record_bytes = entry->embedded != NULL ? entry->embedded->embedded_bytes : 0;
-    struct footprint besides = {0};
-    if (record_bytes > 0) {
-        besides = footprint_embedded(entry->embedded);
-    }
     (void)printf("%s: %s\n\n", algo->name, algo->summary);
     print_wrapped(algo->description, 0);
     (void)printf("\nOrigin: %s\n", algo->origin);
@@ -275,7 +257,12 @@ static bool describe(const struct catalog_entry *entry)
     } else {
         (void)printf("Memory: not measured: %s\n", footprint_missing(&footprint));
     }
-    describe_embedded(record_bytes, &besides);
+    if (record_bytes == 0) {
+        (void)printf("Embedded: no, timers are in memory of its own\n");
+    } else {
+        (void)printf("Embedded: %zu bytes of a timer may be in the caller's record\n",
+                     record_bytes);
+    }
     if (footprint.status == TL_OK && footprint.horizon_ticks == TL_DEADLINE_MAX) {
         (void)printf("Horizon: none\n");
     } else if (footprint.status == TL_OK) {
@@ -302,8 +289,7 @@ static bool describe(const struct catalog_entry *entry)
     for (size_t i = 0; i < tl_option_count(algo); i++) {
         describe_option(&algo->options[i]);
     }
-    const char *fault = footprint.fault[0] != '\0' ? footprint.fault : besides.fault;
-    return tell_fault("describe", algo->name, fault);
+    return tell_fault("describe", algo->name, footprint.fault);
 }
 
 /* --- the commands ---------------------------------------------------------------------------- */

@@ -82,17 +82,13 @@ static void list_arrays(const struct tape_section *section, ZSTD_outBuffer array
         (ZSTD_outBuffer){section->outside, section->outside_count * sizeof *section->outside, 0};
 }
 
-/* Room for so many, one of them for the end. */
-static void make_inside_room(struct room *room, size_t count)
+/* Room for one more of each: inside, that is one for the end. */
+static void make_room(struct room *room, size_t inside, size_t outside)
 {
     size_t capacity = room->inside_capacity;
-    MEMORY_REACH(room->section.inside, room->inside_capacity, count);
-    MEMORY_REACH(room->section.places, capacity, count);
-}
-
-static void make_outside_room(struct room *room, size_t count)
-{
-    MEMORY_REACH(room->section.outside, room->outside_capacity, count);
+    MEMORY_REACH(room->section.inside, room->inside_capacity, inside);
+    MEMORY_REACH(room->section.places, capacity, inside);
+    MEMORY_REACH(room->section.outside, room->outside_capacity, outside);
 }
 
 static void free_room(struct room *room)
@@ -135,7 +131,7 @@ void tape_record_firing(struct tape_recorder *recorder)
 static void record_outside(struct tape_recorder *recorder, const struct tape_outside *outside)
 {
     struct tape_section *section = &recorder->room.section;
-    make_outside_room(&recorder->room, section->outside_count);
+    make_room(&recorder->room, section->inside_count, section->outside_count);
     section->outside[section->outside_count++] = *outside;
 }
 
@@ -153,7 +149,7 @@ void tape_record(struct tape_recorder *recorder, const struct loop_operation *op
         if (recorder->firings > TAPE_NO_FIRING) {
             memory_end();
         }
-        make_inside_room(&recorder->room, section->inside_count);
+        make_room(&recorder->room, section->inside_count, section->outside_count);
         section->places[section->inside_count] =
             (struct tape_place){.tick = tick, .event = operation->event};
         section->inside[section->inside_count++] =
@@ -273,8 +269,7 @@ const struct tape_section *tape_player_next(struct tape_player *player, struct e
     if (!get(player, &head, sizeof head, error)) {
         return NULL;
     }
-    make_inside_room(room, head.inside_count);
-    make_outside_room(room, head.outside_count);
+    make_room(room, head.inside_count, head.outside_count);
     MEMORY_REACH(room->packed, room->packed_capacity, head.packed_bytes);
     section->inside_count = head.inside_count;
     section->outside_count = head.outside_count;

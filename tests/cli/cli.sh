@@ -72,7 +72,7 @@ jq -e '(.[] | select(.name == "hier-wheel") | [.fronts[].name]) == ["locked", "h
     and (.[] | select(.name == "simple-wheel") | [.fronts[].name]) == ["locked", "sharded", "durable"]
     and all(.[].fronts[]; .summary | length > 0)' structures.json >/dev/null ||
     complain "list --format json has not the front ends: $(jq -c '.[].fronts' structures.json)"
-jq -e '(.[] | select(.name == "binary-heap").embedded | .record_bytes == 8 and .bytes_per_timer == 16)
+jq -e '(.[] | select(.name == "binary-heap").embedded | .record_bytes == 8)
     and (.[] | select(.name == "libuv").embedded == null)' structures.json >/dev/null ||
     complain "list --format json is wrong about records: $(jq -c '.[].embedded' structures.json)"
 # One that is named for a structure can stand before it.
@@ -95,7 +95,7 @@ for name in $("$TIMERLAB" list --format json | jq -r '.[].name'); do
     done
 done
 expect 0 "^Horizon: none" "" describe binary-heap
-expect 0 "^Embedded: 8 bytes of a timer may lie in the caller's record; besides them it then has [0-9]* bytes fixed, 16.0" \
+expect 0 "^Embedded: 8 bytes of a timer may be in the caller's record" \
     "" describe binary-heap
 expect 0 "^Embedded: no" "" describe libuv
 expect 0 "^Embedded: no" "" describe "locked(binary-heap)"
