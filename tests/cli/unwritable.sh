@@ -150,6 +150,7 @@ if [ -x "$bench" ]; then
     }
     refuses_bench folder 'is a folder'
     refuses_bench nowhere/x 'cannot be written: No such file'
+    limited made "$bench" "${least[@]}" -o made
 fi
 [ -z "$(find . -name '.timerlab-*')" ] || complain "left behind: $(find . -name '.timerlab-*')"
 
