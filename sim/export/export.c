@@ -2,6 +2,7 @@
 #include "export.h"
 #include "amalgam.h"
 #include "build_info.h"
+#include "export_durable.h"
 #include "memory.h"
 #include "outfile.h"
 #include "templates.h" /* generated from the files *.in beside this one */
@@ -45,26 +46,40 @@ bool export_prefix_is_good(const char *prefix)
 /* "-" becomes "_". */
 static void symbol_of(const char *name, char *symbol, size_t bytes)
 {
-    (void)snprintf(symbol, bytes, "%s", name);
+    if (symbol != name) {
+        (void)snprintf(symbol, bytes, "%s", name);
+    }
     for (char *c = symbol; *c != '\0'; c++) {
         *c = *c == '-' ? '_' : *c;
     }
 }
 
-bool export_is_possible(const struct contender *contender, bool intrusive, struct error *error)
+/* The structure that a front end wraps, or the structure itself. */
+static void base_of(const char *name, char *base, size_t bytes)
+{
+    const char *inner = strchr(name, '(');
+    name = inner != NULL ? inner + 1 : name;
+    (void)snprintf(base, bytes, "%.*s", (int)strcspn(name, ")"), name);
+}
+
+static bool is_possible(const struct contender *contender, bool intrusive, bool others,
+                        struct error *error)
 {
     const struct tl_algo *algo = contender->timed;
     const char *name = algo->name;
     const char *inner = strchr(name, '(');
-    if (inner != NULL) {
+    bool is_durable = (algo->capabilities & TL_CAP_DURABLE) != 0;
+    char file[PATH_MAX];
+    if (inner != NULL && (!is_durable || strncmp(name, "durable(", strlen("durable(")) != 0 ||
+                          strchr(inner + 1, '(') != NULL)) {
         return error_set(error,
-                         "%s cannot be exported: a front end is timerlab's own. `timerlab export "
-                         "%.*s` writes the structure behind it",
+                         "%s cannot be exported: a front end is timerlab's own, but for durable. "
+                         "`timerlab export %.*s` writes the structure that it wraps",
                          name, (int)strcspn(inner + 1, ")"), inner + 1);
     }
-    const struct tl_entry *built_in = tl_registry_find(name);
-    char file[PATH_MAX];
-    symbol_of(name, file, sizeof file - 2);
+    base_of(name, file, sizeof file - 2);
+    const struct tl_entry *built_in = tl_registry_find(file);
+    symbol_of(file, file, sizeof file - 2);
     (void)strcat(file, ".c");
     if (built_in == NULL) {
         return error_set(error,
@@ -72,13 +87,11 @@ bool export_is_possible(const struct contender *contender, bool intrusive, struc
                          "is all that a server needs",
                          name);
     }
-    if ((algo->capabilities & TL_CAP_DURABLE) != 0) {
-        return error_set(
-            error,
-            "%s cannot be exported: it keeps its timers on a disk, in a store that "
-            "is timerlab's own. A server that links with timerlab's library (pkg-config "
-            "timerlab) has it as it is",
-            name);
+    if (is_durable && (intrusive || others)) {
+        return error_set(error,
+                         "%s is exported as its sources: --intrusive, --nodes, --cpp and --plugin "
+                         "are for structures that keep nothing on a disk",
+                         name);
     }
     if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
         return error_set(error,
@@ -101,6 +114,11 @@ bool export_is_possible(const struct contender *contender, bool intrusive, struc
                          name);
     }
     return true;
+}
+
+bool export_is_possible(const struct contender *contender, bool intrusive, struct error *error)
+{
+    return is_possible(contender, intrusive, false, error);
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -919,7 +937,8 @@ static bool make_texts(struct export *export, char *texts[PART_COUNT])
 
 bool export_write(const struct export_request *request, struct error *error)
 {
-    if (!export_is_possible(request->contender, request->intrusive, error)) {
+    if (!is_possible(request->contender, request->intrusive,
+                     request->nodes || request->cpp || request->plugin, error)) {
         return false;
     }
     struct export export = {.request = request, .algo = request->contender->timed, .error = error};
@@ -927,6 +946,13 @@ bool export_write(const struct export_request *request, struct error *error)
         (void)snprintf(export.prefix, sizeof export.prefix, "%s", request->prefix);
     } else {
         symbol_of(export.algo->name, export.prefix, sizeof export.prefix);
+    }
+    if ((export.algo->capabilities & TL_CAP_DURABLE) != 0) {
+        char symbol[PREFIX_MAX_CHARS + 1];
+        base_of(export.algo->name, symbol, sizeof symbol);
+        symbol_of(symbol, symbol, sizeof symbol);
+        return export_write_durable(request, request->prefix != NULL ? export.prefix : "timers",
+                                    symbol, error);
     }
     char *texts[PART_COUNT] = {NULL};
     struct outfile files[PART_COUNT] = {0};
