@@ -229,7 +229,6 @@ static const struct shown_column cost_columns[] = {
 
 static const struct shown_column rate_columns[] = {
     PROTOCOL_COLUMN,
-    {"engines", "engines", grouped_text, "", NULL},
     {"clock", "clock", NULL, "steps: no process ever waits; real: the machine's", NULL},
     {"fired per second", "fired_per_s", grouped_text, "", NULL},
 };

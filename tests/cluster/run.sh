@@ -18,9 +18,6 @@ PATH=$PWD/empty "$TIMERLAB" cluster run -n 10 >said 2>&1 || status=$?
 [ "$status" = 2 ] || complain "without redis-server it ended with $status"
 grep -q 'redis-server is not installed (Debian: redis-server)' said || complain "without redis-server: $(cat said)"
 
-# One address that nobody answers.
-expect 1 'redis:///nowhere/redis.sock does not answer' -e redis:///nowhere/redis.sock
-
 # Nothing is lost whoever is killed, and every second call has its cause.
 expect 0 ',ok,' lease -n 1000 --kills 25 --pauses 2 --format csv --seed 3 -o out
 [ "$(value lost),$(value early),$(value after_stop),$(value garbled),$(value duplicates_other)" = 0,0,0,0,0 ] ||
@@ -40,21 +37,6 @@ for protocol in partitions lists owners; do
     expect 0 ',ok,' "$protocol" -n 1000 --kills 20 --pauses 2 --laters 10 --format csv --seed 4
     [ "$(value laters)" -gt 0 ] || complain "$protocol: no call was answered with a later time"
 done
-
-# Two engines share the timers.
-expect 0 ',ok,2,' lease -e redis -e redis -n 500 --kills 6 --format csv
-
-# An engine that answers before it is on the disk is refused, unless it is wanted.
-redis-server --port 0 --unixsocket "$PWD/own.sock" --save '' --appendonly yes --appendfsync everysec \
-    --dir "$PWD" --daemonize yes --pidfile "$PWD/own.pid" >/dev/null
-for _ in $(seq 200); do
-    redis-cli -s "$PWD/own.sock" ping >/dev/null 2>&1 && break
-    sleep 0.05
-done
-expect 1 'appendfsync everysec, where always is needed' -e "redis://$PWD/own.sock" -n 100
-expect 0 ',ok,' -e "redis://$PWD/own.sock" -n 100 --may-lose --format csv
-expect 1 'holds what is not of this run.*redis-cli flushdb' -e "redis://$PWD/own.sock" -n 100 --may-lose
-redis-cli -s "$PWD/own.sock" shutdown nosave >/dev/null 2>&1 || true
 
 if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null &&
     ! grep -q 'not in this build' <("$TIMERLAB" cluster run -e postgres -n 1 2>&1); then

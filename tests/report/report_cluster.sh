@@ -27,7 +27,7 @@ status=0
 # What a run would leave, of which nothing depends on how fast this machine is.
 cat >found/run.json <<'END'
 {"schema": 1, "context": {"version": "1.0.0"}, "rows": [{"protocol": "ack-first", "engine": "redis", "status": "fault",
-    "engines": 1, "clock": "real", "started": 700, "fired": 600, "lost": 35, "early": 0, "after_stop": 2, "duplicates": 28,
+    "clock": "real", "started": 700, "fired": 600, "lost": 35, "early": 0, "after_stop": 2, "duplicates": 28,
     "duplicates_by": "crash 19, reply_lost 9", "late_first_count": 580, "late_first_p50_ms": 21,
     "late_first_p99_ms": 172, "late_first_max_ms": 1850, "fired_per_s": 793}]}
 END
@@ -39,7 +39,7 @@ page=found/report.md
 has $page 'No timer was lost by `lease`. Timers were lost by ' '`seed-ack`' \
     '| `seed-ack` | 0 of 1; 1 | **1 of 3**; 1 | **4 of 8**; 1 |' '| `lease` | 0 of 1; 1 | 0 of 2; 1 | 0 of 4; 2 |' \
     '| `ack-first`, redis | 700 | 600 | 35 |  | 0 | 2 | 28 | crash 19, reply_lost 9 |' \
-    '| run | `ack-first`, redis | first | 580 | 21.0 ms | 172 ms | 1.85 s |' '| `ack-first`, redis | 1 | real | 793 |'
+    '| run | `ack-first`, redis | first | 580 | 21.0 ms | 172 ms | 1.85 s |' '| `ack-first`, redis | real | 793 |'
 [ "$(row .lost)" -gt 0 ] || fail "the seed lost nothing, so that nothing is seen: $(jq -c '.rows[0]' found/sim.json)"
 has $page "| \`seed-fetch\` | $(row .started) | $(row .fired) | $(row .lost) | $(row .lost_by) | $(row .early) |" \
     "| simulated | \`seed-fetch\` | all | $(row .fired) |" \

@@ -15,7 +15,7 @@ enum run_clock { CLOCK_STEPS, CLOCK_REAL };
 
 struct run_arguments {
     struct cluster_arguments common;
-    struct word_list engines;
+    const char *engine;
     struct run_plan plan;
     enum run_clock clock;
     double lease_ms;
@@ -65,36 +65,12 @@ static void complete(void *at, struct argp_state *state)
     if (arguments->common.count == 0) {
         cluster_take_word(arguments, "lease", state);
     }
-    if (arguments->engines.count == 0) {
-        word_list_append(&arguments->engines, "redis");
-    }
-    if (arguments->engines.count > RUN_ENGINES_MAX) {
-        argp_error(state, "at most %d engines share the timers of a run", RUN_ENGINES_MAX);
-    }
-    for (size_t i = 0; i < arguments->engines.count && i < RUN_ENGINES_MAX; i++) {
-        const char *text = arguments->engines.items[i];
-        const struct engine_kind *kind = engine_find(text, &arguments->common.error);
-        if (kind == NULL) {
-            argp_error(state, "%s", arguments->common.error.text);
-            return;
-        }
-        bool address = strcmp(text, kind->name) != 0;
-        if (i > 0 && (kind != plan->engine || address != (plan->urls[0] != NULL))) {
-            argp_error(state, "the engines of a run are of one kind, all of them started for it or "
-                              "all of them given by address");
-        }
-        plan->engine = kind;
-        plan->urls[i] = address ? text : NULL;
-    }
-    if (plan->urls[0] == NULL && !plan->engine->is_installed(&arguments->common.error)) {
+    plan->engine = engine_find(arguments->engine, &arguments->common.error);
+    if (plan->engine == NULL || !plan->engine->is_installed(&arguments->common.error)) {
         argp_error(state, "%s", arguments->common.error.text);
-    }
-    if (arguments->common.count > 1 && plan->urls[0] != NULL) {
-        argp_error(state, "an engine given by address takes one protocol at a time, and is to be "
-                          "empty before the next");
+        return;
     }
     check_protocols(arguments, state);
-    plan->engines = (uint32_t)arguments->engines.count;
     plan->steps_are_time = arguments->clock == CLOCK_STEPS;
     plan->steps.lease_ms = (uint64_t)arguments->lease_ms;
     plan->scan_ms = (uint64_t)(arguments->scan_s * 1000);
@@ -111,12 +87,10 @@ static void complete(void *at, struct argp_state *state)
 
 #define AT(member)                   OPTION_AT(struct run_arguments, member)
 static const struct option_row options[] = {
-    {{"engine", 'e', "redis|postgres|URL", 0,
-      "What holds the table: a server started for the run, or your own, empty, by its address; "
-      "again for each that shares the timers (redis)",
-      0},
-     .kind = OPTION_LIST,
-     AT(engines)},
+    {{"engine", 'e', "redis|postgres", 0,
+      "The server that holds the table, started for the run (redis)", 0},
+     .kind = OPTION_TEXT,
+     AT(engine)},
     {{"timers", 'n', "N", 0,
       "Timers to be started, at least: as many as it takes for all faults "
       "(10k)",
@@ -187,9 +161,6 @@ static const struct option_row options[] = {
     {{"every", 0, "N", 0, "Steps of the victim before its fault comes, in the mean (20)", 0},
      OPTION_WHOLE(1, 1000000000),
      AT(plan.every)},
-    {{"may-lose", 0, NULL, 0, "Take an engine that loses what it has acknowledged", 0},
-     .kind = OPTION_FLAG,
-     AT(plan.steps.may_lose)},
     {{"seed", 0, "K", 0, "Of timers and faults (1)", 0},
      OPTION_WHOLE(0, UINT32_MAX),
      AT(plan.seed)},
@@ -230,7 +201,6 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
 {
     json_t *row = json_pack("{ss ss ss}", "protocol", protocol, "engine", plan->engine->name,
                             "status", run_is_right(result) ? "ok" : "fault");
-    cluster_row_count(row, plan->engines, "engines");
     (void)json_object_set_new(row, "clock", json_string(plan->steps_are_time ? "steps" : "real"));
     cluster_row_count(row, plan->seed, "seed");
     cluster_row_count(row, result->started, "started");
@@ -345,6 +315,7 @@ int command_cluster_run(int argc, char **argv)
                 .seed = 1,
                 .steps = {.tick_ms = 1000, .keep_ms = 86400000, .attempts_max = 20},
             },
+        .engine = "redis",
         .lease_ms = 1500,
         .delay_ms = 2000,
         .backoff_ms = 100,
@@ -352,7 +323,5 @@ int command_cluster_run(int argc, char **argv)
         .poll_ms = 1,
         .plan_payload = 65536,
     };
-    int status = cluster_command_run(&syntax, argc, argv, &arguments, run);
-    free(arguments.engines.items);
-    return status;
+    return cluster_command_run(&syntax, argc, argv, &arguments, run);
 }

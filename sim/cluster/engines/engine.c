@@ -35,33 +35,22 @@ static const struct {
     {"postgres", "libpq-dev and postgresql"},
 };
 
-static bool names(const char *text, const char *name)
-{
-    size_t length = strcspn(text, ":");
-    return strncmp(text, name, length) == 0 &&
-           (name[length] == '\0' || strcmp(name + length, "ql") == 0);
-}
-
 const struct engine_kind *engine_find(const char *text, struct error *error)
 {
     for (const struct engine_kind *const *kind = engine_kinds; *kind != NULL; kind++) {
-        if (strcmp(text, (*kind)->name) == 0 ||
-            strncmp(text, (*kind)->scheme, strlen((*kind)->scheme)) == 0) {
+        if (strcmp(text, (*kind)->name) == 0) {
             return *kind;
         }
     }
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (names(text, known[i].name)) {
+        if (strcmp(text, known[i].name) == 0) {
             (void)error_set(error,
                             "the engine %s is not in this build; with Debian's packages %s it is",
                             known[i].name, known[i].packages);
             return NULL;
         }
     }
-    (void)error_set(error,
-                    "'%s' is no engine: redis and postgres are, or an address, as in "
-                    "redis:///run/redis.sock, redis://host:6379, postgresql://host/database",
-                    text);
+    (void)error_set(error, "'%s' is no engine: redis and postgres are", text);
     return NULL;
 }
 

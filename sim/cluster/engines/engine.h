@@ -78,7 +78,6 @@ struct engine_plan {
     uint64_t keep_ms;      /* how long what is done is remembered, so that a start that is said
                               twice does not begin it anew */
     uint32_t attempts_max; /* then it is dead */
-    bool may_lose;         /* an engine is taken that loses what it has acknowledged */
 };
 
 struct engine; /* a connection */
@@ -101,7 +100,6 @@ struct engine_server {
 /* What an engine can do. */
 struct engine_kind {
     const char *name;               /* as in `redis` */
-    const char *scheme;             /* of its addresses, as in `redis://` */
     const char *package;            /* of Debian, without which it is not there */
     const struct engine_seed *seed; /* the steps of the seed's schedulers; NULL: it has none */
 
@@ -116,9 +114,7 @@ struct engine_kind {
      * `pid`; it need not answer yet. */
     bool (*serve)(struct engine_server *server, struct error *error);
 
-    /* Connects, and brings the protocol there, if it is not yet. The table of an earlier run stays.
-     * ENGINE_FAILED if the engine does not keep what it says: it loses what was acknowledged, or
-     * is too old. */
+    /* Connects, and brings the protocol there, if it is not yet. */
     enum engine_end (*connect)(const char *url, const struct engine_plan *plan,
                                struct engine **engine, struct error *error);
     void (*close)(struct engine *engine); /* NULL is legal */
@@ -157,10 +153,6 @@ struct engine_kind {
     enum engine_end (*reap)(struct engine *engine, uint64_t now_ms, uint32_t limit,
                             uint64_t *reaped, struct error *error);
 
-    /* Whether it holds nothing of an earlier run; `remedy` says how that is brought about. */
-    enum engine_end (*is_new)(struct engine *engine, bool *is_new, struct error *error);
-    const char *remedy;
-
     /* How many timers wait: pending, ready, in flight. */
     enum engine_end (*waiting)(struct engine *engine, uint64_t *count, struct error *error);
 
@@ -173,8 +165,8 @@ struct engine_kind {
 /* All that were built in, up to a NULL. */
 extern const struct engine_kind *const engine_kinds[];
 
-/* By name, or by the beginning of an address. NULL, with `error` set (which there are, or which
- * package is missing), if there is none. */
+/* By name. NULL, with `error` set (which there are, or which package is missing), if there is none.
+ */
 const struct engine_kind *engine_find(const char *text, struct error *error);
 
 /* --- what the engines' rows share ------------------------------------------------------------- */

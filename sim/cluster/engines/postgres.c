@@ -346,16 +346,6 @@ static enum engine_end postgres_reap(struct engine *engine, uint64_t now_ms, uin
     return run_for_number(engine, "select timerlab.lease_reap($1, $2, $3, $4)", reaped, error);
 }
 
-static enum engine_end postgres_is_new(struct engine *engine, bool *is_new, struct error *error)
-{
-    uint64_t clocks = 0;
-    call(engine);
-    enum engine_end end =
-        run_for_number(engine, "select count(*) from timerlab.clock", &clocks, error);
-    *is_new = clocks == 0;
-    return end;
-}
-
 static enum engine_end postgres_waiting(struct engine *engine, uint64_t *count, struct error *error)
 {
     call(engine);
@@ -396,31 +386,6 @@ static void postgres_close(struct engine *engine)
         free(engine->calls);
         free(engine);
     }
-}
-
-static enum engine_end see_to_durability(struct engine *engine, struct error *error)
-{
-    static const char *const settings[] = {"fsync", "full_page_writes", "synchronous_commit"};
-    for (size_t i = 0; !engine->plan.may_lose && i < sizeof settings / sizeof settings[0]; i++) {
-        char statement[64];
-        PGresult *result;
-        (void)snprintf(statement, sizeof statement, "show %s", settings[i]);
-        call(engine);
-        enum engine_end end = run(engine, statement, &result, error);
-        bool off = end == ENGINE_OK && strcmp(lib.PQgetvalue(result, 0, 0), "off") == 0;
-        lib.PQclear(result);
-        if (off) {
-            (void)error_set(
-                error,
-                "postgres has %s off, and so loses what it has acknowledged. Set it, or "
-                "say --may-lose",
-                settings[i]);
-        }
-        if (end != ENGINE_OK || off) {
-            return off ? ENGINE_FAILED : end;
-        }
-    }
-    return ENGINE_OK;
 }
 
 /* Once for all who connect. */
@@ -466,7 +431,6 @@ static enum engine_end postgres_connect(const char *url, const struct engine_pla
     }
     (void)lib.PQsetNoticeProcessor(engine->connection, hear_nothing, NULL);
     enum engine_end end = run_plain(engine, "set client_min_messages = error", error);
-    end = end == ENGINE_OK ? see_to_durability(engine, error) : end;
     end = end == ENGINE_OK ? bring_protocol(engine, error) : end;
     if (end != ENGINE_OK) {
         postgres_close(engine);
@@ -567,7 +531,6 @@ static bool postgres_serve(struct engine_server *server, struct error *error)
 
 const struct engine_kind engine_postgres = {
     .name = "postgres",
-    .scheme = "postgresql://",
     .package = "postgresql",
     .is_installed = postgres_is_installed,
     .prepare = postgres_prepare,
@@ -581,8 +544,6 @@ const struct engine_kind engine_postgres = {
     .join = postgres_join,
     .take = postgres_take,
     .reap = postgres_reap,
-    .is_new = postgres_is_new,
-    .remedy = "`drop schema timerlab cascade` empties it",
     .waiting = postgres_waiting,
     .dead = postgres_dead,
 };

@@ -398,15 +398,6 @@ static enum engine_end sum_of(struct engine *engine, const char *const *commands
     return end;
 }
 
-static enum engine_end redis_is_new(struct engine *engine, bool *is_new, struct error *error)
-{
-    static const char *const size[] = {"DBSIZE"};
-    uint64_t keys = 0;
-    enum engine_end end = sum_of(engine, size, 1, &keys, error);
-    *is_new = keys == 0;
-    return end;
-}
-
 static enum engine_end redis_waiting(struct engine *engine, uint64_t *count, struct error *error)
 {
     static const char *const of_seed[] = {"DBSIZE", "LLEN rdy:" TAG};
@@ -446,70 +437,19 @@ static void redis_close(struct engine *engine)
     }
 }
 
-/* redis:///PATH, or redis://HOST:PORT. */
-static redisContext *open_address(const char *url)
-{
-    const char *place = url + strlen("redis://");
-    char host[256];
-    int port = 6379;
-    if (place[0] == '/') {
-        return redisConnectUnix(place);
-    }
-    (void)snprintf(host, sizeof host, "%s", place);
-    char *colon = strrchr(host, ':');
-    if (colon != NULL) {
-        *colon = '\0';
-        port = atoi(colon + 1);
-    }
-    return redisConnect(host, port);
-}
-
-/* Whether a setting is as it has to be. */
-static enum engine_end has_setting(struct engine *engine, const char *name, const char *value,
-                                   const char *why, struct error *error)
-{
-    redisReply *reply = redisCommand(engine->redis, "CONFIG GET %s", name);
-    enum engine_end end = judge(engine, reply, error);
-    if (end == ENGINE_OK && (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2 ||
-                             strcmp(reply->element[1]->str, value) != 0)) {
-        (void)error_set(error, "redis has %s %s, where %s is needed: %s. Set it, or say --may-lose",
-                        name, reply->elements == 2 ? reply->element[1]->str : "unset", value, why);
-        end = ENGINE_FAILED;
-    }
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
-    return end;
-}
-
-static enum engine_end see_to_durability(struct engine *engine, struct error *error)
-{
-    if (engine->plan.may_lose) {
-        return ENGINE_OK;
-    }
-    enum engine_end end =
-        has_setting(engine, "appendonly", "yes", "without a log nothing outlives it", error);
-    return end != ENGINE_OK
-               ? end
-               : has_setting(engine, "appendfsync", "always",
-                             "else it answers before its log is on the disk, and kill -9 loses "
-                             "what it has acknowledged",
-                             error);
-}
-
 static enum engine_end redis_connect(const char *url, const struct engine_plan *plan,
                                      struct engine **result, struct error *error)
 {
     struct engine *engine = memory_new(1, sizeof *engine);
     *result = NULL;
     engine->plan = *plan;
-    engine->redis = memory_made(open_address(url));
+    engine->redis = memory_made(redisConnectUnix(url));
     if (engine->redis->err != 0) {
         (void)error_set(error, "%s does not answer: %s", url, engine->redis->errstr);
         redis_close(engine);
         return ENGINE_GONE;
     }
-    enum engine_end end = see_to_durability(engine, error);
+    enum engine_end end = ENGINE_OK;
     const char *const *texts = scripts[is_seed(engine)];
     for (int i = 0; i < SCRIPTS && end == ENGINE_OK; i++) {
         redisReply *reply =
@@ -571,13 +511,12 @@ static bool redis_serve(struct engine_server *server, struct error *error)
 static bool redis_prepare(struct engine_server *server, struct error *error)
 {
     (void)error;
-    (void)snprintf(server->url, sizeof server->url, "redis://%s/redis.sock", server->folder);
+    (void)snprintf(server->url, sizeof server->url, "%s/redis.sock", server->folder);
     return true;
 }
 
 const struct engine_kind engine_redis = {
     .name = "redis",
-    .scheme = "redis://",
     .package = "redis-server",
     .seed = &seed,
     .is_installed = redis_is_installed,
@@ -592,8 +531,6 @@ const struct engine_kind engine_redis = {
     .join = redis_join,
     .take = redis_take,
     .reap = redis_reap,
-    .is_new = redis_is_new,
-    .remedy = "redis-cli flushdb empties it",
     .waiting = redis_waiting,
     .dead = redis_dead,
 };

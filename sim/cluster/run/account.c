@@ -131,12 +131,11 @@ static bool was_killed(const struct account *account, enum run_role role, uint64
 }
 
 /* Why a timer was called `again` though the attempt of these records had an effect. A kill explains
- * it if it came between the two, and over the service or the engine that has this timer. */
+ * it if it came between the two, and over the service or the engine. */
 static enum cluster_cause cause_of(const struct account *account,
                                    const struct journal_record *attempt, size_t count,
                                    const struct journal_record *again)
 {
-    uint64_t engine = attempt->id % account->plan->engines;
     uint64_t from_ms = attempt->now_ms;
     const struct journal_record *called = attempt; /* one of them is the call */
     const struct journal_record *acked = NULL;
@@ -160,7 +159,7 @@ static enum cluster_cause cause_of(const struct account *account,
     }
     if ((acked == NULL && nacked == NULL && had_fault(account, FAULT_KILL, called)) ||
         (nacked != NULL && was_killed(account, RUN_RECEIVER, 0, from_ms, again->now_ms)) ||
-        was_killed(account, RUN_ENGINE, engine, from_ms, again->now_ms)) {
+        was_killed(account, RUN_ENGINE, 0, from_ms, again->now_ms)) {
         return CLUSTER_CAUSE_CRASH;
     }
     return acked != NULL ? CLUSTER_CAUSE_OUTRUN : CLUSTER_CAUSE_OTHER;

@@ -129,7 +129,7 @@ static enum engine_word word_of(const struct part_answer *answer)
 
 /* Say this word to the engine of the calls that it is for; `heard` NULL: of all. Without an `ends`
  * the row has no such step, and there is only the journal. */
-static bool report(struct part *part, uint32_t which, enum engine_word word, bool ends,
+static bool report(struct part *part, enum engine_word word, bool ends,
                    const struct engine_timer *timers, size_t count, const struct part_answer *heard)
 {
     struct engine_timer own[ENGINE_BATCH_MAX];
@@ -148,11 +148,11 @@ static bool report(struct part *part, uint32_t which, enum engine_word word, boo
     }
     enum part_go go = some == 0 || !ends ? PART_DONE : PART_AGAIN;
     while (go == PART_AGAIN) {
-        struct engine *engine = part_engine(part, which);
+        struct engine *engine = part_engine(part);
         if (engine == NULL) {
             return false;
         }
-        go = part_judge(part, which,
+        go = part_judge(part,
                         part->plan->engine->say(engine, word, own, some, answers, &part->error));
         part_point(part);
     }
@@ -164,8 +164,8 @@ static bool report(struct part *part, uint32_t which, enum engine_word word, boo
 }
 
 /* The steps after the first. */
-static bool do_steps(struct part *part, uint32_t which, int *service,
-                     const struct engine_timer *timers, size_t count)
+static bool do_steps(struct part *part, int *service, const struct engine_timer *timers,
+                     size_t count)
 {
     struct part_answer heard[ENGINE_BATCH_MAX];
     bool called = false;
@@ -179,7 +179,7 @@ static bool do_steps(struct part *part, uint32_t which, int *service,
             called = true;
         } else {
             enum engine_word word = *step == CLUSTER_LATER ? SAY_LATER : SAY_ACK;
-            right = report(part, which, word, true, timers, count, called ? heard : NULL);
+            right = report(part, word, true, timers, count, called ? heard : NULL);
             ended = ended || word == SAY_ACK;
         }
         part_point(part);
@@ -187,24 +187,23 @@ static bool do_steps(struct part *part, uint32_t which, int *service,
     if (ended && part->plan->protocol->execute[1] != CLUSTER_CALL) {
         return right; /* it was ended before the call: whatever that came to is forgotten */
     }
-    return right && (ended || report(part, which, SAY_ACK, false, timers, count, heard)) &&
-           report(part, which, SAY_NACK, true, timers, count, heard);
+    return right && (ended || report(part, SAY_ACK, false, timers, count, heard)) &&
+           report(part, SAY_NACK, true, timers, count, heard);
 }
 
-/* Takes what is ready at an engine, and sees it through. */
-static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
+/* Take what is ready, and see it through. */
+static bool turn(struct part *part, int *service, bool *idle)
 {
     struct engine_timer timers[ENGINE_BATCH_MAX];
     struct journal_record records[ENGINE_BATCH_MAX];
     size_t count = part->plan->batch;
-    struct engine *engine = part_engine(part, which);
+    struct engine *engine = part_engine(part);
     if (engine == NULL) {
         return false;
     }
     enum part_go go =
-        part_judge(part, which,
-                   part->plan->engine->take(engine, part_now_ms(part->shared, part->plan), timers,
-                                            &count, &part->error));
+        part_judge(part, part->plan->engine->take(engine, part_now_ms(part->shared, part->plan),
+                                                  timers, &count, &part->error));
     if (go != PART_DONE) {
         *idle = false;
         return go == PART_AGAIN;
@@ -219,7 +218,7 @@ static bool turn(struct part *part, uint32_t which, int *service, bool *idle)
         records[i] = part_record(part, JOURNAL_TAKEN, &timers[i]);
     }
     return journal_add(part->journal, records, count, &part->error) &&
-           do_steps(part, which, service, timers, count);
+           do_steps(part, service, timers, count);
 }
 
 bool part_execute(struct part *part)
@@ -228,9 +227,7 @@ bool part_execute(struct part *part)
     bool right = true;
     while (right && !part_is_over(part)) {
         bool idle = true;
-        for (uint32_t which = 0; right && which < part->plan->engines; which++) {
-            right = turn(part, which, &service, &idle);
-        }
+        right = turn(part, &service, &idle);
         if (right && idle) {
             part_rest(part);
         }

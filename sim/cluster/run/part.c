@@ -26,7 +26,7 @@ void part_point(struct part *part)
     }
     slot->fault_ns = clock_now_ns();
     if (slot->fault == PART_KILL_ENGINE) {
-        int pid = atomic_load(&part->shared->engine_pids[slot->engine]);
+        int pid = atomic_load(&part->shared->engine_pid);
         if (pid > 0) {
             (void)kill(pid, SIGKILL);
         }
@@ -55,12 +55,12 @@ bool part_is_over(const struct part *part)
     return atomic_load(&part->shared->over);
 }
 
-struct engine *part_engine(struct part *part, uint32_t which)
+struct engine *part_engine(struct part *part)
 {
     const struct engine_kind *kind = part->plan->engine;
-    while (part->engines[which] == NULL && !part_is_over(part)) {
-        enum engine_end end = kind->connect(part->shared->urls[which], &part->plan->steps,
-                                            &part->engines[which], &part->error);
+    while (part->engine == NULL && !part_is_over(part)) {
+        enum engine_end end =
+            kind->connect(part->shared->url, &part->plan->steps, &part->engine, &part->error);
         if (end == ENGINE_FAILED) {
             return NULL;
         }
@@ -69,16 +69,16 @@ struct engine *part_engine(struct part *part, uint32_t which)
         }
     }
     part->error.text[0] = '\0'; /* those before it was there */
-    return part->engines[which];
+    return part->engine;
 }
 
-enum part_go part_judge(struct part *part, uint32_t which, enum engine_end end)
+enum part_go part_judge(struct part *part, enum engine_end end)
 {
     if (end == ENGINE_OK) {
         return PART_DONE;
     }
-    part->plan->engine->close(part->engines[which]);
-    part->engines[which] = NULL;
+    part->plan->engine->close(part->engine);
+    part->engine = NULL;
     return end == ENGINE_GONE && !part_is_over(part) ? PART_AGAIN : PART_END;
 }
 

@@ -18,7 +18,6 @@ enum part_fault { PART_NONE, PART_KILL, PART_PAUSE, PART_KILL_ENGINE };
 struct part_slot {
     atomic_int fault_in; /* points until the fault; 0: none is to come */
     enum part_fault fault;
-    uint32_t engine;    /* which, of PART_KILL_ENGINE */
     uint64_t fault_ns;  /* when it came */
     char failure[1024]; /* why it has given up */
 };
@@ -31,8 +30,8 @@ struct part_shared {
     atomic_bool faults_over; /* planners need not go on for their sake */
     atomic_bool over;        /* all go home */
     uint64_t begun_ns;
-    atomic_int engine_pids[RUN_ENGINES_MAX];
-    char urls[RUN_ENGINES_MAX][3500];
+    atomic_int engine_pid;
+    char url[3500];
     struct part_slot slots[RUN_ENGINE][RUN_MEMBERS_MAX];
 };
 
@@ -46,7 +45,7 @@ struct part {
     uint8_t member;
     uint16_t incarnation;
     int journal;
-    struct engine *engines[RUN_ENGINES_MAX]; /* NULL: not connected */
+    struct engine *engine; /* NULL: not connected */
     struct error error;
 };
 
@@ -67,13 +66,13 @@ void part_rest(const struct part *part);
 
 bool part_is_over(const struct part *part);
 
-/* The connection to an engine, made anew if it is broken. NULL: it is over, or failed. */
-struct engine *part_engine(struct part *part, uint32_t which);
+/* The connection to the engine, made again if it is broken. NULL: it is over, or failed. */
+struct engine *part_engine(struct part *part);
 
 /* After each step: whether it was done. The first two close the connection, so that the caller goes
  * on from the beginning, or ends. */
 enum part_go { PART_AGAIN, PART_END, PART_DONE };
-enum part_go part_judge(struct part *part, uint32_t which, enum engine_end end);
+enum part_go part_judge(struct part *part, enum engine_end end);
 
 /* A record of this process about a timer. */
 struct journal_record part_record(const struct part *part, enum journal_what what,

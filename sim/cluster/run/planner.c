@@ -73,9 +73,8 @@ static bool add_records(struct part *part, enum journal_what what,
     return journal_add(part->journal, records, count, &part->error);
 }
 
-/* Says a step to the engine `which` until it is answered: those of its timers that it has. */
-static bool say(struct part *part, uint32_t which, uint64_t step, struct engine_timer *timers,
-                size_t count)
+/* Say a step to the engine until it is answered. */
+static bool say(struct part *part, uint64_t step, struct engine_timer *timers, size_t count)
 {
     const struct engine_kind *kind = part->plan->engine;
     bool stops = step % STEPS == STEP_STOP;
@@ -88,38 +87,19 @@ static bool say(struct part *part, uint32_t which, uint64_t step, struct engine_
         timers[i].call_bytes = part_make_call(part->plan, timers[i].id, timers[i].generation, call);
     }
     while (go == PART_AGAIN) {
-        struct engine *engine = part_engine(part, which);
+        struct engine *engine = part_engine(part);
         if (engine == NULL) {
             go = PART_END;
             break;
         }
         part_point(part);
-        go = part_judge(
-            part, which,
-            kind->say(engine, stops ? SAY_STOP : SAY_START, timers, count, answers, &part->error));
+        go = part_judge(part, kind->say(engine, stops ? SAY_STOP : SAY_START, timers, count,
+                                        answers, &part->error));
         part_point(part);
     }
     free(calls);
     return go == PART_DONE &&
            add_records(part, stops ? JOURNAL_STOPPED : JOURNAL_STARTED, timers, answers, count);
-}
-
-static bool say_to_all(struct part *part, uint64_t step, const struct engine_timer *timers,
-                       size_t count)
-{
-    struct engine_timer own[ENGINE_BATCH_MAX];
-    for (uint32_t which = 0; which < part->plan->engines; which++) {
-        size_t some = 0;
-        for (size_t i = 0; i < count; i++) {
-            if (timers[i].id % part->plan->engines == which) {
-                own[some++] = timers[i];
-            }
-        }
-        if (some > 0 && !say(part, which, step, own, some)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static void note_deadlines(struct part *part, const struct engine_timer *timers, size_t count)
@@ -161,35 +141,28 @@ static bool resume(struct part *part, uint64_t *step)
                                                        .generation = records[i].generation};
             }
         }
-        done = answered >= left || say_to_all(part, *step, timers, left);
+        done = answered >= left || say(part, *step, timers, left);
         ++*step;
     }
     free(records);
     return done;
 }
 
-/* Whether there is room for more; asks each engine. */
+/* Whether there is room for more. */
 static bool may_go_on(struct part *part, bool *go)
 {
     const struct run_plan *plan = part->plan;
-    uint64_t all = 0;
-    for (uint32_t which = 0; which < plan->engines; which++) {
-        enum part_go asked = PART_AGAIN;
-        uint64_t count = 0;
-        while (asked == PART_AGAIN) {
-            struct engine *engine = part_engine(part, which);
-            if (engine == NULL) {
-                return false;
-            }
-            asked = part_judge(part, which, plan->engine->waiting(engine, &count, &part->error));
-        }
-        if (asked == PART_END) {
+    enum part_go asked = PART_AGAIN;
+    uint64_t count = 0;
+    while (asked == PART_AGAIN) {
+        struct engine *engine = part_engine(part);
+        if (engine == NULL) {
             return false;
         }
-        all += count;
+        asked = part_judge(part, plan->engine->waiting(engine, &count, &part->error));
     }
-    *go = all < plan->waiting_max || plan->steps.is_seed;
-    return true;
+    *go = count < plan->waiting_max || plan->steps.is_seed;
+    return asked == PART_DONE;
 }
 
 bool part_plan(struct part *part)
@@ -218,7 +191,7 @@ bool part_plan(struct part *part)
         }
         if (!add_records(part, stops ? JOURNAL_STOP_SENT : JOURNAL_START_SENT, timers, NULL,
                          count) ||
-            !say_to_all(part, step, timers, count)) {
+            !(count == 0 || say(part, step, timers, count))) {
             return part_is_over(part) && part->error.text[0] == '\0';
         }
         step++;

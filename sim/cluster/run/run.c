@@ -46,10 +46,10 @@ struct conductor {
     struct part_shared *shared;
     struct run_result *result;
     struct error *error;
-    struct engine_server servers[RUN_ENGINES_MAX];
-    uint16_t server_incarnations[RUN_ENGINES_MAX];
+    struct engine_server server;
+    uint16_t server_incarnation;
     struct member members[RUN_ENGINE][RUN_MEMBERS_MAX];
-    struct engine *engines[RUN_ENGINES_MAX]; /* the conductor's own connections */
+    struct engine *engine; /* the conductor's own connection */
     struct random random;
     uint64_t faults_left;
     uint64_t pauses_left;
@@ -99,46 +99,39 @@ bool run_plan_protocol(struct run_plan *plan, const struct cluster_protocol *pro
     return known;
 }
 
-static bool is_ours(const struct conductor *conductor)
-{
-    return conductor->plan->urls[0] == NULL;
-}
-
 /* --- engines ---------------------------------------------------------------------------------- */
 
-static bool serve(struct conductor *conductor, uint32_t which)
+static bool serve(struct conductor *conductor)
 {
-    struct engine_server *server = &conductor->servers[which];
+    struct engine_server *server = &conductor->server;
     bool served = conductor->plan->engine->serve(server, conductor->error);
-    atomic_store(&conductor->shared->engine_pids[which], served ? server->pid : 0);
+    atomic_store(&conductor->shared->engine_pid, served ? server->pid : 0);
     return served;
 }
 
-static void forget_connection(struct conductor *conductor, uint32_t which)
+static void forget_connection(struct conductor *conductor)
 {
-    conductor->plan->engine->close(conductor->engines[which]);
-    conductor->engines[which] = NULL;
+    conductor->plan->engine->close(conductor->engine);
+    conductor->engine = NULL;
 }
 
 /* Waits until it answers. */
-static bool connect_engine(struct conductor *conductor, uint32_t which)
+static bool connect_engine(struct conductor *conductor)
 {
     uint64_t begun = clock_now_ns();
     enum engine_end end = ENGINE_GONE;
     while (end == ENGINE_GONE) {
         int status;
-        end = conductor->plan->engine->connect(conductor->shared->urls[which],
-                                               &conductor->plan->steps, &conductor->engines[which],
-                                               conductor->error);
-        pid_t pid = conductor->servers[which].pid;
-        if (end == ENGINE_GONE && pid > 0 && waitpid(pid, &status, WNOHANG) == pid) {
+        end = conductor->plan->engine->connect(conductor->shared->url, &conductor->plan->steps,
+                                               &conductor->engine, conductor->error);
+        pid_t pid = conductor->server.pid;
+        if (end == ENGINE_GONE && waitpid(pid, &status, WNOHANG) == pid) {
             return error_set(conductor->error,
                              "%s did not start (Debian: %s); its last words are in %s",
                              conductor->plan->engine->name, conductor->plan->engine->package,
-                             conductor->servers[which].folder);
+                             conductor->server.folder);
         }
-        if (end == ENGINE_GONE && (!is_ours(conductor) ||
-                                   clock_now_ns() - begun > HANGS_AFTER_S * UINT64_C(1000000000))) {
+        if (end == ENGINE_GONE && clock_now_ns() - begun > HANGS_AFTER_S * UINT64_C(1000000000)) {
             return false;
         }
         if (end == ENGINE_GONE) {
@@ -149,40 +142,19 @@ static bool connect_engine(struct conductor *conductor, uint32_t which)
     return end == ENGINE_OK;
 }
 
-static bool start_engines(struct conductor *conductor)
+static bool start_engine(struct conductor *conductor)
 {
-    const struct run_plan *plan = conductor->plan;
-    for (uint32_t which = 0; which < plan->engines; which++) {
-        struct engine_server *server = &conductor->servers[which];
-        if (is_ours(conductor)) {
-            (void)snprintf(server->folder, sizeof server->folder, "%s/engine-%u", conductor->folder,
-                           which);
-            if (mkdir(server->folder, 0777) != 0) {
-                return error_set(conductor->error, "%s: cannot be made: %s", server->folder,
-                                 strerror(errno));
-            }
-            if (!plan->engine->prepare(server, conductor->error) || !serve(conductor, which)) {
-                return false;
-            }
-        }
-        (void)snprintf(conductor->shared->urls[which], sizeof conductor->shared->urls[which], "%s",
-                       is_ours(conductor) ? server->url : plan->urls[which]);
+    struct engine_server *server = &conductor->server;
+    (void)snprintf(server->folder, sizeof server->folder, "%s/engine", conductor->folder);
+    if (mkdir(server->folder, 0777) != 0) {
+        return error_set(conductor->error, "%s: cannot be made: %s", server->folder,
+                         strerror(errno));
     }
-    for (uint32_t which = 0; which < plan->engines; which++) {
-        bool is_new = false;
-        if (!connect_engine(conductor, which) ||
-            plan->engine->is_new(conductor->engines[which], &is_new, conductor->error) !=
-                ENGINE_OK) {
-            return false;
-        }
-        if (!is_new) {
-            return error_set(conductor->error,
-                             "%s holds what is not of this run, which would take it for its own. "
-                             "Give it another database, or empty this one: %s",
-                             conductor->shared->urls[which], plan->engine->remedy);
-        }
+    if (!conductor->plan->engine->prepare(server, conductor->error) || !serve(conductor)) {
+        return false;
     }
-    return true;
+    (void)snprintf(conductor->shared->url, sizeof conductor->shared->url, "%s", server->url);
+    return connect_engine(conductor);
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -222,9 +194,7 @@ static void work(struct conductor *conductor, enum run_role role, unsigned which
     if (!right) {
         (void)snprintf(part.slot->failure, sizeof part.slot->failure, "%s", part.error.text);
     }
-    for (uint32_t i = 0; i < RUN_ENGINES_MAX; i++) {
-        part.plan->engine->close(part.engines[i]);
-    }
+    part.plan->engine->close(part.engine);
     _exit(right ? 0 : 1);
 }
 
@@ -281,8 +251,8 @@ static void arm(struct conductor *conductor)
         return;
     }
     bool pause = random_bits(&conductor->random) % left < conductor->pauses_left;
-    enum run_role role = (enum run_role)(random_bits(&conductor->random) %
-                                         (is_ours(conductor) && !pause ? RUN_ROLES : RUN_ENGINE));
+    enum run_role role =
+        (enum run_role)(random_bits(&conductor->random) % (!pause ? RUN_ROLES : RUN_ENGINE));
     bool engine = role == RUN_ENGINE;
     role = engine ? (enum run_role)(random_bits(&conductor->random) % RUN_RECEIVER)
            : pause && role == RUN_RECEIVER ? RUN_EXECUTOR
@@ -294,7 +264,6 @@ static void arm(struct conductor *conductor)
     struct part_slot *slot = &conductor->shared->slots[role][member];
     slot->fault = engine ? PART_KILL_ENGINE : pause ? PART_PAUSE : PART_KILL;
     slot->fault_ns = UINT64_MAX;
-    slot->engine = (uint32_t)(random_bits(&conductor->random) % plan->engines);
     conductor->faults_left -= !pause;
     conductor->pauses_left -= pause;
     conductor->armed = slot;
@@ -314,7 +283,7 @@ static void take_back_missed(struct conductor *conductor)
 
 /* One that ends by itself has not come up: what was killed before it still had its files. One that
  * somebody else has stopped still has them: a second one beside it would be another table. */
-static bool see_to_engine(struct conductor *conductor, uint32_t which, int status)
+static bool see_to_engine(struct conductor *conductor, int status)
 {
     if (WIFSTOPPED(status) || atomic_load(&conductor->shared->over)) {
         return true;
@@ -323,16 +292,15 @@ static bool see_to_engine(struct conductor *conductor, uint32_t which, int statu
         struct timespec moment = {0, 20000000};
         (void)nanosleep(&moment, NULL);
         return ++conductor->failed_starts < FAILED_STARTS_MAX
-                   ? serve(conductor, which)
+                   ? serve(conductor)
                    : error_set(conductor->error, "%s does not start again after a kill",
                                conductor->plan->engine->name);
     }
     conductor->failed_starts = 0;
     conductor->result->kills[RUN_ENGINE]++;
-    forget_connection(conductor, which);
-    return note_fault(conductor, FAULT_KILL, RUN_ENGINE, which,
-                      conductor->server_incarnations[which]++) &&
-           serve(conductor, which);
+    forget_connection(conductor);
+    return note_fault(conductor, FAULT_KILL, RUN_ENGINE, 0, conductor->server_incarnation++) &&
+           serve(conductor);
 }
 
 static bool see_to_member(struct conductor *conductor, enum run_role role, unsigned which,
@@ -377,10 +345,8 @@ static bool see_to_all(struct conductor *conductor)
     pid_t pid;
     bool right = true;
     while (right && (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-        for (uint32_t which = 0; which < conductor->plan->engines; which++) {
-            if (pid == conductor->servers[which].pid) {
-                right = right && see_to_engine(conductor, which, status);
-            }
+        if (pid == conductor->server.pid) {
+            right = see_to_engine(conductor, status);
         }
         for (int role = 0; role < RUN_ENGINE; role++) {
             for (unsigned i = 0; i < conductor->plan->roles[role]; i++) {
@@ -429,16 +395,14 @@ static bool set_watch(struct conductor *conductor)
     (void)close(ends[1]);
     while (read(ends[0], &end, 1) < 0 && errno == EINTR) {
     }
-    /* The engines have been told to go by our death; a kill is for one that does not. */
-    for (uint32_t which = 0; is_ours(conductor) && which < conductor->plan->engines; which++) {
-        pid_t pid = atomic_load(&conductor->shared->engine_pids[which]);
-        for (int i = 0; pid > 0 && i < 200 && kill(-pid, 0) == 0; i++) {
-            struct timespec moment = {0, 10000000};
-            (void)nanosleep(&moment, NULL);
-        }
-        if (pid > 0) {
-            (void)kill(-pid, SIGKILL);
-        }
+    /* The engine has been told to go by our death; a kill is for one that does not. */
+    pid_t pid = atomic_load(&conductor->shared->engine_pid);
+    for (int i = 0; pid > 0 && i < 200 && kill(-pid, 0) == 0; i++) {
+        struct timespec moment = {0, 10000000};
+        (void)nanosleep(&moment, NULL);
+    }
+    if (pid > 0) {
+        (void)kill(-pid, SIGKILL);
     }
     folder_remove(conductor->folder);
     _exit(0);
@@ -465,28 +429,19 @@ static bool planners_are_done(const struct conductor *conductor)
     return true;
 }
 
-/* How many timers wait at all engines; UINT64_MAX if one of them does not answer just now. */
+/* How many timers wait; UINT64_MAX if the engine does not answer just now. */
 static bool ask_waiting(struct conductor *conductor, uint64_t *count)
 {
-    *count = 0;
-    for (uint32_t which = 0; which < conductor->plan->engines; which++) {
-        uint64_t some = 0;
-        if (conductor->engines[which] == NULL && !connect_engine(conductor, which)) {
-            return false;
-        }
-        enum engine_end end =
-            conductor->plan->engine->waiting(conductor->engines[which], &some, conductor->error);
-        if (end == ENGINE_FAILED) {
-            return false;
-        }
-        if (end == ENGINE_GONE) {
-            forget_connection(conductor, which);
-            *count = UINT64_MAX;
-            return true;
-        }
-        *count += some;
+    if (conductor->engine == NULL && !connect_engine(conductor)) {
+        return false;
     }
-    return true;
+    enum engine_end end =
+        conductor->plan->engine->waiting(conductor->engine, count, conductor->error);
+    if (end == ENGINE_GONE) {
+        forget_connection(conductor);
+        *count = UINT64_MAX;
+    }
+    return end != ENGINE_FAILED;
 }
 
 /* Nothing is to come any more: all are done, or what is not will never be. */
@@ -578,19 +533,17 @@ static void dismiss(struct conductor *conductor)
     }
 }
 
-static void stop_engines(struct conductor *conductor)
+static void stop_engine(struct conductor *conductor)
 {
-    for (uint32_t which = 0; which < conductor->plan->engines; which++) {
-        forget_connection(conductor, which);
-        pid_t pid = conductor->servers[which].pid;
-        if (pid > 0) {
-            (void)kill(pid, SIGQUIT);
-            for (int i = 0; i < 250 && waitpid(pid, NULL, WNOHANG) == 0; i++) {
-                wait_for_something(conductor);
-            }
-            (void)kill(-pid, SIGKILL);
-            (void)waitpid(pid, NULL, WNOHANG);
+    pid_t pid = conductor->server.pid;
+    forget_connection(conductor);
+    if (pid > 0) {
+        (void)kill(pid, SIGQUIT);
+        for (int i = 0; i < 250 && waitpid(pid, NULL, WNOHANG) == 0; i++) {
+            wait_for_something(conductor);
         }
+        (void)kill(-pid, SIGKILL);
+        (void)waitpid(pid, NULL, WNOHANG);
     }
 }
 
@@ -604,14 +557,9 @@ static void note_dead(void *ctx, uint64_t id, uint32_t generation)
 
 static bool ask_dead(struct conductor *conductor)
 {
-    for (uint32_t which = 0; which < conductor->plan->engines; which++) {
-        if ((conductor->engines[which] == NULL && !connect_engine(conductor, which)) ||
-            conductor->plan->engine->dead(conductor->engines[which], note_dead, conductor,
-                                          conductor->error) != ENGINE_OK) {
-            return false;
-        }
-    }
-    return true;
+    return (conductor->engine != NULL || connect_engine(conductor)) &&
+           conductor->plan->engine->dead(conductor->engine, note_dead, conductor,
+                                         conductor->error) == ENGINE_OK;
 }
 
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
@@ -634,7 +582,7 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
     (void)sigprocmask(SIG_BLOCK, &conductor->signals, &before);
     void (*pipe_before)(int) = signal(SIGPIPE, SIG_IGN);
     conductor->journal = journal_open(folder, RUN_ENGINE, 0, error);
-    bool right = conductor->journal >= 0 && set_watch(conductor) && start_engines(conductor);
+    bool right = conductor->journal >= 0 && set_watch(conductor) && start_engine(conductor);
     uint64_t begun = clock_now_ns();
     shared->begun_ns = begun;
     if (right) {
@@ -643,7 +591,7 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
         dismiss(conductor);
         right = right && ask_dead(conductor);
     }
-    stop_engines(conductor);
+    stop_engine(conductor);
     end_watch(conductor);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     (void)signal(SIGPIPE, pipe_before);

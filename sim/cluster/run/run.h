@@ -20,8 +20,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { RUN_ENGINES_MAX = 8 };
-
 enum run_role { RUN_PLANNER, RUN_SCHEDULER, RUN_EXECUTOR, RUN_RECEIVER, RUN_ENGINE, RUN_ROLES };
 
 /* Of each role, by what it is called. */
@@ -29,8 +27,6 @@ extern const char *const run_role_names[RUN_ROLES];
 
 struct run_plan {
     const struct engine_kind *engine;
-    const char *urls[RUN_ENGINES_MAX]; /* NULL: a server of our own, for this run */
-    uint32_t engines;                  /* a timer's id says which of them has it */
     const struct cluster_protocol *protocol;
     struct engine_plan steps;
     uint64_t scan_ms;           /* seed: the second pass is behind by this; 0: there is none */

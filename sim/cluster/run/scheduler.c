@@ -8,10 +8,9 @@
 
 enum { REAP_EVERY = 4 };
 
-/* One round through the steps, on one engine. */
+/* One round through the steps. */
 struct round {
     struct part *part;
-    uint32_t which;
     const char *clock; /* of a seed's pass */
     uint64_t now_ms;
     uint64_t *version;
@@ -123,13 +122,13 @@ static bool do_steps(struct round *round)
     enum part_go go = PART_DONE;
     for (size_t i = 0; steps[i] != CLUSTER_END && go == PART_DONE && !round->ends; i++) {
         do {
-            struct engine *engine = part_engine(round->part, round->which);
+            struct engine *engine = part_engine(round->part);
             if (engine == NULL) {
                 go = PART_END;
                 break;
             }
             part_point(round->part);
-            go = part_judge(round->part, round->which, do_step(round, engine, steps[i]));
+            go = part_judge(round->part, do_step(round, engine, steps[i]));
         } while (go == PART_AGAIN && i > 0);
         part_point(round->part);
     }
@@ -138,10 +137,9 @@ static bool do_steps(struct round *round)
 }
 
 /* *idle: there was nothing to do. */
-static bool turn(struct part *part, uint32_t which, bool reap, uint64_t *version, bool *idle)
+static bool turn(struct part *part, bool reap, uint64_t *version, bool *idle)
 {
     struct round round = {.part = part,
-                          .which = which,
                           .clock = "clk",
                           .now_ms = part_now_ms(part->shared, part->plan),
                           .version = version};
@@ -150,11 +148,10 @@ static bool turn(struct part *part, uint32_t which, bool reap, uint64_t *version
     if (!do_steps(&round)) {
         return false;
     }
-    struct engine *engine = reap && !part->plan->steps.is_seed ? part_engine(part, which) : NULL;
+    struct engine *engine = reap && !part->plan->steps.is_seed ? part_engine(part) : NULL;
     if (engine != NULL) {
-        go = part_judge(part, which,
-                        part->plan->engine->reap(engine, round.now_ms, ENGINE_BATCH_MAX, &reaped,
-                                                 &part->error));
+        go = part_judge(part, part->plan->engine->reap(engine, round.now_ms, ENGINE_BATCH_MAX,
+                                                       &reaped, &part->error));
         part_point(part);
     }
     *idle = *idle && go == PART_DONE && round.moved <= 0 && reaped == 0;
@@ -162,30 +159,24 @@ static bool turn(struct part *part, uint32_t which, bool reap, uint64_t *version
 }
 
 /* The seed's second pass: the same steps with a clock of its own, which is behind. */
-static bool scan(struct part *part, uint32_t which, uint64_t *version)
+static bool scan(struct part *part, uint64_t *version)
 {
     uint64_t now_ms = part_now_ms(part->shared, part->plan);
     uint64_t behind_ms = part->plan->scan_ms;
-    struct round round = {.part = part,
-                          .which = which,
-                          .clock = "scn",
-                          .now_ms = now_ms - behind_ms,
-                          .version = version};
+    struct round round = {
+        .part = part, .clock = "scn", .now_ms = now_ms - behind_ms, .version = version};
     return behind_ms == 0 || now_ms < behind_ms || do_steps(&round);
 }
 
 bool part_schedule(struct part *part)
 {
-    uint64_t versions[RUN_ENGINES_MAX] = {0};
-    uint64_t scans[RUN_ENGINES_MAX] = {0};
+    uint64_t version = 0;
+    uint64_t scanned = 0;
     for (uint64_t i = 0; !part_is_over(part); i++) {
         bool idle = true;
         bool reap = i % REAP_EVERY == 0;
-        for (uint32_t which = 0; which < part->plan->engines; which++) {
-            if (!turn(part, which, reap, &versions[which], &idle) ||
-                (reap && !scan(part, which, &scans[which]))) {
-                return part_is_over(part);
-            }
+        if (!turn(part, reap, &version, &idle) || (reap && !scan(part, &scanned))) {
+            return part_is_over(part);
         }
         if (idle) {
             part_rest(part);
