@@ -1,5 +1,5 @@
 /*
- * kv_look.h: kv-wheel's table looked at and left alone: `check` and `walk`.
+ * kv_look.h: kv-wheel's table looked at and left alone: `check`.
  *
  * Internal to kv_wheel.c.
  */
@@ -9,11 +9,8 @@
 #include "kv_table.h"
 
 #include "check.h"
-#include "walk.h"
 
 #include <inttypes.h>
-
-/* --- check ----------------------------------------------------------------------------------- */
 
 struct audit {
     struct kv_wheel *wheel;
@@ -68,57 +65,6 @@ static enum tl_status kv_check(const void *self, char *why, size_t why_bytes)
         audit.wrong = "a timer has no record";
     }
     return audit.wrong == NULL ? TL_OK : corrupt(why, why_bytes, "%s", audit.wrong);
-}
-
-/* --- walk ------------------------------------------------------------------------------------ */
-
-struct showing {
-    struct kv_wheel *wheel;
-    const struct tl_visitor *visitor;
-    uint64_t cells; /* so far */
-};
-
-static void show_record(struct showing *showing, uint32_t id, uint64_t deadline)
-{
-    if (showing->cells == 0) {
-        walk_part(showing->visitor, showing->wheel->lost == TL_OK ? "table" : "in memory alone",
-                  TL_FORM_LIST, 0);
-    }
-    walk_node(showing->visitor, showing->cells++, TL_NEVER);
-    walk_timer(showing->visitor, id, deadline, 0);
-}
-
-static bool visit_to_show(void *ctx, const struct kv_record *record)
-{
-    if (record->key[0] == TAG_TIMER) {
-        struct task task = task_of_keyed(record);
-        show_record(ctx, task.id, task.deadline);
-    }
-    return true;
-}
-
-/* While the store is behind, what memory knows: no deadline but the key's. */
-static void show_nodes(struct showing *showing)
-{
-    const struct kv_wheel *wheel = showing->wheel;
-    for (uint32_t id = 0; id < wheel->capacity; id++) {
-        const struct node *node = &wheel->nodes[id];
-        if (node->due != IDLE) {
-            show_record(showing, id, is_waiting(node) ? node->due : TL_NEVER);
-        }
-    }
-}
-
-static void kv_walk(const void *self, const struct tl_visitor *visitor)
-{
-    struct kv_wheel *wheel = (struct kv_wheel *)self; /* reading begins a transaction */
-    struct showing showing = {.wheel = wheel, .visitor = visitor};
-    struct kv_record from = tagged(0);
-    if (wheel->lost != TL_OK) {
-        show_nodes(&showing);
-    } else if (wheel->is_recovered) {
-        (void)kv_seek(wheel->store, &from, visit_to_show, &showing);
-    }
 }
 
 #endif

@@ -6,7 +6,7 @@
  *   kv_table.h    what is in it
  *   kv_layout.h   how a timer gets into it and out of it
  *   here          the transaction, and in which order it is recorded and fired: the delivery
- *   kv_look.h     check and walk
+ *   kv_look.h     check
  *
  * The store gives the order; a node for each id, in memory, says under which key the timer is, and
  * whether a record is still meant. There is no other index: a start is a put, a stop a removal, and
@@ -843,7 +843,6 @@ TL_ALGO(kv_wheel) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = kv_check,
-    .walk = kv_walk,
     .sync = kv_sync,
     .recover = kv_recover,
     .durability = kv_durability,

@@ -132,50 +132,37 @@ static void check_protocol(struct work *work, const struct cluster_protocol *pro
 
 /* --- what is printed -------------------------------------------------------------------------- */
 
-static void write_runs(const void *ctx, FILE *stream)
+/* The shortest losing run of each row that has one: as CSV, or for people. */
+static void write_runs_as(const json_t *rows, bool csv, FILE *stream)
 {
-    const json_t *rows = ctx;
     size_t i;
     json_t *row = NULL;
-    (void)fputs("protocol,faults,second,step\n", stream);
+    (void)fputs(csv ? "protocol,faults,second,step\n" : "", stream);
     json_array_foreach(rows, i, row)
     {
+        const char *protocol = json_string_value(json_object_get(row, "protocol"));
+        const char *faults = json_string_value(json_object_get(row, "faults"));
         size_t k;
         json_t *step = NULL;
         json_array_foreach(json_object_get(row, "run"), k, step)
         {
-            (void)fprintf(stream, "%s,%s,%" JSON_INTEGER_FORMAT ",\"%s\"\n",
-                          json_string_value(json_object_get(row, "protocol")),
-                          json_string_value(json_object_get(row, "faults")),
-                          json_integer_value(json_object_get(step, "second")),
-                          json_string_value(json_object_get(step, "step")));
+            int second = (int)json_integer_value(json_object_get(step, "second"));
+            const char *text = json_string_value(json_object_get(step, "step"));
+            if (csv) {
+                (void)fprintf(stream, "%s,%s,%d,\"%s\"\n", protocol, faults, second, text);
+                continue;
+            }
+            if (k == 0) {
+                (void)fprintf(stream, "\n%s, faults: %s: a timer is lost\n", protocol, faults);
+            }
+            (void)fprintf(stream, "  second %d  %s\n", second, text);
         }
     }
 }
 
-/* The shortest losing run of each row that has one. */
-static void print_runs(const json_t *rows)
+static void write_runs(const void *ctx, FILE *stream)
 {
-    size_t i;
-    json_t *row = NULL;
-    json_array_foreach(rows, i, row)
-    {
-        const json_t *run = json_object_get(row, "run");
-        size_t k;
-        json_t *step = NULL;
-        if (json_array_size(run) == 0) {
-            continue;
-        }
-        (void)printf("\n%s, faults: %s: a timer is lost\n",
-                     json_string_value(json_object_get(row, "protocol")),
-                     json_string_value(json_object_get(row, "faults")));
-        json_array_foreach(run, k, step)
-        {
-            (void)printf("  second %" JSON_INTEGER_FORMAT "  %s\n",
-                         json_integer_value(json_object_get(step, "second")),
-                         json_string_value(json_object_get(step, "step")));
-        }
-    }
+    write_runs_as(ctx, true, stream);
 }
 
 static int run(void *at, int argc, char **argv)
@@ -195,7 +182,7 @@ static int run(void *at, int argc, char **argv)
     }
     done = cluster_work_end(&work.found, common, done, "check", kinds);
     if (done && common->format == CLUSTER_TABLE && arguments->named) {
-        print_runs(work.found.rows);
+        write_runs_as(work.found.rows, false, stdout);
     }
     cluster_work_free(&work.found);
     return done && work.right ? EXIT_OK : EXIT_FAULT;

@@ -75,6 +75,24 @@ static void after(const struct shim_call *call)
     errno = saved;
 }
 
+/* Fills in which file of the folder a call is about; false: it fails, and errno says how. */
+static bool begin(struct shim_call *call, int fd, char path[PATH_MAX])
+{
+    call->name = is_watching() ? name_of(fd, path) : NULL;
+    call->file = call->name != NULL ? file_of(fd) : 0;
+    int failure = call->name != NULL ? before(call) : 0;
+    errno = failure > 0 ? failure : errno;
+    return failure <= 0;
+}
+
+static int end(const struct shim_call *call, int done)
+{
+    if (call->name != NULL && done == 0) {
+        after(call);
+    }
+    return done;
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 static ssize_t write_seen(int fd, const void *data, size_t bytes, off_t offset, bool placed)
@@ -105,6 +123,9 @@ static ssize_t write_seen(int fd, const void *data, size_t bytes, off_t offset, 
     return done;
 }
 
+/* A name of the C library that does the same. */
+#define ALSO(name) __attribute__((alias(#name)))
+
 ssize_t write(int fd, const void *data, size_t bytes)
 {
     return write_seen(fd, data, bytes, 0, false);
@@ -115,10 +136,7 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
     return write_seen(fd, data, bytes, offset, true);
 }
 
-ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset)
-{
-    return write_seen(fd, data, bytes, offset, true);
-}
+ssize_t pwrite64(int fd, const void *data, size_t bytes, off64_t offset) ALSO(pwrite);
 
 static ssize_t write_pieces(int fd, const struct iovec *pieces, int count, off_t offset,
                             bool placed)
@@ -147,95 +165,42 @@ ssize_t pwritev(int fd, const struct iovec *pieces, int count, off_t offset)
     return write_pieces(fd, pieces, count, offset, true);
 }
 
-ssize_t pwritev64(int fd, const struct iovec *pieces, int count, off64_t offset)
-{
-    return write_pieces(fd, pieces, count, offset, true);
-}
+ssize_t pwritev64(int fd, const struct iovec *pieces, int count, off64_t offset) ALSO(pwritev);
 
-static int truncate_seen(int fd, off_t length)
-{
-    char path[PATH_MAX];
-    const char *name = is_watching() ? name_of(fd, path) : NULL;
-    struct shim_call call = {.kind = SHIM_TRUNCATE, .offset = (uint64_t)length, .name = name};
-    if (name != NULL) {
-        call.file = file_of(fd);
-        int failure = before(&call);
-        if (failure > 0) {
-            errno = failure;
-            return -1;
-        }
-    }
-    int done = (int)syscall(SYS_ftruncate, fd, length);
-    if (name != NULL && done == 0) {
-        after(&call);
-    }
-    return done;
-}
-
-static int allocate_seen(int fd, off_t offset, off_t length)
+int posix_fallocate(int fd, off_t offset, off_t length)
 {
     char path[PATH_MAX];
     struct stat info;
-    const char *name = is_watching() ? name_of(fd, path) : NULL;
-    struct shim_call call = {
-        .kind = SHIM_TRUNCATE, .offset = (uint64_t)(offset + length), .name = name};
+    struct shim_call call = {.kind = SHIM_TRUNCATE, .offset = (uint64_t)(offset + length)};
     bool longer = fstat(fd, &info) == 0 && info.st_size < offset + length;
-    if (name != NULL) {
-        call.file = file_of(fd);
-        int failure = before(&call);
-        if (failure > 0) {
-            return failure;
-        }
+    if (!begin(&call, fd, path)) {
+        return errno;
     }
     int done = syscall(SYS_fallocate, fd, 0, offset, length) == 0 ? 0 : errno;
     if (done == EOPNOTSUPP) { /* the C library would write to each block */
         done = !longer || syscall(SYS_ftruncate, fd, offset + length) == 0 ? 0 : errno;
     }
-    if (name != NULL && done == 0 && longer) {
-        after(&call);
-    }
-    return done;
+    return longer ? end(&call, done) : done;
 }
 
-int posix_fallocate(int fd, off_t offset, off_t length)
-{
-    return allocate_seen(fd, offset, length);
-}
-
-int posix_fallocate64(int fd, off64_t offset, off64_t length)
-{
-    return allocate_seen(fd, offset, length);
-}
+int posix_fallocate64(int fd, off64_t offset, off64_t length) ALSO(posix_fallocate);
 
 int ftruncate(int fd, off_t length)
 {
-    return truncate_seen(fd, length);
+    char path[PATH_MAX];
+    struct shim_call call = {.kind = SHIM_TRUNCATE, .offset = (uint64_t)length};
+    return begin(&call, fd, path) ? end(&call, (int)syscall(SYS_ftruncate, fd, length)) : -1;
 }
 
-int ftruncate64(int fd, off64_t length)
-{
-    return truncate_seen(fd, length);
-}
+int ftruncate64(int fd, off64_t length) ALSO(ftruncate);
 
 static int sync_seen(int fd, long number)
 {
     char path[PATH_MAX];
     const char *name = is_watching() ? name_of(fd, path) : NULL;
-    struct shim_call call = {.kind = SHIM_SYNC, .name = name};
-    if (name != NULL) {
-        call.kind = name[0] == '\0' ? SHIM_SYNC_FOLDER : SHIM_SYNC;
-        call.file = file_of(fd);
-        int failure = before(&call);
-        if (failure > 0) {
-            errno = failure;
-            return -1;
-        }
-    }
-    int done = (int)syscall(number, fd);
-    if (name != NULL && done == 0) {
-        after(&call);
-    }
-    return done;
+    struct shim_call call = {.kind =
+                                 name != NULL && name[0] == '\0' ? SHIM_SYNC_FOLDER : SHIM_SYNC};
+    return begin(&call, fd, path) ? end(&call, (int)syscall(number, fd)) : -1;
 }
 
 int fsync(int fd)
