@@ -72,8 +72,9 @@ static const struct command_line syntax = {
     .text =
         "Writes a structure as PREFIX.h and PREFIX.c, which need nothing of timerlab: the lines "
         "that are measured, with these options as constants. Compile PREFIX.c as C17 with your "
-        "server; PREFIX.h is for C and C++.\vFront ends, plug-ins, other people's libraries and "
-        "what keeps its timers on a disk are refused.\nExit status: 0 written, 1 not written, 2 "
+        "server; PREFIX.h is for C and C++. durable(NAME) and kv-wheel are written as a folder of "
+        "their sources, with PREFIX.h, PREFIX.c and example.c, a loop to begin with.\vOther front "
+        "ends, plug-ins and other people's libraries are refused.\nExit status: 0 written, 1 not written, 2 "
         "usage. Files of these names are replaced.",
     .take_word = take_name,
     .complete = complete,

@@ -25,7 +25,8 @@ refuse 2 'names in C begin' hier-wheel --prefix My-wheel
 refuse 2 "timerlab's" hier-wheel --prefix tl
 refuse 1 'timerlab export go-heap' 'locked(go-heap)'
 refuse 1 "somebody else's library" libuv
-refuse 1 "timerlab's own" kv-wheel
+refuse 1 'timerlab export go-heap' 'locked(durable(go-heap))'
+refuse 1 'are for structures that keep nothing' kv-wheel --cpp
 refuse 1 'fires nothing' null
 refuse 1 'Without --intrusive' spoke-wheel --intrusive
 refuse 1 'Without --nodes' binary-heap --intrusive --nodes
@@ -49,6 +50,26 @@ grep -q 'compile it as C ' said || fail "as C++ it is refused without a word: $(
 # A prefix under which names inside would be those outside.
 "$TIMERLAB" export binary-heap --prefix heap -o out
 "$CC" -std=c17 -Wall -Wextra -Werror -c out/heap.c -o heap.o
+
+# What is durable is a folder of its sources, that compiles with no other, and a loop that recovers, starts, syncs,
+# answers, fires and acknowledges: killed, and run again.
+for structure in 'durable(binary-heap):window=3:group=100' 'durable(chunk-wheel)' kv-wheel; do
+    rm -rf durable
+    "$TIMERLAB" export "$structure" --prefix jobs -o durable
+    (cd durable && "$CC" -std=c17 -O1 -Wall -Wextra -Werror ./*.c -o example)
+    coproc loop { exec durable/example durable/timers; }
+    # shellcheck disable=SC2154 # coproc sets it
+    pid=$loop_PID
+    printf '7 86400000\n8 0\n9 86400000\n' >&"${loop[1]}"
+    until read -r -t 60 line <&"${loop[0]}" && [ "$line" = 'started 9' ]; do
+        kill -0 "$pid" || fail "export $structure: the example ended"
+    done
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null || true
+    printf '7 0\n' | durable/example durable/timers >said || fail "export $structure: the example failed"
+    { grep -qx 'pending 7' said && grep -qx 'pending 9' said && ! grep -q 'pending 8' said && grep -q '^fired 7 ' said; } ||
+        fail "export $structure: $(cat said)"
+done
 
 # The class for C++, around either shape: three timers of which one is stopped, and their callbacks. Once they are
 # made, no memory is asked for, of the allocator or by new (hier-wheel wants some for delays of a level that is new).
