@@ -75,7 +75,7 @@ static bool is_possible(const struct contender *contender, bool intrusive, bool 
         return error_set(error,
                          "%s cannot be exported: a front end is timerlab's own, but for durable. "
                          "`timerlab export %.*s` writes the structure that it wraps",
-                         name, (int)strcspn(inner + 1, ")"), inner + 1);
+                         name, (int)strcspn(strrchr(name, '(') + 1, ")"), strrchr(name, '(') + 1);
     }
     base_of(name, file, sizeof file - 2);
     const struct tl_entry *built_in = tl_registry_find(file);

@@ -58,8 +58,8 @@ static char *given_options(const char *text)
     while (text[0] != '\0') {
         int name = (int)strcspn(text, "=");
         int value = (int)strcspn(text + name + 1, ":");
-        char *more = memory_format("%s{\"%.*s\", \"%.*s\"}, ", given, name, text, value,
-                                   text + name + 1);
+        char *more =
+            memory_format("%s{\"%.*s\", \"%.*s\"}, ", given, name, text, value, text + name + 1);
         free(given);
         given = more;
         text += name + 1 + value;
@@ -127,9 +127,10 @@ static bool write_example(struct outfolder *folder, const char *prefix, struct e
 {
     const char *text = strstr(embedded_source("durable-loop.c"), "#include <poll.h>");
     const char *end = strstr(text, "int main(");
-    char *head = memory_format("/* Recovers, fires, acknowledges, starts, syncs and answers. */\n#define _GNU_SOURCE\n"
-                               "#include \"%s.h\"\n\n",
-                               prefix);
+    char *head = memory_format(
+        "/* Recovers, fires, acknowledges, starts, syncs and answers. */\n#define _GNU_SOURCE\n"
+        "#include \"%s.h\"\n\n",
+        prefix);
     char *tail = memory_format(
         "int main(int argc, char **argv)\n{\n    void *self;\n"
         "    if (argc != 2 || %s_open(argv[1], TIMERS, clock_ms(), &self) != TL_OK) {\n"
@@ -170,8 +171,8 @@ bool export_write_durable(const struct export_request *request, const char *pref
                                             "timers)"
                                           : "tl_algo_%s.create(&config, timers)",
                                  symbol);
-    char *table = memory_format(is_front ? "tl_front_durable.options" : "tl_algo_%s.options",
-                                symbol);
+    char *table =
+        memory_format(is_front ? "tl_front_durable.options" : "tl_algo_%s.options", symbol);
     const struct word words[] = {
         {"name", contender->timed->name},
         {"command", request->command},
