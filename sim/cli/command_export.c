@@ -74,7 +74,8 @@ static const struct command_line syntax = {
         "that are measured, with these options as constants. Compile PREFIX.c as C17 with your "
         "server; PREFIX.h is for C and C++. durable(NAME) and kv-wheel are written as a folder of "
         "their sources, with PREFIX.h, PREFIX.c and example.c, a loop to begin with.\vOther front "
-        "ends, plug-ins and other people's libraries are refused.\nExit status: 0 written, 1 not written, 2 "
+        "ends, plug-ins and other people's libraries are refused.\nExit status: 0 written, 1 not "
+        "written, 2 "
         "usage. Files of these names are replaced.",
     .take_word = take_name,
     .complete = complete,

@@ -70,12 +70,11 @@ static bool is_possible(const struct contender *contender, bool intrusive, bool 
     const char *inner = strchr(name, '(');
     bool is_durable = (algo->capabilities & TL_CAP_DURABLE) != 0;
     char file[PATH_MAX];
-    if (inner != NULL && (!is_durable || strncmp(name, "durable(", strlen("durable(")) != 0 ||
-                          strchr(inner + 1, '(') != NULL)) {
+    if (inner != NULL && strncmp(name, "durable(", strlen("durable(")) != 0) {
         return error_set(error,
                          "%s cannot be exported: a front end is timerlab's own, but for durable. "
                          "`timerlab export %.*s` writes the structure that it wraps",
-                         name, (int)strcspn(strrchr(name, '(') + 1, ")"), strrchr(name, '(') + 1);
+                         name, (int)strcspn(inner + 1, ")"), inner + 1);
     }
     base_of(name, file, sizeof file - 2);
     const struct tl_entry *built_in = tl_registry_find(file);
@@ -89,8 +88,8 @@ static bool is_possible(const struct contender *contender, bool intrusive, bool 
     }
     if (is_durable && (intrusive || others)) {
         return error_set(error,
-                         "%s is exported as its sources: --intrusive, --nodes, --cpp and --plugin "
-                         "are for structures that keep nothing on a disk",
+                         "%s with --intrusive, --nodes, --cpp or --plugin cannot be exported: what "
+                         "keeps its timers on a disk is written as its sources",
                          name);
     }
     if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {

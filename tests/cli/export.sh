@@ -25,8 +25,7 @@ refuse 2 'names in C begin' hier-wheel --prefix My-wheel
 refuse 2 "timerlab's" hier-wheel --prefix tl
 refuse 1 'timerlab export go-heap' 'locked(go-heap)'
 refuse 1 "somebody else's library" libuv
-refuse 1 'timerlab export go-heap' 'locked(durable(go-heap))'
-refuse 1 'are for structures that keep nothing' kv-wheel --cpp
+refuse 1 'is written as its sources' kv-wheel --cpp
 refuse 1 'fires nothing' null
 refuse 1 'Without --intrusive' spoke-wheel --intrusive
 refuse 1 'Without --nodes' binary-heap --intrusive --nodes
