@@ -126,7 +126,7 @@ static void forget_start(struct closed_loop *loop, uint64_t event)
 
 static bool is_forgotten(const struct closed_loop *loop, uint64_t event)
 {
-    return loop->dropped != NULL && (loop->dropped[event / 8] >> event % 8 & 1U) != 0;
+    return loop->dropped != NULL && ((unsigned)loop->dropped[event / 8] >> event % 8 & 1U) != 0;
 }
 
 /* Drops a chain of reactions, and with each start the reactions to the firing that will not be. */
