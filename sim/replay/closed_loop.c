@@ -320,7 +320,7 @@ static void put_aside(struct closed_loop *loop, const struct stream_reaction *re
     if (reaction->arming == NO_EVENT || reaction->arming < cause->last ||
         is_forgotten(loop, reaction->arming)) {
         drop(loop, at);
-    } else if (reaction->arming == cause->last && !cause->pending) {
+    } else if (closed_loop_waits(loop, reaction)) {
         hold_back(loop, at); /* it has fired already */
     } else {
         append(loop, cause, at);
@@ -344,6 +344,12 @@ struct closed_loop *closed_loop_open(const struct closed_loop_plan *plan)
     loop->ids = plan->stream->header.ids;
     loop->timers = memory_table(loop->ids, sizeof *loop->timers);
     return loop;
+}
+
+bool closed_loop_waits(const struct closed_loop *loop, const struct stream_reaction *reaction)
+{
+    const struct timer *cause = &loop->timers[reaction->cause];
+    return reaction->arming == cause->last && !cause->pending;
 }
 
 uint64_t closed_loop_reactions(const struct closed_loop *loop)

@@ -69,6 +69,10 @@ void closed_loop_advanced(struct closed_loop *loop, uint64_t now);
 bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now,
                           const struct trace_record *record);
 
+/* Whether the cause of a reaction that has not been put aside has fired, early: it waits for the
+ * reaction's tick. */
+bool closed_loop_waits(const struct closed_loop *loop, const struct stream_reaction *reaction);
+
 /* How many reactions have been carried out. Those of the trace that never were,
  * were not reached. */
 uint64_t closed_loop_reactions(const struct closed_loop *loop);

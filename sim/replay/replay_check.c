@@ -213,21 +213,39 @@ static void fetch(const struct replay *replay, size_t at)
     }
 }
 
+/* A loop with slack comes round for a reaction only if it waits there, and that is a wakeup.
+ * Returns whether to come round. */
+static bool wakes_for(struct replay *replay, const struct stream_reaction *reaction, uint64_t tick)
+{
+    if (replay->slack == NULL) {
+        return true;
+    }
+    pass_time_checked(replay, tick, false);
+    if (replay->now >= tick || !closed_loop_waits(replay->loop, reaction)) {
+        return false;
+    }
+    replay->wakeups++;
+    if (replay->recorder != NULL) {
+        tape_record_wakeup(replay->recorder, tick);
+    }
+    return true;
+}
+
 /* Comes round at the ticks of reactions before `tick`, for a structure that may have fired their
  * causes early. */
 static void come_round(struct replay *replay, uint64_t tick)
 {
     for (; replay->reaction < replay->reaction_end; replay->reaction++) {
-        uint64_t at =
-            replay_comes_at(replay, replay->request->stream->reactions[replay->reaction].tick);
+        const struct stream_reaction *reaction =
+            &replay->request->stream->reactions[replay->reaction];
+        uint64_t at = replay_comes_at(replay, reaction->tick);
         if (at >= tick) {
             return;
         }
-        pass_time_checked(replay, at, true);
-        if (replay->slack != NULL && replay->recorder != NULL) {
-            tape_record_wakeup(replay->recorder, at);
+        if (wakes_for(replay, reaction, at)) {
+            pass_time_checked(replay, at, true);
+            replay_look_what_is_durable(replay, at);
         }
-        replay_look_what_is_durable(replay, at);
     }
 }
 

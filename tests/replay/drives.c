@@ -821,6 +821,18 @@ static uint64_t eager_next(const void *self)
     return next == TL_NEVER ? TL_NEVER : next - EARLY_TICKS;
 }
 
+static void check_eager(const struct example *example)
+{
+    struct tl_algo algo = *tl_registry_find("ordered-list")->counted;
+    algo.advance = advance_wrongly;
+    algo.next = eager_next;
+    algo.precision = eager_precision;
+    algo.capabilities &= ~(uint32_t)TL_CAP_EXACT;
+    wrong = EAGER;
+    write_until_100(example->rows);
+    check_one(&(struct tl_entry){&algo, &algo, NULL}, example);
+}
+
 /* 0 fires at 4, before the machine sleeps: what that causes at 7 is not lost, it is done when the
  * machine wakes. */
 static void what_an_early_firing_causes_is_not_lost(void **state)
@@ -834,14 +846,24 @@ static void what_an_early_firing_causes_is_not_lost(void **state)
         .fired = {{0, 4}, {2, 27}, {1, 61}},
         .operations = 4,
     };
-    struct tl_algo algo = *tl_registry_find("ordered-list")->counted;
-    algo.advance = advance_wrongly;
-    algo.next = eager_next;
-    algo.precision = eager_precision;
-    algo.capabilities &= ~(uint32_t)TL_CAP_EXACT;
-    wrong = EAGER;
-    write_until_100(example.rows);
-    check_one(&(struct tl_entry){&algo, &algo, NULL}, &example);
+    check_eager(&example);
+}
+
+/* At 9, when 1 has no slack left, 0 fires early. What that causes waits until 11, for which the loop
+ * wakes up, and is due at 31. */
+static void what_an_early_firing_causes_is_a_wakeup(void **state)
+{
+    (void)state;
+    static const struct example example = {
+        .rows = "0,0,start,11,,9\n"
+                "0,1,start,9,\n"
+                "11,2,start,20,0\n",
+        .words = {"slack", NULL, NULL, NULL},
+        .fired = {{0, 9}, {1, 9}, {2, 31}},
+        .operations = 4,
+        .wakeups = 3,
+    };
+    check_eager(&example);
 }
 
 /* What it may be late by comes before the next look at it: 9 in a wheel of ticks of 8 may fire at
@@ -898,6 +920,7 @@ int main(void)
         cmocka_unit_test(drawn_times_have_their_mean),
         cmocka_unit_test(a_drive_is_no_excuse),
         cmocka_unit_test(what_an_early_firing_causes_is_not_lost),
+        cmocka_unit_test(what_an_early_firing_causes_is_a_wakeup),
         cmocka_unit_test(declared_lateness_and_the_drives_add_up),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
