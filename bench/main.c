@@ -28,7 +28,7 @@ const char *argp_program_version = "timerlab-bench " BUILD_VERSION;
 enum { SIZES_MAX = 32, SECONDS_MAX = 86400, OPTIONS_MAX = 64 };
 
 /* Of a row: as many as two sets of results need that are measured apart and have dozens of rows. */
-enum { REPETITIONS_LEAST = 9, REPETITIONS_MOST = 15 };
+enum { REPETITIONS_LEAST = 9, REPETITIONS_MOST = 15, REPETITIONS_PLAIN = 5 };
 
 struct arguments {
     struct command_structures structures;
@@ -188,8 +188,9 @@ static char *help_text(void)
         "name of a row is suite/structure/n:N, with /form:word after it where it is not the plain "
         "one. Without a filter the plain rows are measured; --benchmark_list_tests lists all.\v"
         "Google Benchmark's own flags work, too, written with =, among them "
-        "--benchmark_filter=REGEX, --benchmark_list_tests, --benchmark_format=console|json|csv "
-        "and --benchmark_out=FILE.\n\nSuites (--list-suites explains them):");
+        "--benchmark_filter=REGEX, --benchmark_list_tests and "
+        "--benchmark_format=console|json|csv.\n"
+        "\nSuites (--list-suites explains them):");
     for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
         if (suite_is_of(suite, NULL)) {
             char *longer = memory_format("%s %s", text, suite->text.name);
@@ -452,17 +453,18 @@ static bool report(const struct arguments *arguments, struct outfolder *folder,
 }
 
 /* Runs what has been registered. */
-static bool run_rows(const struct arguments *arguments, size_t count, const json_t *context)
+static void run_rows(const struct arguments *arguments, const json_t *context)
 {
-    bool given = arguments->repetitions > 0;
-    suite_watch(count == 0 ? 0 : given ? arguments->repetitions : REPETITIONS_LEAST);
+    uint64_t given = arguments->repetitions;
+    uint64_t least = arguments->plain ? REPETITIONS_PLAIN : REPETITIONS_LEAST;
+    suite_watch(given > 0 ? given : least);
     if (arguments->plain) {
         tell_google(context);
-        return bench_run();
+        bench_run();
+    } else {
+        suite_measure(given > 0 ? given : least, given > 0 ? given : REPETITIONS_MOST,
+                      arguments->seconds);
     }
-    suite_measure(given ? arguments->repetitions : REPETITIONS_LEAST,
-                  given ? arguments->repetitions : REPETITIONS_MOST, arguments->seconds);
-    return true;
 }
 
 static int measure(const struct arguments *arguments, const struct suite_subject *subjects,
@@ -495,12 +497,12 @@ static int measure(const struct arguments *arguments, const struct suite_subject
     }
     add_context(context, arguments, subjects, subject_count);
     size_t selected = suite_register(&rows);
-    bool written =
-        selected == 0 || arguments->google.list || run_rows(arguments, selected, context);
-    uint64_t failures = suite_failures();
+    bool written = true;
     if (selected > 0 && !arguments->google.list) {
-        written = report(arguments, &folder, context) && written;
+        run_rows(arguments, context);
+        written = report(arguments, &folder, context);
     }
+    uint64_t failures = suite_failures();
     suite_end();
     outfolder_close(&folder);
     if (selected == 0) {
@@ -522,7 +524,7 @@ static int run(void *ctx, int argc, char **argv)
         print_suites(arguments->suite);
         return EXIT_OK;
     }
-    uint64_t repetitions = arguments->repetitions > 0 ? arguments->repetitions : 5;
+    uint64_t repetitions = arguments->repetitions > 0 ? arguments->repetitions : REPETITIONS_PLAIN;
     if (!bench_initialize(&arguments->google.count, arguments->google.texts, repetitions,
                           EXIT_USAGE)) {
         return EXIT_USAGE;
@@ -533,7 +535,6 @@ static int run(void *ctx, int argc, char **argv)
     int status = measure(arguments, subjects, count, context);
     json_decref(context);
     free(subjects);
-    bench_end();
     recording_free(&arguments->recording);
     return status;
 }

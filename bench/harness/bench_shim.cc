@@ -3,10 +3,8 @@
 
 extern "C" {
 #include "memory.h"
-#include "outfile.h"
 #include "standard_files.h"
 #include "statistics.h"
-#include "stream_error.h"
 }
 
 #include "registry.h"
@@ -14,15 +12,12 @@ extern "C" {
 
 #include <benchmark/benchmark.h>
 #include <regex.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
-#include <ostream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -112,77 +107,6 @@ void refuse_flag()
     std::exit(usage_status);
 }
 
-// The file of --benchmark_out. The library writes into its temporary name, and ignores all errors.
-outfile out = {};
-bool out_failed = false;
-
-std::string &out_format()
-{
-    static std::string format = "json";
-    return format;
-}
-
-// A reporter of the library that checks, at its end, that all was written.
-template <class Reporter> class CheckedReporter : public Reporter
-{
-  public:
-    using Reporter::Reporter;
-
-    void Finalize() override
-    {
-        Reporter::Finalize();
-        out_failed = !this->GetOutputStream().flush().good();
-    }
-};
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-std::unique_ptr<benchmark::BenchmarkReporter> out_reporter()
-{
-    if (out.stream == nullptr) {
-        return nullptr;
-    }
-    if (out_format() == "console") {
-        return std::make_unique<CheckedReporter<benchmark::ConsoleReporter>>(
-            benchmark::ConsoleReporter::OO_None);
-    }
-    if (out_format() == "csv") {
-        return std::make_unique<CheckedReporter<benchmark::CSVReporter>>();
-    }
-    return std::make_unique<CheckedReporter<benchmark::JSONReporter>>();
-}
-#pragma GCC diagnostic pop
-
-// Puts the file into its place, or reports why it is not there.
-bool commit_out()
-{
-    struct error error;
-    bool good = !out_failed && outfile_commit(&out, &error);
-    if (out_failed) {
-        // The library's own error is gone; one more write has the same cause.
-        (void)std::fseek(out.stream, 0, SEEK_END);
-        (void)std::fputc('\n', out.stream);
-        const int cause = stream_error(out.stream);
-        good = outfile_fail(out.path, cause != 0 ? cause : EIO, OUTFILE_NOTHING_LEFT, &error);
-    }
-    if (!good) {
-        standard_files_tell("%s: %s\n", program_invocation_short_name, error.text);
-    }
-    return good;
-}
-
-// The value of a flag, from the command line or, as the library does it, from the environment.
-const char *value_of(const std::string &flag, const char *variable, char **argv)
-{
-    const char *value = std::getenv(variable);
-    for (char **word = argv + 1; *word != nullptr; word++) {
-        if (std::strncmp(*word, flag.c_str(), flag.size()) == 0) {
-            value = *word + flag.size();
-        }
-    }
-    return value != nullptr ? value : "";
-}
-
 } // namespace
 
 bool bench_selects(const char *name)
@@ -229,11 +153,13 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
                         interleaved, plain ? no : colour, nullptr};
     int default_count = 5;
     benchmark::Initialize(&default_count, defaults, refuse_flag);
-    static const char out_flag[] = "--benchmark_out=";
-    const std::string out_path = value_of(out_flag, "BENCHMARK_OUT", argv);
-    const std::string format = value_of("--benchmark_out_format=", "BENCHMARK_OUT_FORMAT", argv);
-    if (!format.empty()) {
-        out_format() = format;
+    for (int i = 1; i < *argc; i++) {
+        if (std::strncmp(argv[i], "--benchmark_out", 15) == 0) {
+            standard_files_tell("%s: %s: the library ignores what goes wrong with its file; take "
+                                "--benchmark_format=json and standard output\n",
+                                program_invocation_short_name, argv[i]);
+            return false;
+        }
     }
     benchmark::Initialize(argc, argv, refuse_flag);
     if (*argc > 1) {
@@ -241,21 +167,7 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
                             program_invocation_short_name, argv[1]);
         return false;
     }
-    if (!compile_filter()) {
-        return false;
-    }
-    struct error error;
-    if (!out_path.empty()) {
-        if (!outfile_open(&out, out_path.c_str(), &error)) {
-            standard_files_tell("%s: %s\n", program_invocation_short_name, error.text);
-            return false;
-        }
-        std::string temporary = std::string(out_flag) + out.temporary.file;
-        char *renamed[] = {argv[0], temporary.data(), nullptr};
-        int renamed_count = 2;
-        benchmark::Initialize(&renamed_count, renamed, refuse_flag);
-    }
-    return true;
+    return compile_filter();
 }
 
 bool bench_has_filter(void)
@@ -263,15 +175,8 @@ bool bench_has_filter(void)
     return filter.given;
 }
 
-bool bench_run(void)
+void bench_run(void)
 {
-    const auto reporter = out_reporter();
-    (void)benchmark::RunSpecifiedBenchmarks(nullptr, reporter.get());
+    (void)benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
-    return out.stream == nullptr || commit_out();
-}
-
-void bench_end(void)
-{
-    outfile_abort(&out);
 }

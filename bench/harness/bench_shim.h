@@ -86,13 +86,8 @@ bool bench_has_filter(void);
  * each one that is added, so that tens of thousands take minutes: register no others. */
 bool bench_selects(const char *name);
 
-/* Let Google Benchmark run what has been registered and report it. False if the file of
- * --benchmark_out could not be written completely, which is then reported on standard error; an
- * earlier file of that name stays. */
-bool bench_run(void);
-
-/* Frees what bench_initialize made. */
-void bench_end(void);
+/* Let Google Benchmark run what has been registered and report it on standard output. */
+void bench_run(void);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,7 @@ done
 
 printf 'tick,id,op,delay\n1,0,start,5\n2,0,stop,\n' >own.csv
 "$bench" --connections 2k --algo binary-heap --seconds 2 --lines 30000 --import csv:own.csv --benchmark_min_time=0 \
-    --benchmark_repetitions=1 --benchmark_format=json --benchmark_out=out.json >rows.json 2>said || complain "failed: $(cat said)"
-cmp -s <(jq -S .benchmarks rows.json) <(jq -S .benchmarks out.json) || complain "--benchmark_out has other rows"
+    --benchmark_repetitions=1 --benchmark_format=json >rows.json 2>said || complain "failed: $(cat said)"
 jq -r '.benchmarks[].name | sub("/manual_time.*"; "")' rows.json | sort >rows
 sort >wanted <<'WANTED'
 decode/server/n:2000
@@ -50,16 +49,16 @@ jq -e '[.benchmarks[] | select(.limit_ns) | .limit_ns > 0] | length == 7 and all
     complain "a row has not been compared with what it cannot undercut"
 [ -z "$(ls -A made)" ] || complain "left behind: $(ls -A made)"
 # Nor does a signal leave anything.
-env --default-signal=INT "$bench" --connections 2k --seconds 2 --lines 30000 --benchmark_min_time=100 --benchmark_out=never.json >/dev/null 2>&1 &
+env --default-signal=INT "$bench" --connections 2k --seconds 2 --lines 30000 --benchmark_min_time=100 >/dev/null 2>&1 &
 pid=$!
 until compgen -G 'made/.timerlab-tmp-*/*' >/dev/null || ! kill -0 $pid 2>/dev/null; do :; done
 kill -INT $pid
 wait $pid && complain "SIGINT did not end it"
-[ -z "$(ls -A made)$(compgen -G '.timerlab-*' 'never*')" ] || complain "SIGINT leaves: $(ls -A . made)"
+[ -z "$(ls -A made)$(compgen -G '.timerlab-*')" ] || complain "SIGINT leaves: $(ls -A . made)"
 
 # compare knows the rows.
 "$TIMERLAB" compare rows.json rows.json >out 2>said
-grep -q '^latency/n:2000/of:server  *null ' out || complain "compare does not know the rows: $(cat out said)"
+grep -q '^latency/n:2000/of:server  *binary-heap ' out || complain "compare does not know the rows: $(cat out said)"
 
 # A pass holds the same, however long the trace.
 "$bench" --connections 20k --seconds 10 --benchmark_min_time=0 --benchmark_repetitions=1 \
