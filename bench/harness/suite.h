@@ -173,14 +173,6 @@ static inline uint64_t cpu_now_ns(void)
  * many, measured at the first call. It has been taken off every figure. */
 uint64_t suite_clock_overhead_ns(void);
 
-/* What has passed since an earlier reading, less what a reading costs. */
-static inline uint64_t cpu_since_ns(uint64_t begun)
-{
-    uint64_t passed = cpu_now_ns() - begun;
-    uint64_t overhead = suite_clock_overhead_ns();
-    return passed > overhead ? passed - overhead : 0;
-}
-
 /* How long the timed parts of a row are to last, where a suite repeats itself for that. */
 uint64_t suite_min_time_ns(void);
 

@@ -40,23 +40,6 @@ void trace_dispersion_count(struct trace_dispersion *dispersion, uint64_t tick, 
     dispersion->count += count;
 }
 
-void trace_dispersion_add(struct trace_dispersion *dispersion, const struct trace_dispersion *other)
-{
-    struct trace_dispersion more = *other;
-    close_stretch(dispersion);
-    close_stretch(&more);
-    dispersion->stretches += more.stretches;
-    if (more.busy_stretches > 0) {
-        double had = (double)dispersion->busy_stretches;
-        double busy = had + (double)more.busy_stretches;
-        double off = more.busy_mean - dispersion->busy_mean;
-        double share = (double)more.busy_stretches / busy;
-        dispersion->busy_mean += off * share;
-        dispersion->busy_squares += more.busy_squares + off * off * had * share;
-        dispersion->busy_stretches += more.busy_stretches;
-    }
-}
-
 double trace_dispersion_index(const struct trace_dispersion *dispersion)
 {
     struct trace_dispersion all = *dispersion;

@@ -34,11 +34,6 @@ void trace_dispersion_begin(struct trace_dispersion *dispersion, uint64_t tick_n
  * passed over. */
 void trace_dispersion_count(struct trace_dispersion *dispersion, uint64_t tick, uint64_t count);
 
-/* Takes in what another one counted in stretches of its own, as long as these; both have been
- * counted to the end of theirs. */
-void trace_dispersion_add(struct trace_dispersion *dispersion,
-                          const struct trace_dispersion *other);
-
 /* The index, of all that was counted so far; the variance is the sample's. NAN where there are
  * fewer whole stretches than TRACE_DISPERSION_STRETCHES_MIN, or nothing was counted. */
 double trace_dispersion_index(const struct trace_dispersion *dispersion);

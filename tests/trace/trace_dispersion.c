@@ -83,40 +83,13 @@ static void test_against_sums(void **state)
     }
 }
 
-/* In parts, as it would be in one; one of them may have nothing, or be empty. */
-static void test_added(void **state)
-{
-    (void)state;
-    enum { STRETCHES = 100 };
-    struct random random;
-    random_seed(&random, 7);
-    for (uint64_t cut = 0; cut <= STRETCHES; cut += 10) {
-        const uint64_t ends[] = {0, cut * 100, STRETCHES * 100};
-        struct trace_dispersion whole;
-        struct trace_dispersion parts[2];
-        struct trace_dispersion all = {0};
-        trace_dispersion_begin(&whole, MS, 0, ends[2], 100 * MS);
-        for (unsigned part = 0; part < 2; part++) {
-            trace_dispersion_begin(&parts[part], MS, ends[part], ends[part + 1], 100 * MS);
-            for (uint64_t tick = ends[part]; tick < ends[part + 1] && cut != 50 + 10 * part;
-                 tick += 7) {
-                uint64_t count = random_bits(&random) % 9;
-                trace_dispersion_count(&whole, tick, count);
-                trace_dispersion_count(&parts[part], tick, count);
-            }
-            trace_dispersion_add(&all, &parts[part]);
-        }
-        assert_true(fabs(trace_dispersion_index(&all) / trace_dispersion_index(&whole) - 1) <
-                    1e-12);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_burst),      cmocka_unit_test(test_paced),
-        cmocka_unit_test(test_nothing_to_say), cmocka_unit_test(test_against_sums),
-        cmocka_unit_test(test_added),
+        cmocka_unit_test(test_one_burst),
+        cmocka_unit_test(test_paced),
+        cmocka_unit_test(test_nothing_to_say),
+        cmocka_unit_test(test_against_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
