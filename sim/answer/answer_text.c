@@ -134,9 +134,12 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
                       runs);
         break;
     case ANSWER_NOISY:
-        (void)fprintf(stream, "Take %s (%s ns an operation): it measured the least time of ", name,
-                      ns);
+        (void)fprintf(stream, "Take %s (%s ns an operation): ", name, ns);
+        (void)fputs(answer->tied > 1 ? "of " : "it measured the least time of ", stream);
         write_kind(answer, stream);
+        if (answer->tied > 1) {
+            write_tie(answer, "fastest", code, stream);
+        }
         (void)fprintf(stream, ", but the %zu runs vary too much to exclude %s", runs,
                       name_of(answer->not_excluded, code, NAME));
         (void)fprintf(stream, " (%s ns): use a quiet machine or more runs.",

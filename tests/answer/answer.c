@@ -206,6 +206,18 @@ static void noise_is_no_tie(void **state)
                  "Take quick (10.0 ns an operation): it measured the least time of 3\n"
                  "exact structures, but the 7 runs vary too much to exclude wild (30.0 ns): use a\n"
                  "quiet machine or more runs.\n");
+    answer_free(&answer);
+    /* What is tied with the pick is named as such, for the pick need not be the fastest of them. */
+    const struct made small = {"small", 11, 7, EXACT, 0, 1000000, 900};
+    row_set_samples(&results.rows[0], COL_NS_PER_EVENT, wild, 7);
+    add(&results, &small);
+    row_set_samples(&results.rows[3], COL_NS_PER_EVENT, wild, 7);
+    answer_make(&results, &trace, &answer);
+    assert_int_equal(answer.certainty, ANSWER_NOISY);
+    expect_words(&answer,
+                 "day.trace: Take small (11.0 ns an operation): of 4 exact structures it is among\n"
+                 "the fastest, tied with quick, and needs the least memory of these, but the 7\n"
+                 "runs vary too much to exclude ");
     end(&answer, &results);
 }
 
