@@ -128,7 +128,7 @@ struct comparison {
     double other_median;
     struct judgement judgement; /* if judged */
     double p_adjusted;
-    bool one_run; /* measured apart, one run a side: COMPARE_MIN_EFFECT_ONE_RUN holds */
+    bool one_run; /* one process a side, at different times: COMPARE_MIN_EFFECT_ONE_RUN holds */
     enum compare_verdict verdict;
 };
 

@@ -177,7 +177,8 @@ static void judge_series(struct compare_work *work, struct comparison *item, str
     bool paired = item->method != METHOD_APART;
     double min_effect = work->request->min_effect;
     if (min_effect < 0) {
-        item->one_run = !paired && !sessions;
+        bool same_process = item->base_side->set == item->other_side->set;
+        item->one_run = !paired && !sessions && !same_process;
         min_effect = paired          ? COMPARE_MIN_EFFECT_PAIRED
                      : item->one_run ? COMPARE_MIN_EFFECT_ONE_RUN
                                      : COMPARE_MIN_EFFECT_APART;

@@ -267,6 +267,28 @@ static void write_table(FILE *stream, const struct tune_request *request,
     free(rows);
 }
 
+/* How many structures, and sets of options, keep to the limits: the answer is about the best. */
+static void write_tried(FILE *stream, const struct tune_result *result)
+{
+    size_t structures = 0;
+    size_t sets = 0;
+    for (size_t i = 0; i < result->candidate_count; i++) {
+        const struct tune_candidate *candidate = &result->candidates[i];
+        bool first = true;
+        for (size_t k = 0; k < i && first; k++) {
+            first = result->candidates[k].structure != candidate->structure ||
+                    !tune_candidate_fits(&result->candidates[k]);
+        }
+        structures += tune_candidate_fits(candidate) && first;
+        sets += tune_candidate_fits(candidate);
+    }
+    (void)fprintf(
+        stream,
+        "tried      %zu structure%s with %zu set%s of options that keep to the limits; the "
+        "best ran side by side\n",
+        structures, structures == 1 ? "" : "s", sets, sets == 1 ? "" : "s");
+}
+
 static void write_answer(FILE *stream, const struct tune_result *result)
 {
     struct wrapped lines;
@@ -279,6 +301,7 @@ static void write_answer(FILE *stream, const struct tune_result *result)
     FILE *wrapped = wrapped_begin(&lines, stream, ANSWER_INDENT);
     (void)fputc('\n', wrapped);
     write_traffic(wrapped, result);
+    write_tried(wrapped, result);
     if (result->best != NULL) {
         write_options(wrapped, result);
         write_loop(wrapped, result);

@@ -86,6 +86,9 @@ run 0 yardstick.json yardstick.json
 silent out ' idle '
 run 0 yardstick.json yardstick.json -a idle,heap
 says out ' idle '
+# What one process measured was not measured at another time.
+run 0 --by algo --base heap bench-before.json --trace 'start/*'
+says out '1 faster, 0 slower, 0 cannot tell'
 jq '.context.floor = "heap"' bench-before.json >floor.json
 run 0 floor.json floor.json
 silent out ' heap '

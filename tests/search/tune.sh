@@ -266,6 +266,7 @@ jq -e '.trace == "%FF.trace"' out >/dev/null || complain "the trace is called $(
 # all structures, whatever they are, one after the other
 "$TIMERLAB" tune dense.trace --counts --fixed >out 2>err || complain "$(cat err)"
 says 'Take '
+says '^tried      [0-9]+ structures with [0-9]+ sets of options that keep to the limits'
 says 'the clock may$|the clock may prefer'
 structures=$("$TIMERLAB" list --format json | jq '[.[] | select(.capabilities | index("baseline") | not)] | length')
 [ "$(grep -cE ' (counted|final) ' out)" -eq "$structures" ] || complain "not a line for each structure"
