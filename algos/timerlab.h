@@ -221,14 +221,6 @@ static inline void tl_counters_add(struct tl_counters *sum, const struct tl_coun
     sum->cascades += more->cascades;
 }
 
-/* Where a pending timer sits, for step-by-step views and for tests of placement. */
-struct tl_place {
-    uint32_t level;  /* 1: the finest; 0: no wheel (a heap, a list of due timers) */
-    uint64_t slot;   /* index in that level, from 0 */
-    uint64_t rounds; /* full turns still to wait */
-    uint64_t bucket; /* absolute tick at which that slot is due, where the structure keeps one */
-};
-
 /* --- what a structure looks like inside ------------------------------------------------------ */
 
 /*
@@ -461,10 +453,6 @@ struct tl_algo {
     /* Optional. Verifies the structure's invariants, at any cost in time. TL_ERR_CORRUPT, with a
      * sentence in `why`, if one does not hold. Not called inside a callback. */
     enum tl_status (*check)(const void *self, char *why, size_t why_bytes);
-
-    /* Optional. Where timer `id` sits. TL_IDLE if it is not pending. Not called inside a
-     * callback. */
-    enum tl_status (*place)(const void *self, uint32_t id, struct tl_place *out);
 
     /* Optional. Shows the structure's inside to `visitor`, for step-by-step views:
      * all of a wheel's slots, empty ones too, and every pending timer exactly once without

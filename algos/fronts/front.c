@@ -234,7 +234,6 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
         .count = hooks->count,
         .counters = inner->counters != NULL ? hooks->counters : NULL,
         .check = inner->check != NULL ? hooks->check : NULL,
-        .place = inner->place != NULL ? hooks->place : NULL,
         .walk = inner->walk != NULL ? hooks->walk : NULL,
         .differs = inner->differs,
         .sync = durable ? hooks->sync : NULL,

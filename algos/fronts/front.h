@@ -8,7 +8,7 @@
  *
  * What may run at the same time, from any threads, if the front end is for threads: start, stop,
  * count, next, sync and advance; of advances, one does its work and others wait. create, destroy,
- * reserve, counters, check, place, walk, recover and durability want to be alone. Timers of one id
+ * reserve, counters, check, walk, recover and durability want to be alone. Timers of one id
  * may be started and stopped by several threads; what then counts is the order in which the calls
  * got through. Behind another front end there is one caller at a time, as without.
  *

@@ -694,16 +694,6 @@ static enum tl_status durable_check(const void *self, char *why, size_t why_byte
                                          : TL_OK;
 }
 
-static enum tl_status durable_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct durable *durable = self;
-    if (is_due(&durable->timers[id])) {
-        *out = (struct tl_place){0};
-        return TL_OK;
-    }
-    return durable->inner->place(durable->self, id, out);
-}
-
 /* What the structure has fired, and a budget or the disk has not let out, follows its inside. */
 static void durable_walk(const void *self, const struct tl_visitor *visitor)
 {
@@ -1169,7 +1159,6 @@ const struct tl_front tl_front_durable = {
             .count = durable_count,
             .counters = durable_counters,
             .check = durable_check,
-            .place = durable_place,
             .walk = durable_walk,
             .sync = durable_sync,
             .recover = durable_recover,

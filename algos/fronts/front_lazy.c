@@ -344,12 +344,6 @@ static enum tl_status lazy_check(const void *self, char *why, size_t why_bytes)
     return lazy->inner->check != NULL ? lazy->inner->check(lazy->self, why, why_bytes) : TL_OK;
 }
 
-static enum tl_status lazy_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct lazy *lazy = self;
-    return is_pending(&lazy->timers[id]) ? lazy->inner->place(lazy->self, id, out) : TL_IDLE;
-}
-
 /* A walk through the structure, for the caller's visitor. */
 struct visit {
     const struct lazy *lazy;
@@ -540,7 +534,6 @@ const struct tl_front tl_front_lazy = {
             .count = lazy_count,
             .counters = lazy_counters,
             .check = lazy_check,
-            .place = lazy_place,
             .walk = lazy_walk,
         },
 };

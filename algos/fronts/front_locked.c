@@ -114,12 +114,6 @@ static enum tl_status locked_check(const void *self, char *why, size_t why_bytes
     return locked->inner->check(locked->self, why, why_bytes);
 }
 
-static enum tl_status locked_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct locked *locked = self;
-    return locked->inner->place(locked->self, id, out);
-}
-
 static void locked_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct locked *locked = self;
@@ -171,7 +165,6 @@ const struct tl_front tl_front_locked = {
             .count = locked_count,
             .counters = locked_counters,
             .check = locked_check,
-            .place = locked_place,
             .walk = locked_walk,
             .sync = locked_sync,
             .recover = locked_recover,

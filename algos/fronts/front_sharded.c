@@ -284,13 +284,6 @@ static enum tl_status sharded_check(const void *self, char *why, size_t why_byte
     return status;
 }
 
-static enum tl_status sharded_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct sharded *sharded = self;
-    return sharded->inner->place(sharded->shards[id % sharded->shard_count].self,
-                                 id / sharded->shard_count, out);
-}
-
 static const struct tl_option sharded_option_table[] = {
     {"shards", TL_U32(struct sharded_options, shards), 8, 1, 1024, NULL,
      "how many; a timer is in the one of its id modulo "
@@ -328,6 +321,5 @@ const struct tl_front tl_front_sharded = {
             .count = sharded_count,
             .counters = sharded_counters,
             .check = sharded_check,
-            .place = sharded_place,
         },
 };

@@ -309,25 +309,6 @@ static inline enum tl_status bucket_lists_check(const SLOT_LISTS *lists, uint32_
     return TL_OK;
 }
 
-/* For the hook `place`: the bucket of a timer. *out is filled in, and the bucket BUCKET_NONE, where
- * there is no more to say: the timer is not pending, or is due. */
-static inline enum tl_status buckets_place(const SLOT_LISTS *lists, uint32_t id, uint32_t *bucket,
-                                           struct tl_place *out)
-{
-    uint32_t index = timer_index(lists, id);
-    *bucket = BUCKET_NONE;
-    if (!slot_is_linked(lists, index)) {
-        return TL_IDLE;
-    }
-    uint32_t found = bucket_of(lists, index);
-    if (found == DUE || found == LATE) {
-        *out = (struct tl_place){.level = 0, .bucket = lists->clock};
-    } else {
-        *bucket = found;
-    }
-    return TL_OK;
-}
-
 /* Shows a bucket's timers; `keep` fills in what is kept with each, NULL: nothing is. */
 static inline void bucket_walk(const SLOT_LISTS *lists, uint32_t bucket,
                                void (*keep)(const SLOT_LISTS *lists, uint32_t index,

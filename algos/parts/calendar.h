@@ -407,26 +407,4 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* The slot is the page, the bucket the first tick of the day. */
-static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const CALENDAR *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    uint64_t due = timer_at(queue, id)->due;
-    if (due == TL_NEVER) {
-        *out = (struct tl_place){.bucket = queue->clock};
-        return TL_OK;
-    }
-    uint64_t day = due >> queue->shift;
-    *out = (struct tl_place){
-        .level = 1,
-        .slot = day & (queue->days - 1),
-        .rounds = (day - first_day(queue)) / queue->days,
-        .bucket = day << queue->shift,
-    };
-    return TL_OK;
-}
-
 #endif

@@ -236,16 +236,4 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const INDEXED_HEAP *heap = self;
-    size_t position = *position_at(heap, id);
-    if (position == 0) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = position - heap_root(heap),
-                             .bucket = heap_entry_due(heap->entries[position])};
-    return TL_OK;
-}
-
 #endif

@@ -88,14 +88,6 @@ static inline enum tl_status UNAVAILABLE(check)(const void *self, char *why, siz
     return TL_OK;
 }
 
-static inline enum tl_status UNAVAILABLE(place)(const void *self, uint32_t id, struct tl_place *out)
-{
-    (void)self;
-    (void)id;
-    (void)out;
-    return TL_IDLE;
-}
-
 static inline void UNAVAILABLE(walk)(const void *self, const struct tl_visitor *visitor)
 {
     (void)self;

@@ -286,7 +286,7 @@ static enum tl_status starter_check(const void *self, char *why, size_t why_byte
 /* Required: all texts, and the hooks that are called so above. Optional besides those: .options, a
  * table of struct tl_option that ends with {0}, with .options_bytes, the size of the struct that it
  * fills in; .precision, for structures that may fire early or
- * late, in place of TL_CAP_EXACT; .place, where a timer sits; .walk, what the inside looks like;
+ * late, in place of TL_CAP_EXACT; .walk, what the inside looks like;
  * .differs, in what it is not like its origin; .embedded_bytes and .moved, for timers in the
  * caller's records.
  *

@@ -382,8 +382,8 @@ macro_rules! text {
 }
 
 /// Required: all texts, and the hooks that are called so above. Optional besides those: `options`, a table of
-/// tl_option, with `options_bytes`, the size of the struct that it fills in; `precision`, for structures that may fire early or late, in place of TL_CAP_EXACT; `place`,
-/// where a timer sits; `walk`, what the inside looks like; `differs`, in what it is not like its origin;
+/// tl_option, with `options_bytes`, the size of the struct that it fills in; `precision`, for structures that may
+/// fire early or late, instead of TL_CAP_EXACT; `walk`, the inside; `differs`, in what it is not like its origin;
 /// `embedded_bytes` and `moved`, for timers in the caller's records.
 ///
 /// The capabilities are promises, explained in timerlab.rs, and `timerlab check` holds you to them: claim what
@@ -413,7 +413,6 @@ pub static timerlab_algo: tl_algo = tl_algo {
     count: Some(count),
     counters: Some(counters),
     check: Some(check),
-    place: None,
     walk: None,
     differs: ptr::null(),
     embedded_bytes: 0,
@@ -421,4 +420,6 @@ pub static timerlab_algo: tl_algo = tl_algo {
     sync: None,
     recover: None,
     durability: None,
+    start_call: None,
+    call: None,
 };

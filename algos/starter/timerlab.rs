@@ -116,15 +116,6 @@ pub struct tl_counters {
     pub cascades: u64,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tl_place {
-    pub level: u32,
-    pub slot: u64,
-    pub rounds: u64,
-    pub bucket: u64,
-}
-
 // --- what a structure looks like inside ------------------------------------------------------
 
 #[repr(C)]
@@ -184,6 +175,17 @@ pub type tl_fire_fn = unsafe extern "C" fn(ctx: *mut c_void, id: u32, now: u64);
 
 pub type tl_adopt_fn = unsafe extern "C" fn(ctx: *mut c_void, id: u32, deadline: u64, generation: u64);
 
+pub const TL_SERVICE_MAX: u32 = 255;
+pub const TL_PAYLOAD_MAX: u32 = 65536;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tl_call {
+    pub service: *const c_char,
+    pub payload: *const c_void,
+    pub bytes: usize,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tl_durability {
@@ -240,7 +242,6 @@ pub struct tl_algo {
     pub count: Option<unsafe extern "C" fn(this: *const c_void) -> u64>,
     pub counters: Option<unsafe extern "C" fn(this: *const c_void, out: *mut tl_counters)>,
     pub check: Option<unsafe extern "C" fn(this: *const c_void, why: *mut c_char, why_bytes: usize) -> tl_status>,
-    pub place: Option<unsafe extern "C" fn(this: *const c_void, id: u32, out: *mut tl_place) -> tl_status>,
     pub walk: Option<unsafe extern "C" fn(this: *const c_void, visitor: *const tl_visitor)>,
     pub differs: *const c_char,
     pub embedded_bytes: usize,
@@ -248,6 +249,9 @@ pub struct tl_algo {
     pub sync: Option<unsafe extern "C" fn(this: *mut c_void, durable_sequence: *mut u64) -> tl_status>,
     pub recover: Option<unsafe extern "C" fn(this: *mut c_void, adopt: tl_adopt_fn, ctx: *mut c_void) -> tl_status>,
     pub durability: Option<unsafe extern "C" fn(this: *const c_void, out: *mut tl_durability)>,
+    pub start_call:
+        Option<unsafe extern "C" fn(this: *mut c_void, id: u32, deadline: u64, call: *const tl_call) -> tl_status>,
+    pub call: Option<unsafe extern "C" fn(this: *mut c_void, id: u32, out: *mut tl_call) -> tl_status>,
 }
 
 // A descriptor and everything it points to are constant.

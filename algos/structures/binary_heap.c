@@ -297,7 +297,6 @@ TL_ALGO(binary_heap) = {
     .count = heap_count,
     .counters = heap_counters,
     .check = heap_check,
-    .place = heap_place,
     .walk = heap_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),
     .moved = EMBEDDED_HOOK(heap_moved),

@@ -395,20 +395,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct bitmap_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t level = (bucket - FIRST_BUCKET) >> wheel->bits;
-        uint32_t slot = (bucket - FIRST_BUCKET) & (wheel->slots - 1);
-        *out = (struct tl_place){
-            .level = level + 1, .slot = slot, .bucket = slot_expires(wheel, level, slot)};
-    }
-    return status;
-}
-
 TL_ALGO(bitmap_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -441,7 +427,6 @@ TL_ALGO(bitmap_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

@@ -594,26 +594,6 @@ static void timer_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* There is no back-index, so this looks through the heap. */
-static enum tl_status timer_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct brpc_timer *timer = self;
-    uint32_t task = timer->current[id];
-    if (task == NONE) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = timer->tasks[task].run_time};
-    for (uint32_t i = 0; i < timer->heap_count; i++) {
-        if (timer->heap[i] == task) {
-            out->slot = i;
-            return TL_OK;
-        }
-    }
-    out->level = 1;
-    out->slot = (uint64_t)(bucket_of(timer, id) - timer->buckets);
-    return TL_OK;
-}
-
 TL_ALGO(brpc_timer) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED |
@@ -645,7 +625,6 @@ TL_ALGO(brpc_timer) = {
     .count = timer_count,
     .counters = timer_counters,
     .check = timer_check,
-    .place = timer_place,
     .walk = timer_walk,
     .differs =
         "a timer's bucket is that of its id, where the original's is that of the thread "

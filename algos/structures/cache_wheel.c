@@ -320,20 +320,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct cache_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t n = level_of_bucket(bucket);
-        uint32_t slot = bucket - FIRST_BUCKET - levels[n].first;
-        *out = (struct tl_place){
-            .level = n + 1, .slot = slot, .bucket = bucket_emptied(wheel, n, slot)};
-    }
-    return status;
-}
-
 TL_ALGO(cache_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -361,7 +347,6 @@ TL_ALGO(cache_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .differs =
         "a narrowest bucket is `span` ticks, 1.024 s for ticks of 1 ms, where the original's is "

@@ -137,7 +137,6 @@ TL_ALGO(calendar_queue) = {
     .count = lists_count,
     .counters = lists_counters,
     .check = queue_check,
-    .place = queue_place,
     .walk = queue_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
     .moved = EMBEDDED_HOOK(lists_moved),

@@ -278,23 +278,6 @@ static uint64_t rounds_of(const struct callout_wheel *wheel, uint32_t slot, uint
     return (block - slot_block(wheel, slot)) / wheel->slots;
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct callout_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t slot = bucket - FIRST_BUCKET;
-        uint32_t index = timer_index(&wheel->buckets, id);
-        *out = (struct tl_place){.level = 1,
-                                 .slot = slot,
-                                 .rounds = rounds_of(wheel, slot, index),
-                                 .bucket = node_at(&wheel->buckets, index)->due >>
-                                           wheel->shift << wheel->shift};
-    }
-    return status;
-}
-
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct callout_wheel *wheel = self;
@@ -341,7 +324,6 @@ TL_ALGO(callout_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .differs =
         "one precision for all timers, where each start gives its own. An advance before the first "

@@ -511,23 +511,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct cascading_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t n = wheel->level_count - 1;
-        while (bucket < wheel->levels[n].first) {
-            n--;
-        }
-        uint32_t slot = bucket - wheel->levels[n].first;
-        *out = (struct tl_place){
-            .level = n + 1, .slot = slot, .bucket = slot_starts(&wheel->levels[n], slot)};
-    }
-    return status;
-}
-
 TL_ALGO(cascading_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -560,7 +543,6 @@ TL_ALGO(cascading_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

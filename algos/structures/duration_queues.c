@@ -500,23 +500,6 @@ static void queues_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status queues_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct duration_queues *q = self;
-    const struct node *node = node_at(&q->buckets, q->buckets.first_timer + id);
-    if (node->next == SLOT_NONE) {
-        return TL_IDLE;
-    }
-    uint32_t bucket =
-        node->next == IN_HEAP ? DUE : bucket_of(&q->buckets, q->buckets.first_timer + id);
-    *out = (struct tl_place){.level = 0, .bucket = node->at};
-    if (bucket >= FIRST_QUEUE) {
-        out->level = 1;
-        out->slot = bucket - FIRST_QUEUE;
-    }
-    return TL_OK;
-}
-
 TL_ALGO(duration_queues) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -554,7 +537,6 @@ TL_ALGO(duration_queues) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = queues_check,
-    .place = queues_place,
     .walk = queues_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

@@ -447,22 +447,6 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* The slot is the number of forks above the leaf. */
-static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct ebtree *tree = self;
-    uint32_t index = FIRST + id;
-    if (!is_pending(tree, index)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = tree->clock};
-    if (node_at(tree, index)->up_leaf != IN_DUE) {
-        out->bucket = due_of(tree, index);
-        (void)climb(tree, index, &out->slot);
-    }
-    return TL_OK;
-}
-
 /* The cell of a fork is twice its timer's id and one, of a leaf twice the id. */
 static void walk_branch(const struct ebtree *tree, uint32_t branch,
                         const struct tl_visitor *visitor)
@@ -534,7 +518,6 @@ TL_ALGO(ebtree) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = tree_check,
-    .place = tree_place,
     .walk = tree_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

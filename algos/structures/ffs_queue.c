@@ -487,32 +487,6 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* Level 1: the primary window; 2: the secondary. */
-static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct ffs_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    uint32_t at = id;
-    while ((at & HEAD_BIT) == 0) {
-        at = timer_at(queue, at)->links.next;
-    }
-    if (at == LATE) {
-        *out = (struct tl_place){.bucket = queue->clock};
-        return TL_OK;
-    }
-    uint32_t window = (at - FIRST_BUCKET) / queue->buckets;
-    uint32_t slot = (at - FIRST_BUCKET) % queue->buckets;
-    bool is_primary = window == queue->primary;
-    *out = (struct tl_place){
-        .level = is_primary ? 1 : 2,
-        .slot = slot,
-        .bucket = queue->base + (is_primary ? 0 : queue->buckets) + slot,
-    };
-    return TL_OK;
-}
-
 TL_ALGO(ffs_queue) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
@@ -546,7 +520,6 @@ TL_ALGO(ffs_queue) = {
     .count = lists_count,
     .counters = lists_counters,
     .check = queue_check,
-    .place = queue_place,
     .walk = queue_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
     .moved = EMBEDDED_HOOK(lists_moved),

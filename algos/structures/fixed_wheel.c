@@ -194,20 +194,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     ring_walk(&wheel->buckets, wheel->slots, wheel->current, wheel->tick, NULL, visitor);
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct fixed_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t slot = bucket - FIRST_SLOT;
-        uint32_t ahead = slots_ahead(wheel->hand, slot, wheel->slots);
-        *out = (struct tl_place){
-            .level = 1, .slot = slot, .bucket = (wheel->current + ahead) * wheel->tick};
-    }
-    return status;
-}
-
 TL_ALGO(fixed_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_BUDGET,
@@ -239,7 +225,6 @@ TL_ALGO(fixed_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

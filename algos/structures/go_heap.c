@@ -516,21 +516,6 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* There is no back-index, so this looks through the array. */
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct go_heap *heap = self;
-    if ((node_at(heap, id)->state & PENDING) == 0) {
-        return TL_IDLE;
-    }
-    size_t i = ROOT;
-    while (heap->entries[i].id != id) {
-        i++;
-    }
-    *out = (struct tl_place){.slot = i - ROOT, .bucket = node_at(heap, id)->when};
-    return TL_OK;
-}
-
 TL_ALGO(go_heap) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -559,7 +544,6 @@ TL_ALGO(go_heap) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = heap_check,
-    .place = heap_place,
     .walk = heap_walk,
     .differs =
         "one heap, where the original has one for each processor, and moves and steals; what "

@@ -204,23 +204,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     ring_walk(&wheel->buckets, wheel->slots, wheel->buckets.clock, 1, keep_rounds, visitor);
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct hashed_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint64_t due = node_at(&wheel->buckets, wheel->buckets.first_timer + id)->due;
-        *out = (struct tl_place){
-            .level = 1,
-            .slot = bucket - FIRST_SLOT,
-            .rounds = rounds_of(wheel, due),
-            .bucket = due,
-        };
-    }
-    return status;
-}
-
 TL_ALGO(hashed_ordered_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -250,7 +233,6 @@ TL_ALGO(hashed_ordered_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

@@ -340,24 +340,6 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* The slot is the number of timers before. */
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct henriksen *list = self;
-    if (!slot_is_linked(list, id)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = list->clock};
-    if (timer_at(list, id)->due != TL_NEVER) {
-        out->bucket = timer_at(list, id)->due;
-        for (uint32_t at = slot_node(list, LIST)->next; at != id;
-             at = timer_at(list, at)->links.next) {
-            out->slot++;
-        }
-    }
-    return TL_OK;
-}
-
 /* The index is shown as far as it points to timers. */
 static void list_walk(const void *self, const struct tl_visitor *visitor)
 {
@@ -415,7 +397,6 @@ TL_ALGO(henriksen_list) = {
     .count = lists_count,
     .counters = lists_counters,
     .check = list_check,
-    .place = list_place,
     .walk = list_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
     .moved = EMBEDDED_HOOK(lists_moved),

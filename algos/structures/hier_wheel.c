@@ -828,21 +828,6 @@ static void timer_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status timer_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct system_timer *timer = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(timer, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        *out = (struct tl_place){
-            .level = (bucket - FIRST_BUCKET) / timer->wheel_size + 1,
-            .slot = (bucket - FIRST_BUCKET) % timer->wheel_size,
-            .bucket = *bucket_expiration(timer, bucket) * timer->unit,
-        };
-    }
-    return status;
-}
-
 TL_ALGO(hier_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES,
@@ -872,7 +857,6 @@ TL_ALGO(hier_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = timer_check,
-    .place = timer_place,
     .walk = timer_walk,
     .differs =
         "the clock follows every advance, unless clock=bucket; a timer that is already due fires "

@@ -530,33 +530,6 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
     walk_list(queue, TOP, "top", visitor);
 }
 
-/* Level 0: TOP, BOTTOM or LATE (slot 2, 1, 0); else the rung, from 1, and its bucket. */
-static enum tl_status queue_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct ladder_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    uint64_t due = timer_at(queue, id)->due;
-    *out = (struct tl_place){.bucket = due == TL_NEVER ? queue->clock : due};
-    if (due == TL_NEVER) {
-        return TL_OK;
-    }
-    if (due >= queue->top_start || due < bottom_end(queue)) {
-        out->slot = due >= queue->top_start ? 2 : 1;
-        return TL_OK;
-    }
-    uint32_t i = 0;
-    while (due < queue->rungs[i].current) {
-        i++;
-    }
-    const struct rung *rung = &queue->rungs[i];
-    out->level = i + 1;
-    out->slot = (due - rung->start) / rung->width;
-    out->bucket = rung->start + out->slot * rung->width;
-    return TL_OK;
-}
-
 TL_ALGO(ladder_queue) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
@@ -588,7 +561,6 @@ TL_ALGO(ladder_queue) = {
     .count = lists_count,
     .counters = lists_counters,
     .check = queue_check,
-    .place = queue_place,
     .walk = queue_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
     .moved = EMBEDDED_HOOK(lists_moved),

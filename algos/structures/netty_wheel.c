@@ -368,23 +368,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct netty_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(wheel, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t slot = bucket - FIRST_SLOT;
-        uint64_t rounds = node_at(wheel, timer_index(wheel, id))->rounds;
-        uint64_t fires = next_visit(wheel, slot) + rounds * wheel->slots;
-        *out = (struct tl_place){.level = 1,
-                                 .slot = slot,
-                                 .rounds = rounds,
-                                 .bucket = wheel->began_at + (fires + 1) * wheel->tick_ticks};
-    }
-    return status;
-}
-
 TL_ALGO(netty_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_REFUSES,
@@ -413,7 +396,6 @@ TL_ALGO(netty_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .differs =
         "a timer that was stopped gives its memory back at once, and takes no place among the "

@@ -381,25 +381,6 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct nexus_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t level = (bucket - FIRST_BUCKET) >> wheel->bits;
-        uint32_t number = (bucket - FIRST_BUCKET) & slot_mask(wheel);
-        uint32_t shift = level * wheel->step;
-        uint64_t block = node_at(&wheel->buckets, timer_index(&wheel->buckets, id))->due >> shift;
-        *out =
-            (struct tl_place){.level = level + 1,
-                              .slot = number,
-                              .rounds = (block - slot_block(wheel, level, number)) >> wheel->bits,
-                              .bucket = block << shift};
-    }
-    return status;
-}
-
 static void walk_one_slot(const struct nexus_wheel *wheel, uint32_t level, uint32_t number,
                           const struct tl_visitor *visitor)
 {
@@ -458,7 +439,6 @@ TL_ALGO(nexus_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .differs =
         "fires in callbacks, where it fills a list of values that the caller goes through: what "

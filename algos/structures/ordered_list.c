@@ -196,19 +196,6 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct ordered_list *list = self;
-    if (!is_linked(list, id + 1)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = node_at(list, id + 1)->due};
-    for (uint32_t i = node_at(list, HEAD)->next; i != id + 1; i = node_at(list, i)->next) {
-        out->slot++;
-    }
-    return TL_OK;
-}
-
 TL_ALGO(ordered_list) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -234,7 +221,6 @@ TL_ALGO(ordered_list) = {
     .count = list_count,
     .counters = list_counters,
     .check = list_check,
-    .place = list_place,
     .walk = list_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

@@ -303,20 +303,6 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* The slot is the depth below the root. */
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct pairing_heap *heap = self;
-    if (!is_pending(heap, id)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = node_at(heap, id)->due};
-    for (uint32_t at = id; at != heap->root; at = node_at(heap, at)->prev) {
-        out->slot += node_at(heap, node_at(heap, at)->prev)->child == at;
-    }
-    return TL_OK;
-}
-
 TL_ALGO(pairing_heap) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -345,7 +331,6 @@ TL_ALGO(pairing_heap) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = heap_check,
-    .place = heap_place,
     .walk = heap_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

@@ -479,23 +479,6 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     return status;
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct probing_wheel *wheel = self;
-    const struct node *node = node_at(&wheel->buckets, timer_index(&wheel->buckets, id));
-    if (node->next == SLOT_NONE) {
-        return TL_IDLE;
-    }
-    if (node->slot == NO_SLOT) {
-        *out = (struct tl_place){.level = 0, .bucket = node->due};
-    } else {
-        *out = (struct tl_place){.level = node->slot / SLOTS + 1,
-                                 .slot = node->slot % SLOTS,
-                                 .bucket = slot_tick(wheel, node->slot) << wheel->shift};
-    }
-    return TL_OK;
-}
-
 static void keep_deadline(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
 {
     held->at = node_at(buckets, index)->due;
@@ -553,7 +536,6 @@ TL_ALGO(probing_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .differs =
         "a deadline that is not ahead fires in the next advance, where it waits up to a turn of "

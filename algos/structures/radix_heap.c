@@ -340,18 +340,6 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* The slot is the bucket; 0 for what is due already. */
-static enum tl_status heap_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct radix_heap *heap = self;
-    if (!slot_is_linked(heap, FIRST_TIMER + id)) {
-        return TL_IDLE;
-    }
-    uint64_t due = node_at(heap, FIRST_TIMER + id)->due;
-    *out = (struct tl_place){.slot = due > heap->last ? bucket_of(heap, due) : 0, .bucket = due};
-    return TL_OK;
-}
-
 TL_ALGO(radix_heap) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -386,7 +374,6 @@ TL_ALGO(radix_heap) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = heap_check,
-    .place = heap_place,
     .walk = heap_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

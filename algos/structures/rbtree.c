@@ -328,22 +328,6 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* The slot is the depth below the root. */
-static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct rbtree *rbtree = self;
-    const struct node *node = node_at(rbtree, id);
-    if (!is_pending(node)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = node->due};
-    while (RB_PARENT(node, links) != NULL) {
-        node = RB_PARENT(node, links);
-        out->slot++;
-    }
-    return TL_OK;
-}
-
 #define TREE_EMBEDDED_BYTES EMBEDDED_BYTES(sizeof(struct node))
 #define TREE_MOVED          EMBEDDED_HOOK(tree_moved)
 #define RBTREE_SUMMARY      "a red-black tree, balanced by the BSDs' tree macros, leftmost cached"
@@ -392,7 +376,6 @@ TL_ALGO(rbtree) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = tree_check,
-    .place = tree_place,
     .walk = tree_walk,
     .embedded_bytes = TREE_EMBEDDED_BYTES,
     .moved = TREE_MOVED,

@@ -234,22 +234,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     ring_walk(wheel, wheel->slots, wheel->current - 1, wheel->tick, keep_rounds, visitor);
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct round_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(wheel, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t slot = bucket - FIRST_SLOT;
-        uint64_t rounds = node_at(wheel, wheel->first_timer + id)->rounds;
-        uint64_t visit = wheel->current - 1; /* the bucket that the hand is at */
-        visit += slots_ahead(slot_of(wheel, visit), slot, wheel->slots) + rounds * wheel->slots;
-        *out = (struct tl_place){
-            .level = 1, .slot = slot, .rounds = rounds, .bucket = visit * wheel->tick};
-    }
-    return status;
-}
-
 TL_ALGO(round_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -274,7 +258,6 @@ TL_ALGO(round_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .differs = "deadlines may be rounded up to a multiple of `tick`; what expires is collected "
                "first, so a callback never meets a slot half visited, and several turns that one "

@@ -281,16 +281,6 @@ static void sampling_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status sampling_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct sampling_expiry *sampling = self;
-    if (node_at(sampling, id)->due == IDLE) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = id, .bucket = node_at(sampling, id)->due};
-    return TL_OK;
-}
-
 TL_ALGO(sampling_expiry) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_NEXT | TL_CAP_UNLIMITED,
@@ -325,7 +315,6 @@ TL_ALGO(sampling_expiry) = {
     .count = sampling_count,
     .counters = sampling_counters,
     .check = sampling_check,
-    .place = sampling_place,
     .walk = sampling_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

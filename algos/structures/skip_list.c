@@ -256,22 +256,6 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* The level is the lanes that the timer is in; the slot, its place in the lowest. */
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct skip_list *list = self;
-    const struct node *node = node_at(list, id + 1);
-    if (node->height == 0) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.level = node->height, .bucket = node->due};
-    for (uint32_t at = node_at(list, HEAD)->next[0]; at != id + 1;
-         at = node_at(list, at)->next[0]) {
-        out->slot++;
-    }
-    return TL_OK;
-}
-
 TL_ALGO(skip_list) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -305,7 +289,6 @@ TL_ALGO(skip_list) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = list_check,
-    .place = list_place,
     .walk = list_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

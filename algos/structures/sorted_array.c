@@ -266,19 +266,6 @@ static void array_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status array_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct sorted_array *array = self;
-    if (*due_at(array, id) == IDLE) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = *due_at(array, id)};
-    while (array->entries[array->count - 1 - out->slot].id != id) {
-        out->slot++;
-    }
-    return TL_OK;
-}
-
 TL_ALGO(sorted_array) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -305,7 +292,6 @@ TL_ALGO(sorted_array) = {
     .count = array_count,
     .counters = array_counters,
     .check = array_check,
-    .place = array_place,
     .walk = array_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(uint64_t)),
     .moved = EMBEDDED_HOOK(array_moved),

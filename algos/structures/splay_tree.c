@@ -298,17 +298,6 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* The slot is the depth below the root. */
-static enum tl_status tree_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct splay_tree *tree = self;
-    if (!is_linked(tree, id + 1)) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = depth_of(tree, id + 1), .bucket = node_at(tree, id + 1)->due};
-    return TL_OK;
-}
-
 TL_ALGO(splay_tree) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
@@ -337,7 +326,6 @@ TL_ALGO(splay_tree) = {
     .count = nodes_count,
     .counters = nodes_counters,
     .check = tree_check,
-    .place = tree_place,
     .walk = tree_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

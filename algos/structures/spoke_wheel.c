@@ -555,26 +555,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct spoke_wheel *wheel = self;
-    uint32_t place = wheel->where[id];
-    if (place == IDLE) {
-        return TL_IDLE;
-    }
-    if (place == LISTED) {
-        *out = (struct tl_place){.level = 0, .bucket = wheel->clock};
-        return TL_OK;
-    }
-    *out = (struct tl_place){
-        .level = is_astray(wheel, place) ? 2 : 1,
-        .slot = place >> wheel->allocation_shift,
-        .rounds = rounds_of(wheel, wheel->deadlines[place]),
-        .bucket = wheel->deadlines[place],
-    };
-    return TL_OK;
-}
-
 TL_ALGO(spoke_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES,
@@ -611,6 +591,5 @@ TL_ALGO(spoke_wheel) = {
     .count = wheel_count,
     .counters = wheel_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
 };

@@ -351,23 +351,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct tokio_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket != BUCKET_NONE) {
-        uint32_t level = (bucket - FIRST_BUCKET) / SLOTS;
-        uint32_t slot = (bucket - FIRST_BUCKET) % SLOTS;
-        *out = (struct tl_place){
-            .level = level + 1,
-            .slot = slot,
-            .rounds = rounds_of(wheel, level, slot, timer_index(&wheel->buckets, id)),
-            .bucket = slot_expires(wheel, level, slot)};
-    }
-    return status;
-}
-
 TL_ALGO(tokio_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
@@ -394,7 +377,6 @@ TL_ALGO(tokio_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .differs =
         "a deadline that is not ahead fires in the next advance, where the wheel refuses it and "

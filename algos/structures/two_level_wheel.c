@@ -416,49 +416,28 @@ static bool check_occupied(const struct occupied *occupied, uint32_t slot, bool 
                (occupied->words[slot / 64] != 0);
 }
 
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct two_level_wheel *wheel = self;
-    const struct node *node = node_at(&wheel->buckets, wheel->buckets.first_timer + id);
-    if (node->next == IN_HEAP) {
-        *out = (struct tl_place){.level = 0, .slot = node->prev, .bucket = node->due};
-        return TL_OK;
-    }
-    uint32_t list;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &list, out);
-    if (list < wheel->first_later) {
-        *out = (struct tl_place){.level = 1, .slot = list - FIRST_SLOT, .bucket = node->due};
-    } else if (list != BUCKET_NONE) {
-        *out = (struct tl_place){
-            .level = 2,
-            .slot = (list - wheel->first_later) / LATER_STRIPES,
-            .bucket = ((node->due >> wheel->width_shift) - 1) << wheel->width_shift,
-        };
-    }
-    return status;
-}
-
 /* Whether a pending timer is where its due tick says. */
 static bool check_timer(const struct two_level_wheel *wheel, uint32_t id)
 {
-    const struct node *node = node_at(&wheel->buckets, wheel->buckets.first_timer + id);
+    uint32_t index = timer_index(&wheel->buckets, id);
+    const struct node *node = node_at(&wheel->buckets, index);
     if (node->next == IN_HEAP) {
-        return node->prev < wheel->heap_count &&
-               wheel->heap[node->prev] == wheel->buckets.first_timer + id &&
+        return node->prev < wheel->heap_count && wheel->heap[node->prev] == index &&
                heap_due(wheel, (node->prev > 0 ? node->prev - 1 : 0) / 2) <= node->due;
     }
-    struct tl_place place = {0};
-    if (wheel_place(wheel, id, &place) != TL_OK || place.level == 0) {
+    uint32_t list =
+        slot_is_linked(&wheel->buckets, index) ? bucket_of(&wheel->buckets, index) : DUE;
+    if (list < FIRST_SLOT) {
         return true;
     }
-    if (place.level == 1) {
+    if (list < wheel->first_later) {
         return node->due > wheel->buckets.clock &&
                node->due - wheel->buckets.clock < wheel->soon.slots &&
-               (node->due & (wheel->soon.slots - 1)) == place.slot;
+               (node->due & (wheel->soon.slots - 1)) == list - FIRST_SLOT;
     }
     uint64_t slot = node->due >> wheel->width_shift;
     return slot - wheel->later_slot < later_slots(wheel) &&
-           (slot & (wheel->later.slots - 1)) == place.slot;
+           (slot & (wheel->later.slots - 1)) == (list - wheel->first_later) / LATER_STRIPES;
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
@@ -556,7 +535,6 @@ TL_ALGO(two_level_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

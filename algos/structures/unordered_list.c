@@ -252,17 +252,6 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-static enum tl_status list_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct unordered_list *list = self;
-    if (*where_at(list, id) == IDLE) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.slot = *where_at(list, id),
-                             .bucket = list->entries[*where_at(list, id)].due};
-    return TL_OK;
-}
-
 TL_ALGO(unordered_list) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_BUDGET |
@@ -290,7 +279,6 @@ TL_ALGO(unordered_list) = {
     .count = list_count,
     .counters = list_counters,
     .check = list_check,
-    .place = list_place,
     .walk = list_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),
     .moved = EMBEDDED_HOOK(list_moved),

@@ -345,26 +345,6 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
-/* In the overflow the bucket is the turn's first tick. */
-static enum tl_status wheel_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct vpp_wheel *wheel = self;
-    uint32_t bucket;
-    enum tl_status status = buckets_place(&wheel->buckets, id, &bucket, out);
-    if (bucket == OVERFLOW) {
-        uint64_t due = node_at(&wheel->buckets, timer_index(&wheel->buckets, id))->due;
-        uint32_t turn = wheel->rings * wheel->bits;
-        *out = (struct tl_place){.bucket = due >> turn << turn};
-    } else if (bucket != BUCKET_NONE) {
-        uint32_t ring = (bucket - FIRST_BUCKET) >> wheel->bits;
-        uint32_t slot = (bucket - FIRST_BUCKET) & (wheel->slots - 1);
-        *out = (struct tl_place){.level = ring + 1,
-                                 .slot = slot,
-                                 .bucket = span_of(wheel, ring, slot) << (ring * wheel->bits)};
-    }
-    return status;
-}
-
 TL_ALGO(vpp_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET,
@@ -398,7 +378,6 @@ TL_ALGO(vpp_wheel) = {
     .count = buckets_count,
     .counters = buckets_counters,
     .check = wheel_check,
-    .place = wheel_place,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),

@@ -297,17 +297,6 @@ static enum tl_status glib_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-static enum tl_status glib_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct glib_timers *timers = self;
-    const struct timer_source *timer = (const struct timer_source *)(void *)timers->sources[id];
-    if (timer == NULL) {
-        return TL_IDLE;
-    }
-    *out = (struct tl_place){.bucket = timer->due};
-    return TL_OK;
-}
-
 #define GLIB_SUMMARY "GLib's main loop: a list of sources, all asked at every turn"
 
 #else
@@ -348,5 +337,4 @@ TL_ALGO(glib) = {
     .count = glib_count,
     .counters = glib_counters,
     .check = glib_check,
-    .place = glib_place,
 };

@@ -27,7 +27,6 @@
     X(count)                                                                                       \
     X(counters)                                                                                    \
     X(check)                                                                                       \
-    X(place)                                                                                       \
     X(walk)                                                                                        \
     X(moved)                                                                                       \
     X(sync)                                                                                        \

@@ -40,7 +40,6 @@ WATCH(uint64_t, count, (const void *self), (self))
 WATCH_VOID(counters, (const void *self, struct tl_counters *out), (self, out))
 WATCH(enum tl_status, check, (const void *self, char *why, size_t why_bytes),
       (self, why, why_bytes))
-WATCH(enum tl_status, place, (const void *self, uint32_t id, struct tl_place *out), (self, id, out))
 WATCH_VOID(walk, (const void *self, const struct tl_visitor *visitor), (self, visitor))
 WATCH_VOID(moved, (void *self, const struct tl_records *records), (self, records))
 WATCH(enum tl_status, sync, (void *self, uint64_t *durable_sequence), (self, durable_sequence))

@@ -176,9 +176,8 @@
       KIT_NEEDS_RECORDS, true, case_records_contract)                                              \
     X("small-cases", "small", "all short sequences of operations on few timers, state by state",   \
       0, true, case_small)                                                                         \
-    X("invariants", "inside",                                                                      \
-      "the structure's own check, place and walk agree with what was done to it", 0, false,        \
-      case_invariants)                                                                             \
+    X("invariants", "inside", "the structure's own check and walk agree with what was done to it", \
+      0, false, case_invariants)                                                                   \
     X("counters", "inside",                                                                        \
       "the counters of work done only grow, not absurdly, and each structure has its own", 0,      \
       true, case_counters)                                                                         \

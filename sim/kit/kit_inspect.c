@@ -9,25 +9,13 @@
 #include <string.h>
 
 /* As many timers as any slot should hold. */
-#define CROWD       16u
+#define CROWD      16u
 
 /* A walk takes as long as the structure has cells: every so many inspections are enough. */
-#define WALK_EVERY  16
+#define WALK_EVERY 16
 
 /* A structure's check may cost what it likes, so it is asked where there are not too many. */
-#define CHECK_MOST  4096u
-
-/* To find a place may take as long as there are timers: of very many, so many are asked for. */
-#define PLACES_MOST 600u
-
-/* Where a walk showed a pending timer. */
-struct sight {
-    uint32_t times;
-    enum tl_form form;
-    unsigned level; /* as the part's name says; 0: it does not */
-    uint64_t cell;
-    uint64_t rounds;
-};
+#define CHECK_MOST 4096u
 
 struct link {
     uint64_t index;
@@ -37,10 +25,9 @@ struct link {
 /* A walk under way. */
 struct walk {
     struct kit_subject *subject;
-    struct sight *sights; /* by id */
+    uint32_t *sightings; /* of each timer, by id */
     struct tl_part part;
     char part_name[48];
-    unsigned level;
     bool has_part;
     bool has_cell;
     struct tl_cell cell;
@@ -141,7 +128,6 @@ static void see_part(void *ctx, const struct tl_part *part)
     }
     walk->part = *part;
     (void)snprintf(walk->part_name, sizeof walk->part_name, "%s", part->name);
-    walk->level = strncmp(part->name, "level ", 6) == 0 ? (unsigned)atoi(part->name + 6) : 0;
     walk->has_part = true;
     walk->has_cell = false;
     walk->cells = 0;
@@ -220,20 +206,15 @@ static void see_timer(void *ctx, const struct tl_held *held)
     if ((held->marks & TL_MARK_STALE) != 0) {
         return;
     }
-    struct sight *sight = &walk->sights[held->id];
-    *sight = (struct sight){.times = sight->times + 1,
-                            .form = walk->part.form,
-                            .level = walk->level,
-                            .cell = walk->cell.index,
-                            .rounds = held->rounds};
+    walk->sightings[held->id]++;
     check_held(walk, held);
 }
 
-/* Returns where each timer was seen, by id; to be freed. */
-static struct sight *inspect_walk(struct kit_subject *subject)
+static void inspect_walk(struct kit_subject *subject)
 {
     struct walk walk = {.subject = subject,
-                        .sights = memory_new((size_t)subject->capacity + 1, sizeof *walk.sights)};
+                        .sightings =
+                            memory_new((size_t)subject->capacity + 1, sizeof *walk.sightings)};
     const struct tl_visitor visitor = {
         .ctx = &walk, .part = see_part, .cell = see_cell, .timer = see_timer};
     kit_enter(subject, KIT_HOOK_WALK, 0, subject->clock);
@@ -242,32 +223,14 @@ static struct sight *inspect_walk(struct kit_subject *subject)
     free(walk.links);
     for (uint32_t id = 0; id < subject->capacity; id++) {
         uint32_t expected = subject->timers[id].state == KIT_TIMER_PENDING;
-        if (walk.sights[id].times != expected) {
-            kit_fail(
-                subject->witness, FAULT_WALK,
-                "walk at clock %" PRIu64 " shows timer %" PRIu32 " %" PRIu32 " times, and it is %s",
-                subject->clock, id, walk.sights[id].times, expected ? "pending" : "not pending");
+        if (walk.sightings[id] != expected) {
+            kit_fail(subject->witness, FAULT_WALK,
+                     "walk at clock %" PRIu64 " shows timer %" PRIu32 " %" PRIu32
+                     " times, and it is %s",
+                     subject->clock, id, walk.sightings[id], expected ? "pending" : "not pending");
         }
     }
-    return walk.sights;
-}
-
-/* What place says of a pending timer, beside where the walk showed it. */
-static void check_place(struct kit_subject *subject, uint32_t id, const struct tl_place *place,
-                        const struct sight *sight)
-{
-    if (place->level == 0 || sight->form != TL_FORM_WHEEL) {
-        return;
-    }
-    if (place->slot != sight->cell || place->rounds != sight->rounds ||
-        (sight->level != 0 && place->level != sight->level)) {
-        kit_fail(subject->witness, FAULT_PLACE,
-                 "at clock %" PRIu64 ", place of timer %" PRIu32 " says level %" PRIu32
-                 ", slot %" PRIu64 ", %" PRIu64 " rounds, and walk shows it in level %u, cell "
-                 "%" PRIu64 ", with %" PRIu64 " rounds",
-                 subject->clock, id, place->level, place->slot, place->rounds,
-                 sight->level != 0 ? sight->level : place->level, sight->cell, sight->rounds);
-    }
+    free(walk.sightings);
 }
 
 void subject_inspect(struct kit_subject *subject)
@@ -289,23 +252,7 @@ void subject_inspect(struct kit_subject *subject)
     bool walks = subject->algo->walk != NULL &&
                  (subject->witness->repeating || subject->witness->inspections % WALK_EVERY == 0);
     subject->witness->inspections++;
-    struct sight *sights = walks ? inspect_walk(subject) : NULL;
-    uint32_t stride = 1 + subject->capacity / PLACES_MOST;
-    for (uint64_t id64 = subject->witness->inspections % stride;
-         subject->algo->place != NULL && id64 < subject->capacity; id64 += stride) {
-        uint32_t id = (uint32_t)id64;
-        struct tl_place place = {0};
-        kit_enter(subject, KIT_HOOK_PLACE, id, subject->clock);
-        enum tl_status status = subject->algo->place(subject->self, id, &place);
-        enum tl_status expected = subject->timers[id].state == KIT_TIMER_PENDING ? TL_OK : TL_IDLE;
-        if (status != expected) {
-            kit_fail(subject->witness, FAULT_PLACE,
-                     "place of timer %" PRIu32 " at clock %" PRIu64 " returned %s, expected %s", id,
-                     subject->clock, tl_status_name(status), tl_status_name(expected));
-        }
-        if (status == TL_OK && sights != NULL) {
-            check_place(subject, id, &place, &sights[id]);
-        }
+    if (walks) {
+        inspect_walk(subject);
     }
-    free(sights);
 }

@@ -32,7 +32,6 @@
     X(KIT_HOOK_COUNT, "count")                                                                     \
     X(KIT_HOOK_COUNTERS, "counters")                                                               \
     X(KIT_HOOK_CHECK, "check")                                                                     \
-    X(KIT_HOOK_PLACE, "place")                                                                     \
     X(KIT_HOOK_WALK, "walk")                                                                       \
     X(KIT_HOOK_PRECISION, "precision")                                                             \
     X(KIT_HOOK_MOVED, "moved")
@@ -189,7 +188,7 @@ uint64_t subject_next(struct kit_subject *subject);
 /* Looks at the guards of its memory and of the caller's. */
 void subject_check_memory(struct kit_subject *subject);
 
-/* The structure's own check, the guards', and, with place, whether it agrees about each timer. */
+/* The structure's own check, the guards', and, with walk, whether it agrees about each timer. */
 void subject_inspect(struct kit_subject *subject);
 
 /* Drives the clock on until every pending timer must have fired, part of the way by next where

@@ -31,7 +31,6 @@
     X(FAULT_COUNT, "count", FAULT_NO_COLUMN,                                                       \
       "a number that was returned, or handed to a callback, is not what happened")                 \
     X(FAULT_NEXT, "next", FAULT_NO_COLUMN, "`next` is not what it promises to be")                 \
-    X(FAULT_PLACE, "place", FAULT_NO_COLUMN, "`place` disagrees with which timers are pending")    \
     X(FAULT_WALK, "walk", FAULT_NO_COLUMN,                                                         \
       "`walk` does not show every pending timer once, in a cell of a part")                        \
     X(FAULT_COUNTERS, "counters", FAULT_NO_COLUMN, "the counters of work done are not counts")     \

@@ -151,7 +151,7 @@ static int compare_pending(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The same for a structure that has no such hook: its timers by deadline, and what `place` says. */
+/* The same for a structure that has no such hook: its timers by deadline. */
 static void look_from_outside(struct looker *looker)
 {
     struct show *show = looker->show;
@@ -169,20 +169,9 @@ static void look_from_outside(struct looker *looker)
     }
     qsort(pending, count, sizeof *pending, compare_pending);
     for (size_t i = 0; i < count; i++) {
-        struct tl_place place = {0};
-        char words[64] = "";
-        if (show->algo->place != NULL &&
-            show->algo->place(show->self, pending[i].id, &place) == TL_OK && place.level > 0) {
-            (void)snprintf(words, sizeof words, "level %" PRIu32 ", slot %" PRIu64, place.level,
-                           place.slot);
-        }
-        see_cell(looker, &(struct tl_cell){.index = i,
-                                           .parent = TL_NEVER,
-                                           .from = TL_NEVER,
-                                           .to = TL_NEVER,
-                                           .refers = words[0] != '\0' ? words : NULL});
-        see_timer(looker,
-                  &(struct tl_held){.id = pending[i].id, .at = TL_NEVER, .rounds = place.rounds});
+        see_cell(looker, &(struct tl_cell){
+                             .index = i, .parent = TL_NEVER, .from = TL_NEVER, .to = TL_NEVER});
+        see_timer(looker, &(struct tl_held){.id = pending[i].id, .at = TL_NEVER});
     }
     free(pending);
 }

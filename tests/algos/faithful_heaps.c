@@ -6,6 +6,7 @@
  */
 #include "registry.h"
 
+#include "place.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -92,10 +93,10 @@ static uint64_t work_of(const struct subject *s)
     return counters.compares + counters.moves + counters.slots;
 }
 
-static struct tl_place place_of(const struct subject *s, uint32_t id)
+static struct place place_of(const struct subject *s, uint32_t id)
 {
-    struct tl_place place = {0};
-    assert_int_equal(s->algo->place(s->self, id, &place), TL_OK);
+    struct place place = place_find(s->algo, s->self, id);
+    assert_true(place.pending);
     return place;
 }
 
@@ -367,9 +368,9 @@ static void a_calendar_is_made_anew_at_twice_and_at_half_the_days(void **state)
         assert_int_equal(moves_of_start(&s, id, 10 + 10 * (uint64_t)id), grows ? id + 2 : 1);
     }
     /* 64 days of three times the distance, 30, which is about 32 ticks */
-    struct tl_place place = place_of(&s, 7);
+    struct place place = place_of(&s, 7);
     assert_int_equal(place.slot, 80 / 32 % 64);
-    assert_int_equal(place.bucket, 64);
+    assert_int_equal(place.from, 64);
     for (uint32_t id = 99; id > 0; id--) {
         struct tl_counters before = {0};
         struct tl_counters after = {0};
@@ -396,24 +397,22 @@ static void a_ladder_spawns_a_rung_where_timers_stand_close(void **state)
     for (uint32_t id = 100; id < 200; id++) {
         start(&s, id, 1000 + 1000 * (uint64_t)(id - 99));
     }
-    assert_int_equal(place_of(&s, 0).level, 0); /* the top */
-    assert_int_equal(place_of(&s, 0).slot, 2);
+    assert_string_equal(place_of(&s, 0).part, "top");
     advance(&s, 1000);
     assert_int_equal(s.fired, 1);
     /* The first rung: 200 buckets for 100,001 ticks, so 501 each. Its first holds 100 timers, more
      * than 50, and is dealt out into buckets of 501 / 50, so 11. */
-    struct tl_place place = place_of(&s, 199);
-    assert_int_equal(place.level, 1);
+    struct place place = place_of(&s, 199);
+    assert_string_equal(place.part, "rung 0");
     assert_int_equal(place.slot, (101000 - 1000) / 501);
     place = place_of(&s, 99);
-    assert_int_equal(place.level, 2);
+    assert_string_equal(place.part, "rung 1");
     assert_int_equal(place.slot, 99 / 11);
     place = place_of(&s, 5); /* the first bucket of that is the bottom */
-    assert_int_equal(place.level, 0);
-    assert_int_equal(place.slot, 1);
+    assert_string_equal(place.part, "bottom");
     /* What comes later than the range of the first rung waits in the top. */
     start(&s, 0, 500000);
-    assert_int_equal(place_of(&s, 0).slot, 2);
+    assert_string_equal(place_of(&s, 0).part, "top");
     advance(&s, 200000);
     assert_int_equal(s.fired, 200);
     close_subject(&s);
@@ -437,8 +436,8 @@ static void a_ladders_rung_ends_where_the_one_before_goes_on(void **state)
     advance(&s, 1496);
     assert_int_equal(s.fired, 99);
     start(&s, 0, 1503);
-    struct tl_place place = place_of(&s, 0);
-    assert_int_equal(place.level, 1);
+    struct place place = place_of(&s, 0);
+    assert_string_equal(place.part, "rung 0");
     assert_int_equal(place.slot, 1);
     advance(&s, 1500);
     assert_int_equal(s.fired, 100);
@@ -459,11 +458,11 @@ static void a_ladders_bottom_that_grows_becomes_a_rung(void **state)
     advance(&s, 100); /* a rung of two buckets; the first is the bottom's time now */
     for (uint32_t id = 2; id <= 51; id++) {
         start(&s, id, 200 + id);
-        assert_int_equal(place_of(&s, id).level, 0);
+        assert_string_equal(place_of(&s, id).part, "bottom");
     }
     start(&s, 52, 300); /* the 51st */
-    assert_int_equal(place_of(&s, 2).level, 2);
-    assert_int_equal(place_of(&s, 52).level, 2);
+    assert_string_equal(place_of(&s, 2).part, "rung 1");
+    assert_string_equal(place_of(&s, 52).part, "rung 1");
     advance(&s, 100000);
     assert_int_equal(s.fired, 53);
     close_subject(&s);

@@ -3,10 +3,11 @@
  * seconds, Erlang's two wheels, Agrona's spokes, Caffeine's spans, queues by duration; and all to
  * the complexity that they state, by counting.
  *
- * `place` counts levels from 1, as the paper does; the kernel's table counts from 0.
+ * Walks count levels from 1, as the paper does; the kernel's table counts from 0.
  */
 #include "registry.h"
 
+#include "place.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -69,16 +70,16 @@ static uint64_t advance(struct stand *s, uint64_t now)
     return s->algo->advance(s->self, now, TL_NO_BUDGET, note, s);
 }
 
-static struct tl_place place(const struct stand *s, uint32_t id)
+static struct place place(const struct stand *s, uint32_t id)
 {
-    struct tl_place found = {0};
-    assert_int_equal(s->algo->place(s->self, id, &found), TL_OK);
+    struct place found = place_find(s->algo, s->self, id);
+    assert_true(found.pending);
     return found;
 }
 
 static void expect_place(const struct stand *s, uint32_t id, uint32_t level, uint64_t slot)
 {
-    struct tl_place found = place(s, id);
+    struct place found = place(s, id);
     assert_int_equal(found.level, level);
     assert_int_equal(found.slot, slot);
 }
@@ -142,10 +143,10 @@ static void coarse_wheel_has_the_kernels_levels(void **state)
                 struct stand s;
                 stand_open(&s, "coarse-wheel", "", 1, clock);
                 start(&s, 0, due);
-                struct tl_place found = place(&s, 0);
+                struct place found = place(&s, 0);
                 assert_int_equal(found.level, level + 1);
                 uint64_t fires = (due + granularity - 1) / granularity * granularity;
-                assert_int_equal(found.bucket, fires);
+                assert_int_equal(found.to, fires);
                 /* calc_index(): LVL_OFFS(lvl) + (expires & LVL_MASK) */
                 assert_int_equal(64 * (found.level - 1) + found.slot,
                                  linux_levels[row].offset + fires / granularity % 64);
@@ -168,7 +169,7 @@ static void coarse_wheel_rounds_as_the_kernel_on_request(void **state)
         stand_open(&s, "coarse-wheel", "rounding=next", 1, 1000);
         uint64_t due = 1000 + (linux_levels[row].from > 0 ? linux_levels[row].from : 5);
         start(&s, 0, due);
-        assert_int_equal(place(&s, 0).bucket, ((due >> shift) + 1) << shift);
+        assert_int_equal(place(&s, 0).to + 1, ((due >> shift) + 1) << shift);
         stand_close(&s);
     }
 }
@@ -180,7 +181,7 @@ static void coarse_wheel_is_never_early_and_an_eighth_late(void **state)
     stand_open(&s, "coarse-wheel", "", 1, 12345);
     for (uint64_t delay = 1; delay < linux_start(9); delay += delay / 97 + 1) {
         start(&s, 0, 12345 + delay);
-        uint64_t fires = place(&s, 0).bucket;
+        uint64_t fires = place(&s, 0).to;
         assert_true(fires >= 12345 + delay);
         assert_true((fires - 12345 - delay) * 63 <= delay * 8);
     }
@@ -198,12 +199,12 @@ static void coarse_wheel_waits_beyond_the_cutoff(void **state)
     uint64_t due = cutoff + 100;
     start(&s, 0, due);
     assert_int_equal(place(&s, 0).level, 9);
-    assert_int_equal(place(&s, 0).bucket, furthest);
+    assert_int_equal(place(&s, 0).to, furthest);
     assert_int_equal(advance(&s, furthest), 0);
     assert_int_equal(counted(&s).cascades, 1);
-    assert_true(place(&s, 0).bucket >= due);
+    assert_true(place(&s, 0).to >= due);
     assert_int_equal(advance(&s, due - 1), 0);
-    assert_int_equal(advance(&s, place(&s, 0).bucket), 1);
+    assert_int_equal(advance(&s, place(&s, 0).to), 1);
     stand_close(&s);
 }
 
@@ -257,7 +258,7 @@ static void cascading_wheel_keeps_ten_days_and_a_hundred(void **state)
     /* Beyond the last level: the furthest slot, and again. */
     start(&s, 0, due + at_time(250, 0, 0, 0));
     expect_place(&s, 0, 4, 10);
-    assert_int_equal(place(&s, 0).bucket, at_time(110, 0, 0, 0));
+    assert_int_equal(place(&s, 0).from, at_time(110, 0, 0, 0));
     assert_int_equal(run_dry(&s, due), due + at_time(250, 0, 0, 0));
     assert_true(counted(&s).cascades <= 3 + 2 + 3);
     stand_close(&s);
@@ -532,7 +533,7 @@ static void cache_wheel_has_caffeines_spans(void **state)
              * last is one bucket, opened at the end of every turn. */
             uint64_t opened =
                 level < 4 && due / span > clock / span ? due / span : clock / span + 1;
-            assert_int_equal(place(&s, 0).bucket, opened * span);
+            assert_int_equal(s.algo->next(s.self), opened * span);
         }
     }
     /* A second late at the most, from the last level too, which is looked at every 6.5 days. */
@@ -566,16 +567,16 @@ static void duration_queues_share_by_duration(void **state)
     start(&s, 1, 5000);
     (void)advance(&s, 50);
     start(&s, 2, 250);
-    assert_int_equal(place(&s, 0).level, 1);
-    assert_int_equal(place(&s, 0).slot, place(&s, 2).slot);
-    assert_int_not_equal(place(&s, 0).slot, place(&s, 1).slot);
+    assert_string_equal(place(&s, 0).part, "for 200 ticks");
+    assert_string_equal(place(&s, 2).part, "for 200 ticks");
+    assert_string_equal(place(&s, 1).part, "for 5000 ticks");
     start(&s, 3, 350); /* a third duration: no queue is left */
-    assert_int_equal(place(&s, 3).level, 0);
+    assert_string_equal(place(&s, 3).part, "heap");
     assert_int_equal(s.algo->next(s.self), 200);
     assert_int_equal(advance(&s, 200), 1);
     assert_int_equal(advance(&s, 250), 1); /* the first queue is empty, and given back */
     start(&s, 4, 550);
-    assert_int_equal(place(&s, 4).level, 1);
+    assert_string_equal(place(&s, 4).part, "for 300 ticks");
     assert_int_equal(advance(&s, 349), 0);
     assert_int_equal(advance(&s, 350), 1);
     assert_int_equal(s.algo->next(s.self), 550);

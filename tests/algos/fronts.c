@@ -2,6 +2,7 @@
  * Front ends: composed with a structure they are one that passes the conformance kit, what they
  * change is declared, and what cannot be composed is refused in words.
  */
+#include "place.h"
 #include "test.h"
 
 #include "catalog.h"
@@ -278,7 +279,6 @@ static void a_stop_can_be_found_out_too(void **state)
 {
     (void)state;
     struct lazy_trial lazy;
-    struct tl_place place;
     begin_lazy(&lazy, "lazy(binary-heap):stop=lazy");
     start_at(&lazy, 100);
     struct tl_counters begun = work_of(&lazy);
@@ -286,7 +286,7 @@ static void a_stop_can_be_found_out_too(void **state)
     assert_int_equal(lazy.algo->stop(lazy.self, 7), TL_IDLE);
     assert_int_equal(lazy.algo->count(lazy.self), 0);
     assert_true(lazy.algo->next(lazy.self) == TL_NEVER);
-    assert_int_equal(lazy.algo->place(lazy.self, 7, &place), TL_IDLE);
+    assert_false(place_find(lazy.algo, lazy.self, 7).pending);
     start_at(&lazy, 150);
     assert_int_equal(work_of(&lazy).moves, begun.moves);
     assert_int_equal(fired_by(&lazy, 149), 0);

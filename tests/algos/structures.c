@@ -301,11 +301,6 @@ static void check_state(const struct model *m)
         complain(__LINE__, why);
     }
     EXPECT(subject.algo->count(m->self) == m->count);
-    for (uint32_t id = 0; subject.algo->place != NULL && id < m->capacity; id++) {
-        struct tl_place place = {0};
-        EXPECT(subject.algo->place(m->self, id, &place) ==
-               (m->timers[id].pending ? TL_OK : TL_IDLE));
-    }
 }
 
 static void grow(struct model *m, uint32_t capacity)

@@ -2,10 +2,11 @@
  * Worked examples with answers known beforehand: the textbook's small wheels, Dubbo's placement,
  * Kafka's clock, and an idle timer that every heartbeat pushes back.
  *
- * Texts count slots from 1, `place` from 0: "slot 2" is slot 1 here.
+ * Texts count slots from 1, walks from 0: "slot 2" is slot 1 here.
  */
 #include "registry.h"
 
+#include "place.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -78,10 +79,10 @@ static uint64_t fires_at(struct bench *b, uint64_t clock, uint64_t deadline, uin
     return TL_NEVER;
 }
 
-static struct tl_place place_of(const struct bench *b, uint32_t id)
+static struct place place_of(const struct bench *b, uint32_t id)
 {
-    struct tl_place place = {0};
-    assert_int_equal(b->algo->place(b->self, id, &place), TL_OK);
+    struct place place = place_find(b->algo, b->self, id);
+    assert_true(place.pending);
     return place;
 }
 
@@ -95,11 +96,11 @@ static void simple_wheel_of_three_slots(void **state)
     assert_int_equal(b.algo->start(b.self, 0, 1), TL_OK);
     assert_int_equal(place_of(&b, 0).level, 1);
     assert_int_equal(place_of(&b, 0).slot, 1);
-    assert_int_equal(place_of(&b, 0).bucket, 1);
+    assert_int_equal(place_of(&b, 0).to, 1);
     assert_int_equal(tick(&b, 1), 1);
     assert_int_equal(b.algo->start(b.self, 1, 1 + 2), TL_OK);
     assert_int_equal(place_of(&b, 1).slot, 0);
-    assert_int_equal(place_of(&b, 1).bucket, 3);
+    assert_int_equal(place_of(&b, 1).to, 3);
     assert_int_equal(b.algo->start(b.self, 2, 1 + 3), TL_ERR_HORIZON);
     /* What was refused changed nothing: timer 1 keeps its deadline. */
     assert_int_equal(b.algo->start(b.self, 1, 1 + 3), TL_ERR_HORIZON);
@@ -175,10 +176,10 @@ static void round_wheel_of_three_slots(void **state)
     assert_int_equal(b.algo->start(b.self, 0, 4), TL_OK);
     assert_int_equal(place_of(&b, 0).rounds, 1);
     assert_int_equal(place_of(&b, 0).slot, 1);
-    assert_int_equal(place_of(&b, 0).bucket, 4);
-    assert_int_equal(tick(&b, 1), 0); /* passed over, one round less */
+    assert_int_equal(place_of(&b, 0).to, 1); /* and a turn of three later */
+    assert_int_equal(tick(&b, 1), 0);        /* passed over, one round less */
     assert_int_equal(place_of(&b, 0).rounds, 0);
-    assert_int_equal(place_of(&b, 0).bucket, 4);
+    assert_int_equal(place_of(&b, 0).to, 4);
     assert_int_equal(tick(&b, 2), 0);
     assert_int_equal(tick(&b, 3), 0);
     assert_int_equal(tick(&b, 4), 1);
@@ -243,7 +244,7 @@ static void round_wheel_places_as_dubbo_does(void **state)
             uint64_t current = clock / ticks + 1;
             for (uint64_t deadline = 0; deadline < 200; deadline++) {
                 assert_int_equal(b.algo->start(b.self, 0, deadline), TL_OK);
-                struct tl_place place = place_of(&b, 0);
+                struct place place = place_of(&b, 0);
                 if (deadline <= clock) {
                     assert_int_equal(place.level, 0); /* does not wait for the hand */
                     continue;
@@ -252,7 +253,7 @@ static void round_wheel_places_as_dubbo_does(void **state)
                 assert_int_equal(place.level, 1);
                 assert_int_equal(place.rounds, (due - current) / slots);
                 assert_int_equal(place.slot, (due > current ? due : current) % slots);
-                assert_int_equal(place.bucket, due * ticks);
+                assert_int_equal(place.to + place.rounds * slots * ticks, due * ticks);
             }
             bench_close(&b);
         }
@@ -272,14 +273,14 @@ static void hier_wheel_of_three_slots(void **state)
     assert_int_equal(b.algo->start(b.self, 1, 4), TL_OK);
     assert_int_equal(place_of(&b, 1).level, 2);
     assert_int_equal(place_of(&b, 1).slot, 1);
-    assert_int_equal(place_of(&b, 1).bucket, 3);
+    assert_int_equal(place_of(&b, 1).from, 3);
     assert_int_equal(tick(&b, 1), 0);
     assert_int_equal(tick(&b, 2), 1);
     assert_int_equal(b.fired[0], 0);
     assert_int_equal(tick(&b, 3), 0); /* filed again */
     assert_int_equal(place_of(&b, 1).level, 1);
     assert_int_equal(place_of(&b, 1).slot, 1);
-    assert_int_equal(place_of(&b, 1).bucket, 4);
+    assert_int_equal(place_of(&b, 1).from, 4);
     assert_int_equal(tick(&b, 4), 1);
     assert_int_equal(b.fired[0], 1);
     bench_close(&b);
@@ -329,7 +330,7 @@ static void hier_wheel_goes_from_bucket_to_bucket(void **state)
     bench_open(&b, "hier-wheel", "tick=20:slots=10", 0, 0);
     assert_int_equal(b.algo->start(b.self, 0, 2310), TL_OK);
     assert_int_equal(place_of(&b, 0).level, 3);
-    assert_int_equal(place_of(&b, 0).bucket, 2000);
+    assert_int_equal(place_of(&b, 0).from, 2000);
     assert_int_equal(b.algo->start(b.self, 1, 45), TL_OK);
     assert_int_equal(b.algo->next(b.self), 40);
     assert_int_equal(tick(&b, 40), 1);
@@ -359,12 +360,12 @@ static void hier_wheel_does_without_overflow_wheels(void **state)
     b.memory.limit_bytes = b.memory.bytes;
     assert_int_equal(b.algo->start(b.self, 0, 25), TL_OK);
     assert_int_equal(place_of(&b, 0).level, 1);
-    assert_int_equal(place_of(&b, 0).bucket, 9);
+    assert_int_equal(place_of(&b, 0).from, 9);
     assert_int_equal(tick(&b, 9), 0);
-    assert_int_equal(place_of(&b, 0).bucket, 18);
+    assert_int_equal(place_of(&b, 0).from, 18);
     b.memory.limit_bytes = UINT64_MAX;
     assert_int_equal(tick(&b, 18), 0);
-    assert_int_equal(place_of(&b, 0).bucket, 25);
+    assert_int_equal(place_of(&b, 0).from, 25);
     assert_int_equal(b.algo->start(b.self, 1, 100), TL_OK);
     assert_int_equal(place_of(&b, 1).level, 2);
     assert_int_equal(tick(&b, 24), 0);
@@ -389,16 +390,16 @@ static void hier_wheel_jumps_without_overflow_wheels(void **state)
     assert_int_equal(b.algo->start(b.self, 1, far / 2), TL_OK);
     assert_int_equal(b.algo->start(b.self, 2, 5), TL_OK);
     assert_int_equal(tick(&b, far / 2), 2);
-    assert_int_equal(place_of(&b, 0).bucket, far / 2 + 9);
+    assert_int_equal(place_of(&b, 0).from, far / 2 + 9);
     assert_int_equal(tick(&b, far - 13), 0);
-    assert_int_equal(place_of(&b, 0).bucket, far - 4);
+    assert_int_equal(place_of(&b, 0).from, far - 4);
     struct tl_counters counters;
     b.algo->counters(b.self, &counters);
     assert_true(counters.slots < 10);
     assert_true(counters.moves < 20);
     b.memory.limit_bytes = UINT64_MAX;
     assert_int_equal(tick(&b, far - 3), 0);
-    assert_int_equal(place_of(&b, 0).bucket, far);
+    assert_int_equal(place_of(&b, 0).from, far);
     assert_int_equal(b.algo->start(b.self, 1, far + 50), TL_OK);
     assert_int_equal(place_of(&b, 1).level, 2);
     assert_int_equal(tick(&b, far - 1), 0);

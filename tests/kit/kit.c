@@ -97,7 +97,7 @@ static void what_a_case_finds_is_told_in_few_operations(void **state)
         {"heap-shares-its-clock", 5},     {"heap-leaks-on-failure", 1},
         {"heap-frees-twice", 4},          {"wheel-keeps-budget-end", 8},
         {"wheel-skips-first-of-slot", 2}, {"cascade-next-forgets", 4},
-        {"coarse-rounds-down", 1},        {"told-place-rounds", 1},
+        {"coarse-rounds-down", 1},        {"told-walk-two-hands", 1},
         {"many-index-of-16-bits", 1},     {"many-stale-generation-of-16-bits", 4},
     };
     struct kit_limits limits = kit_limits_default();

@@ -7,6 +7,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 
 #include "test.h"
@@ -126,9 +128,11 @@ static bool same_spokes(void *self, const struct tl_algo *algo, const void *stru
                         size_t why_bytes)
 {
     const struct wheel *wheel = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place = {0};
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         if (pending != wheel->pending[id] || (place.level == 1 && place.slot != wheel->spoke[id])) {
             (void)snprintf(why, why_bytes, "timer %u is in spoke %u, in the original in %u", id,
                            (unsigned)place.slot, wheel->spoke[id]);

@@ -4,6 +4,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 
 #include "test.h"
@@ -164,9 +166,11 @@ static bool same_slots(void *self, const struct tl_algo *algo, const void *struc
                        size_t why_bytes)
 {
     const struct wheel *wheel = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place = {0};
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         bool filed = wheel->level[id] >= 0 && wheel->level[id] < EXPIRED;
         uint32_t level = filed ? (uint32_t)wheel->level[id] + 1 : 0;
         uint64_t slot = filed ? wheel->expires[id] >> ((level - 1) * BITS) & (SLOTS - 1) : 0;

@@ -9,6 +9,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -362,9 +364,11 @@ static bool same_slots(void *self, const struct tl_algo *algo, const void *struc
                        size_t why_bytes)
 {
     const struct wheel *wheel = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place;
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         uint32_t level = wheel->where[id] == SLOT ? wheel->gear[id] + 1 : 0;
         if (pending != (wheel->where[id] != NOWHERE) ||
             (pending && (place.level != level || (level > 0 && place.slot != wheel->slot[id])))) {

@@ -8,6 +8,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -209,9 +211,11 @@ static bool same_buckets(void *self, const struct tl_algo *algo, const void *str
                          size_t why_bytes)
 {
     const struct wheel *wheel = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place;
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         uint64_t bucket = (wheel->c_time[id] >> wheel->bucket_bits) % wheel->callwheelsize;
         if (pending != (wheel->where[id] != NOWHERE) || (pending && place.slot != bucket)) {
             (void)snprintf(why, why_bytes, "timer %u is not in bucket %u, as in the original", id,

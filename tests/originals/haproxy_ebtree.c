@@ -10,6 +10,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -175,10 +177,12 @@ static bool haproxy_inside(void *self, const struct tl_algo *algo, const void *s
                            size_t why_bytes)
 {
     const struct haproxy *haproxy = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
         const struct task *task = &haproxy->tasks[id];
-        struct tl_place place;
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         if (pending != (task->where == WAIT_QUEUE)) {
             (void)snprintf(why, why_bytes, "timer %" PRIu32 " is pending on one side", id);
             return false;
@@ -284,8 +288,8 @@ static void *open_tree(const struct tl_algo **algo)
 
 static uint64_t depth(const struct tl_algo *algo, const void *self, uint32_t id)
 {
-    struct tl_place place = {0};
-    assert_int_equal(algo->place(self, id, &place), TL_OK);
+    struct place place = place_find(algo, self, id);
+    assert_true(place.pending);
     return place.slot;
 }
 

@@ -6,6 +6,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -227,9 +229,11 @@ static bool inside(void *self, const struct tl_algo *algo, const void *structure
                    size_t why_bytes)
 {
     const struct system_timer *timer = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place = {0};
-        if (timer->wheel[id] == NOWHERE || algo->place(structure, id, &place) != TL_OK) {
+        struct place place = places[id];
+        if (timer->wheel[id] == NOWHERE || !place.pending) {
             continue; /* stop and count are compared elsewhere */
         }
         uint32_t level = timer->wheel[id] == EXPIRED ? 0 : (uint32_t)timer->wheel[id] + 1;

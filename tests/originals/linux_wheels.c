@@ -11,6 +11,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 
 #include "test.h"
@@ -58,9 +60,11 @@ static bool same_slots(void *self, const struct tl_algo *algo, const void *struc
                        size_t why_bytes)
 {
     const struct wheel *wheel = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place = {0};
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         bool late = wheel->expires[id] <= wheel->jiffies; /* stands aside */
         if (pending != wheel->pending[id] ||
             (pending && !late &&

@@ -8,6 +8,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 
 #include "test.h"
@@ -286,10 +288,12 @@ static bool same_slots(void *self, const struct tl_algo *algo, const void *struc
                        size_t why_bytes)
 {
     const struct wheel *wheel = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
         const struct entry *entry = &wheel->entries[id];
-        struct tl_place place;
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         if (pending != entry->pending ||
             (pending && (place.level != entry->level + 1 || place.slot != entry->slot))) {
             (void)snprintf(

@@ -6,6 +6,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 
 #include "test.h"
@@ -152,9 +154,11 @@ static bool same_buckets(void *self, const struct tl_algo *algo, const void *str
                          size_t why_bytes)
 {
     const struct timer_set *set = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place = {0};
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         bool filed = set->pending[id] && set->bucket[id] > 0;
         if (pending != set->pending[id] || (filed && place.slot != set->bucket[id])) {
             (void)snprintf(why, why_bytes, "timer %u is in bucket %u, in the original in %u", id,

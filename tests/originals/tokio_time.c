@@ -8,6 +8,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <stdio.h>
 
 #include "test.h"
@@ -218,9 +220,11 @@ static bool same_slots(void *self, const struct tl_algo *algo, const void *struc
                        size_t why_bytes)
 {
     const struct wheel *wheel = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct tl_place place;
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         uint32_t level = wheel->where[id] == LEVEL ? wheel->level[id] + 1 : 0;
         if (pending != (wheel->where[id] != NOWHERE) || (pending && place.level != level) ||
             (level > 0 && place.slot != slot_for(wheel->registered_when[id], wheel->level[id]))) {

@@ -11,6 +11,8 @@
  */
 #include "original.h"
 
+#include "place.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -295,10 +297,12 @@ static bool inside(void *self, const struct tl_algo *algo, const void *structure
                    size_t why_bytes)
 {
     const struct tw *tw = self;
+    struct place places[ORIGINAL_IDS];
+    places_find(algo, structure, places, ORIGINAL_IDS);
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
         const struct timer *timer = &tw->timers[id];
-        struct tl_place place = {0};
-        bool pending = algo->place(structure, id, &place) == TL_OK;
+        struct place place = places[id];
+        bool pending = place.pending;
         uint32_t level =
             timer->where >= FAST && timer->where <= GLACIER ? timer->where - FAST + 1 : 0;
         if (pending != (timer->where != NOWHERE) ||

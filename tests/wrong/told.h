@@ -19,10 +19,6 @@ enum wrong {
     COUNTERS_COUNT_CHECKS,
     CASCADES_COUNT_TWICE,
     STARTS_NOT_COUNTED,
-    PLACE_SLOT_OFF_BY_ONE,
-    PLACE_LEVELS_FROM_ZERO,
-    PLACE_COUNTS_ROUNDS,
-    PLACE_MOVES,
     CHECK_MOVES,
     WALK_MOVES,
     WALK_IN_NEXT_CELL,
@@ -312,29 +308,6 @@ static enum tl_status told_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-static enum tl_status told_place(const void *self, uint32_t id, struct tl_place *out)
-{
-    const struct told *told = self;
-    uint32_t list = LISTS + id;
-    if (!is_linked(told->nodes, list)) {
-        return TL_IDLE;
-    }
-    while (list >= LISTS) {
-        list = told->nodes[list].next;
-    }
-    *out = (struct tl_place){0};
-    if (list < DUE) {
-        uint32_t slot = list % SLOTS;
-        out->level = list / SLOTS + (WRONG == PLACE_LEVELS_FROM_ZERO ? 0 : 1);
-        out->slot = WRONG == PLACE_SLOT_OFF_BY_ONE ? slot + 1 : slot;
-        out->rounds = WRONG == PLACE_COUNTS_ROUNDS ? list / SLOTS : 0;
-    }
-    if (WRONG == PLACE_MOVES) {
-        turn_over(self);
-    }
-    return TL_OK;
-}
-
 static void show_list(const struct told *told, uint32_t list, const struct tl_visitor *visitor)
 {
     for (uint32_t index = told->nodes[list].next; index != list; index = told->nodes[index].next) {
@@ -403,6 +376,5 @@ TL_ALGO(WRONG_SYMBOL) = {
     .count = told_count,
     .counters = told_counters,
     .check = told_check,
-    .place = told_place,
     .walk = told_walk,
 };

@@ -15,7 +15,7 @@
  *     advance to next            to the tick that the structure's `next` says, if that is ahead
  *     reserve 9
  *     allow 3                    so many more requests for memory are granted; all: any number
- *     inspect                    the structure's own check, place and walk, and the guards
+ *     inspect                    the structure's own check and walk, and the guards
  *     move records               of the caller, to another place
  *     when 2 fires start 0 in 3  once, inside the callback
  *     when 2 fires stop 0
