@@ -133,29 +133,31 @@ static bool crash_all(const struct contender *contender, struct crash_work *work
     return done;
 }
 
-/* The headings, and for the layout a row as wide as any. */
-static void print_head(struct crash_work *work, const struct contender_list *contenders)
+/* The headings, and for the layout a row as wide as most. */
+static void print_head(struct crash_work *work)
 {
-    static const char *const headings[] = {"structure", "result", "kills",   "images",
-                                           "failures",  "timers", "repeats", "options"};
+    static const char *const cells[] = {"structure",
+                                        "result",
+                                        "kills",
+                                        "images",
+                                        "failures",
+                                        "timers",
+                                        "repeats",
+                                        "options",
+                                        "durable(chunk-wheel)",
+                                        "FAULT",
+                                        "1000",
+                                        "100",
+                                        "100",
+                                        "100000",
+                                        "10000",
+                                        "sync=always:delivery=at-most:group=7:window=3:least=100"};
     struct text_table *table = &work->table;
-    const char *widest = "";
-    for (size_t i = 0; i < contenders->count; i++) {
-        const char *name = contenders->items[i].timed->name;
-        widest = strlen(name) > strlen(widest) ? name : widest;
-    }
     work->page = text_page_begin(stdout);
-    table->columns = sizeof headings / sizeof headings[0];
-    for (size_t i = 0; i < table->columns; i++) {
-        table->right[i] = i > 1 && i < table->columns - 1;
-        text_table_add(table, "%s", headings[i]);
-    }
-    for (size_t i = 0; i < table->columns; i++) {
-        text_table_add(table, "%s",
-                       i == 0            ? widest
-                       : table->right[i] ? "100000"
-                       : i == 1          ? "FAULT"
-                                : "sync=always:delivery=at-most:group=7:window=3:least=100");
+    table->columns = sizeof cells / sizeof cells[0] / 2;
+    for (size_t i = 0; i < 2 * table->columns; i++) {
+        table->right[i % table->columns] = i > table->columns + 1 && i + 1 < 2 * table->columns;
+        text_table_add(table, "%s", cells[i]);
     }
     text_table_write_rows(table, 0, 1, &work->page);
 }
@@ -175,7 +177,7 @@ bool check_crash(const struct contender_list *contenders, uint64_t seed, double 
                               "built or installed, power is not cut and no call fails\n");
     }
     struct crash_work work = {.seed = seed, .share = share, .faults = faults};
-    print_head(&work, contenders);
+    print_head(&work);
     bool done = true;
     for (size_t i = 0; i < contenders->count && done; i++) {
         done = crash_all(&contenders->items[i], &work, error);

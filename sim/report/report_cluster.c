@@ -158,53 +158,6 @@ static void write_checked(struct report *report)
 
 /* --- simulated and run ----------------------------------------------------------------------- */
 
-static void add_lateness(struct report *report, struct table *table, const json_t *row,
-                         const char *path, const char *count_name)
-{
-    const char *between = path[0] != '\0' ? "_" : "";
-    double count = json_figure(row, count_name);
-    if (!(count > 0)) {
-        return;
-    }
-    table_row(table, ROW_PLAIN);
-    table_text(table, strcmp(json_word(row, "drive"), "sim") == 0 ? "simulated" : "run");
-    table_text(table, protocol_name(report, row));
-    table_text(table, path[0] != '\0' ? path : "all");
-    table_figure(table, count, grouped_text);
-    static const char *const shares[] = {"p50", "p99", "max"};
-    for (size_t i = 0; i < COUNT_OF(shares); i++) {
-        const char *name = pool_format(&report->pool, "late_%s%s%s_ms", path, between, shares[i]);
-        table_figure(table, json_figure(row, name) * 1e6, duration_text);
-    }
-}
-
-static void write_lateness(struct report *report)
-{
-    static const char *const paths[] = {"all", "first", "retried", "recovered", "scanned"};
-    struct table table = {.report = report, .page.filter = true};
-    table_column(&table, "drive", false, "");
-    table_column(&table, "protocol", false, "");
-    table_column(&table, "path", false, "how a timer came to its call");
-    table_column(&table, "timers", true, "");
-    table_column(&table, "50 %", true, "half of them were no later");
-    table_column(&table, "99 %", true, "99 % of them were no later");
-    table_column(&table, "most", true, "the latest");
-    for (size_t i = 0; i < json_array_size(report->data->cluster); i++) {
-        const json_t *row = json_array_get(report->data->cluster, i);
-        bool simulated = strcmp(json_word(row, "drive"), "sim") == 0;
-        for (size_t k = 0; k < COUNT_OF(paths) && strcmp(json_word(row, "drive"), "check") != 0;
-             k++) {
-            const char *path = simulated && k == 0 ? "" : paths[k];
-            add_lateness(report, &table, row, path,
-                         !simulated ? pool_format(&report->pool, "late_%s_count", path)
-                         : k == 0   ? "fired"
-                                    : path);
-        }
-    }
-    table_write(&table, "cluster-lateness", "How late the service was called, by path",
-                "No lateness was measured.");
-}
-
 static const struct shown_column failure_columns[] = {
     PROTOCOL_COLUMN,
     {"started", "started", grouped_text, "timers that were accepted", NULL},
@@ -216,6 +169,9 @@ static const struct shown_column failure_columns[] = {
     {"after stop", "after_stop", grouped_text, "called after a confirmed stop", NULL},
     {"again", "duplicates", grouped_text, "calls beyond a timer's first", NULL},
     {"again by", "duplicates_by", NULL, "the causes", NULL},
+    {"late: 50 %, ms", "late_p50_ms", figure_text, "half of the timers were no later", NULL},
+    {"99 %", "late_p99_ms", figure_text, "", NULL},
+    {"most", "late_max_ms", figure_text, "", NULL},
 };
 
 static const struct shown_column cost_columns[] = {
@@ -296,8 +252,6 @@ void section_cluster(struct report *report)
                    "Processes on an engine, killed at random");
     }
     if (has_rows(report, "sim") || has_rows(report, "run")) {
-        page->form->heading(page, 2, "Lateness by path", "cluster-late");
-        write_lateness(report);
         page->form->heading(page, 2, "Cost", "cluster-costs");
     }
     if (has_rows(report, "sim")) {

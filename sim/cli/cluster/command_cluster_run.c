@@ -229,10 +229,12 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
     cluster_row_count(row, sum(result->pauses), "pauses");
     for (int path = RUN_PATHS - 1; path >= 0; path--) {
         const struct run_lateness *late = &result->lateness[path];
-        cluster_row_count(row, late->count, "late_%s_count", run_path_names[path]);
-        cluster_row_count(row, late->p50_ms, "late_%s_p50_ms", run_path_names[path]);
-        cluster_row_count(row, late->p99_ms, "late_%s_p99_ms", run_path_names[path]);
-        cluster_row_count(row, late->max_ms, "late_%s_max_ms", run_path_names[path]);
+        const char *name = path == PATH_ALL ? "" : run_path_names[path];
+        const char *between = path == PATH_ALL ? "" : "_";
+        cluster_row_count(row, late->count, "late_%s%scount", name, between);
+        cluster_row_count(row, late->p50_ms, "late_%s%sp50_ms", name, between);
+        cluster_row_count(row, late->p99_ms, "late_%s%sp99_ms", name, between);
+        cluster_row_count(row, late->max_ms, "late_%s%smax_ms", name, between);
     }
     cluster_row_real(row, result->seconds, "seconds");
     cluster_row_real(row, result->fired_per_second, "fired_per_s");

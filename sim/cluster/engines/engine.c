@@ -26,15 +26,6 @@ const struct engine_kind *const engine_kinds[] = {
     NULL,
 };
 
-/* What this program can be built with. */
-static const struct {
-    const char *name;
-    const char *packages;
-} known[] = {
-    {"redis", "libhiredis-dev and redis-server"},
-    {"postgres", "libpq-dev and postgresql"},
-};
-
 const struct engine_kind *engine_find(const char *text, struct error *error)
 {
     for (const struct engine_kind *const *kind = engine_kinds; *kind != NULL; kind++) {
@@ -42,15 +33,12 @@ const struct engine_kind *engine_find(const char *text, struct error *error)
             return *kind;
         }
     }
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(text, known[i].name) == 0) {
-            (void)error_set(error,
-                            "the engine %s is not in this build; with Debian's packages %s it is",
-                            known[i].name, known[i].packages);
-            return NULL;
-        }
-    }
-    (void)error_set(error, "'%s' is no engine: redis and postgres are", text);
+    bool known = strcmp(text, "redis") == 0 || strcmp(text, "postgres") == 0;
+    (void)error_set(error,
+                    known ? "the engine %s is not in this build: it needs Debian's libhiredis-dev "
+                            "(redis) or libpq-dev (postgres)"
+                          : "'%s' is no engine: redis and postgres are",
+                    text);
     return NULL;
 }
 
