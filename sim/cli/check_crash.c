@@ -146,11 +146,11 @@ static void print_head(struct crash_work *work)
                                         "options",
                                         "durable(chunk-wheel)",
                                         "FAULT",
-                                        "1000",
-                                        "100",
-                                        "100",
                                         "100000",
-                                        "10000",
+                                        "100000",
+                                        "100000",
+                                        "100000",
+                                        "100000",
                                         "sync=always:delivery=at-most:group=7:window=3:least=100"};
     struct text_table *table = &work->table;
     work->page = text_page_begin(stdout);
