@@ -74,13 +74,12 @@ static int make_all_and_end(void *ctx)
 {
     const struct way *way = ctx;
     struct error error;
-    if (mkdtemp(strcpy(left.unused, "/tmp/timerlab-unused-XXXXXX")) == NULL ||
-        mkdtemp(strcpy(left.kept, "/tmp/timerlab-kept-XXXXXX")) == NULL ||
+    (void)snprintf(left.unused, sizeof left.unused, "/tmp/timerlab-unused-%d", (int)getpid());
+    (void)snprintf(left.kept, sizeof left.kept, "/tmp/timerlab-kept-%d", (int)getpid());
+    if (!folder_make_unless_used(left.unused) || !folder_make_unless_used(left.kept) ||
         !temporary_make(&left.whole, &error)) {
         _exit(2);
     }
-    temporary_unless_used(left.unused);
-    temporary_unless_used(left.kept);
     for (unsigned number = 0; number < FILES; number++) {
         make_file(left.whole.folder, number);
     }

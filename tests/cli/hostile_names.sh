@@ -67,9 +67,9 @@ for name in "${few[@]}"; do
     tries "$TIMERLAB" threads -a 'locked(renamed)' --plugin "./$name,renamed" --operations 1k --threads 1 --cancelled 50
     tries "$TIMERLAB" check -a renamed --plugin "./$name,renamed" --case stop-idle
     tries "$bench" -a renamed --plugin "./$name,renamed" -n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
-        --benchmark_filter='^start/' --plain-rows -o "./$name.results"
-    written "./$name.results/bench.json"
-    rm -rf -- "$name" "$name.results"
+        --benchmark_filter='^start/' --plain-rows -o "./$name.r"
+    written "./$name.r/bench.json"
+    rm -rf -- "$name" "$name.r"
     cp ../t.trace "./$name"
     tries "$bench" -a binary-heap --recording "$name" -n 100 --benchmark_min_time=0 --benchmark_repetitions=1 \
         --benchmark_filter='^recorded/' --plain-rows
