@@ -140,9 +140,13 @@ static bool name_is_legal(const char *name)
     return tl_name_is_well_formed(part) && tl_name_is_well_formed(part + (open - name) + 1);
 }
 
-/* Whether the default, written by its user, is accepted. */
-static bool default_is_usable(const struct tl_option *option)
+/* Whether the default, written by its user, is accepted, and the range fits into the member. */
+static bool range_is_usable(const struct tl_option *option)
 {
+    double most = option->kind == TL_OPTION_U32 ? (double)UINT32_MAX : 0x1p63;
+    if (option->kind != TL_OPTION_REAL && (option->min < 0 || option->max > most)) {
+        return false;
+    }
     if (tl_option_is_number(option) && option->min <= option->default_value &&
         option->default_value <= option->max) {
         return true;
@@ -176,8 +180,10 @@ static void validate_options(const struct tl_algo *algo, struct text *complaint)
             !tl_option_fits(option, algo->options_bytes)) {
             complain(complaint, "no known type, or not within options_bytes: the option ",
                      option->name);
-        } else if (!default_is_usable(option)) {
-            complain(complaint, "default out of range in the option ", option->name);
+        } else if (!range_is_usable(option)) {
+            complain(complaint,
+                     "default out of range, or a range that the member cannot hold, in the option ",
+                     option->name);
         }
     }
 }

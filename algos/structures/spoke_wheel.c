@@ -90,6 +90,9 @@ struct spoke_wheel {
     uint64_t count;
 };
 
+#define STRUCTURE struct spoke_wheel
+#include "structure.h"
+
 /* --- DUE and LATE ---------------------------------------------------------------------------- */
 
 static void list_append(struct spoke_wheel *wheel, uint32_t id)
@@ -383,7 +386,7 @@ static void wheel_destroy(void *self)
     }
     tl_free(wheel->allocator, wheel->where, timers_bytes(wheel->capacity), BLOCK_ALIGN);
     tl_free(wheel->allocator, wheel->used, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
-    tl_free(wheel->allocator, wheel, sizeof *wheel, alignof(struct spoke_wheel));
+    structure_free(wheel, wheel->allocator);
 }
 
 static uint32_t log2_up(uint64_t number)
@@ -397,7 +400,7 @@ static uint32_t log2_up(uint64_t number)
 
 struct wheel_options {
     uint32_t spokes;
-    uint32_t tick;
+    uint64_t tick;
     uint64_t allocation;
 };
 
@@ -408,36 +411,30 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     if (shift > PLACES_SHIFT_MAX) {
         return TL_ERR_OPTION; /* more places than have numbers */
     }
-    struct spoke_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct spoke_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *wheel = (struct spoke_wheel){
+    struct spoke_wheel empty = {
         .allocator = config->allocator,
         .spokes = UINT32_C(1) << log2_up(options->spokes),
         .allocation_shift = log2_up(options->allocation),
         .tick_shift = log2_up(options->tick),
         .clock = config->now,
     };
-    wheel->used = tl_alloc(config->allocator, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
-    enum tl_status status = TL_ERR_NOMEM;
-    if (wheel->used != NULL) {
-        memset(wheel->used, 0, wheel->spokes * sizeof *wheel->used);
-        status = wheel_reserve(wheel, config->capacity);
+    size_t used_bytes = empty.spokes * sizeof *empty.used;
+    empty.used = tl_alloc(config->allocator, used_bytes, BLOCK_ALIGN);
+    if (empty.used == NULL) {
+        return TL_ERR_NOMEM;
     }
+    memset(empty.used, 0, used_bytes);
+    enum tl_status status = structure_create(config, &empty, wheel_reserve, self);
     if (status != TL_OK) {
-        wheel_destroy(wheel);
-        return status;
+        tl_free(config->allocator, empty.used, used_bytes, BLOCK_ALIGN);
     }
-    *self = wheel;
-    return TL_OK;
+    return status;
 }
 
 static const struct tl_option wheel_option_table[] = {
     {"spokes", TL_U32(struct wheel_options, spokes), 4096, 1, SPOKES_MAX, NULL,
      "spokes (ticksPerWheel), rounded up to a power of two"},
-    {"tick", TL_U32(struct wheel_options, tick), 1, 1, TICK_MAX, NULL,
+    {"tick", TL_TICKS(struct wheel_options, tick), 1, 1, TICK_MAX, NULL,
      "ticks per spoke (tickResolution), rounded up to a power of two"},
     {"allocation", TL_U64(struct wheel_options, allocation), 16, 1, 1 << 20, NULL,
      "places of a spoke at first (initialTickAllocation), a power of two"},

@@ -170,7 +170,7 @@ static void durability_is_validated(void **state)
     assert_non_null(strstr(why, "goes together with the hook durability"));
     const struct tl_option *const wrong[] = {NULL, number, by_default};
     const char *const complaints[] = {"needs a text option `path`", "needs a text option `path`",
-                                      "default out of range in the option path"};
+                                      "in the option path"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         algo = whole;
         algo.options = wrong[i];
@@ -267,6 +267,10 @@ static void options_have_types(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(tl_options_parse(&algo, wrong[i], values, why, sizeof why), TL_ERR_OPTION);
     }
+    rows[0].max = 0x1p32;
+    assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
+    assert_non_null(strstr(why, "a range that the member cannot hold, in the option slots"));
+    rows[0].max = UINT32_MAX;
     rows[4].offset = sizeof(struct typed) - 4;
     assert_int_equal(tl_algo_validate(&algo, why, sizeof why), TL_ERR_DESCRIPTOR);
     assert_non_null(strstr(why, "not within options_bytes: the option tick"));
