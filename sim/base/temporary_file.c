@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +54,27 @@ static void add(char kind, const char *path)
     }
 }
 
-void temporary_unless_used(const char *folder)
+/* Make a temporary folder after the pattern or, if that is NULL, the folder, and list it. A signal
+ * that ended the process in between would leave it behind. */
+static bool make_listed(char *pattern, const char *folder)
 {
-    add(UNLESS_USED, folder);
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool made = pattern != NULL ? mkdtemp(pattern) != NULL : mkdir(folder, 0777) == 0;
+    int why = errno;
+    if (made) {
+        add(pattern != NULL ? LOCKED : UNLESS_USED, pattern != NULL ? pattern : folder);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return made;
+}
+
+bool folder_make_unless_used(const char *folder)
+{
+    return make_listed(NULL, folder);
 }
 
 /* --- removing -------------------------------------------------------------------------------- */
@@ -150,12 +169,11 @@ bool temporary_make_in(struct temporary *temporary, const char *folder)
     remove_abandoned(folder);
     do {
         if (snprintf(path, PATH_MAX, "%s/" PREFIX VARYING, folder) >= PATH_MAX - 8 ||
-            mkdtemp(path) == NULL) {
+            !make_listed(path, NULL)) {
             errno = strlen(path) >= PATH_MAX - 8 ? ENAMETOOLONG : errno;
             path[0] = '\0';
             return false;
         }
-        add(LOCKED, path);
         (void)chmod(path, 0711); /* some engines run as another user */
         temporary->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         while (flock(temporary->lock, LOCK_EX) != 0 && errno == EINTR) {

@@ -40,8 +40,9 @@ void temporary_remove(struct temporary *temporary);
 /* Remove a file, or a folder with all that is in it. */
 void folder_remove(const char *path);
 
-/* Have the supervisor remove the folder at the end, if nothing is in it. */
-void temporary_unless_used(const char *folder);
+/* Make a folder, which the supervisor removes at the end if nothing is in it. Return false with
+ * errno set on failure. */
+bool folder_make_unless_used(const char *folder);
 
 /* For the supervisor: begin the list, before it makes the command's process; false if there is no
  * memory for it. Then remove what is listed, the latest first. */

@@ -252,9 +252,7 @@ static bool run(const struct new_arguments *arguments, struct error *error)
     if (!path_of(arguments, symbol, language->files[0].path, source, error)) {
         return false;
     }
-    if (mkdir(arguments->dir, 0777) == 0) {
-        temporary_unless_used(arguments->dir); /* unless it comes to hold something */
-    } else if (errno != EEXIST) {
+    if (!folder_make_unless_used(arguments->dir) && errno != EEXIST) {
         return error_set(error, "%s: cannot be made a folder: %s", arguments->dir, strerror(errno));
     }
     struct outfile files[FILES_MAX] = {0};

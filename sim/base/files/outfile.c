@@ -123,9 +123,7 @@ bool folder_make(const char *path, struct error *error)
     for (size_t i = 1; i <= length && i < sizeof part; i++) {
         if (path[i] == '/' || path[i] == '\0') {
             (void)snprintf(part, sizeof part, "%.*s", (int)i, path);
-            if (mkdir(part, 0777) == 0) {
-                temporary_unless_used(part);
-            }
+            (void)folder_make_unless_used(part);
         }
     }
     int why = errno;
