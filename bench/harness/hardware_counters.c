@@ -1,5 +1,6 @@
 #include "hardware_counters.h"
 
+#include "statistics.h"
 #include "stretch.h"
 
 #include <errno.h>
@@ -89,30 +90,22 @@ static bool counts_something(void)
            after.of[BENCH_INSTRUCTIONS] > before.of[BENCH_INSTRUCTIONS];
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of many. */
 static void measure_empty(void)
 {
     enum { STRETCHES = 101 };
-    static uint64_t counted[BENCH_EVENTS][STRETCHES];
+    static double counted[BENCH_EVENTS][STRETCHES];
     for (size_t i = 0; i < STRETCHES; i++) {
         struct bench_measured empty = {.operations = 0};
         struct stretch stretch;
         stretch_begin(&stretch, &empty);
         (void)stretch_end(&stretch);
         for (size_t k = 0; k < BENCH_EVENTS; k++) {
-            counted[k][i] = empty.counts.of[k];
+            counted[k][i] = (double)empty.counts.of[k];
         }
     }
     for (size_t k = 0; k < BENCH_EVENTS; k++) {
-        qsort(counted[k], STRETCHES, sizeof counted[k][0], compare_counts);
-        group.empty.of[k] = counted[k][STRETCHES / 2];
+        group.empty.of[k] = (uint64_t)stats_median(counted[k], STRETCHES);
     }
 }
 

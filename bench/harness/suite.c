@@ -106,27 +106,19 @@ bool suite_keeps(void)
     return keeps;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 uint64_t suite_clock_overhead_ns(void)
 {
     enum { READINGS = 2001 };
     static uint64_t overhead_ns;
     if (overhead_ns == 0) {
-        uint64_t passed_ns[READINGS];
+        double passed_ns[READINGS];
         uint64_t last = cpu_now_ns();
         for (size_t i = 0; i < READINGS; i++) {
             uint64_t now = cpu_now_ns();
-            passed_ns[i] = now - last;
+            passed_ns[i] = (double)(now - last);
             last = now;
         }
-        qsort(passed_ns, READINGS, sizeof passed_ns[0], compare_ns);
-        overhead_ns = passed_ns[READINGS / 2];
+        overhead_ns = (uint64_t)stats_median(passed_ns, READINGS);
     }
     return overhead_ns;
 }

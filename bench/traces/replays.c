@@ -3,6 +3,7 @@
 #include "child.h"
 #include "clock.h"
 #include "memory.h"
+#include "statistics.h"
 #include "tape.h"
 #include "trace.h"
 
@@ -21,20 +22,6 @@
 enum { ROUNDS_MAX = 1001, CLOCK_READINGS = 1000000 };
 
 /* --- figures of rounds ------------------------------------------------------------------------ */
-
-static int compare(const void *a, const void *b)
-{
-    double one = *(const double *)a;
-    double other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    size_t half = count / 2;
-    return count % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /* Whether another round is to follow. */
 static bool goes_on(const struct replays_subject *subject, const struct bench_measured *out,
@@ -281,10 +268,10 @@ static bool throughput_rounds(const struct replays_subject *subject, const struc
         out->batches++;
         rounds++;
     } while (goes_on(subject, out, rounds));
-    bench_add_counter(out, "limit_ns", median(plain_ns, rounds));
-    bench_add_counter(out, "times_plain", median(ratio, rounds));
-    bench_add_counter(out, "times_ticking", median(ticking_ratio, rounds));
-    bench_add_counter(out, "decoded_ns", median(decoded_ns, rounds));
+    bench_add_counter(out, "limit_ns", stats_median(plain_ns, rounds));
+    bench_add_counter(out, "times_plain", stats_median(ratio, rounds));
+    bench_add_counter(out, "times_ticking", stats_median(ticking_ratio, rounds));
+    bench_add_counter(out, "decoded_ns", stats_median(decoded_ns, rounds));
     return true;
 }
 
@@ -387,11 +374,11 @@ static bool latency_rounds(const struct replays_subject *subject, struct bench_m
         out->batches++;
         rounds++;
     } while (goes_on(subject, out, rounds));
-    bench_add_counter(out, "plain_ns", median(plain_ns, rounds));
-    bench_add_counter(out, "clock_ns", median(clock_ns, rounds));
-    bench_add_counter(out, "limit_ns", median(limit_ns, rounds));
-    bench_add_counter(out, "adds_ns", median(adds_ns, rounds));
-    bench_add_counter(out, "filing_ns", median(filing_ns, rounds));
+    bench_add_counter(out, "plain_ns", stats_median(plain_ns, rounds));
+    bench_add_counter(out, "clock_ns", stats_median(clock_ns, rounds));
+    bench_add_counter(out, "limit_ns", stats_median(limit_ns, rounds));
+    bench_add_counter(out, "adds_ns", stats_median(adds_ns, rounds));
+    bench_add_counter(out, "filing_ns", stats_median(filing_ns, rounds));
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "recordings.h"
 #include "replays.h"
 #include "standard_files.h"
+#include "statistics.h"
 #include "supervisor.h"
 #include "temporary_file.h"
 #include "trace.h"
@@ -79,21 +80,6 @@ static bool make_folder(void)
 {
     temporary_files_lie_in_memory(); /* so that no disk is measured */
     return made.folder[0] != '\0' || temporary_make(&made, &failure);
-}
-
-static int compare(const void *a, const void *b)
-{
-    const uint64_t *one = a;
-    const uint64_t *other = b;
-    return (*one > *other) - (*one < *other);
-}
-
-static double median(uint64_t *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    size_t half = count / 2;
-    return count % 2 == 1 ? (double)values[half]
-                          : ((double)values[half - 1] + (double)values[half]) / 2;
 }
 
 /* --- importing ------------------------------------------------------------------------------- */
@@ -188,8 +174,8 @@ static const char *measure_scan(void *arg, struct bench_measured *out)
 
 static const char *measure_import(void *arg, struct bench_measured *out)
 {
-    static uint64_t scan_ns[ROUNDS_MAX];
-    static uint64_t import_ns[ROUNDS_MAX];
+    static double scan_ns[ROUNDS_MAX];
+    static double import_ns[ROUNDS_MAX];
     struct text *text = arg;
     size_t rounds = 0;
     if (!prepare_text(text)) {
@@ -205,15 +191,16 @@ static const char *measure_import(void *arg, struct bench_measured *out)
         if (!import_text(text)) {
             return row_failed();
         }
-        import_ns[rounds] = clock_processor_ns() - scanned;
-        scan_ns[rounds] = scanned - begun;
-        out->elapsed_ns += import_ns[rounds];
+        uint64_t passed_ns = clock_processor_ns() - scanned;
+        import_ns[rounds] = (double)passed_ns;
+        scan_ns[rounds] = (double)(scanned - begun);
+        out->elapsed_ns += passed_ns;
         out->operations += text->lines;
         out->batches++;
         rounds++;
     } while ((double)out->elapsed_ns < settings.min_time_s * 1e9 && rounds < ROUNDS_MAX);
-    double typical_ns = median(import_ns, rounds);
-    double typical_scan_ns = median(scan_ns, rounds);
+    double typical_ns = stats_median(import_ns, rounds);
+    double typical_scan_ns = stats_median(scan_ns, rounds);
     bench_add_counter(out, "bytes_per_second", bytes_per_s(text, typical_ns));
     bench_add_counter(out, "limit_ns", typical_scan_ns / (double)text->lines);
     bench_add_counter(out, "times_scan", typical_ns / typical_scan_ns);
