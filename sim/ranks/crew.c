@@ -1,6 +1,7 @@
 #include "crew.h"
 
 #include "memory.h"
+#include "rank_merge.h"
 #include "tape.h"
 
 #include <inttypes.h>

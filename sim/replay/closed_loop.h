@@ -33,7 +33,7 @@
 /* An operation that is to be carried out now. */
 struct loop_operation {
     uint64_t event;    /* its number in the trace, from 0 */
-    uint64_t deadline; /* of a start, as this structure lives it */
+    uint64_t deadline; /* of a start, as this structure executes it */
     uint32_t id;
     enum trace_op op;
     uint32_t cause; /* the timer whose firing brings it about */

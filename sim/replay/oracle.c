@@ -30,7 +30,7 @@ struct oracle {
     struct timer *timers;
     uint64_t *delays;    /* of each timer from the structure's clock; NULL: its precision is 0 */
     uint64_t *orders;    /* of each timer its last start's place among all operations that this
-                            structure lived; NULL: starts do not decide the order of expiries */
+                            structure executed; NULL: starts do not decide the order of expiries */
     uint64_t *filed_due; /* of each timer started overdue, by the structure's clock, which may be
                             before the tick; NULL: it is not, or no order is promised */
     uint32_t ids;

@@ -96,7 +96,7 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
 /* Frees it; harmless on NULL. */
 void oracle_destroy(struct oracle *oracle);
 
-/* An operation, as the structure lived it. */
+/* An operation, as the structure executed it. */
 struct oracle_operation {
     uint64_t event;    /* its number in the trace */
     uint64_t deadline; /* of a start */

@@ -277,16 +277,16 @@ static bool run_groups(struct replay *replay, const struct stream_block *block, 
     return taken;
 }
 
-/* The same as the structure lived them. */
-static bool run_lived(struct replay *replay, const struct stretch *stretch,
-                      const struct tape_section *section)
+/* The same as the structure executed them. */
+static bool run_executed(struct replay *replay, const struct stretch *stretch,
+                         const struct tape_section *section)
 {
-    struct lived *lived = replay->lived;
+    struct executed *executed = replay->executed;
     bool taken = true;
-    replay->arrived = lived->arrived;
-    lived_begin(lived, stretch->block, stretch->group, stretch->group_end, section);
-    while (taken && lived_next(lived)) {
-        taken = run_groups(replay, &lived->block, 0, lived->block.group_count);
+    replay->arrived = executed->arrived;
+    executed_begin(executed, stretch->block, stretch->group, stretch->group_end, section);
+    while (taken && executed_next(executed)) {
+        taken = run_groups(replay, &executed->block, 0, executed->block.group_count);
     }
     replay->arrived = NULL;
     return taken;
@@ -314,11 +314,11 @@ static const struct tape_section *find_all(struct replay *replay, const struct s
 /* Runs the operations of a stretch. */
 static bool run_external(struct replay *replay, const struct stretch *stretch)
 {
-    const struct tape_section *section = replay->player != NULL  ? replay->section
-                                         : replay->lived != NULL ? find_all(replay, stretch)
-                                                                 : NULL;
+    const struct tape_section *section = replay->player != NULL     ? replay->section
+                                         : replay->executed != NULL ? find_all(replay, stretch)
+                                                                    : NULL;
     if (section != NULL && section->outside_count > 0) {
-        return run_lived(replay, stretch, section);
+        return run_executed(replay, stretch, section);
     }
     /* For early structures the check has to come round for reactions, too. */
     replay->reaction = stretch->reaction;
@@ -499,7 +499,7 @@ static bool close_loop(struct replay *replay)
     replay->result->exact = tl_algo_is_exact(algo, request->options, max_delay_ticks);
     bool reacts = replay->header->reactions > 0;
     if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-        replay->lived = reacts ? memory_new(1, sizeof *replay->lived) : NULL;
+        replay->executed = reacts ? memory_new(1, sizeof *replay->executed) : NULL;
         return true;
     }
     if (!reacts && replay->service == NULL && request->drive.kind != DRIVE_SLACK) {
@@ -524,8 +524,8 @@ static bool close_loop(struct replay *replay)
         return error_set(replay->error, "what the trace's firings cause has not been found out");
     }
     replay->player = tape_player_open(request->tape);
-    replay->lived = memory_new(1, sizeof *replay->lived);
-    replay->lived->queues = replay->service != NULL;
+    replay->executed = memory_new(1, sizeof *replay->executed);
+    replay->executed->queues = replay->service != NULL;
     return true;
 }
 
@@ -537,7 +537,7 @@ static void release_loop(struct replay *replay)
     arrivals_close(replay->arrivals);
     service_close(replay->service);
     slack_close(replay->slack);
-    free(replay->lived);
+    free(replay->executed);
     free(replay->all.outside);
 }
 

@@ -136,9 +136,9 @@ void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now
         return;
     }
     keep_operations_work(replay, now);
-    struct tally lived = {.digest = replay->result->operations_digest};
-    tally_add(&lived, operation->id, operation->deadline + 3 * operation->event);
-    replay->result->operations_digest = lived.digest;
+    struct tally executed = {.digest = replay->result->operations_digest};
+    tally_add(&executed, operation->id, operation->deadline + 3 * operation->event);
+    replay->result->operations_digest = executed.digest;
     if (replay->recorder != NULL) {
         tape_record(replay->recorder, operation, now);
     }

@@ -8,7 +8,7 @@
 #include "acknowledged.h"
 #include "arrivals.h"
 #include "closed_loop.h"
-#include "lived.h"
+#include "executed.h"
 #include "replay.h"
 #include "schedule.h"
 #include "service.h"
@@ -55,9 +55,9 @@ struct replay {
     bool window_over;
 
     const struct stream_block *block; /* the running one */
-    const uint64_t *arrived;          /* as in lived.h; NULL: its operations came at their ticks */
-    struct step_codes steps;          /* throughput, latency: the running stretch; */
-    uint8_t *step_room;               /* where they are made, if they are not yet */
+    const uint64_t *arrived; /* as in executed.h; NULL: its operations came at their ticks */
+    struct step_codes steps; /* throughput, latency: the running stretch; */
+    uint8_t *step_room;      /* where they are made, if they are not yet */
 
     /* check */
     struct oracle *oracle;
@@ -92,7 +92,7 @@ struct replay {
     /* Of the passes that play a tape. */
     struct tape_player *player;
     const struct tape_section *section; /* of the running stretch */
-    struct lived *lived;
+    struct executed *executed;
     struct tape_section all; /* of a structure that fires nothing: the stretch's reactions */
     size_t all_capacity;
     bool may_be_early;

@@ -1,5 +1,4 @@
-/* What the ranks of a replay found, as one. */
-#include "simulate_ranks.h"
+#include "rank_merge.h"
 
 #include <inttypes.h>
 #include <stdio.h>

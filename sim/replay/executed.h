@@ -1,10 +1,11 @@
 /*
- * lived.h: a stretch of a trace as a structure lived it: the operations outside of callbacks, from
- * the trace and its tape, as blocks that the timed loops take. Reactions of the trace are left out:
- * the tape has those that were carried out, each at its tick before the external operations.
+ * executed.h: a stretch of a trace as a structure executed it: the operations outside of callbacks,
+ * from the trace and its tape, as blocks that the timed loops take. Reactions that were held back
+ * come at their ticks, before the external operations. A stretch without any needs none of this: the
+ * loops take the stream's own blocks.
  */
-#ifndef SIM_LIVED_H
-#define SIM_LIVED_H
+#ifndef SIM_EXECUTED_H
+#define SIM_EXECUTED_H
 
 #include "stream.h"
 #include "tape.h"
@@ -13,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct lived {
-    struct stream_block block; /* what the last call of lived_next found */
+struct executed {
+    struct stream_block block; /* what the last call of executed_next found */
     uint64_t events[TRACE_BLOCK_RECORDS];
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];
@@ -32,11 +33,11 @@ struct lived {
 };
 
 /* Begins a stretch: groups [group, group_end) of `from`, with their section of the tape. */
-void lived_begin(struct lived *lived, const struct stream_block *from, size_t group,
-                 size_t group_end, const struct tape_section *section);
+void executed_begin(struct executed *executed, const struct stream_block *from, size_t group,
+                    size_t group_end, const struct tape_section *section);
 
 /* Fills the block with what comes next, at most TRACE_BLOCK_RECORDS operations and groups. False if
  * there is nothing. */
-bool lived_next(struct lived *lived);
+bool executed_next(struct executed *executed);
 
 #endif
