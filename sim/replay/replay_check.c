@@ -60,18 +60,6 @@ static void keep_operations_work(struct replay *replay, uint64_t tick)
     }
 }
 
-/* --- what is durable ------------------------------------------------------------------------- */
-
-void replay_look_what_is_durable(struct replay *replay, uint64_t tick)
-{
-    struct tl_durability durability;
-    if (!replay_is_durable(replay->algo) || replay->draining) {
-        return;
-    }
-    replay->algo->durability(replay->self, &durability);
-    acknowledged_look(&replay->acknowledged, tick, &durability);
-}
-
 /* --- the loop --------------------------------------------------------------------------------- */
 
 static void check_fired(void *ctx, uint32_t id, uint64_t now)

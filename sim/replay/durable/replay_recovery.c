@@ -1,9 +1,20 @@
-/* The end of the recovery pass, which is a throughput pass up to there. */
+/* Durable structures: when their operations become durable, and the end of the recovery pass, which
+ * is a throughput pass up to there. */
 #include "clock.h"
 #include "replay_pass.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+void replay_look_what_is_durable(struct replay *replay, uint64_t tick)
+{
+    struct tl_durability durability;
+    if (!replay_is_durable(replay->algo) || replay->draining) {
+        return;
+    }
+    replay->algo->durability(replay->self, &durability);
+    acknowledged_look(&replay->acknowledged, tick, &durability);
+}
 
 static void adopted(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
 {
