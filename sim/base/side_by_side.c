@@ -39,6 +39,7 @@ void side_by_side(const struct side_by_side *work)
         for (unsigned i = 0; i < work->processes; i++) {
             pids[i] = fork();
             if (pids[i] == 0) {
+                free(pids);
                 work_in_process(work, next, done, parent);
             }
         }
