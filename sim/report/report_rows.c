@@ -156,13 +156,16 @@ static const struct row_column columns[] = {
     {"status", COL_STATUS, NULL, status_cell},
 };
 
-/* Whether some row has a value in the column. */
+/* Whether some row has a value in the column. That one process measured is not said. */
 static bool has_values(const struct report *report, unsigned column)
 {
+    column = column == COL_TIMES ? COL_RANKS : column;
     for (size_t s = 0; s < report->data->set_count; s++) {
         const struct results *results = &report->data->sets[s].rows;
         for (size_t i = 0; i < results->count; i++) {
-            if (results->rows[i].cells[column].kind != CELL_NONE) {
+            const struct row *row = &results->rows[i];
+            if (row->cells[column].kind != CELL_NONE &&
+                (column != COL_RANKS || row_value(row, column) > 1)) {
                 return true;
             }
         }
