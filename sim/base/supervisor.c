@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* How long a process that the work left has to remove its own files. */
-#define GRACE_SECONDS 2.0
+#define GRACE_SECONDS 10.0
 
 static _Atomic bool *let_go; /* shared by both processes; NULL: there is no supervisor */
 
