@@ -1,94 +1,72 @@
 /*
- * chunk-wheel: a hierarchical wheel that writes timers down once and looks at them late; and, as
- * long as its timers are few enough for the caches, one of lists (linked_wheel.h).
+ * chunk-wheel: a hierarchical wheel for hundreds of thousands of timers, which writes a timer down
+ * once and looks at it late.
  *
- *   node    { ~deadline, filed, later }      16 bytes, all zero: idle
- *   chunk   { the chunk before, 126 ids }    512 bytes
- *   slots   [fine: 512, a tick each] [coarse: 1,024, a block of 256 ticks each]
- *           FAR SOUGHT LATE DUE CLEANED
+ *   node    { ~deadline, filed, later }                    16 bytes, all zero: idle
+ *   chunk   { the chunk before it in its slot, 127 ids }   512 bytes
+ *   slot    { where its next id goes, chunks, first tick }
  *
- * A start stores the deadline and nothing waits for its line: the id goes into a batch, and when
- * that is full, all of it is looked at, one line after another. If an entry of the timer comes by
- * in time (`filed` says when), that is all. Otherwise its id is appended to a slot. A stop writes
- * 0. Nothing is unlinked: when an entry comes by, the node says whether it is to fire, to be filed
- * again, or is superseded. `later` keeps the entry that a restart to earlier has left behind in
- * use, and counts such restarts: after a few an entry is put before the deadline, so that the next
- * needs none.
+ *   level   ticks a slot   slots   takes a deadline
+ *     1                1     512   in this block of 256 ticks, or in the next
+ *     2              256     512   in this block of 2^16 ticks, or in the next
+ *     3             2^16     128   in this block of 2^22 ticks, or in the next
+ *    10             2^58     128   any other
  *
- * During a block the coarse slot of the block that the fine slots are about to reach is moved down,
- * evenly. What is beyond the coarse slots is in FAR, which is searched evenly, in half a turn of
- * the coarse slots, as soon as they reach to its first deadline. There are as few slots as that
- * allows: their last lines are what a start writes to. Of each chunk the next line is fetched some
- * ids before: stores are done in order, and all wait for one that misses the cache.
+ * At tick 0, start(a, 700) stores the deadline, which waits for no cache miss, and puts a in a batch
+ * of 256. When that is full, all of it is looked at, many cache misses at once: a's id is appended
+ * to slot 2 of level 2, and `filed` names the slot. start(a, 900) only stores the deadline, because
+ * that entry comes up before. stop(a) stores 0. No entry is unlinked: when it comes up, the node
+ * says whether it fires, is filed again, or is stale. start(a, 300) leaves the entry in slot 2 and
+ * adds one; `later` keeps the old one in use and counts such restarts: after a few an entry is put
+ * half of the way before the deadline. While the clock is in one block, the next block's slot is
+ * moved down evenly.
  *
- * Superseded entries take chunks. When fewer than an eighth are free, starts pay: five chunks are
- * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; the round in
- * which that was is in `filed`, so that two entries in one slot become one.
- *
- * The pool. Let N be the timers and S the slots, or N if that is less. After a round only live
- * entries are left, and those appended since: S + N/126 + A chunks, where a round over P chunks
- * takes A <= P/4 new ones, as five are cleaned for one; the next round adds A. So P >= 2 (S +
- * N/126) never runs out, and there are 2 S + N/63, and some. Chunks are linked by their addresses,
- * so that room for more timers is a block of them more, or a few.
- *
- * Up to `lists` timers there are no chunks: nodes are linked into slots, and unlinked by stops and
- * restarts to earlier. With room for up to twice as many, too, while no more than `lists` are
- * pending. Then each call moves a few timers to chunks, in the order of their ids, until the lists
- * are empty and given up. Meanwhile a timer's id says where it is.
+ * Stale entries take chunks. When fewer than an eighth are free, starts pay: five chunks are
+ * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; `filed` says in
+ * which round that was, so that two entries in one slot become one. Let N be the timers and S the
+ * slots, or N if that is less. After a round only live entries are left, and those appended since:
+ * S + N/127 + A chunks, where a round over P chunks takes A <= P/4 new ones; the next round adds A.
+ * So P >= 2 (S + N/127) never runs out.
  *
  * Invariants
- *   - a pending timer with chunks is in the batch, or has an entry under the mark `filed`, which
- *     comes by at its deadline or before; what is in the batch is not due before `batch_due`
- *   - a slot being moved down gets no new entry: what is beyond the fine slots is further
- *   - only a slot's last chunk is not full; a fine slot that holds anything has its bit set
- *   - FAR holds no deadline before `far_first`, SOUGHT none before `sought_first`
+ *   - a pending timer is in the batch, or has an entry in slot `filed`, which comes up at its
+ *     deadline or before; no timer in the batch is due before `batch_due`
+ *   - a slot that is being moved down gets no new entry; only a slot's last chunk is not full
+ *   - a slot's bit is set if it has entries; `quiet` is not after the next tick with work
  *
- * No call allocates but create and reserve, and no call does more than this, beside what fires and
- * the entries of its own tick: a start looks at 256 others and cleans 128 and a chunk, or with
- * lists links one node; an advance of a tick moves of the next block's slot and of FAR what is due
- * for a tick; any of them moves 8 timers from lists to chunks. An advance of many ticks does the
- * work of as many. A reserve touches no timer in a record; nodes of the wheel's own are copied.
- *
- * Complexity: start, stop, restart, tick O(1); expiry O(m) moves. Bad at: timers of one tick that
- * were all restarted shortly before it: all are visited in it.
+ * Complexity (m levels): start, stop, restart, a tick O(1), of which a start may look at 256
+ * others, and clean 128 entries and a chunk; expiry O(m) moves. With fewer timers linked-wheel is
+ * faster. Bad at: timers of one tick that were all restarted shortly before it.
  *
  * Source: our own, from parts: Varghese and Lauck 1987, section 6.2; Erlang/OTP erl_time (slots
- * moved ahead of time); Go, runtime/time.go (lazy stop).
+ * moved ahead of time); Go, runtime/time.go (lazy stop). docs/chunk-wheel.md has the figures.
  */
 #include "timerlab.h"
 
 #include "check.h"
-#include "linked_wheel.h"
 #include "records.h"
 #include "slot_bitmap.h"
 #include "walk.h"
 
-#include <stdalign.h>
 #include <stdint.h>
 #include <string.h>
 
-/* --- timers, marks, slots -------------------------------------------------------------------- */
+/* --- timers, slots, chunks ------------------------------------------------------------------- */
 
-/* What is kept of a timer, with chunks. All zero: never started. */
+/* What is kept of a timer. All zero: never started. */
 struct node {
     uint64_t rest;  /* ~deadline; 0: not pending */
-    uint32_t filed; /* the mark of the entry that comes by first; 0: none; and flags */
-    uint32_t later; /* the mark of another that comes by after it; 0: none is known; and flags */
+    uint32_t filed; /* the slot of the entry that comes up first; NOWHERE: none; and flags */
+    uint32_t later; /* the slot of another that comes up after it; NOWHERE: none is known; flags */
 };
 
-/* What was due when it was started has a serial in place of a deadline: the number of the last
- * advance before the one that is to fire it. */
+/* A timer that was due when it was started has a serial instead of a deadline: the number of the
+ * last advance before the one that is to fire it. */
 #define SERIALS      (TL_DEADLINE_MAX + 1)
 
-/* A mark is what an entry's slot stands for: HELD and its first tick's low bits, or one of two. */
-#define TICKS        ((UINT32_C(1) << 27) - 1)
-#define HELD         (UINT32_C(1) << 27)
-#define APART        (UINT32_C(1) << 28)
-#define MARKS        (APART | HELD | TICKS)
-#define MARK_FAR     (APART | 1)
-#define MARK_LATE    (APART | 2)
+#define SLOT         ((UINT32_C(1) << 12) - 1)
 /* Flags of `filed`. */
-#define ROUNDS       (UINT32_C(3) << 29) /* 1 to 3: in which round its entry was cleaned; 0: not yet */
+#define ROUNDS       (UINT32_C(3) << 29) /* 1 to 3: the round in which its entry was cleaned */
 #define ROUND        (UINT32_C(1) << 29)
 #define COUNTED      (UINT32_C(1) << 31) /* the timer is in `count` */
 /* Of `later`: how often in succession a restart was to earlier, up to OFTEN; */
@@ -97,125 +75,80 @@ struct node {
 /* and during a walk or check. */
 #define SEEN         (UINT32_C(1) << 31)
 
-#define FINE         512u                 /* slots of a tick each */
-#define BLOCK_BITS   8u                   /* log2 of the ticks of a block */
-#define FINE_BLOCKS  (FINE >> BLOCK_BITS) /* that the fine slots reach ahead */
-#define COARSE       1024u                /* slots of a block each */
-#define CHUNK_BYTES  512u
-#define CHUNK_IDS    126u
-#define CHUNK_FREE   (CHUNK_IDS / 2) /* or so many addresses */
-#define FREE_AHEAD   4u              /* a chunk is fetched so many before it is taken, */
-#define IDS_AHEAD    4u              /* and its next line so many ids before it is written to */
-#define PORTION      32u             /* ids taken of a slot at once, at most; */
-#define SHARE        15u /* where it is moved down or searched, so that no tick has a bulk */
+#define CHUNK_BITS   7u /* log2 of a chunk's words */
+#define CHUNK_WORDS  (1u << CHUNK_BITS)
+#define CHUNK_BYTES  (CHUNK_WORDS * sizeof(uint32_t))
+#define CHUNK_IDS    (CHUNK_WORDS - 1)
+#define EMPTY        CHUNK_WORDS /* the tail of an empty slot: that of chunk 0, which is full */
+#define FREE_AHEAD   4u          /* a chunk is fetched before it is taken, this many before, */
+#define IDS_AHEAD    4u          /* and its next line this many ids before it is written to */
+#define PORTION      32u         /* ids taken of a slot at once, at most; */
+#define SHARE        15u         /* where it is moved down, so that no tick has a bulk to move */
 #define SHARES       ((CHUNK_IDS + SHARE - 1) / SHARE) /* of a chunk */
 #define BATCH        256u                              /* starts that wait to be looked at */
 #define BATCH_SHORT  24u                               /* while chunks are scarce */
-#define IN_SEQUENCE  16u  /* starts of ids in sequence, before none waits */
+#define IN_SEQUENCE  16u  /* starts of ids in sequence, after which none waits */
 #define DEBT         5u   /* chunks to be cleaned for each that is taken while they are scarce */
-#define MOVED        8u   /* timers taken from the lists at once */
-#define IDLE         2u   /* times `lists` there may be in lists, if no more are pending */
 #define PAYMENT      128u /* entries cleaned at once, where a chunk counts as four more */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
 #define NO_ID        UINT32_MAX
 #define LINE_BYTES   64u
 
-/* Slots behind the fine and the coarse ones. */
 enum {
-    SLOT_FAR = FINE + COARSE, /* beyond the coarse ones */
-    SLOT_SOUGHT,              /* what of FAR is still to be looked at */
-    SLOT_LATE,                /* started when due already: for the next advance */
-    SLOT_DUE,                 /* what of those an advance is to fire, or its budget left */
-    SLOT_CLEANED,             /* what of `clean_slot` is still to be cleaned */
-    SLOTS
+    NOWHERE, /* no slot: none comes up so late */
+    LATE,    /* started when due already: for the next advance */
+    DUE,     /* what of those an advance is to fire, or its budget left */
+    FIRST = 64,
+    LEVELS = 10,
+    LOW_SLOTS = 512,  /* of each of the first two levels */
+    HIGH_SLOTS = 128, /* and of each above them */
+    SLOTS = FIRST + 2 * LOW_SLOTS + (LEVELS - 2) * HIGH_SLOTS,
+    LOW_BITS = 8,
+    HIGH_BITS = 6,
 };
 
-struct wheel_options {
-    uint32_t lists;
-};
-
-/* Where timers are. */
-enum regime {
-    LISTS,  /* all in `linked` */
-    MOVING, /* those before `linked.first`, and those it never had room for, in chunks */
-    CHUNKS
-};
-
-/* A wheel in use gets blocks of at most so many chunks: less than a huge page, which the kernel
- * would clear in the midst of a start. */
-#define BLOCK_CHUNKS 4000u
-
-struct chunk {
-    struct chunk *before; /* in its slot; or of those that say which are free */
-    union {
-        uint32_t ids[CHUNK_IDS];
-        struct chunk *free[CHUNK_FREE];
-    };
-};
-
-/* Chunks, and behind the last one what may be read with its ids. */
-struct chunk_block {
-    struct chunk_block *next;
-    struct chunk *chunks;
-    uint32_t count;
-    uint32_t unused[PORTION];
-};
-
-/* What an empty slot ends with: a full chunk, so that nobody has to ask. */
-static const alignas(CHUNK_BYTES) struct chunk nothing;
-#define EMPTY ((uint32_t *)&nothing.ids[CHUNK_IDS])
-
-struct slots {
-    uint32_t *tails[SLOTS];      /* where a slot's next id goes: behind its last */
-    uint32_t held[SLOTS - FINE]; /* chunks in a slot behind the fine ones */
+struct slot {
+    uint32_t tail; /* the word of a chunk to which its next id goes */
+    uint32_t held; /* chunks */
+    uint64_t tick; /* the first that it stands for, as long as it has entries */
 };
 
 struct chunk_wheel {
-    struct linked_wheel linked; /* until all is in chunks */
     struct node *nodes AND_RECORDS;
+    uint32_t *words; /* of all chunks; and after the last what may be read with its ids */
+    uint32_t *free;  /* the chunks that are free, the next one last */
     uint64_t clock;
     uint64_t quiet;     /* an advance to before this has nothing to do */
     uint64_t batch_due; /* no start that waits is due before; TL_NEVER: none may wait, as in
-                           callbacks, or with lists */
+                           callbacks */
     uint32_t batched;
     uint32_t batch_limit;
-    uint32_t sequel;     /* the id that goes on a sequence, or NO_ID */
-    uint64_t plain_from; /* deadlines from here on go to the coarse slots, and nobody need know, */
-    uint64_t plain_span; /* so many of them */
-    enum regime regime;
-    bool firing;           /* callbacks are being called */
-    bool unfinished;       /* the slot of `position` is still to be worked off */
-    bool late;             /* LATE or DUE may hold something */
-    uint64_t position;     /* the tick up to which slots have been worked off; behind the clock only
-                              inside an advance and if a budget ran out */
-    uint64_t count;        /* timers pending, but for those in the batch that are not COUNTED */
-    uint64_t serial;       /* of this or the last advance that had something to do */
-    uint64_t coarse_first; /* no coarse slot begins before, that holds anything; TL_NEVER: none */
-    uint64_t coarse_at;    /* when that one is to be moved down */
-    uint64_t far_first;    /* no deadline in FAR is before */
-    uint64_t sought_first; /* nor one in SOUGHT before this; TL_NEVER: nothing is sought */
-    uint64_t search_at;    /* when the next share of SOUGHT is to be looked at, */
-    uint64_t search_end;   /* and all to have been */
-    uint64_t far_at;       /* when FAR or SOUGHT is to be looked at */
-    struct slots *slots;   /* NULL: only lists so far */
-    struct chunk *free;    /* free itself, it says which others are; NULL: only fresh ones are */
-    uint32_t free_listed;  /* so many others; and all that it can, those before it */
-    struct chunk *fresh;   /* this one, and all behind it, have never been taken */
-    struct chunk_block *fresh_of;
-    struct chunk_block *blocks; /* the first, */
-    struct chunk_block *last;   /* and the last */
+    uint32_t sequel; /* the id that continues a sequence, or NO_ID */
+    bool firing;     /* callbacks are being called */
+    tl_fire_fn expire;
+    void *ctx;
+    uint64_t left;     /* of the budget */
+    bool unfinished;   /* the slot of `position` is still to be worked off */
+    uint64_t position; /* the tick up to which slots have been worked off; before the clock only
+                          inside an advance and if a budget ran out */
+    uint64_t move_at[LEVELS]; /* when the next share of a slot is to be moved down; TL_NEVER: all
+ of it has been, in this block */
+    uint64_t move_first;      /* the first of those */
+    uint64_t count;           /* timers pending, but for those in the batch that are not COUNTED */
+    uint64_t serial;          /* of this or the last advance that had something to do */
+    uint64_t begins[LEVELS + 1]; /* the first deadline that a level takes; the end of all */
     uint32_t free_count;
     uint32_t chunks;
-    uint32_t debt;                /* chunks to be cleaned */
-    uint32_t clean_slot;          /* the slot that is being cleaned, */
-    uint32_t round;               /* in which round, 1 to 3, as in `filed` */
-    uint64_t occupied[FINE / 64]; /* a bit for each fine slot, */
-    uint64_t words;               /* and one for each of those words */
-    uint32_t lists_up_to;
     uint32_t capacity;
+    uint32_t debt;       /* chunks to be cleaned */
+    uint32_t clean_slot; /* the slot that is being cleaned, */
+    uint32_t cleaned;    /* the tail of what is still to be cleaned of it, */
+    uint32_t round;      /* in which round, 1 to 3, as in `filed` */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
+    uint64_t occupied[SLOTS / 64];
     uint32_t batch[BATCH];
+    struct slot slots[SLOTS];
 };
 
 static inline struct node *node_of(const struct chunk_wheel *wheel, uint32_t id)
@@ -232,176 +165,120 @@ static inline uint64_t due_of(const struct node *node)
     return ~node->rest;
 }
 
-static inline uint32_t *held_in(struct chunk_wheel *wheel, uint32_t slot)
-{
-    return &wheel->slots->held[slot - FINE];
-}
-
-static inline uint64_t block_of(uint64_t tick)
-{
-    return tick >> BLOCK_BITS;
-}
-
-/* The block whose coarse slot is moved down in this one. */
-static inline uint64_t next_block(const struct chunk_wheel *wheel)
-{
-    return block_of(wheel->position) + FINE_BLOCKS - 1;
-}
-
-static inline uint32_t coarse_slot(uint64_t block)
-{
-    return FINE + ((uint32_t)block & (COARSE - 1));
-}
-
-/* The tick that a fine or coarse slot stands for, its first. */
-static uint64_t slot_tick(const struct chunk_wheel *wheel, uint32_t slot)
-{
-    uint64_t position = wheel->position;
-    if (slot < FINE) {
-        return position + ((slot - (uint32_t)position) & (FINE - 1));
-    }
-    uint64_t first = next_block(wheel);
-    return (first + ((slot - FINE - (uint32_t)first) & (COARSE - 1))) << BLOCK_BITS;
-}
-
-static inline uint32_t mark_of(uint64_t tick)
-{
-    return HELD | ((uint32_t)tick & TICKS);
-}
-
-static uint32_t slot_mark(const struct chunk_wheel *wheel, uint32_t slot)
-{
-    slot = slot == SLOT_CLEANED ? wheel->clean_slot : slot;
-    if (slot < SLOT_FAR) {
-        return mark_of(slot_tick(wheel, slot));
-    }
-    return slot <= SLOT_SOUGHT ? MARK_FAR : MARK_LATE;
-}
-
 static inline void lower(uint64_t *bound, uint64_t tick)
 {
     *bound = tick < *bound ? tick : *bound;
 }
 
-/* --- which slots hold anything --------------------------------------------------------------- */
+/* --- levels ---------------------------------------------------------------------------------- */
+
+static inline uint32_t shift_of(uint32_t level)
+{
+    return level < 2 ? level * LOW_BITS : 2 * LOW_BITS + (level - 2) * HIGH_BITS;
+}
+
+static inline uint32_t slots_of(uint32_t level)
+{
+    return level < 2 ? LOW_SLOTS : HIGH_SLOTS;
+}
+
+static inline uint32_t first_slot(uint32_t level)
+{
+    return FIRST + (level < 2 ? level * LOW_SLOTS : 2 * LOW_SLOTS + (level - 2) * HIGH_SLOTS);
+}
+
+static inline uint32_t slot_on(uint32_t level, uint64_t tick)
+{
+    return first_slot(level) + ((uint32_t)(tick >> shift_of(level)) & (slots_of(level) - 1));
+}
+
+/* The level that takes a deadline after `position`. */
+static inline uint32_t level_for(const struct chunk_wheel *wheel, uint64_t due)
+{
+    if (due < wheel->begins[2]) {
+        return due >= wheel->begins[1];
+    }
+    uint32_t bit = 63 - (uint32_t)__builtin_clzll(due - wheel->position);
+    uint32_t level = (bit - 2 * LOW_BITS) / HIGH_BITS + 2;
+    return level - (due < wheel->begins[level]);
+}
+
+/* The first tick of the next block. */
+static inline uint64_t block_end(const struct chunk_wheel *wheel)
+{
+    return wheel->begins[1] - (UINT64_C(1) << LOW_BITS);
+}
+
+/* Set where the levels begin, as `position` is now, in another block. */
+static void set_levels(struct chunk_wheel *wheel)
+{
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        uint64_t begin = ((wheel->position >> shift_of(level)) + 2) << shift_of(level);
+        wheel->move_at[level] = begin == wheel->begins[level] ? wheel->move_at[level] : 0;
+        wheel->begins[level] = begin;
+    }
+    wheel->move_first = 0;
+}
 
 static inline void set_occupied(struct chunk_wheel *wheel, uint32_t slot)
 {
     wheel->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
-    wheel->words |= UINT64_C(1) << slot / 64;
 }
 
 static inline void clear_occupied(struct chunk_wheel *wheel, uint32_t slot)
 {
-    uint64_t *word = &wheel->occupied[slot / 64];
-    *word &= ~(UINT64_C(1) << slot % 64);
-    if (*word == 0) {
-        wheel->words &= ~(UINT64_C(1) << slot / 64);
-    }
+    wheel->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
 
-/* The first tick from `from` on, less than a turn ahead, whose slot is occupied; or TL_NEVER. */
-static inline uint64_t first_fine(const struct chunk_wheel *wheel, uint64_t from)
+/* The first tick after this one whose slot on a level is occupied, of a wide slot its first tick;
+ * TL_NEVER: none is. */
+static inline uint64_t first_on(const struct chunk_wheel *wheel, uint32_t level, uint64_t tick)
 {
-    uint32_t slot = (uint32_t)from % FINE;
-    uint64_t bits = wheel->occupied[slot / 64] >> slot % 64;
-    if (bits != 0) {
-        return from + bitmap_first(bits);
-    }
-    uint64_t after = bitmap_after(wheel->words, slot / 64, FINE / 64);
-    if (after == 0) {
-        return TL_NEVER;
-    }
-    uint32_t at = (slot / 64 + 1 + bitmap_first(after)) % (FINE / 64);
-    uint32_t first = at * 64 + bitmap_first(wheel->occupied[at]);
-    return from + ((first - slot) & (FINE - 1));
+    uint64_t from = tick >> shift_of(level);
+    const uint64_t *words = &wheel->occupied[first_slot(level) / 64];
+    uint32_t ahead = bitmap_words_ahead(words, slots_of(level), from);
+    return ahead < slots_of(level) ? (from + 1 + ahead) << shift_of(level) : TL_NEVER;
 }
 
-/* --- where a deadline belongs ---------------------------------------------------------------- */
-
-/* This block's coarse slot is the first that holds anything. It begins to be moved down so that all
- * of it is in time. */
-static void set_coarse_first(struct chunk_wheel *wheel, uint64_t block)
+/* The first tick of the first occupied slot above the first level, or TL_NEVER. */
+static uint64_t first_above(const struct chunk_wheel *wheel)
 {
-    wheel->coarse_first = block << BLOCK_BITS;
-    wheel->coarse_at = (block - (FINE_BLOCKS - 1)) << BLOCK_BITS;
-}
-
-static inline bool is_far(const struct chunk_wheel *wheel, uint64_t due)
-{
-    return due - wheel->position >= COARSE << BLOCK_BITS;
-}
-
-/* FAR is looked through as soon as the coarse slots reach to its first deadline. */
-static void set_far_at(struct chunk_wheel *wheel)
-{
-    if (wheel->sought_first != TL_NEVER) {
-        wheel->far_at = wheel->search_at; /* it is being */
-    } else if (wheel->far_first == TL_NEVER) {
-        wheel->far_at = TL_NEVER;
-    } else {
-        wheel->far_at = (block_of(wheel->far_first) - (COARSE - 1)) << BLOCK_BITS;
+    uint64_t first = TL_NEVER;
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        uint64_t next = ((wheel->position >> shift_of(level)) + 1) << shift_of(level);
+        if (first <= next) {
+            break; /* no level from here on has a slot that begins before */
+        }
+        lower(&first, first_on(wheel, level, wheel->position));
     }
-}
-
-/* There may be this deadline in FAR. */
-static inline void note_far(struct chunk_wheel *wheel, uint64_t due)
-{
-    if (due < wheel->far_first) {
-        wheel->far_first = due;
-        set_far_at(wheel);
-        lower(&wheel->quiet, wheel->far_at);
-    }
-}
-
-/* The slot for a deadline behind `position`, which is about to have an entry more, and its mark. */
-static inline uint32_t slot_for(struct chunk_wheel *wheel, uint64_t due, uint32_t *mark)
-{
-    if (due - wheel->position < FINE) {
-        lower(&wheel->quiet, due);
-        *mark = mark_of(due);
-        return (uint32_t)due % FINE;
-    }
-    if (is_far(wheel, due)) {
-        note_far(wheel, due);
-        *mark = MARK_FAR;
-        return SLOT_FAR;
-    }
-    uint64_t block = block_of(due);
-    if (due < wheel->coarse_first) { /* seldom */
-        set_coarse_first(wheel, block);
-        lower(&wheel->quiet, wheel->coarse_at);
-    }
-    *mark = mark_of(block << BLOCK_BITS);
-    return coarse_slot(block);
+    return first;
 }
 
 /* --- chunks ---------------------------------------------------------------------------------- */
 
+static uint32_t clean(struct chunk_wheel *wheel);
+
 /* Of a tail: its chunk, and how many ids that has. */
-static inline struct chunk *chunk_of(const uint32_t *tail)
+static inline uint32_t chunk_of(uint32_t tail)
 {
-    const char *last = (const char *)tail - 1;
-    return (struct chunk *)(last - ((uintptr_t)last & (CHUNK_BYTES - 1)));
+    return (tail - 1) >> CHUNK_BITS;
 }
 
-static inline uint32_t ids_in(const uint32_t *tail)
+static inline uint32_t ids_in(uint32_t tail)
 {
-    return (uint32_t)(tail - chunk_of(tail)->ids);
+    return (tail - 1) & (CHUNK_WORDS - 1);
 }
 
-static inline bool is_full(const uint32_t *tail)
+static inline bool is_full(uint32_t tail)
 {
-    return ((uintptr_t)tail & (CHUNK_BYTES - 1)) == 0;
+    return (tail & (CHUNK_WORDS - 1)) == 0;
 }
 
 /* The tail without its last chunk. */
-static inline uint32_t *tail_before(const uint32_t *tail)
+static inline uint32_t tail_before(const struct chunk_wheel *wheel, uint32_t tail)
 {
-    return chunk_of(tail)->before->ids + CHUNK_IDS;
+    return (wheel->words[(size_t)chunk_of(tail) << CHUNK_BITS] + 1) << CHUNK_BITS;
 }
-
-static uint32_t clean(struct chunk_wheel *wheel);
 
 static inline bool scarce(const struct chunk_wheel *wheel)
 {
@@ -411,159 +288,123 @@ static inline bool scarce(const struct chunk_wheel *wheel)
 /* Always inline: gcc takes a function that does nothing but fetch for one that does nothing. */
 #define FETCHES static inline __attribute__((always_inline)) void
 
-/* Fetches a chunk, which may be none. */
-FETCHES fetch_chunk(const struct chunk *chunk)
+FETCHES fetch_chunk(const struct chunk_wheel *wheel, uint32_t tail)
 {
+    const char *chunk = (const char *)&wheel->words[(size_t)chunk_of(tail) << CHUNK_BITS];
     for (uint32_t i = 0; i < CHUNK_BYTES; i += LINE_BYTES) {
-        __builtin_prefetch((const char *)chunk + i, 1);
+        __builtin_prefetch(chunk + i, 1);
     }
 }
 
-static inline struct chunk *take_fresh(struct chunk_wheel *wheel)
+/* Fetch the nodes of a chain's last portion. */
+FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
 {
-    const struct chunk_block *block = wheel->fresh_of;
-    if (wheel->fresh == block->chunks + block->count) {
-        wheel->fresh_of = block->next;
-        wheel->fresh = block->next->chunks;
+    uint32_t count = tail == EMPTY ? 0 : ids_in(tail) < PORTION ? ids_in(tail) : PORTION;
+    for (uint32_t i = 1; i <= count; i++) {
+        __builtin_prefetch(node_of(wheel, wheel->words[tail - i]), 1);
     }
-    __builtin_prefetch(wheel->fresh + 1, 1); /* its first line: append fetches the others */
-    return wheel->fresh++;
 }
 
-static inline struct chunk *take_free(struct chunk_wheel *wheel)
-{
-    struct chunk *list = wheel->free;
-    wheel->free_count--;
-    if (list == NULL) {
-        return take_fresh(wheel);
-    }
-    if (wheel->free_listed == 0) {
-        wheel->free = list->before;
-        wheel->free_listed = CHUNK_FREE;
-        if (list->before != NULL) { /* by when this one is used up, the next is there to be read */
-            fetch_chunk(list->before->before);
-        }
-        return list;
-    }
-    uint32_t at = --wheel->free_listed;
-    if (at >= FREE_AHEAD) {
-        __builtin_prefetch(list->free[at - FREE_AHEAD], 1);
-    }
-    return list->free[at];
-}
-
-static inline void give_back(struct chunk_wheel *wheel, struct chunk *chunk)
-{
-    wheel->free_count++;
-    if (wheel->free != NULL && wheel->free_listed < CHUNK_FREE) {
-        wheel->free->free[wheel->free_listed++] = chunk;
-        return;
-    }
-    chunk->before = wheel->free;
-    wheel->free = chunk;
-    wheel->free_listed = 0;
-}
-
-/* A free chunk goes on a slot's chain, whose tail is full. Returns the new tail. */
-static inline uint32_t *add_free(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail)
-{
-    struct chunk *chunk = take_free(wheel);
-    chunk->before = chunk_of(tail);
-    if (slot >= FINE) {
-        (*held_in(wheel, slot))++;
-    } else if (tail == EMPTY) {
-        set_occupied(wheel, slot);
-    }
-    return chunk->ids;
-}
-
-static __attribute__((noinline)) uint32_t *add_scarce_chunk(struct chunk_wheel *wheel,
-                                                            uint32_t slot)
-{
-    wheel->debt += DEBT;
-    wheel->batch_limit = BATCH_SHORT;
-    while (wheel->free_count == 0) { /* not, if payments are right */
-        (void)clean(wheel);
-    }
-    uint32_t *tail = wheel->slots->tails[slot];
-    return is_full(tail) ? add_free(wheel, slot, tail) : tail; /* it has just been cleaned */
-}
-
+/* Append an id to a slot whose last chunk is full. */
 static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, uint32_t slot,
                                                    uint32_t id)
 {
-    uint32_t *tail = scarce(wheel) ? add_scarce_chunk(wheel, slot)
-                                   : add_free(wheel, slot, wheel->slots->tails[slot]);
-    *tail = id;
-    wheel->slots->tails[slot] = tail + 1;
-}
-
-/* Appends an id if the slot's last chunk has room. */
-static inline bool append_here(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
-{
-    uint32_t *tail = wheel->slots->tails[slot];
-    TL_COUNT(wheel, moves, 1);
-    if (is_full(tail)) {
-        return false;
+    struct slot *to = &wheel->slots[slot];
+    if (scarce(wheel)) {
+        wheel->debt += DEBT;
+        wheel->batch_limit = BATCH_SHORT;
+        while (wheel->free_count == 0) { /* not, if payments are right */
+            (void)clean(wheel);
+        }
     }
-    *tail = id;
-    __builtin_prefetch(tail + IDS_AHEAD, 1);
-    wheel->slots->tails[slot] = tail + 1;
-    return true;
+    if (is_full(to->tail)) { /* still, if it has just been cleaned */
+        uint32_t chunk = wheel->free[--wheel->free_count];
+        if (wheel->free_count >= FREE_AHEAD) {
+            uint32_t ahead = wheel->free[wheel->free_count - FREE_AHEAD];
+            __builtin_prefetch(&wheel->words[(size_t)ahead << CHUNK_BITS], 1);
+        }
+        wheel->words[(size_t)chunk << CHUNK_BITS] = chunk_of(to->tail);
+        to->tail = (chunk << CHUNK_BITS) + 1;
+        to->held++;
+        set_occupied(wheel, slot);
+    }
+    wheel->words[to->tail++] = id;
 }
 
 static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
 {
-    if (!append_here(wheel, slot, id)) {
+    uint32_t tail = wheel->slots[slot].tail;
+    TL_COUNT(wheel, moves, 1);
+    if (is_full(tail)) {
         append_apart(wheel, slot, id);
+        return;
     }
+    wheel->words[tail] = id;
+    __builtin_prefetch(&wheel->words[tail + IDS_AHEAD], 1);
+    wheel->slots[slot].tail = tail + 1;
 }
 
-/* Fetches the nodes of a chain's last portion. */
-FETCHES fetch_nodes(const struct chunk_wheel *wheel, const uint32_t *tail)
-{
-    uint32_t count = ids_in(tail) < PORTION ? ids_in(tail) : PORTION;
-    for (uint32_t i = 1; i <= count; i++) {
-        __builtin_prefetch(node_of(wheel, *(tail - i)), 1);
-    }
-}
-
-/* Takes up to `most` ids, a portion or less, from the end of a slot's chain that has one, and
- * fetches what comes next. */
-static inline uint32_t take(struct chunk_wheel *wheel, uint32_t slot, uint32_t **tail,
+/* Take up to `most` ids, a portion or less, from the end of a chain of this slot's that has one, and
+ * fetch what comes next. */
+static inline uint32_t take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail,
                             uint32_t ids[PORTION], uint32_t most)
 {
-    uint32_t *last = *tail;
+    uint32_t last = *tail;
     uint32_t count = ids_in(last) < most ? ids_in(last) : most;
-    memcpy(ids, last - count, sizeof(uint32_t[PORTION])); /* as many always: that takes no loop */
+    memcpy(ids, &wheel->words[last - count], sizeof(uint32_t[PORTION])); /* always: needs no loop */
     if (ids_in(last) > count) {
         *tail = last - count;
     } else {
-        *tail = tail_before(last);
-        give_back(wheel, chunk_of(last));
-        if (slot >= FINE) {
-            (*held_in(wheel, slot))--;
-        }
-        if (*tail == EMPTY) {
-            return count;
-        }
-        fetch_chunk(chunk_of(*tail)->before);
+        *tail = tail_before(wheel, last);
+        wheel->free[wheel->free_count++] = chunk_of(last);
+        wheel->slots[slot].held--;
+        fetch_chunk(wheel, tail_before(wheel, *tail));
     }
     fetch_nodes(wheel, *tail);
     return count;
 }
 
-/* --- entries that come by in time ------------------------------------------------------------ */
+/* Whether a slot has no entries. It gets back what is just being cleaned of it. */
+static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
+{
+    struct slot *it = &wheel->slots[slot];
+    if (it->tail != EMPTY) {
+        return false;
+    }
+    if (wheel->cleaned != EMPTY && wheel->clean_slot == slot) {
+        it->tail = wheel->cleaned;
+        wheel->cleaned = EMPTY;
+        return false;
+    }
+    clear_occupied(wheel, slot);
+    return true;
+}
 
-/* The node has none: files one. The one it had comes by later: who was restarted to earlier a few
- * times in succession, and so left an entry behind each time, is filed under half the way. */
+/* --- entries that come up in time ------------------------------------------------------------ */
+
+/* Append a timer to the slot of a tick after `position`. Returns the slot. */
+static inline uint32_t append_at(struct chunk_wheel *wheel, uint64_t tick, uint32_t id)
+{
+    uint32_t level = level_for(wheel, tick);
+    uint32_t slot = slot_on(level, tick);
+    wheel->slots[slot].tick = tick >> shift_of(level) << shift_of(level);
+    if (level == 0) {
+        lower(&wheel->quiet, tick);
+    }
+    append(wheel, slot, id);
+    return slot;
+}
+
+/* File a node that has no entry in time. If it has one that comes up later, it was restarted to
+ * earlier: after a few of those in succession, each of which left an entry behind, it is filed under
+ * half of the way. */
 static inline void file(struct chunk_wheel *wheel, struct node *node, uint32_t id)
 {
-    uint32_t old = node->filed & MARKS;
+    uint32_t old = node->filed & SLOT;
     uint64_t by = due_of(node);
-    if (old != 0) {
+    if (old != NOWHERE) {
         uint32_t later = node->later;
-        later |= (later & MARKS) == 0 ? old : 0;
+        later |= (later & SLOT) == NOWHERE ? old : 0;
         if (later >= OFTEN) {
             by -= (by - wheel->position) / 2;
         } else {
@@ -571,140 +412,56 @@ static inline void file(struct chunk_wheel *wheel, struct node *node, uint32_t i
         }
         node->later = later;
     }
-    uint32_t mark;
-    uint32_t slot = slot_for(wheel, by, &mark);
-    node->filed = mark | COUNTED;
-    append(wheel, slot, id);
+    node->filed = append_at(wheel, by, id) | COUNTED;
 }
 
-/* Whether an entry with this mark of a tick comes by at a deadline, or before it. */
-static inline bool is_in_time(const struct chunk_wheel *wheel, uint32_t mark, uint64_t due)
+/* Whether the entry in this slot comes up at a deadline, or before it. */
+static inline bool is_in_time(const struct chunk_wheel *wheel, uint32_t filed, uint64_t due)
 {
-    return due - wheel->position >= ((mark - (uint32_t)wheel->position) & TICKS);
+    return due >= wheel->slots[filed & SLOT].tick;
 }
 
-/* The timer is pending and in the count: sees to it that an entry comes by in time. */
-static inline void see_to(struct chunk_wheel *wheel, struct node *node, uint32_t id)
-{
-    uint32_t mark = node->filed & MARKS;
-    uint64_t due = due_of(node);
-    if (mark == MARK_FAR ? !is_far(wheel, due) : mark < APART && !is_in_time(wheel, mark, due)) {
-        mark = 0;
-    }
-    if (mark == 0) {
-        file(wheel, node, id);
-    } else if (mark == MARK_FAR) {
-        note_far(wheel, due);
-    }
-}
-
-/* The same of one that is pending, and perhaps not in the count. */
+/* The timer is pending: count it, and see to it that an entry comes up in time. */
 static inline void take_in(struct chunk_wheel *wheel, struct node *node, uint32_t id)
 {
     wheel->count += (node->filed & COUNTED) == 0;
     node->filed |= COUNTED;
-    see_to(wheel, node, id);
+    if (!is_in_time(wheel, node->filed, due_of(node))) {
+        file(wheel, node, id);
+    }
 }
 
-static __attribute__((noinline)) void look_closer(struct chunk_wheel *wheel, struct node *node,
-                                                  uint32_t id)
+/* After a start: mostly the timer is counted, and an entry comes up in time. */
+static inline void look(struct chunk_wheel *wheel, uint32_t id)
 {
-    if (node->rest != 0) {
+    struct node *node = node_of(wheel, id);
+    TL_COUNT(wheel, compares, 1);
+    if (((node->filed & COUNTED) == 0 || !is_in_time(wheel, node->filed, due_of(node))) &&
+        node->rest != 0) {
         take_in(wheel, node, id);
     }
 }
 
-/* Whether a timer is counted, and an entry comes by in time: mostly, and a comparison or two say
- * so.
- */
-static inline bool is_seen_to(struct chunk_wheel *wheel, const struct node *node, uint64_t due)
+/* An entry in this slot has gone, whose timer is not to fire; the next best takes its place. */
+static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t id, uint32_t slot)
 {
-    uint32_t filed = node->filed;
-    TL_COUNT(wheel, compares, 1);
-    if ((filed & (COUNTED | APART)) == COUNTED) {
-        return is_in_time(wheel, filed, due);
-    }
-    return (filed & (COUNTED | MARKS)) == (COUNTED | MARK_FAR) && due >= wheel->far_first &&
-           is_far(wheel, due);
-}
-
-/* After a start: counts the timer, and sees to it that an entry comes by in time. */
-static inline void look(struct chunk_wheel *wheel, uint32_t id)
-{
-    struct node *node = node_of(wheel, id);
-    if (!is_seen_to(wheel, node, due_of(node))) {
-        look_closer(wheel, node, id);
-    }
-}
-
-/* An entry under `mark` has gone whose timer is not to fire; the next best takes its place. */
-static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t id, uint32_t mark)
-{
-    if ((node->filed & MARKS) != mark) {
-        if ((node->later & MARKS) == mark) {
-            node->later &= ~MARKS;
+    if ((node->filed & SLOT) != slot) {
+        if ((node->later & SLOT) == slot) {
+            node->later &= ~SLOT;
         }
         return;
     }
-    uint32_t next = node->later & MARKS;
+    node->filed = (node->filed & COUNTED) | (node->later & SLOT);
     node->later = 0;
-    if (node->rest == 0) {
-        node->filed = next;
-        return;
-    }
-    TL_COUNT(wheel, cascades, 1);
-    wheel->count += (node->filed & COUNTED) == 0;
-    node->filed = next | COUNTED;
-    see_to(wheel, node, id);
-}
-
-/* --- from lists to chunks -------------------------------------------------------------------- */
-
-/* Whether a timer is still in the lists. */
-static inline bool is_listed(const struct chunk_wheel *wheel, uint32_t id)
-{
-    const struct linked_wheel *linked = &wheel->linked;
-    return id - linked->first < linked->capacity - linked->first;
-}
-
-/* From now on timers are in chunks, for which there is room. */
-static void leave_lists(struct chunk_wheel *wheel)
-{
-    wheel->regime = wheel->linked.lists != NULL ? MOVING : CHUNKS;
-    wheel->clock = wheel->position = wheel->linked.clock;
-    wheel->linked.plain = wheel->linked.plain_most = 0;
-}
-
-/* Moves the next few timers to chunks, but none that is due: that is about to fire. Any call may be
- * under way, and going through a list: it finds one less, as after a stop. */
-static void move_some(struct chunk_wheel *wheel)
-{
-    struct linked_wheel *linked = &wheel->linked;
-    for (uint32_t i = 0; i < MOVED && linked->first < linked->capacity; i++) {
-        uint32_t id = linked->first;
-        linked_link link = linked_timer(linked, id);
-        bool pending = linked_at(linked, link)->next != LINKED_NONE;
-        uint64_t due = pending ? linked_deadline(linked, link) : 0;
-        if (pending && due <= linked->clock) {
-            break;
-        }
-        if (pending) {
-            (void)linked_stop(linked, id);
-        }
-        linked->first++;
-        struct node *node = node_of(wheel, id);
-        *node = (struct node){0};
-        if (pending) {
-            node->rest = ~due;
-            wheel->count++;
-            file(wheel, node, id);
-        }
+    if (node->rest != 0) {
+        TL_COUNT(wheel, cascades, 1);
+        take_in(wheel, node, id);
     }
 }
 
-/* --- starts ---------------------------------------------------------------------------------- */
+/* --- start and stop -------------------------------------------------------------------------- */
 
-/* Both with the status of a start that ends so, which then has nothing to save for a call. */
+/* With the status of a start that ends so, which then has nothing to save for a call. */
 static __attribute__((noinline)) enum tl_status pay(struct chunk_wheel *wheel)
 {
     if (wheel->debt > 0) {
@@ -739,8 +496,6 @@ static __attribute__((noinline)) void look_at_batch(struct chunk_wheel *wheel)
     (void)pay_if_scarce(wheel);
 }
 
-/* Apart, and with the status of the start that filled it: so that has nothing to save for a call.
- */
 static __attribute__((noinline)) enum tl_status look_at_full_batch(struct chunk_wheel *wheel)
 {
     uint64_t due = wheel->batch_due;
@@ -749,97 +504,49 @@ static __attribute__((noinline)) enum tl_status look_at_full_batch(struct chunk_
     return TL_OK;
 }
 
-static __attribute__((noinline)) enum tl_status append_apart_of_start(struct chunk_wheel *wheel,
-                                                                      uint32_t slot, uint32_t id)
-{
-    append_apart(wheel, slot, id);
-    return pay_if_scarce(wheel);
-}
-
-/* The same of a timer that has an entry, which comes by too late. */
-static __attribute__((noinline)) enum tl_status start_again(struct chunk_wheel *wheel, uint32_t id,
-                                                            struct node *node)
-{
-    take_in(wheel, node, id);
-    return pay_if_scarce(wheel);
-}
-
 /* A start whose node is at hand: in a callback, or of an id in sequence. */
-static __attribute__((noinline)) enum tl_status
-start_at_once(struct chunk_wheel *wheel, uint32_t id, struct node *node, uint64_t due)
+static inline enum tl_status start_at_once(struct chunk_wheel *wheel, uint32_t id,
+                                           struct node *node)
 {
-    if (node->filed != 0) {
-        return is_seen_to(wheel, node, due) ? TL_OK : start_again(wheel, id, node);
+    if (node->filed == 0) {
+        wheel->count++;
+        node->filed = append_at(wheel, due_of(node), id) | COUNTED;
+    } else {
+        TL_COUNT(wheel, compares, 1);
+        take_in(wheel, node, id);
     }
-    uint32_t mark;
-    uint32_t slot = slot_for(wheel, due, &mark);
-    wheel->count++;
-    node->filed = mark | COUNTED;
-    return append_here(wheel, slot, id) ? pay_if_scarce(wheel)
-                                        : append_apart_of_start(wheel, slot, id);
+    return pay_if_scarce(wheel);
 }
 
 /* A start that is due already. */
 static __attribute__((noinline)) enum tl_status start_late(struct chunk_wheel *wheel, uint32_t id,
                                                            struct node *node)
 {
-    uint32_t mark = node->filed & MARKS;
+    uint32_t old = node->filed & SLOT;
     node->rest = ~(SERIALS + wheel->serial);
     wheel->count += (node->filed & COUNTED) == 0;
-    if (mark != MARK_LATE) {
-        if (mark != 0 && (node->later & MARKS) == 0) {
-            node->later = mark;
+    if (old != LATE) {
+        if ((node->later & SLOT) == NOWHERE) {
+            node->later |= old;
         }
-        append(wheel, SLOT_LATE, id);
+        append(wheel, LATE, id);
     }
-    node->filed = MARK_LATE | COUNTED;
+    node->filed = LATE | COUNTED;
     wheel->quiet = 0;
-    wheel->late = true;
     return pay_if_scarce(wheel);
 }
 
-/* The lines of ids in sequence come by themselves: nothing is gained by waiting. What is plain goes
- * to a coarse slot, and nobody need know. */
-static inline bool is_plain(const struct chunk_wheel *wheel, const struct node *node,
-                            uint64_t deadline)
-{
-    return deadline - wheel->plain_from < wheel->plain_span && node->filed == 0;
-}
-
-static inline enum tl_status start_plain(struct chunk_wheel *wheel, uint32_t id, struct node *node,
-                                         uint64_t deadline)
-{
-    uint64_t block = block_of(deadline);
-    uint32_t slot = coarse_slot(block);
-    wheel->sequel = id + 1;
-    wheel->count++;
-    node->filed = mark_of(block << BLOCK_BITS) | COUNTED;
-    return append_here(wheel, slot, id) ? TL_OK : append_apart_of_start(wheel, slot, id);
-}
-
-/* A start that is due before all that wait, or in a callback. Where all is in lists, or is being
- * moved, none waits, so that this one is. */
+/* A start that is due before all that wait, or in a callback. */
 static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *wheel, uint32_t id,
                                                            uint64_t due)
 {
-    if (wheel->regime != CHUNKS) {
-        if (wheel->regime == MOVING) {
-            move_some(wheel);
-        }
-        if (is_listed(wheel, id)) {
-            return linked_start_apart(&wheel->linked, id, due);
-        }
-    }
     struct node *node = node_of(wheel, id);
     node->rest = ~due;
     if (due <= wheel->clock) {
         return start_late(wheel, id, node);
     }
-    if (wheel->firing || wheel->regime == MOVING) {
-        return start_at_once(wheel, id, node, due);
-    }
-    if (id == wheel->sequel && is_plain(wheel, node, due)) {
-        return start_plain(wheel, id, node, due);
+    if (wheel->firing) {
+        return start_at_once(wheel, id, node);
     }
     wheel->batch_due = due;
     lower(&wheel->quiet, due);
@@ -847,458 +554,22 @@ static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *w
     return wheel->batched >= wheel->batch_limit ? look_at_full_batch(wheel) : TL_OK;
 }
 
-/* A start of an id in sequence that is not plain, or the first such after an advance. */
-static __attribute__((noinline)) enum tl_status start_unplain(struct chunk_wheel *wheel,
-                                                              uint32_t id, struct node *node)
+/* The nodes of ids in sequence come into the cache by themselves: they are looked at at once. */
+static __attribute__((noinline)) enum tl_status start_sequel(struct chunk_wheel *wheel, uint32_t id)
 {
     wheel->sequel = id + 1;
-    (void)start_at_once(wheel, id, node, due_of(node));
-    uint64_t from = wheel->position + FINE;
-    uint64_t end = wheel->position + (COARSE << BLOCK_BITS);
-    from = wheel->coarse_first > from ? wheel->coarse_first : from;
-    wheel->plain_from = from;
-    wheel->plain_span = wheel->unfinished || from > end ? 0 : end - from;
-    return TL_OK;
+    return start_at_once(wheel, id, node_of(wheel, id));
 }
 
-/* --- what time brings ------------------------------------------------------------------------ */
-
-/* A slot gets back what is just being cleaned of it. */
-static inline bool take_back(struct chunk_wheel *wheel, uint32_t slot)
-{
-    uint32_t **cleaned = &wheel->slots->tails[SLOT_CLEANED];
-    if (*cleaned == EMPTY || wheel->clean_slot != slot) {
-        return false;
-    }
-    wheel->slots->tails[slot] = *cleaned;
-    *cleaned = EMPTY;
-    return true;
-}
-
-static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
-{
-    return wheel->slots->tails[slot] == EMPTY && !take_back(wheel, slot);
-}
-
-/* Moves all of a slot to another that is empty; neither is a fine one. */
-static void move_all(struct chunk_wheel *wheel, uint32_t from, uint32_t to)
-{
-    wheel->slots->tails[to] = wheel->slots->tails[from];
-    wheel->slots->tails[from] = EMPTY;
-    *held_in(wheel, to) = *held_in(wheel, from);
-    *held_in(wheel, from) = 0;
-}
-
-/* Of what a slot holds, how many shares are to be moved between `position` and `now` so that all is
- * by `end`. */
-static uint32_t shares_of(struct chunk_wheel *wheel, uint32_t slot, uint64_t now, uint64_t end)
-{
-    if (now >= end) {
-        return UINT32_MAX;
-    }
-    uint64_t ticks = end - wheel->position;
-    uint64_t done = *held_in(wheel, slot) * SHARES * (now - wheel->position);
-    return (uint32_t)((done + ticks - 1) / ticks);
-}
-
-/* Files so many shares of a slot where they now belong. Returns whether that is all. */
-static bool sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark, uint32_t shares)
-{
-    uint32_t ids[PORTION];
-    for (; shares > 0 && !is_empty(wheel, slot); shares--) {
-        uint32_t count = take(wheel, slot, &wheel->slots->tails[slot], ids, SHARE);
-        for (uint32_t i = 0; i < count; i++) {
-            settle(wheel, node_of(wheel, ids[i]), ids[i], mark);
-        }
-    }
-    return is_empty(wheel, slot);
-}
-
-/* During a block the slot of the one that the fine slots are just about to reach is moved down. */
-static void move_down(struct chunk_wheel *wheel, uint64_t now)
-{
-    uint64_t block = next_block(wheel);
-    uint32_t slot = coarse_slot(block);
-    uint64_t end = (block_of(wheel->position) + 1) << BLOCK_BITS;
-    TL_COUNT(wheel, slots, 1);
-    if (sift(wheel, slot, slot_mark(wheel, slot), shares_of(wheel, slot, now, end))) {
-        uint32_t ahead = 1;
-        while (ahead < COARSE && *held_in(wheel, coarse_slot(block + ahead)) == 0) {
-            ahead++;
-        }
-        if (ahead < COARSE) {
-            set_coarse_first(wheel, block + ahead);
-        } else {
-            wheel->coarse_first = wheel->coarse_at = TL_NEVER;
-        }
-    }
-}
-
-static void begin_search(struct chunk_wheel *wheel)
-{
-    move_all(wheel, SLOT_FAR, SLOT_SOUGHT);
-    wheel->sought_first = wheel->far_first;
-    wheel->far_first = TL_NEVER;
-    wheel->search_at = 0;
-    /* Half a turn at most, so that the next search has as long. */
-    uint64_t half = block_of(wheel->position) + COARSE / 2;
-    uint64_t first = block_of(wheel->sought_first) - FINE_BLOCKS;
-    wheel->search_end = (first < half ? first : half) << BLOCK_BITS;
-    set_far_at(wheel);
-}
-
-static void search(struct chunk_wheel *wheel, uint32_t shares)
-{
-    if (sift(wheel, SLOT_SOUGHT, MARK_FAR, shares)) {
-        wheel->sought_first = TL_NEVER;
-        set_far_at(wheel);
-    }
-}
-
-/* Looks at a share of FAR, so that what the coarse slots reach to is there before it is moved
- * down, and says when the next is to follow. */
-static void search_far(struct chunk_wheel *wheel, uint64_t now)
-{
-    if (wheel->sought_first == TL_NEVER) {
-        begin_search(wheel);
-    }
-    uint32_t sought = SLOT_SOUGHT;
-    uint64_t end = wheel->search_end;
-    search(wheel, shares_of(wheel, sought, now + 1, end)); /* this tick's, too */
-    if (wheel->sought_first != TL_NEVER) {
-        uint32_t left = *held_in(wheel, sought) * SHARES;
-        uint64_t ticks = (end - now) / left;
-        wheel->search_at = now + (ticks > 0 ? ticks : 1);
-        set_far_at(wheel);
-    }
-}
-
-/* --- cleaning -------------------------------------------------------------------------------- */
-
-/* The next slot that has chunks, from `clean_slot` on. False: no fine or coarse one has. */
-static bool find_unclean(struct chunk_wheel *wheel)
-{
-    uint32_t slot = wheel->clean_slot;
-    if (slot < FINE) {
-        uint64_t first = first_fine(wheel, slot);
-        slot = first < FINE ? (uint32_t)first : FINE;
-    }
-    while (slot >= FINE && slot < SLOT_FAR && wheel->slots->tails[slot] == EMPTY) {
-        slot++;
-    }
-    wheel->clean_slot = slot;
-    return slot < SLOT_FAR;
-}
-
-/* Drops the superseded entries of a chunk, slot after slot, and of FAR at last: what is live of it
- * is appended to its slot anew, each timer once. Returns how many entries it had. */
-static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
-{
-    uint32_t **left = &wheel->slots->tails[SLOT_CLEANED];
-    for (uint32_t rounds = 0; *left == EMPTY; rounds++) {
-        if (wheel->sought_first != TL_NEVER) {
-            search(wheel, SHARES);
-            return CHUNK_IDS;
-        }
-        if (find_unclean(wheel)) {
-            *left = wheel->slots->tails[wheel->clean_slot];
-            wheel->slots->tails[wheel->clean_slot] = EMPTY;
-            break;
-        }
-        wheel->clean_slot = 0;
-        wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
-        if (wheel->slots->tails[SLOT_FAR] != EMPTY) {
-            begin_search(wheel);
-        } else if (rounds > 0) {
-            return 0; /* there is nothing anywhere */
-        }
-    }
-    uint32_t slot = wheel->clean_slot;
-    uint32_t mark = slot_mark(wheel, slot);
-    const struct chunk *chunk = chunk_of(*left);
-    uint32_t looked_at = 0;
-    while (chunk_of(*left) == chunk) {
-        uint32_t ids[PORTION];
-        uint32_t count = take(wheel, slot, left, ids, PORTION);
-        looked_at += count;
-        for (uint32_t i = 0; i < count; i++) {
-            struct node *node = node_of(wheel, ids[i]);
-            if ((node->filed & MARKS) != mark || node->rest == 0) {
-                settle(wheel, node, ids[i], mark);
-            } else if ((node->filed & ROUNDS) != wheel->round) {
-                node->filed = (node->filed & ~ROUNDS) | wheel->round;
-                append(wheel, slot, ids[i]);
-            }
-        }
-    }
-    if (*left == EMPTY && wheel->clean_slot == slot) {
-        if (slot < FINE && wheel->slots->tails[slot] == EMPTY) {
-            clear_occupied(wheel, slot);
-        }
-        wheel->clean_slot++;
-    }
-    return looked_at;
-}
-
-/* --- firing ---------------------------------------------------------------------------------- */
-
-struct firing {
-    tl_fire_fn expire;
-    void *ctx;
-    uint64_t left; /* of the budget */
-};
-
-static inline void hand_over(struct chunk_wheel *wheel, struct firing *firing, struct node *node,
-                             uint32_t id)
-{
-    wheel->count -= (node->filed & COUNTED) != 0;
-    *node = (struct node){.filed = node->later & MARKS};
-    firing->left--;
-    TL_COUNT(wheel, moves, 1);
-    firing->expire(firing->ctx, id, wheel->clock);
-}
-
-/* An entry comes by: the node says what has become of the timer. */
-static inline void visit(struct chunk_wheel *wheel, struct firing *firing, uint32_t id,
-                         uint32_t mark)
-{
-    struct node *node = node_of(wheel, id);
-    uint64_t due = due_of(node);
-    TL_COUNT(wheel, compares, 1);
-    if ((node->filed & MARKS) == mark && due <= wheel->position) {
-        hand_over(wheel, firing, node, id);
-    } else if (mark == MARK_LATE && due >= SERIALS && node->rest != 0) {
-        if (due < SERIALS + wheel->serial) {
-            hand_over(wheel, firing, node, id);
-        } else { /* by a callback of this advance */
-            append(wheel, SLOT_LATE, id);
-        }
-    } else {
-        settle(wheel, node, id, mark);
-    }
-}
-
-/* Works off a slot. False: the budget is used up, and something is left. */
-static __attribute__((noinline)) bool fire(struct chunk_wheel *wheel, uint32_t slot, uint32_t mark,
-                                           struct firing *firing)
-{
-    uint32_t ids[PORTION];
-    while (!is_empty(wheel, slot)) {
-        uint32_t most = firing->left < PORTION ? (uint32_t)firing->left : PORTION;
-        if (most == 0) {
-            return false;
-        }
-        uint32_t count = take(wheel, slot, &wheel->slots->tails[slot], ids, most);
-        for (uint32_t i = 0; i < count; i++) {
-            visit(wheel, firing, ids[i], mark);
-        }
-    }
-    return true;
-}
-
-/* What was started when due already; and what callbacks start so is for the next advance. */
-static __attribute__((noinline)) bool fire_late(struct chunk_wheel *wheel, struct firing *firing)
-{
-    uint32_t due = SLOT_DUE;
-    bool all = fire(wheel, due, MARK_LATE, firing);
-    if (all) {
-        move_all(wheel, SLOT_LATE, due);
-        all = fire(wheel, due, MARK_LATE, firing);
-    }
-    wheel->late = !all || !is_empty(wheel, SLOT_LATE);
-    return all;
-}
-
-/* Fetches what the next ticks need: the nodes of the next, the chunks of those behind it. */
-FETCHES fetch_ahead(const struct chunk_wheel *wheel, uint64_t tick)
-{
-    const uint32_t *tail = wheel->slots->tails[tick % FINE];
-    if (tail != EMPTY) {
-        fetch_nodes(wheel, tail);
-        fetch_chunk(chunk_of(tail)->before);
-    }
-    tail = wheel->slots->tails[(tick + 1) % FINE];
-    if (tail != EMPTY) {
-        fetch_chunk(chunk_of(tail)->before);
-    }
-    tail = wheel->slots->tails[(tick + 2) % FINE];
-    if (tail != EMPTY) {
-        fetch_chunk(chunk_of(tail));
-    }
-}
-
-/* Works off the fine slot of `position`. */
-static inline bool work_off(struct chunk_wheel *wheel, struct firing *firing)
-{
-    uint32_t slot = (uint32_t)wheel->position % FINE;
-    TL_COUNT(wheel, slots, 1);
-    fetch_ahead(wheel, wheel->position + 1);
-    wheel->unfinished = true;
-    if (!fire(wheel, slot, mark_of(wheel->position), firing)) {
-        return false;
-    }
-    clear_occupied(wheel, slot);
-    wheel->unfinished = false;
-    return true;
-}
-
-/* Goes from event to event: a fine slot that is occupied, a coarse one to be moved down, FAR to be
- * looked through. */
-static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now, struct firing *firing)
-{
-    bool moved = false;
-    uint64_t event;
-    for (;;) {
-        uint64_t position = wheel->position;
-        if (wheel->coarse_at <= position && !moved) {
-            move_down(wheel, now);
-            moved = wheel->coarse_at <= position; /* its share, and no more in this advance */
-        }
-        while (wheel->far_at <= position) {
-            search_far(wheel, now);
-        }
-        uint64_t tick = first_fine(wheel, position + 1);
-        event = tick;
-        if (!moved) {
-            lower(&event, wheel->coarse_at);
-        }
-        lower(&event, wheel->far_at);
-        if (event > now) {
-            break;
-        }
-        wheel->position = event;
-        if (event == tick && !work_off(wheel, firing)) {
-            return false;
-        }
-    }
-    wheel->position = now;
-    lower(&event, wheel->coarse_at);
-    wheel->quiet = event;
-    return true;
-}
-
-/* --- in chunks ------------------------------------------------------------------------------- */
-
-static inline enum tl_status stop_in_chunks(struct chunk_wheel *wheel, uint32_t id)
-{
-    struct node *node = node_of(wheel, id);
-    if (node->rest == 0) {
-        return TL_IDLE;
-    }
-    node->rest = 0;
-    wheel->count -= (node->filed & COUNTED) != 0;
-    node->filed &= ~COUNTED;
-    return TL_OK;
-}
-
-/* The serial is this advance's. */
-static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now,
-                                                        uint64_t budget, tl_fire_fn expire,
-                                                        void *ctx)
-{
-    if (wheel->batch_due <= now) {
-        look_at_batch(wheel);
-    }
-    struct firing firing = {expire, ctx, budget};
-    uint64_t batch_due = wheel->batch_due;
-    wheel->batch_due = TL_NEVER;
-    wheel->firing = true;
-    wheel->quiet = TL_NEVER;
-    bool all = (!wheel->late || fire_late(wheel, &firing)) &&
-               (!wheel->unfinished || work_off(wheel, &firing)) && advance_to(wheel, now, &firing);
-    wheel->firing = false;
-    wheel->batch_due = batch_due;
-    lower(&wheel->quiet, batch_due);
-    if (!all || wheel->late) {
-        wheel->quiet = 0;
-    }
-    (void)pay_if_scarce(wheel);
-    return budget - firing.left;
-}
-
-static inline uint64_t advance_chunks(struct chunk_wheel *wheel, uint64_t now, uint64_t budget,
-                                      tl_fire_fn expire, void *ctx)
-{
-    wheel->clock = now;
-    wheel->plain_span = 0;
-    if (now < wheel->quiet) {
-        wheel->position = now;
-        return 0;
-    }
-    wheel->serial++;
-    return advance_awake(wheel, now, budget, expire, ctx);
-}
-
-static uint64_t count_chunks(struct chunk_wheel *wheel)
-{
-    if (wheel->batched > 0) { /* which nobody sees from outside */
-        look_at_batch(wheel);
-    }
-    return wheel->count;
-}
-
-/* While timers are moved, of the lists, too. */
-static __attribute__((noinline)) uint64_t next_of_chunks(struct chunk_wheel *wheel)
-{
-    uint64_t next = wheel->regime == MOVING ? linked_next(&wheel->linked) : TL_NEVER;
-    if (wheel->count == 0 && count_chunks(wheel) == 0) {
-        return next;
-    }
-    if (wheel->unfinished || wheel->late) {
-        return wheel->clock;
-    }
-    lower(&next, first_fine(wheel, wheel->position + 1));
-    lower(&next, wheel->coarse_first);
-    lower(&next, wheel->far_first);
-    lower(&next, wheel->sought_first);
-    lower(&next, wheel->batch_due);
-    return next;
-}
-
-/* --- while timers are moved ------------------------------------------------------------------ */
-
-static __attribute__((noinline)) enum tl_status stop_moving(struct chunk_wheel *wheel, uint32_t id)
-{
-    move_some(wheel);
-    return is_listed(wheel, id) ? linked_stop(&wheel->linked, id) : stop_in_chunks(wheel, id);
-}
-
-/* Here alone the lists are given up, where no call is under way. What callbacks of theirs start
- * when due is not for this advance: so the serial comes first. */
-static __attribute__((noinline)) uint64_t advance_moving(struct chunk_wheel *wheel, uint64_t now,
-                                                         uint64_t budget, tl_fire_fn expire,
-                                                         void *ctx)
-{
-    move_some(wheel);
-    wheel->clock = now;
-    wheel->serial++;
-    uint64_t fired = linked_sleeps(&wheel->linked, now)
-                         ? 0
-                         : linked_advance_awake(&wheel->linked, now, budget, expire, ctx);
-    wheel->plain_span = 0;
-    fired += advance_awake(wheel, now, budget - fired, expire, ctx);
-    if (wheel->linked.first == wheel->linked.capacity) {
-        linked_free(&wheel->linked);
-        wheel->regime = CHUNKS;
-    }
-    return fired;
-}
-
-/* --- hooks ----------------------------------------------------------------------------------- */
-
-static inline enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct chunk_wheel *wheel = self;
-    if (deadline < wheel->batch_due) { /* as all are while all is in lists */
-        return linked_is_plain(&wheel->linked, deadline)
-                   ? linked_start_near(&wheel->linked, id, deadline)
-                   : start_soon(wheel, id, deadline);
+    if (deadline < wheel->batch_due) {
+        return start_soon(wheel, id, deadline);
     }
-    struct node *node = node_of(wheel, id);
-    node->rest = ~deadline; /* nothing waits for it */
+    node_of(wheel, id)->rest = ~deadline; /* waits for no cache miss */
     if (id == wheel->sequel) {
-        return is_plain(wheel, node, deadline) ? start_plain(wheel, id, node, deadline)
-                                               : start_unplain(wheel, id, node);
+        return start_sequel(wheel, id);
     }
     uint32_t batched = wheel->batched;
     wheel->batch[batched++] = id;
@@ -1309,206 +580,392 @@ static inline enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadl
 static enum tl_status wheel_stop(void *self, uint32_t id)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->regime < MOVING) {
-        return linked_stop(&wheel->linked, id);
+    struct node *node = node_of(wheel, id);
+    if (node->rest == 0) {
+        return TL_IDLE;
     }
-    return wheel->regime == MOVING ? stop_moving(wheel, id) : stop_in_chunks(wheel, id);
+    node->rest = 0;
+    wheel->count -= (node->filed & COUNTED) != 0;
+    node->filed &= ~COUNTED;
+    return TL_OK;
+}
+
+/* --- advance --------------------------------------------------------------------------------- */
+
+static inline void hand_over(struct chunk_wheel *wheel, struct node *node, uint32_t id)
+{
+    wheel->count -= (node->filed & COUNTED) != 0;
+    *node = (struct node){.filed = node->later & SLOT};
+    wheel->left--;
+    TL_COUNT(wheel, moves, 1);
+    wheel->expire(wheel->ctx, id, wheel->clock);
+}
+
+/* An entry of a slot comes up: the node says what has become of the timer. */
+static inline void visit(struct chunk_wheel *wheel, uint32_t id, uint32_t slot)
+{
+    struct node *node = node_of(wheel, id);
+    uint64_t due = due_of(node);
+    if (due <= wheel->clock && (node->filed & SLOT) == slot && wheel->left > 0) {
+        hand_over(wheel, node, id);
+    } else if (slot == LATE && due >= SERIALS && node->rest != 0) {
+        if (due < SERIALS + wheel->serial) {
+            hand_over(wheel, node, id);
+        } else { /* by a callback of this advance */
+            append(wheel, LATE, id);
+        }
+    } else {
+        settle(wheel, node, id, slot);
+    }
+}
+
+/* Work off a slot, or DUE, whose entries are under LATE. False: the budget is used up, and
+ * something is left. */
+static __attribute__((noinline)) bool fire(struct chunk_wheel *wheel, uint32_t slot)
+{
+    uint32_t ids[PORTION];
+    uint32_t filed = slot == DUE ? LATE : slot;
+    while (!is_empty(wheel, slot)) {
+        uint32_t most = wheel->left < PORTION ? (uint32_t)wheel->left : PORTION;
+        if (most == 0) {
+            return false;
+        }
+        uint32_t count = take(wheel, slot, &wheel->slots[slot].tail, ids, most);
+        TL_COUNT(wheel, compares, count);
+        for (uint32_t i = 0; i < count; i++) {
+            visit(wheel, ids[i], filed);
+        }
+    }
+    return true;
+}
+
+/* Timers that were due when started; those that callbacks start so are for the next advance. */
+static bool fire_late(struct chunk_wheel *wheel)
+{
+    if (!fire(wheel, DUE)) {
+        return false;
+    }
+    wheel->slots[DUE].tail = wheel->slots[LATE].tail;
+    wheel->slots[DUE].held = wheel->slots[LATE].held;
+    wheel->slots[LATE].tail = EMPTY;
+    wheel->slots[LATE].held = 0;
+    return fire(wheel, DUE);
+}
+
+/* Move this many shares of a slot to where they now belong, or fire what is due of them. Returns
+ * how many are left. */
+static uint32_t sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t shares)
+{
+    uint32_t ids[PORTION];
+    for (; shares > 0 && !is_empty(wheel, slot); shares--) {
+        uint32_t count = take(wheel, slot, &wheel->slots[slot].tail, ids, SHARE);
+        for (uint32_t i = 0; i < count; i++) {
+            visit(wheel, ids[i], slot);
+        }
+    }
+    return is_empty(wheel, slot) ? 0 : wheel->slots[slot].held * SHARES;
+}
+
+/* Move the slots of the next blocks down, evenly: what is to be moved until `to`, and all of those
+ * that begin after it. */
+static __attribute__((noinline)) void move_down(struct chunk_wheel *wheel, uint64_t to)
+{
+    wheel->move_first = TL_NEVER;
+    for (uint32_t level = LEVELS - 1; level >= 1; level--) {
+        uint64_t begin = wheel->begins[level] - (UINT64_C(1) << shift_of(level));
+        uint64_t *at = &wheel->move_at[level];
+        uint32_t slot = slot_on(level, begin);
+        if ((*at <= to || to + 1 == begin) && !is_empty(wheel, slot)) {
+            uint32_t shares = UINT32_MAX;
+            if (to + 1 < begin) {
+                uint64_t from = *at > 0 ? *at : wheel->position;
+                uint64_t calls = (begin - from) / (to + 1 - from);
+                shares = (uint32_t)(wheel->slots[slot].held * SHARES / calls) + 1;
+            }
+            TL_COUNT(wheel, slots, 1);
+            uint32_t left = sift(wheel, slot, shares);
+            uint64_t wait = (begin - to) / (left + 1);
+            *at = left == 0 ? TL_NEVER : to + (wait > 0 ? wait : 1);
+        } else if (*at <= to) {
+            *at = TL_NEVER;
+        }
+        lower(&wheel->move_first, *at);
+    }
+}
+
+/* Fetch what the next ticks need: the nodes of the next, the chunk of the one after it. */
+FETCHES fetch_ahead(const struct chunk_wheel *wheel, uint64_t tick)
+{
+    fetch_nodes(wheel, wheel->slots[slot_on(0, tick)].tail);
+    fetch_chunk(wheel, wheel->slots[slot_on(0, tick + 1)].tail);
+}
+
+/* Work off the slot of `position` on level 1. */
+static inline bool work_off(struct chunk_wheel *wheel)
+{
+    TL_COUNT(wheel, slots, 1);
+    fetch_ahead(wheel, wheel->position + 1);
+    wheel->unfinished = !fire(wheel, slot_on(0, wheel->position));
+    return !wheel->unfinished;
+}
+
+/* Go from one occupied slot to the next. False: the budget is used up, and something is left. */
+static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now)
+{
+    for (;;) {
+        uint64_t end = block_end(wheel);
+        uint64_t last = now < end ? now : end - 1;
+        if (wheel->move_first <= last) {
+            move_down(wheel, last);
+        }
+        uint64_t tick = first_on(wheel, 0, wheel->position);
+        for (; tick <= last; tick = first_on(wheel, 0, tick)) {
+            wheel->position = tick;
+            if (!work_off(wheel)) {
+                return false;
+            }
+        }
+        wheel->position = last;
+        if (last == now) {
+            wheel->quiet = tick < end ? tick : end;
+            lower(&wheel->quiet, wheel->move_first);
+            return true;
+        }
+        if (tick != TL_NEVER) { /* on the first level, in the next block */
+            wheel->position = end;
+            set_levels(wheel);
+            if (tick == end && !work_off(wheel)) {
+                return false;
+            }
+            continue;
+        }
+        uint64_t above = first_above(wheel);
+        wheel->position = above <= now ? above - 1 : now; /* then it is the last of a block */
+        set_levels(wheel);
+    }
+}
+
+/* The serial is this advance's. */
+static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now,
+                                                        uint64_t budget, tl_fire_fn expire,
+                                                        void *ctx)
+{
+    if (wheel->batch_due <= now) {
+        look_at_batch(wheel);
+    }
+    wheel->expire = expire;
+    wheel->ctx = ctx;
+    wheel->left = budget;
+    uint64_t batch_due = wheel->batch_due;
+    wheel->batch_due = TL_NEVER;
+    wheel->firing = true;
+    wheel->quiet = TL_NEVER;
+    bool all =
+        fire_late(wheel) && (!wheel->unfinished || work_off(wheel)) && advance_to(wheel, now);
+    wheel->firing = false;
+    wheel->batch_due = batch_due;
+    lower(&wheel->quiet, batch_due);
+    if (!all || !is_empty(wheel, LATE)) {
+        wheel->quiet = 0;
+    }
+    (void)pay_if_scarce(wheel);
+    return budget - wheel->left;
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn expire,
                               void *ctx)
 {
     struct chunk_wheel *wheel = self;
-    if (wheel->regime < MOVING) {
-        if (linked_sleeps(&wheel->linked, now)) {
-            return 0;
-        }
-        if (__builtin_expect(wheel->linked.count <= wheel->lists_up_to, 1)) {
-            return linked_advance_awake(&wheel->linked, now, budget, expire, ctx);
-        }
-        leave_lists(wheel);
+    wheel->clock = now;
+    if (now < wheel->quiet) {
+        wheel->position = now;
+        return 0;
     }
-    return wheel->regime == MOVING ? advance_moving(wheel, now, budget, expire, ctx)
-                                   : advance_chunks(wheel, now, budget, expire, ctx);
+    wheel->serial++;
+    return advance_awake(wheel, now, budget, expire, ctx);
 }
+
+/* --- cleaning -------------------------------------------------------------------------------- */
+
+/* Find the next slot that has chunks, from `clean_slot` on. False: no slot of a level has. */
+static bool find_unclean(struct chunk_wheel *wheel)
+{
+    uint32_t slot = wheel->clean_slot;
+    while (slot < SLOTS && wheel->slots[slot].tail == EMPTY) {
+        slot++;
+    }
+    wheel->clean_slot = slot;
+    return slot < SLOTS;
+}
+
+/* Drop the stale entries of a chunk, slot after slot: what is live of it is appended to its slot
+ * again, each timer once. Returns how many entries it had. */
+static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
+{
+    for (uint32_t rounds = 0; wheel->cleaned == EMPTY; rounds++) {
+        if (find_unclean(wheel)) {
+            wheel->cleaned = wheel->slots[wheel->clean_slot].tail;
+            wheel->slots[wheel->clean_slot].tail = EMPTY;
+        } else if (rounds > 1) {
+            return 0; /* there is nothing anywhere */
+        } else {
+            wheel->clean_slot = FIRST;
+            wheel->round = wheel->round == ROUNDS ? ROUND : wheel->round + ROUND;
+        }
+    }
+    uint32_t slot = wheel->clean_slot;
+    uint32_t chunk = chunk_of(wheel->cleaned);
+    uint32_t looked_at = 0;
+    while (chunk_of(wheel->cleaned) == chunk) {
+        uint32_t ids[PORTION];
+        uint32_t count = take(wheel, slot, &wheel->cleaned, ids, PORTION);
+        looked_at += count;
+        for (uint32_t i = 0; i < count; i++) {
+            struct node *node = node_of(wheel, ids[i]);
+            if ((node->filed & SLOT) != slot || node->rest == 0) {
+                settle(wheel, node, ids[i], slot);
+            } else if ((node->filed & ROUNDS) != wheel->round) {
+                node->filed = (node->filed & ~ROUNDS) | wheel->round;
+                append(wheel, slot, ids[i]);
+            }
+        }
+    }
+    if (wheel->cleaned == EMPTY && wheel->clean_slot == slot) {
+        wheel->clean_slot++;
+        (void)is_empty(wheel, slot);
+    }
+    return looked_at;
+}
+
+/* --- count and next -------------------------------------------------------------------------- */
 
 static uint64_t wheel_count(const void *self)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    return wheel->linked.count + (wheel->regime == LISTS ? 0 : count_chunks(wheel));
+    if (wheel->batched > 0) { /* which is not seen from outside */
+        look_at_batch(wheel);
+    }
+    return wheel->count;
 }
 
 static uint64_t wheel_next(const void *self)
 {
-    struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    return wheel->regime == LISTS ? linked_next(&wheel->linked) : next_of_chunks(wheel);
+    const struct chunk_wheel *wheel = self;
+    if (wheel->count == 0 && wheel_count(self) == 0) {
+        return TL_NEVER;
+    }
+    if (wheel->unfinished || wheel->slots[LATE].tail != EMPTY || wheel->slots[DUE].tail != EMPTY) {
+        return wheel->clock;
+    }
+    uint64_t next = first_on(wheel, 0, wheel->position);
+    lower(&next, first_above(wheel));
+    lower(&next, wheel->batch_due);
+    return next;
 }
 
 static void wheel_counters(const void *self, struct tl_counters *out)
 {
-    const struct chunk_wheel *wheel = self;
-    *out = wheel->counters;
-    tl_counters_add(out, &wheel->linked.counters);
+    *out = ((const struct chunk_wheel *)self)->counters;
 }
 
-/* --- storage --------------------------------------------------------------------------------- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
-static size_t block_bytes(uint32_t chunks)
+/* One block has the words of the chunks, and what may be read after the last of them, then which
+ * chunks are free, and then the nodes that are the wheel's own. */
+static size_t word_bytes(uint32_t chunks)
 {
-    return chunks * sizeof(struct chunk) + sizeof(struct chunk_block);
+    return chunks * CHUNK_BYTES + sizeof(uint32_t[PORTION]);
 }
 
-/* Frees the blocks behind this one, of which no chunk has been taken, or all. */
-static void drop_blocks(struct chunk_wheel *wheel, struct chunk_block *last)
+static size_t block_bytes(const struct chunk_wheel *wheel, uint32_t chunks, uint32_t capacity)
 {
-    struct chunk_block *block = last != NULL ? last->next : wheel->blocks;
-    while (block != NULL) {
-        struct chunk_block *next = block->next;
-        wheel->chunks -= block->count;
-        wheel->free_count -= block->count;
-        tl_free(wheel->allocator, block->chunks, block_bytes(block->count), CHUNK_BYTES);
-        block = next;
-    }
-    *(last != NULL ? &last->next : &wheel->blocks) = NULL;
-    wheel->last = last;
-}
-
-/* Adds so many chunks. An empty wheel's are touched here; one in use is not stopped for that. */
-static bool add_chunks(struct chunk_wheel *wheel, uint32_t count)
-{
-    bool in_use = wheel->blocks != NULL || wheel->linked.lists != NULL;
-    while (count > 0) {
-        uint32_t some = in_use && count > BLOCK_CHUNKS ? BLOCK_CHUNKS : count;
-        struct chunk *chunks = tl_alloc(wheel->allocator, block_bytes(some), CHUNK_BYTES);
-        if (chunks == NULL) {
-            return false;
-        }
-        if (!in_use) {
-            memset(chunks, 0, some * sizeof *chunks);
-        }
-        struct chunk_block *block = (struct chunk_block *)(void *)&chunks[some];
-        *block = (struct chunk_block){.chunks = chunks, .count = some};
-        if (wheel->last != NULL) {
-            wheel->last->next = block;
-        } else {
-            wheel->blocks = wheel->fresh_of = block;
-            wheel->fresh = chunks;
-        }
-        wheel->last = block;
-        wheel->chunks += some;
-        wheel->free_count += some;
-        count -= some;
-    }
-    return true;
-}
-
-/* Makes room for the nodes of timers that are not in records. */
-static bool grow_nodes(struct chunk_wheel *wheel, uint32_t capacity)
-{
-    size_t old_bytes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
-    size_t bytes = OWN_ENTRIES(wheel, capacity) * sizeof *wheel->nodes;
-    if (bytes == 0) {
-        return true;
-    }
-    const struct tl_allocator *allocator = wheel->allocator;
-    struct node *nodes =
-        allocator->resize(allocator->ctx, wheel->nodes, old_bytes, bytes, LINE_BYTES);
-    if (nodes == NULL) {
-        return false;
-    }
-    memset((char *)nodes + old_bytes, 0, bytes - old_bytes);
-    wheel->nodes = nodes;
-    OWN_ARRAY(wheel, nodes, sizeof *nodes);
-    return true;
-}
-
-static bool make_slots(struct chunk_wheel *wheel)
-{
-    wheel->slots = tl_alloc(wheel->allocator, sizeof *wheel->slots, LINE_BYTES);
-    if (wheel->slots == NULL) {
-        return false;
-    }
-    memset(wheel->slots, 0, sizeof *wheel->slots);
-    for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        wheel->slots->tails[slot] = EMPTY;
-    }
-    return true;
-}
-
-/* Makes room in chunks; no timer is moved. What there was room for already has stayed in place. */
-static enum tl_status reserve_chunks(struct chunk_wheel *wheel, uint32_t capacity)
-{
-    struct chunk_block *last = wheel->last;
-    uint32_t slots = capacity < SLOTS ? capacity : SLOTS;
-    uint32_t chunks = 2 * slots + capacity / (CHUNK_IDS / 2) + 64;
-    if ((wheel->slots == NULL && !make_slots(wheel)) ||
-        !add_chunks(wheel, chunks - wheel->chunks) || !grow_nodes(wheel, capacity)) {
-        drop_blocks(wheel, last);
-        return TL_ERR_NOMEM;
-    }
-    wheel->capacity = capacity;
-    return TL_OK;
+    (void)wheel; /* which says whether nodes are in records */
+    return word_bytes(chunks) + chunks * sizeof *wheel->free +
+           OWN_ENTRIES(wheel, capacity) * sizeof *wheel->nodes;
 }
 
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 {
     struct chunk_wheel *wheel = self;
+    uint32_t old = wheel->chunks;
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    if (wheel->regime != LISTS) {
-        return capacity <= wheel->capacity ? TL_OK : reserve_chunks(wheel, capacity);
-    }
-    if (wheel->linked.lists != NULL && capacity <= wheel->linked.capacity) {
+    if (capacity <= wheel->capacity && old > 0) {
         return TL_OK;
     }
-    uint64_t few = wheel->lists_up_to;
-    enum tl_status status = capacity > few || few == 0 ? reserve_chunks(wheel, capacity) : TL_OK;
-    if (status != TL_OK) {
-        return status;
+    uint32_t slots = capacity < SLOTS ? capacity : SLOTS;
+    uint32_t chunks = (2 * (slots + capacity / CHUNK_IDS) + 64 + 15) / 16 * 16;
+    size_t old_bytes = old > 0 ? block_bytes(wheel, old, wheel->capacity) : 0;
+    char *block = wheel->allocator->resize(wheel->allocator->ctx, wheel->words, old_bytes,
+                                           block_bytes(wheel, chunks, capacity), CHUNK_BYTES);
+    if (block == NULL) {
+        return TL_ERR_NOMEM;
     }
-    if (capacity <= IDLE * few && few > 0) {
-        return linked_reserve(&wheel->linked, capacity);
+    wheel->words = (uint32_t *)(void *)block;
+    wheel->free = (uint32_t *)(void *)(block + word_bytes(chunks));
+    wheel->nodes = (struct node *)(void *)&wheel->free[chunks];
+    if (old > 0) {
+        size_t own = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
+        char *old_free = block + word_bytes(old);
+        memmove(wheel->nodes, old_free + old * sizeof *wheel->free, own);
+        memmove(wheel->free, old_free, wheel->free_count * sizeof *wheel->free);
+    } else { /* the kernel gives the memory now, not when a start is to be quick */
+        memset(block, 0, word_bytes(chunks));
+        old = 1;
     }
-    leave_lists(wheel);
+    for (uint32_t chunk = chunks - 1; chunk >= old; chunk--) {
+        wheel->free[wheel->free_count++] = chunk;
+    }
+    memset(&wheel->nodes[OWN_ENTRIES(wheel, wheel->capacity)], 0,
+           OWN_ENTRIES(wheel, capacity - wheel->capacity) * sizeof *wheel->nodes);
+    OWN_ARRAY(wheel, wheel->nodes, sizeof *wheel->nodes);
+    wheel->chunks = chunks;
+    wheel->capacity = capacity;
     return TL_OK;
 }
+
+#ifdef TL_EMBEDDED
+static void wheel_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((struct chunk_wheel *)self)->records, records);
+}
+#endif
 
 static void wheel_destroy(void *self)
 {
     struct chunk_wheel *wheel = self;
-    linked_free(&wheel->linked);
-    drop_blocks(wheel, NULL);
-    size_t node_bytes = OWN_ENTRIES(wheel, wheel->capacity) * sizeof *wheel->nodes;
-    tl_free(wheel->allocator, wheel->nodes, node_bytes, LINE_BYTES);
-    tl_free(wheel->allocator, wheel->slots, sizeof *wheel->slots, LINE_BYTES);
+    tl_free(wheel->allocator, wheel->words,
+            wheel->chunks > 0 ? block_bytes(wheel, wheel->chunks, wheel->capacity) : 0,
+            CHUNK_BYTES);
     tl_free(wheel->allocator, wheel, sizeof *wheel, LINE_BYTES);
 }
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    const struct wheel_options *options = config->options;
     struct chunk_wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, LINE_BYTES);
     if (wheel == NULL) {
         return TL_ERR_NOMEM;
     }
     *wheel = (struct chunk_wheel){
         .clock = config->now,
+        .position = config->now,
         .batch_due = TL_NEVER,
         .batch_limit = BATCH,
         .sequel = NO_ID,
-        .coarse_first = TL_NEVER,
-        .coarse_at = TL_NEVER,
-        .far_first = TL_NEVER,
-        .sought_first = TL_NEVER,
-        .far_at = TL_NEVER,
         .serial = 1,
+        .begins[LEVELS] = UINT64_MAX,
+        .clean_slot = FIRST,
+        .cleaned = EMPTY,
         .round = ROUND,
-        .lists_up_to = options->lists,
         .allocator = config->allocator,
+        .slots[NOWHERE].tick = UINT64_MAX,
     };
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        wheel->slots[slot].tail = EMPTY;
+    }
     TAKE_RECORDS(wheel, config);
-    linked_init(&wheel->linked, config);
+    set_levels(wheel);
     enum tl_status status = wheel_reserve(wheel, config->capacity);
     if (status != TL_OK) {
         wheel_destroy(wheel);
@@ -1518,33 +975,25 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-#ifdef TL_EMBEDDED
-static void wheel_moved(void *self, const struct tl_records *records)
-{
-    struct chunk_wheel *wheel = self;
-    records_give(&wheel->records, records);
-    linked_moved(&wheel->linked, records);
-}
-#endif
-
 /* --- inside ---------------------------------------------------------------------------------- */
 
-/* Goes through the entries of a slot: `at` begins as its tail. */
-static bool next_entry(const uint32_t **at, uint32_t *id)
+/* Go through the entries of a chain: `at` begins as its tail. */
+static bool next_entry(const struct chunk_wheel *wheel, uint32_t *at, uint32_t *id)
 {
     if (*at == EMPTY) {
         return false;
     }
-    *id = *(*at - 1);
-    *at = ids_in(*at) > 1 ? *at - 1 : tail_before(*at);
+    *id = wheel->words[*at - 1];
+    *at = ids_in(*at) > 1 ? *at - 1 : tail_before(wheel, *at);
     return true;
 }
 
-/* Whether an entry is its timer's, for the first time. */
-static bool see(struct chunk_wheel *wheel, uint32_t id, uint32_t mark)
+/* Whether an entry of a slot is its timer's, for the first time. */
+static bool see(struct chunk_wheel *wheel, uint32_t id, uint32_t slot)
 {
     struct node *node = node_of(wheel, id);
-    if (node->rest == 0 || (node->filed & MARKS) != mark || (node->later & SEEN) != 0) {
+    if (node->rest == 0 || (node->filed & SLOT) != (slot == DUE ? LATE : slot) ||
+        (node->later & SEEN) != 0) {
         return false;
     }
     node->later |= SEEN;
@@ -1554,168 +1003,123 @@ static bool see(struct chunk_wheel *wheel, uint32_t id, uint32_t mark)
 static void forget_seen(struct chunk_wheel *wheel)
 {
     for (uint32_t id = 0; id < wheel->capacity; id++) {
-        if (!is_listed(wheel, id)) {
-            node_of(wheel, id)->later &= ~SEEN;
-        }
+        node_of(wheel, id)->later &= ~SEEN;
     }
 }
 
-static const char *check_slot(struct chunk_wheel *wheel, uint32_t slot, uint64_t *timers,
-                              uint64_t *entries)
+/* Check a chain of a slot's, and count its chunks and the timers whose entry it has. */
+static const char *check_chain(struct chunk_wheel *wheel, uint32_t slot, uint32_t tail,
+                               uint64_t *timers, uint64_t *chunks)
 {
-    uint32_t mark = slot_mark(wheel, slot);
-    const uint32_t *at = wheel->slots->tails[slot];
+    bool marked = (wheel->occupied[slot / 64] >> slot % 64 & 1) != 0;
+    const char *wrong = slot >= FIRST && tail != EMPTY && !marked ? "a slot's bit lies" : NULL;
+    uint32_t chunk = 0;
     uint32_t id;
-    while (next_entry(&at, &id)) {
-        if (id >= wheel->capacity || ++*entries > wheel->capacity * UINT64_C(64) + 4096) {
+    for (uint32_t at = tail; wrong == NULL && at != EMPTY;) {
+        *chunks += chunk_of(at) != chunk;
+        chunk = chunk_of(at);
+        (void)next_entry(wheel, &at, &id);
+        if (id >= wheel->capacity || *chunks > wheel->chunks) {
             return "a slot does not end";
         }
-        if (!see(wheel, id, mark)) {
-            continue;
-        }
-        ++*timers;
-        if (slot < SLOT_FAR &&
-            due_of(node_of(wheel, id)) - slot_tick(wheel, slot) >= TL_DEADLINE_MAX) {
-            return "a timer is in a slot that comes by too late";
+        if (see(wheel, id, slot)) {
+            ++*timers;
+            bool late = due_of(node_of(wheel, id)) < wheel->slots[slot].tick;
+            wrong = late ? "a timer is in a slot that comes up too late" : NULL;
         }
     }
-    if (slot < FINE && wheel->slots->tails[slot] != EMPTY &&
-        (wheel->occupied[slot / 64] >> slot % 64 & 1) == 0) {
-        return "a slot's bit lies";
-    }
-    return NULL;
+    return wrong;
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    enum tl_status status =
-        wheel->regime != CHUNKS ? linked_check(&wheel->linked, why, why_bytes) : TL_OK;
-    if (wheel->regime == LISTS || status != TL_OK) {
-        return status;
-    }
-    uint64_t count = count_chunks(wheel);
+    uint64_t count = wheel_count(wheel);
     uint64_t timers = 0;
-    uint64_t entries = 0;
     uint64_t pending = 0;
-    uint64_t chunks = 0;
-    const char *wrong = NULL;
+    uint64_t chunks = 1;
+    const char *wrong = check_chain(wheel, wheel->clean_slot, wheel->cleaned, &timers, &chunks);
     for (uint32_t slot = 0; wrong == NULL && slot < SLOTS; slot++) {
-        wrong = check_slot(wheel, slot, &timers, &entries);
-        for (const uint32_t *tail = wheel->slots->tails[slot]; wrong == NULL && tail != EMPTY;
-             tail = tail_before(tail)) {
-            chunks++;
-        }
+        wrong = check_chain(wheel, slot, wheel->slots[slot].tail, &timers, &chunks);
     }
     forget_seen(wheel);
     for (uint32_t id = 0; id < wheel->capacity; id++) {
         const struct node *node = node_of(wheel, id);
-        if (is_listed(wheel, id)) {
-            continue;
-        }
         pending += node->rest != 0;
-        if ((node->rest != 0) != ((node->filed & COUNTED) != 0)) {
-            wrong = "a timer is counted that is not pending, or the other way round";
-        }
+        count -= (node->rest != 0) != ((node->filed & COUNTED) != 0); /* which is wrong */
     }
     if (wrong == NULL && (timers != pending || pending != count)) {
-        wrong = "the timers pending are miscounted";
+        wrong = "the pending timers are miscounted";
     } else if (wrong == NULL && chunks + wheel->free_count != wheel->chunks) {
         wrong = "chunks are missing";
     } else if (wrong == NULL && !wheel->unfinished &&
-               wheel->quiet > first_fine(wheel, wheel->position + 1)) {
+               wheel->quiet > first_on(wheel, 0, wheel->position)) {
         wrong = "it sleeps past a slot";
     }
     return wrong == NULL ? TL_OK : corrupt(why, why_bytes, "%s", wrong);
 }
 
-static void walk_entries(struct chunk_wheel *wheel, uint32_t slot, const struct tl_visitor *visitor)
+/* `tick` is the slot's first; TL_NEVER: it stands for none. */
+static void walk_entries(struct chunk_wheel *wheel, uint32_t slot, uint32_t tail, uint64_t tick,
+                         const struct tl_visitor *visitor)
 {
-    uint32_t mark = slot_mark(wheel, slot);
     uint32_t id;
-    for (const uint32_t *at = wheel->slots->tails[slot]; next_entry(&at, &id);) {
-        if (see(wheel, id, mark)) {
+    while (next_entry(wheel, &tail, &id)) {
+        if (see(wheel, id, slot)) {
             uint64_t due = due_of(node_of(wheel, id));
             walk_timer(visitor, id, due < SERIALS ? due : TL_NEVER, 0);
-        } else if (slot < SLOT_FAR) {
-            walk_stale(visitor, id, slot_tick(wheel, slot));
+        } else if (tick != TL_NEVER) {
+            walk_stale(visitor, id, tick);
         }
     }
-    if (slot == wheel->clean_slot) {
-        walk_entries(wheel, SLOT_CLEANED, visitor);
-    }
 }
 
-static void walk_slots(struct chunk_wheel *wheel, uint32_t number, uint32_t first, uint32_t count,
-                       uint32_t bits, const struct tl_visitor *visitor)
-{
-    uint64_t width = UINT64_C(1) << bits;
-    uint64_t hand = wheel->position >> bits;
-    walk_level(visitor, number, width);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t from = slot_tick(wheel, first + i);
-        uint32_t marks = (hand & (count - 1)) == i ? TL_MARK_HAND : 0u;
-        marks |= is_empty(wheel, first + i) ? 0u : TL_MARK_FLAGGED;
-        walk_span(visitor, i, from, from + (width - 1), marks);
-        walk_entries(wheel, first + i, visitor);
-    }
-}
-
-/* Two slots that stand for no ticks, shown as one where they hold anything. */
-static void walk_apart(struct chunk_wheel *wheel, const char *name, uint32_t first,
-                       const struct tl_visitor *visitor)
-{
-    if (!is_empty(wheel, first) || !is_empty(wheel, first + 1)) {
-        walk_part(visitor, name, TL_FORM_LIST, 0);
-        walk_node(visitor, 0, TL_NEVER);
-        walk_entries(wheel, first, visitor);
-        walk_entries(wheel, first + 1, visitor);
-    }
-}
-
-/* Leaves the wheel as it was: what the batch and cleaning do is not seen from outside. */
+/* Leave the wheel as it was: looking at the batch is not seen from outside. */
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
-    if (wheel->regime != CHUNKS) {
-        linked_walk(&wheel->linked, visitor);
+    (void)wheel_count(wheel);
+    if (wheel->slots[LATE].tail != EMPTY || wheel->slots[DUE].tail != EMPTY) {
+        walk_due_part(visitor);
+        walk_node(visitor, 0, TL_NEVER);
+        walk_entries(wheel, DUE, wheel->slots[DUE].tail, TL_NEVER, visitor);
+        walk_entries(wheel, LATE, wheel->slots[LATE].tail, TL_NEVER, visitor);
     }
-    if (wheel->regime == LISTS) {
-        return;
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        uint64_t width = UINT64_C(1) << shift_of(level);
+        uint64_t hand = wheel->position >> shift_of(level);
+        walk_level(visitor, level + 1, width);
+        for (uint32_t i = 0; i < slots_of(level); i++) {
+            uint32_t slot = first_slot(level) + i;
+            uint64_t ahead = (i - hand) & (slots_of(level) - 1);
+            uint64_t from = (hand + ahead) << shift_of(level);
+            bool flagged = wheel->slots[slot].tail != EMPTY;
+            walk_span(visitor, i, from, from + (width - 1),
+                      (ahead == 0 ? TL_MARK_HAND : 0u) | (flagged ? TL_MARK_FLAGGED : 0u));
+            walk_entries(wheel, slot, wheel->slots[slot].tail, wheel->slots[slot].tick, visitor);
+            if (slot == wheel->clean_slot) {
+                walk_entries(wheel, slot, wheel->cleaned, wheel->slots[slot].tick, visitor);
+            }
+        }
     }
-    (void)count_chunks(wheel);
-    walk_apart(wheel, "due now", SLOT_LATE, visitor);
-    walk_slots(wheel, 1, 0, FINE, 0, visitor);
-    walk_slots(wheel, 2, FINE, COARSE, BLOCK_BITS, visitor);
-    walk_apart(wheel, "far", SLOT_FAR, visitor);
     forget_seen(wheel);
 }
-
-static const struct tl_option wheel_option_table[] = {
-    {"lists", TL_U32(struct wheel_options, lists), 200000, 0, CAPACITY_MAX, NULL,
-     "with up to so many timers pending, and room for twice as many, "
-     "lists take the place of chunks; 0: never"},
-    {0},
-};
 
 TL_ALGO(chunk_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "chunk-wheel",
-    .summary = "a hierarchical wheel of chunked slots for very many timers in records: starts wait "
-               "in batches",
-    .origin = "our own; after Varghese and Lauck 1987, scheme 7, and Erlang/OTP",
+    .summary = "a hierarchical wheel of chunked slots for hundreds of thousands of timers: starts "
+               "wait in batches",
+    .origin = "our own",
     .description =
-        "Slots of one tick, and of a block of ticks, which are moved down ahead of time, evenly. "
-        "With many timers a slot is a chain of chunks of ids: a start stores the deadline in the "
-        "node, and is looked at later, with others; a stop or a restart to later leaves the entry "
-        "where it is, and when the wheel comes to it, the node says what has become of the timer. "
-        "No call does what is put off at once. With few timers slots are lists. Made for timers "
-        "that lie in the caller's records. Bad at very many timers of one tick, all restarted "
-        "shortly before it.",
+        "Ten levels of slots; the slot of the next block is moved a level down ahead of time, "
+        "evenly. A slot is a chain of chunks of ids: a start stores the deadline in the node, and "
+        "is looked at later, with others; a stop or a restart to later leaves the entry where it "
+        "is, and when that comes up, the node says what has become of the timer. No call does at "
+        "once what others deferred. The node may be stored in the caller's record. Bad at: few "
+        "timers; very many timers of one tick, all restarted shortly before it.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,
@@ -1727,6 +1131,6 @@ TL_ALGO(chunk_wheel) = {
     .counters = wheel_counters,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct linked_node)),
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(wheel_moved),
 };

@@ -39,7 +39,7 @@ done
 replayed awake --timeout 5 < <(printf '0,1,start,%s\n%s,2,start,10\n' $((1 << 60)) $(((1 << 60) + 5)))
 [ "$(rows awake wakeups | grep '^chunk-wheel=')" = chunk-wheel=1 ] ||
     complain "2^60 and on: $(rows awake wakeups | grep '^chunk-wheel=') wakeups"
-"$TIMERLAB" sim awake.trace -a chunk-wheel:lists=0 --runs 0 --format csv >chunks.rows 2>said || complain "chunks: $(cat said)"
+"$TIMERLAB" sim awake.trace -a chunk-wheel --runs 0 --format csv >chunks.rows 2>said || complain "chunks: $(cat said)"
 [ "$(rows chunks wakeups)" = chunk-wheel=1 ] || complain "2^60 and on, in chunks: $(rows chunks wakeups) wakeups"
 
 # Four years of milliseconds with nothing pending: each tick is a wakeup, though none was driven.
