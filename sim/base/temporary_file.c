@@ -1,5 +1,7 @@
 #include "temporary_file.h"
 
+#include "memory.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -54,18 +56,18 @@ static void add(char kind, const char *path)
     }
 }
 
-/* Make a temporary folder after the pattern or, if that is NULL, the folder, and list it. A signal
- * that ended the process in between would leave it behind. */
-static bool make_listed(char *pattern, const char *folder)
+/* Make a folder, and list it: LOCKED is a temporary one, whose path is a pattern. A signal that ended
+ * the process in between would leave it behind. */
+static bool make_listed(char kind, char *path)
 {
     sigset_t all;
     sigset_t before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
-    bool made = pattern != NULL ? mkdtemp(pattern) != NULL : mkdir(folder, 0777) == 0;
+    bool made = kind == LOCKED ? mkdtemp(path) != NULL : mkdir(path, 0777) == 0;
     int why = errno;
     if (made) {
-        add(pattern != NULL ? LOCKED : UNLESS_USED, pattern != NULL ? pattern : folder);
+        add(kind, path);
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = why;
@@ -74,7 +76,12 @@ static bool make_listed(char *pattern, const char *folder)
 
 bool folder_make_unless_used(const char *folder)
 {
-    return make_listed(NULL, folder);
+    char *path = memory_copy(folder);
+    bool made = make_listed(UNLESS_USED, path);
+    int why = errno;
+    free(path);
+    errno = why;
+    return made;
 }
 
 /* --- removing -------------------------------------------------------------------------------- */
@@ -169,7 +176,7 @@ bool temporary_make_in(struct temporary *temporary, const char *folder)
     remove_abandoned(folder);
     do {
         if (snprintf(path, PATH_MAX, "%s/" PREFIX VARYING, folder) >= PATH_MAX - 8 ||
-            !make_listed(path, NULL)) {
+            !make_listed(LOCKED, path)) {
             errno = strlen(path) >= PATH_MAX - 8 ? ENAMETOOLONG : errno;
             path[0] = '\0';
             return false;
