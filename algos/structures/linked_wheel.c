@@ -393,9 +393,10 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 
 /* --- which slots hold anything --------------------------------------------------------------- */
 
-/* How many slots are between that of `tick` on a level and the first occupied one after it, going
- * round; SLOTS if none is. */
-static inline uint32_t to_occupied(const struct linked_wheel *wheel, uint32_t level, uint64_t tick)
+/* How many slots are between that of `tick` on a level and the first occupied one of the next
+ * `most`, going round; SLOTS if none is. */
+static inline uint32_t to_occupied(const struct linked_wheel *wheel, uint32_t level, uint64_t tick,
+                                   uint64_t most)
 {
     const uint8_t *occupied = &wheel->occupied[first_head(level)];
     uint32_t begin = (uint32_t)((tick >> shift_of(level)) + 1) & (SLOTS - 1);
@@ -406,15 +407,17 @@ static inline uint32_t to_occupied(const struct linked_wheel *wheel, uint32_t le
     if (bytes != 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
         return bitmap_first(bytes) / 8;
     }
-    const uint8_t *found = memchr(&occupied[begin], 1, SLOTS - begin);
-    found = found != NULL ? found : memchr(occupied, 1, begin);
+    size_t up = most < SLOTS - begin ? (size_t)most : SLOTS - begin;
+    size_t down = most - up < begin ? (size_t)(most - up) : begin;
+    const uint8_t *found = memchr(&occupied[begin], 1, up);
+    found = found != NULL ? found : memchr(occupied, 1, down);
     return found != NULL ? (uint32_t)(found - &occupied[begin]) & (SLOTS - 1) : SLOTS;
 }
 
 /* The first tick after this one whose slot of level 1 is occupied, or begins[1]. */
 static inline uint64_t next_tick(const struct linked_wheel *wheel, uint64_t tick)
 {
-    uint32_t ahead = to_occupied(wheel, 0, tick);
+    uint32_t ahead = to_occupied(wheel, 0, tick, SLOTS);
     return ahead < SLOTS ? tick + 1 + ahead : wheel->begins[1];
 }
 
@@ -501,25 +504,25 @@ static __attribute__((noinline)) void move_down(struct linked_wheel *wheel, uint
 }
 
 /* Move the clock to `now`, and to DUE the slots that it passes, and what is left of the blocks that
- * it enters. */
-static void collect(struct linked_wheel *wheel, uint64_t now)
+ * it enters, from a level up. */
+static void collect(struct linked_wheel *wheel, uint32_t level, uint64_t now)
 {
     uint64_t old = wheel->clock;
     wheel->clock = now;
     set_levels(wheel);
-    for (uint32_t level = 0; level < LEVELS; level++) {
+    for (; level < LEVELS; level++) {
         uint64_t block = level > 0 ? UINT64_C(1) << block_shift(level) : 1;
         uint64_t slots = ((now | (block - 1)) >> shift_of(level)) - (old >> shift_of(level));
         if (old / block == now / block) {
             break; /* nor has any level above moved */
         }
         uint64_t tick = old;
-        uint32_t ahead = to_occupied(wheel, level, tick);
+        uint32_t ahead = to_occupied(wheel, level, tick, slots);
         while (ahead < SLOTS && ahead < slots) {
             slots -= ahead + 1;
             tick += (uint64_t)(ahead + 1) << shift_of(level);
             splice_to_due(wheel, slot_on(level, tick));
-            ahead = to_occupied(wheel, level, tick);
+            ahead = to_occupied(wheel, level, tick, slots);
         }
     }
 }
@@ -567,10 +570,11 @@ static __attribute__((noinline)) uint64_t advance_far(struct linked_wheel *wheel
     uint64_t left = budget;
     uint64_t ticks = now - wheel->clock;
     splice_to_due(wheel, LATE);
-    collect(wheel, now);
+    bool first = wheel->first_at <= now && wheel->first_at != wheel->begins[1];
+    collect(wheel, first ? 0 : 1, now);
     bool all = fire_list(wheel, DUE, &left, fire, ctx);
     move_down(wheel, ticks);
-    set_work_at(wheel, next_tick(wheel, now));
+    set_work_at(wheel, first ? next_tick(wheel, now) : wheel->first_at);
     if (!all || !is_empty(wheel, LATE)) {
         leave_work(wheel);
     }
@@ -644,7 +648,7 @@ static uint64_t wheel_next(const void *self)
         if (next <= (from + 1) << shift_of(level)) {
             break; /* neither this level nor those above have a slot that begins before */
         }
-        uint32_t ahead = to_occupied(wheel, level, wheel->clock);
+        uint32_t ahead = to_occupied(wheel, level, wheel->clock, SLOTS);
         uint64_t begin = (from + 1 + ahead) << shift_of(level);
         next = ahead < SLOTS && begin < next ? begin : next;
     }
