@@ -21,13 +21,6 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes)
     return ~crc;
 }
 
-static void three_by_table(uint32_t sums[3], const unsigned char *at, size_t bytes)
-{
-    for (unsigned i = 0; i < 3; i++) {
-        sums[i] = crc32c_by_table(sums[i], at + i * bytes, bytes);
-    }
-}
-
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <nmmintrin.h>
@@ -85,27 +78,11 @@ TARGET static inline uint32_t crc32c_by_instruction(uint32_t crc, const void *da
     return ~crc;
 }
 
-TARGET static void three_by_instruction(uint32_t sums[3], const unsigned char *at, size_t bytes)
-{
-    uint32_t crcs[3] = {~sums[0], ~sums[1], ~sums[2]};
-    for (const unsigned char *end = at + bytes; at < end; at += sizeof(uint64_t)) {
-        for (unsigned i = 0; i < 3; i++) {
-            uint64_t word;
-            memcpy(&word, at + i * bytes, sizeof word);
-            crcs[i] = ADD_8(crcs[i], word);
-        }
-    }
-    for (unsigned i = 0; i < 3; i++) {
-        sums[i] = ~crcs[i];
-    }
-}
-
 #else
 
 #define HAS_INSTRUCTION() false
 #define TARGET
 #define crc32c_by_instruction crc32c_by_table
-#define three_by_instruction  three_by_table
 
 #endif
 
@@ -113,13 +90,4 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
 {
     return HAS_INSTRUCTION() ? crc32c_by_instruction(crc, data, bytes)
                              : crc32c_by_table(crc, data, bytes);
-}
-
-void crc32c_three(uint32_t sums[3], const void *data, size_t bytes)
-{
-    if (HAS_INSTRUCTION()) {
-        three_by_instruction(sums, data, bytes);
-    } else {
-        three_by_table(sums, data, bytes);
-    }
 }

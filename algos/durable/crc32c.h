@@ -10,10 +10,6 @@
 /* The checksum of `bytes` bytes, going on from `crc`: 0, or that of what stands before them. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* Goes on with three checksums at once, which do not wait for each other: of pieces of `bytes`
- * bytes, a multiple of eight, one behind the other. */
-void crc32c_three(uint32_t sums[3], const void *data, size_t bytes);
-
 /* crc32c without the instruction, for the tests. */
 uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes);
 

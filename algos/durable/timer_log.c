@@ -385,25 +385,13 @@ static size_t count_operations(const struct timer_log *log, const uint64_t *word
     return operations;
 }
 
-/* Adds the checksums to those heads. Of what is longer than a line most frames fill theirs. */
+/* Add the checksums to those heads. */
 static void seal(const struct timer_log *log, size_t at, size_t end)
 {
     while (at < end) {
         uint64_t *frame = log->buffer + at;
         uint64_t place = log->place + at;
         size_t left = (size_t)(LOG_LINE - place % LOG_LINE);
-        if (left == LOG_LINE && end - at >= 3 * LOG_LINE) {
-            uint32_t sums[3];
-            for (unsigned i = 0; i < 3; i++, place += LOG_LINE) {
-                sums[i] = crc32c(0, &place, sizeof place);
-            }
-            crc32c_three(sums, frame, LINE_BYTES);
-            for (unsigned i = 0; i < 3; i++) {
-                frame[(size_t)i * LOG_LINE] |= sums[i];
-            }
-            at += 3 * (size_t)LOG_LINE;
-            continue;
-        }
         size_t words = end - at < left ? end - at : left;
         if (left > 1) {
             frame[0] |= crc_of_frame(place, frame[0], frame + 1, words - 1);

@@ -106,16 +106,6 @@ void check_step_text(const struct check_step *step, char *text, size_t bytes)
                    timers[step->timers & 3u]);
 }
 
-const char *check_stage_word(unsigned stage)
-{
-    static const char *const words[] = {
-#define STAGE_WORD(code, word) [code] = (word),
-        CHECK_STAGE_MAP(STAGE_WORD)
-#undef STAGE_WORD
-    };
-    return words[stage];
-}
-
 /* --- the states seen so far ------------------------------------------------------------------ */
 
 static uint64_t hash_of(const struct state *state)

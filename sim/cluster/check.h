@@ -76,20 +76,14 @@ void check_step_text(const struct check_step *step, char *text, size_t bytes);
 #define CHECK_RUN_MAX 64
 
 /* How far a timer came. */
-#define CHECK_STAGE_MAP(X)                                                                         \
-    X(CHECK_STAGE_TABLE, "table")                                                                  \
-    X(CHECK_STAGE_HAND, "hand")                                                                    \
-    X(CHECK_STAGE_QUEUE, "queue")                                                                  \
-    X(CHECK_STAGE_TAKEN, "taken")                                                                  \
-    X(CHECK_STAGE_CALLED, "called")                                                                \
-    X(CHECK_STAGE_ENDED, "ended")
-
 enum check_stage {
-#define CHECK_STAGE_ENUM(code, word) code,
-    CHECK_STAGE_MAP(CHECK_STAGE_ENUM)
-#undef CHECK_STAGE_ENUM
+    CHECK_STAGE_TABLE,
+    CHECK_STAGE_HAND,
+    CHECK_STAGE_QUEUE,
+    CHECK_STAGE_TAKEN,
+    CHECK_STAGE_CALLED,
+    CHECK_STAGE_ENDED
 };
-const char *check_stage_word(unsigned stage);
 
 /* Where nothing can happen any more, as far as one can see from outside. Two states that differ in
  * anything else are the same end. */

@@ -5,33 +5,19 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct word {
-    const char *word;
-    const char *text;
-};
-#define WORD_ROW(code, spelled, sentence) [code] = {spelled, sentence},
-static const struct word steps[] = {CLUSTER_STEP_MAP(WORD_ROW)};
-static const struct word causes[] = {CLUSTER_CAUSE_MAP(WORD_ROW)};
+#define WORD_ROW(code, spelled, sentence) [code] = (spelled),
+static const char *const steps[] = {CLUSTER_STEP_MAP(WORD_ROW)};
+static const char *const causes[] = {CLUSTER_CAUSE_MAP(WORD_ROW)};
 #undef WORD_ROW
 
 const char *cluster_step_word(enum cluster_step step)
 {
-    return steps[step].word;
-}
-
-const char *cluster_step_text(enum cluster_step step)
-{
-    return steps[step].text;
+    return steps[step];
 }
 
 const char *cluster_cause_word(enum cluster_cause cause)
 {
-    return causes[cause].word;
-}
-
-const char *cluster_cause_text(enum cluster_cause cause)
-{
-    return causes[cause].text;
+    return causes[cause];
 }
 
 static const struct cluster_protocol protocols[] = {

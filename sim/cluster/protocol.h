@@ -42,9 +42,7 @@
 
 enum cluster_step { CLUSTER_STEP_MAP(CLUSTER_CODE) CLUSTER_STEPS };
 
-/* The word and the sentence of a step. */
 const char *cluster_step_word(enum cluster_step step);
-const char *cluster_step_text(enum cluster_step step);
 
 /* --- the table ------------------------------------------------------------------------------- */
 
@@ -95,7 +93,6 @@ bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
 enum cluster_cause { CLUSTER_CAUSE_MAP(CLUSTER_CODE) CLUSTER_CAUSES };
 
 const char *cluster_cause_word(enum cluster_cause cause);
-const char *cluster_cause_text(enum cluster_cause cause);
 
 /* --- books ------------------------------------------------------------------------------------ */
 

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static void path_of(const char *folder, enum run_role role, unsigned member, char path[4096])
@@ -42,36 +40,21 @@ bool journal_read(const char *folder, enum run_role role, unsigned member,
                   struct journal_record **records, size_t *count, struct error *error)
 {
     char path[4096];
-    struct stat file;
+    struct journal_record record;
+    size_t room = 0;
     path_of(folder, role, member, path);
     *records = NULL;
     *count = 0;
-    int journal = open(path, O_RDONLY | O_CLOEXEC);
-    if (journal < 0 && errno == ENOENT) {
-        return true;
+    FILE *journal = memory_unless_short(fopen(path, "rbe"));
+    if (journal == NULL) {
+        return errno == ENOENT || error_set(error, "%s: cannot be read: %s", path, strerror(errno));
     }
-    if (journal < 0 || fstat(journal, &file) != 0) {
-        (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-        if (journal >= 0) {
-            (void)close(journal);
-        }
-        return false;
+    while (fread(&record, sizeof record, 1, journal) == 1) {
+        MEMORY_REACH(*records, room, *count);
+        (*records)[(*count)++] = record;
     }
-    size_t bytes = (size_t)file.st_size / sizeof **records * sizeof **records;
-    size_t have = 0;
-    ssize_t got = 1;
-    *records = memory_bytes(bytes);
-    while (have < bytes && got > 0) {
-        got = read(journal, (char *)*records + have, bytes - have);
-        have += got > 0 ? (size_t)got : 0;
-    }
-    (void)close(journal);
-    if (have < bytes) {
-        free(*records);
-        *records = NULL;
-        return error_set(error, "%s: cannot be read: %s", path,
-                         got < 0 ? strerror(errno) : "it has become shorter");
-    }
-    *count = bytes / sizeof **records;
-    return true;
+    bool good =
+        !ferror(journal) || error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+    (void)fclose(journal);
+    return good;
 }
