@@ -20,9 +20,9 @@
  * slot in vain, and sets it right. A poll looks at the slots level by level, in the order of their
  * numbers, so what it finds does not fire in the order of deadlines.
  *
- * moves=all is what later versions call rebalancing: a poll that walks a slot also moves what is
- * not due yet to the level that its remaining delay asks for. That is a cascade of what would else
- * be looked at again; moves=N does at most so many in an advance, and never makes a timer late.
+ * moves=all, the default, is what nexus-timer calls rebalancing since 1.5: a poll that walks a slot
+ * also moves the timers that are not due yet to the level that their remaining delay asks for.
+ * moves=N does at most N in an advance, and never makes a timer late; moves=0 is as before 1.5.
  *
  * A budget ends the walk where it is, and the slot keeps its minimum. What its
  * callbacks start for now or the past waits in LATE for the end of the advance.
@@ -37,8 +37,8 @@
  * Complexity (m levels of w slots): start O(1), stop O(1), a tick O(1), `next` O(1), or O(m w)
  * after the stop of what it stood for; a poll that has work O(m w), and all timers of the coarse
  * slots that the clock is in: with n timers spread over the reach of a level, each is looked at O(n
- * / w) times, so the structure declares itself slow, though with moves=all it is not. Bad at: very
- * many timers that expire from coarse slots, which is why later versions move.
+ * / w) times with moves=0, so the structure declares itself slow. Bad at: very many timers that
+ * expire from coarse slots, with moves=0.
  *
  * Source: Abso1ut3Zer0/nexus, nexus-timer/src/wheel.rs and level.rs (2026). Versions up to 1.4 keep
  * no minima of slots, and look at every timer of every slot once anything is due.
@@ -51,7 +51,7 @@
 #define BITS_MAX       6
 #define LEVELS_MAX     8u
 #define SLOTS_MAX      (LEVELS_MAX << BITS_MAX)
-#define MOVES_ALL      UINT64_MAX
+#define MOVES_ALL      (UINT64_C(1) << 62)
 
 #define BUCKET_STRIPES 1u /* the lists keep the order of the starts */
 #include "due_buckets.h"
@@ -307,7 +307,7 @@ static const struct tl_option wheel_option_table[] = {
      "a level is 2^step times as coarse as the one before (clk_shift); below bits"},
     {"levels", TL_U32(struct wheel_options, levels), 7, 1, LEVELS_MAX, NULL,
      "levels (num_levels); what is further waits in the last"},
-    {"moves", TL_U64(struct wheel_options, moves), 0, 0, INT64_C(1) << 32, moves_choices,
+    {"moves", TL_U64(struct wheel_options, moves), MOVES_ALL, 0, INT64_C(1) << 32, moves_choices,
      "timers that an advance may move to finer levels (max_rebalances_per_poll)"},
     {0},
 };
@@ -420,9 +420,9 @@ TL_ALGO(nexus_wheel) = {
         "Seven levels of 64 slots, each eight times as coarse as the one before. A timer stays in "
         "the slot that its delay chose, and fires from there at its exact deadline: while the "
         "clock is in a coarse slot, every poll that may find something due there looks at all its "
-        "timers. A minimum kept with each slot spares those with nothing due. moves=all moves "
-        "what a poll passes to finer levels, as later versions do. Bad at: very many timers that "
-        "expire from coarse slots, each looked at again and again.",
+        "timers, and moves those that are not due yet to finer levels. A minimum kept with each "
+        "slot spares those with nothing due. Bad at: with moves=0, as before version 1.5, very "
+        "many timers that expire from coarse slots, each looked at again and again.",
     .cost = {.start = "O(1)",
              .stop = "O(1)",
              .tick = "O(1)",

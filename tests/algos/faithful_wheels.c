@@ -606,8 +606,8 @@ static const struct bound {
     {"tokio-wheel", "", 30000, 2, 0.1, 9, 2},
     {"coarse-wheel", "", 30000, 1, 1.2, 3, 0},
     /* each is looked at at half of its slot's 4,096 ticks, unless it is moved from there */
-    {"nexus-wheel", "", 30000, 1, 0.1, 2048 + 2, 0},
-    {"nexus-wheel", "moves=all", 30000, 1, 0.1, 9, 2},
+    {"nexus-wheel", "moves=0", 30000, 1, 0.1, 2048 + 2, 0},
+    {"nexus-wheel", "", 30000, 1, 0.1, 9, 2},
     {"probing-wheel", "cap=65536", 30000, 1, 0.1, 4, 0},
     {"fixed-wheel", "", 30000, 1, 1, 2, 0},
     {"cache-wheel", "", 30000, 1, 0.1, 6, 1},

@@ -319,7 +319,7 @@ static const struct original small = MODEL(small, " with max_rebalances_per_poll
 static const struct original_case polled_case = {
     .original = &polled,
     .structure = "nexus-wheel",
-    .options = "",
+    .options = "moves=0",
     .ordered = true,
     .next = ORIGINAL_NEXT_SAME,
     .clock = 5000,
@@ -328,7 +328,7 @@ static const struct original_case polled_case = {
 static const struct original_case far_case = {
     .original = &polled,
     .structure = "nexus-wheel",
-    .options = "",
+    .options = "moves=0",
     .ordered = true,
     .next = ORIGINAL_NEXT_SAME,
     .delay_bits = 40,
