@@ -440,11 +440,11 @@ static bool keep_hook(struct export *export, const char *hook, bool optional)
     return true;
 }
 
-/* Whether what is called while timers run asks for the capacity, which of nodes that lie anywhere
- * is 1. */
+/* Whether what is called while timers run or move asks for the capacity, which is 1 of nodes that
+ * lie anywhere. */
 static bool uses_capacity(struct export *export)
 {
-    static const char *const running[] = {"start", "stop", "advance", "next", "count"};
+    static const char *const running[] = {"start", "stop", "advance", "next", "count", "moved"};
     bool uses = false;
     for (size_t i = 0; i < export->amalgam.count; i++) {
         export->amalgam.items[i].kept = false;
