@@ -42,7 +42,8 @@ void cluster_take_all(struct cluster_arguments *arguments, struct argp_state *st
     }
 }
 
-void cluster_list(FILE *stream)
+/* One line a protocol: its name, and what it is. */
+static void list(FILE *stream)
 {
     size_t count;
     const struct cluster_protocol *all = cluster_protocols(&count);
@@ -58,7 +59,7 @@ int cluster_command_run(const struct command_line *line, int argc, char **argv, 
     int status = EXIT_OK;
     command_line_read(line, argc, argv, arguments);
     if (own->list) {
-        cluster_list(stdout);
+        list(stdout);
     } else {
         status = run(arguments, argc, argv);
     }
@@ -132,7 +133,8 @@ static void format_value(const json_t *value, bool for_people, char *text, size_
     }
 }
 
-void cluster_rows_write_csv(const json_t *rows, FILE *stream)
+/* As a table, or as CSV if `table` is NULL. */
+static void write_rows(const json_t *rows, struct text_table *table, FILE *stream)
 {
     for (size_t i = 0; i <= json_array_size(rows) && json_array_size(rows) > 0; i++) {
         json_t *row = json_array_get(rows, i > 0 ? i - 1 : 0);
@@ -142,37 +144,34 @@ void cluster_rows_write_csv(const json_t *rows, FILE *stream)
         json_object_foreach(row, name, value)
         {
             char text[512];
-            if (is_scalar(value)) {
-                format_value(value, false, text, sizeof text);
-                (void)fputs(separator, stream);
-                csv_write_field(stream, i == 0 ? name : text);
-                separator = ",";
-            }
-        }
-        (void)fputc('\n', stream);
-    }
-}
-
-void cluster_rows_write_table(const json_t *rows, FILE *stream)
-{
-    struct text_table table = {0};
-    for (size_t i = 0; i <= json_array_size(rows) && json_array_size(rows) > 0; i++) {
-        json_t *row = json_array_get(rows, i > 0 ? i - 1 : 0);
-        const char *name = NULL;
-        json_t *value = NULL;
-        json_object_foreach(row, name, value)
-        {
-            char text[512];
             if (!is_scalar(value)) {
                 continue;
             }
-            format_value(value, true, text, sizeof text);
-            if (i == 0 && table.columns < TEXT_TABLE_COLUMNS_MAX) {
-                table.right[table.columns++] = json_is_number(value);
+            format_value(value, table != NULL, text, sizeof text);
+            if (table == NULL) {
+                (void)fputs(separator, stream);
+                csv_write_field(stream, i == 0 ? name : text);
+                separator = ",";
+                continue;
             }
-            text_table_add(&table, "%s", i == 0 ? name : text);
+            if (i == 0 && table->columns < TEXT_TABLE_COLUMNS_MAX) {
+                table->right[table->columns++] = json_is_number(value);
+            }
+            text_table_add(table, "%s", i == 0 ? name : text);
         }
+        (void)fputs(table == NULL ? "\n" : "", stream);
     }
+}
+
+static void write_csv(const json_t *rows, FILE *stream)
+{
+    write_rows(rows, NULL, stream);
+}
+
+static void write_table(const json_t *rows, FILE *stream)
+{
+    struct text_table table = {0};
+    write_rows(rows, &table, stream);
     text_table_write(&table, stream);
     text_table_free(&table);
 }
@@ -190,7 +189,7 @@ bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arg
 
 static void write_csv_file(const void *ctx, FILE *stream)
 {
-    cluster_rows_write_csv(((const struct cluster_work *)ctx)->rows, stream);
+    write_csv(((const struct cluster_work *)ctx)->rows, stream);
 }
 
 static void write_json(const void *ctx, FILE *stream)
@@ -222,8 +221,7 @@ bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *argum
     } else if (arguments->format == CLUSTER_JSON) {
         write_json(work, stdout);
     } else {
-        cluster_rows_write_table(json_array_size(work->shown) > 0 ? work->shown : work->rows,
-                                 stdout);
+        write_table(json_array_size(work->shown) > 0 ? work->shown : work->rows, stdout);
     }
     return done;
 }

@@ -44,9 +44,6 @@ void cluster_take_word(void *arguments, const char *name, struct argp_state *sta
 /* All of them, if none was named; the controls too. */
 void cluster_take_all(struct cluster_arguments *arguments, struct argp_state *state);
 
-/* One line a protocol: its name, and what it is. */
-void cluster_list(FILE *stream);
-
 /* Reads a command line; shows the list that it asks for, or runs the command. */
 int cluster_command_run(const struct command_line *line, int argc, char **argv, void *arguments,
                         int (*run)(void *arguments, int argc, char **argv));
@@ -81,8 +78,5 @@ bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arg
 bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *arguments, bool done,
                       const char *name, const char *const *kinds);
 void cluster_work_free(struct cluster_work *work);
-
-void cluster_rows_write_csv(const json_t *rows, FILE *stream);
-void cluster_rows_write_table(const json_t *rows, FILE *stream);
 
 #endif
