@@ -163,7 +163,7 @@ static void write_rows(const json_t *rows, struct text_table *table, FILE *strea
     }
 }
 
-static void write_csv(const json_t *rows, FILE *stream)
+void cluster_rows_write_csv(const json_t *rows, FILE *stream)
 {
     write_rows(rows, NULL, stream);
 }
@@ -189,7 +189,7 @@ bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arg
 
 static void write_csv_file(const void *ctx, FILE *stream)
 {
-    write_csv(((const struct cluster_work *)ctx)->rows, stream);
+    cluster_rows_write_csv(((const struct cluster_work *)ctx)->rows, stream);
 }
 
 static void write_json(const void *ctx, FILE *stream)

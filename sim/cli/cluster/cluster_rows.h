@@ -79,4 +79,6 @@ bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *argum
                       const char *name, const char *const *kinds);
 void cluster_work_free(struct cluster_work *work);
 
+void cluster_rows_write_csv(const json_t *rows, FILE *stream);
+
 #endif
