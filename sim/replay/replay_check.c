@@ -201,18 +201,15 @@ static void fetch(const struct replay *replay, size_t at)
     }
 }
 
-/* A loop with slack comes round for a reaction only if it waits there, and that is a wakeup.
- * Returns whether to come round. */
+/* A loop comes round for a reaction only if it waits there: an advance more may change when a
+ * structure fires. With slack that is a wakeup. Returns whether to come round. */
 static bool wakes_for(struct replay *replay, const struct stream_reaction *reaction, uint64_t tick)
 {
-    if (replay->slack == NULL) {
-        return true;
-    }
     pass_time_checked(replay, tick, false);
-    if (replay->now >= tick || !closed_loop_waits(replay->loop, reaction)) {
+    if (replay->loop == NULL || replay->now >= tick || !closed_loop_waits(replay->loop, reaction)) {
         return false;
     }
-    replay->wakeups++;
+    replay->wakeups += replay->slack != NULL;
     if (replay->recorder != NULL) {
         tape_record_wakeup(replay->recorder, tick);
     }

@@ -413,6 +413,63 @@ static void another_order_of_firing_is_found_out(void **state)
     tape_close(tape);
 }
 
+enum { HASTY_EARLY_TICKS = 3, HASTY_LATE_TICKS = 16 };
+
+/* At each advance whatever it may: one more lets a timer fire at another tick. */
+static uint64_t advance_hastily(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
+{
+    fired_count = 0;
+    (void)heap->advance(self, now + HASTY_EARLY_TICKS, budget, collect, NULL);
+    uint64_t count = fired_count;
+    for (uint64_t i = 0; i < count; i++) {
+        fire(ctx, fired[i].id, now);
+    }
+    return count;
+}
+
+static uint64_t hasty_next(const void *self)
+{
+    uint64_t next = heap->next(self);
+    return next == TL_NEVER ? TL_NEVER : (next + 7) / 8 * 8;
+}
+
+static struct tl_precision hasty_precision(const void *options, uint64_t delay_ticks)
+{
+    (void)options;
+    return (struct tl_precision){.early_ticks = delay_ticks < HASTY_EARLY_TICKS ? delay_ticks
+                                                                                : HASTY_EARLY_TICKS,
+                                 .late_ticks = HASTY_LATE_TICKS};
+}
+
+/* Of what is early and late: every advance of the checked pass is one of the timed passes. */
+static void timed_passes_come_round_when_the_checked_one_did(void **state)
+{
+    (void)state;
+    struct error error;
+    heap = tl_registry_find("binary-heap")->timed;
+    struct tl_algo hasty = *heap;
+    hasty.advance = advance_hastily;
+    hasty.next = hasty_next;
+    hasty.precision = hasty_precision;
+    hasty.capabilities &= ~(uint32_t)(TL_CAP_EXACT | TL_CAP_ORDERED);
+    /* The loop sleeps until 16: at 9 no reaction waits for its tick. */
+    write_trace("0,0,start,9,\n9,0,start,9,0\n18,0,start,9,0\n27,0,start,90,0\n");
+    struct tape *tape = tape_create(&error);
+    assert_non_null(tape);
+    struct replay_result *check = run(&hasty, PASS_CHECK, tape);
+    assert_string_equal(check->reason, "");
+    assert_int_equal(check->reactions, 2);
+    for (int pass = PASS_THROUGHPUT; pass <= PASS_LATENCY; pass++) {
+        struct replay_result *timed = run(&hasty, (enum replay_pass)pass, tape);
+        assert_string_equal(timed->reason, "");
+        assert_int_equal(timed->digest, check->digest);
+        free(timed);
+    }
+    free(check);
+    tape_close(tape);
+}
+
 /* Fires, with what is due, the timer behind the trace's only one. */
 static uint64_t advance_with_a_stranger(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
                                         void *ctx)
@@ -507,6 +564,7 @@ int main(void)
         cmocka_unit_test(what_is_dropped_leaves_what_is_around_it),
         cmocka_unit_test(timed_passes_play_what_was_checked),
         cmocka_unit_test(another_order_of_firing_is_found_out),
+        cmocka_unit_test(timed_passes_come_round_when_the_checked_one_did),
         cmocka_unit_test(what_is_no_timer_is_not_looked_up),
         cmocka_unit_test(a_drain_ends),
     };
