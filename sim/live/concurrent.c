@@ -528,8 +528,10 @@ bool concurrent_run(const struct concurrent_plan *plan, struct concurrent_result
             (void)pthread_join(run.workers[t].thread, NULL);
         }
         free_run(&run);
-        return error_set(error, "only %u of %u threads could be made; try --threads %u", made,
-                         plan->threads, made);
+        return error_set(error,
+                         "only %u of %u threads could be made: out of memory, or a limit on "
+                         "threads; try --threads %u",
+                         made, plan->threads, made);
     }
     atomic_store(&run.signal, 1);
     uint64_t begun_ns = clock_now_ns();

@@ -39,8 +39,8 @@ lacks 'trace ' sim
 is 'sim --dr' '--drive='
 has 'sim -' --latency
 has 'sim --' --algorithm=
-is 'sim --drive=' 'poll sleep'
-is 'sim --drive=sl' sleep
+is 'sim --drive=' 'poll slack sleep'
+is 'sim --drive=sle' sleep
 is 'sim --drive p' poll
 is 'list --format ' 'json md table'
 # every structure that the program lists, and nothing that is no structure
@@ -92,7 +92,7 @@ for shell in zsh fish; do
 descr:describe
 trace va:validate
 sim --dr:--drive=
-sim --drive=sl:--drive=sleep
+sim --drive=sle:--drive=sleep
 sim --drive p:poll
 sim day.trace -a ordered-list,hier-wh:ordered-list,hier-wheel
 sim da:day.trace
