@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_EVENT   UINT64_MAX
-#define EVENT_BITS 61
-#define EVENT_MASK ((UINT64_C(1) << EVENT_BITS) - 1)
+#define NO_EVENT          UINT64_MAX
+#define EVENT_BITS        61
+#define SHARED_EVENT_BITS 30 /* where the order has the other ones */
 
 enum timer_state { NEVER_STARTED, PENDING, FIRED, STOPPED };
 
@@ -18,7 +18,7 @@ enum timer_state { NEVER_STARTED, PENDING, FIRED, STOPPED };
  * replays need are in arrays of their own. */
 struct timer {
     uint64_t due;                /* in state FIRED the tick at which it fired */
-    uint64_t event : EVENT_BITS; /* of its last start or stop */
+    uint64_t event : EVENT_BITS; /* of its last start or stop; above it may be the order */
     uint64_t state : 2;          /* enum timer_state */
     uint64_t overdue : 1;        /* when it was started: its deadline was not ahead of the tick */
 };
@@ -30,7 +30,9 @@ struct oracle {
     struct timer *timers;
     uint64_t *delays;    /* of each timer from the structure's clock; NULL: its precision is 0 */
     uint64_t *orders;    /* of each timer its last start's place among all operations that this
-                            structure executed; NULL: starts do not decide the order of expiries */
+                            structure executed; NULL: the timers have it, where starts decide the
+                            order of expiries */
+    unsigned event_bits; /* that a timer's event has; those above are its order, or none */
     uint64_t *filed_due; /* of each timer started overdue, by the structure's clock, which may be
                             before the tick; NULL: it is not, or no order is promised */
     uint32_t ids;
@@ -65,13 +67,16 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
                               .verdict = verdict,
                               .timers = memory_table(plan->ids, sizeof *oracle->timers),
                               .ids = plan->ids,
+                              .event_bits = EVENT_BITS,
                               .names = plan->names,
                               .budget = TL_NO_BUDGET,
                               .crowded_at = TL_NEVER};
     if (plan->algo->precision != NULL) {
         oracle->delays = memory_table(plan->ids, sizeof *oracle->delays);
     }
-    if ((capabilities & TL_CAP_FIFO) != 0) {
+    if ((capabilities & TL_CAP_FIFO) != 0 && plan->events - 1 < UINT64_C(1) << SHARED_EVENT_BITS) {
+        oracle->event_bits = SHARED_EVENT_BITS;
+    } else if ((capabilities & TL_CAP_FIFO) != 0) {
         oracle->orders = memory_table(plan->ids, sizeof *oracle->orders);
     }
     if ((capabilities & (TL_CAP_ORDERED | TL_CAP_FIFO)) != 0 && !drive_is_plain(plan->drive)) {
@@ -100,6 +105,30 @@ uint64_t oracle_pending(const struct oracle *oracle)
 void oracle_fetch(const struct oracle *oracle, uint32_t id)
 {
     __builtin_prefetch(&oracle->timers[id], 1);
+}
+
+static uint64_t event_of(const struct oracle *oracle, const struct timer *timer)
+{
+    return timer->event & ((UINT64_C(1) << oracle->event_bits) - 1);
+}
+
+/* Notes an operation, the last one executed, as a timer's. */
+static void note_event(struct oracle *oracle, uint32_t id, uint64_t event)
+{
+    uint64_t order = oracle->verdict->events;
+    bool shared = oracle->event_bits < EVENT_BITS;
+    if (oracle->orders != NULL) {
+        oracle->orders[id] = order;
+    }
+    event |= shared ? order << oracle->event_bits : 0;
+    oracle->timers[id].event = event & ((UINT64_C(1) << EVENT_BITS) - 1);
+}
+
+/* 0 where it does not matter. */
+static uint64_t order_of(const struct oracle *oracle, uint32_t id)
+{
+    return oracle->orders != NULL ? oracle->orders[id]
+                                  : (uint64_t)oracle->timers[id].event >> oracle->event_bits;
 }
 
 static uint64_t name_of(const struct oracle *oracle, uint32_t id)
@@ -149,7 +178,7 @@ static struct tl_precision precision_of(const struct oracle *oracle, uint32_t id
 static uint64_t last_chance(const struct oracle *oracle, const struct timer *timer,
                             struct tl_precision precision)
 {
-    uint64_t slack = oracle->slacks != NULL ? oracle->slacks[timer->event] : 0;
+    uint64_t slack = oracle->slacks != NULL ? oracle->slacks[event_of(oracle, timer)] : 0;
     uint64_t late = slack > precision.late_ticks ? slack : precision.late_ticks;
     return service_chance(oracle->service, oracle->drive, oracle->end_tick,
                           due_last(timer->due, late));
@@ -165,7 +194,7 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
     struct tl_precision precision = precision_of(oracle, id);
     uint64_t last = last_chance(oracle, timer, precision);
     if (tick >= last && last < crowded_since(oracle)) {
-        char *text = note_fault(oracle, FAULT_LOST, id, tick, timer->due, timer->event);
+        char *text = note_fault(oracle, FAULT_LOST, id, tick, timer->due, event_of(oracle, timer));
         EXPLAIN(text,
                 "not fired by tick %" PRIu64
                 ", when it was stopped or restarted; it may be %" PRIu64 " late",
@@ -200,10 +229,7 @@ static void judge_start(struct oracle *oracle, uint64_t tick,
     timer->state = PENDING;
     timer->due = due_in_replay(tick, operation->deadline);
     timer->overdue = operation->deadline <= tick;
-    timer->event = operation->event & EVENT_MASK;
-    if (oracle->orders != NULL) {
-        oracle->orders[id] = oracle->verdict->events;
-    }
+    note_event(oracle, id, operation->event);
     if (oracle->filed_due != NULL && timer->overdue) {
         oracle->filed_due[id] = due_tick(oracle->clock, operation->deadline);
     }
@@ -228,7 +254,7 @@ static void judge_stop(struct oracle *oracle, uint64_t tick,
         }
         oracle->pending--;
         timer->state = STOPPED;
-        timer->event = event & EVENT_MASK;
+        note_event(oracle, id, event);
     } else if (answer != TL_IDLE) {
         char *text = note_fault(oracle, FAULT_STATUS, id, tick, 0, event);
         EXPLAIN(text, "stop of a timer that is not pending answered: %s", tl_status_text(answer));
@@ -263,7 +289,7 @@ static void judge_unexpected(struct oracle *oracle, const struct timer *timer, u
                              uint64_t now)
 {
     char *text = note_fault(oracle, FAULT_DUPLICATE, id, now, 0,
-                            timer->state == NEVER_STARTED ? NO_EVENT : timer->event);
+                            timer->state == NEVER_STARTED ? NO_EVENT : event_of(oracle, timer));
     switch (timer->state) {
     case FIRED:
         EXPLAIN(text, "fired twice: it had fired at tick %" PRIu64, timer->due);
@@ -282,14 +308,16 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     uint64_t due = timer->overdue && oracle->filed_due != NULL ? oracle->filed_due[id]
                                                                : timer->due - timer->overdue;
     bool ordered = (oracle->algo->capabilities & TL_CAP_ORDERED) != 0;
-    uint64_t order = oracle->orders != NULL ? oracle->orders[id] : 0;
+    uint64_t order = order_of(oracle, id);
     if (oracle->any_in_advance) {
         if (ordered && due < oracle->last_due) {
-            char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
+            char *text =
+                note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, event_of(oracle, timer));
             EXPLAIN(text, "fired after timer %" PRIu64 ", which was due at %" PRIu64,
                     name_of(oracle, oracle->last_id), oracle->last_due);
         } else if (due == oracle->last_due && order < oracle->last_order) {
-            char *text = note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, timer->event);
+            char *text =
+                note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, event_of(oracle, timer));
             EXPLAIN(text,
                     "fired after timer %" PRIu64
                     ", which was due at the same tick but started later "
@@ -299,7 +327,7 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     }
     oracle->any_in_advance = true;
     oracle->last_due = due;
-    oracle->last_event = timer->event;
+    oracle->last_event = event_of(oracle, timer);
     oracle->last_order = order;
     oracle->last_id = id;
 }
@@ -328,7 +356,7 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     struct timer *timer = &oracle->timers[id];
     if (oracle->fired++ >= oracle->budget) {
         char *text = note_fault(oracle, FAULT_BUDGET, id, now,
-                                timer->state == PENDING ? timer->due : 0, timer->event);
+                                timer->state == PENDING ? timer->due : 0, event_of(oracle, timer));
         EXPLAIN(text, "fired as number %" PRIu64 " of an advance with a budget of %" PRIu64,
                 oracle->fired, oracle->budget);
     }
@@ -339,13 +367,14 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     file_lateness(oracle, timer->due, now);
     struct tl_precision precision = precision_of(oracle, id);
     if (due_is_early(now, timer->due, precision.early_ticks)) {
-        char *text = note_fault(oracle, FAULT_EARLY, id, now, timer->due, timer->event);
+        char *text = note_fault(oracle, FAULT_EARLY, id, now, timer->due, event_of(oracle, timer));
         EXPLAIN(text, "fired %" PRIu64 " ticks early; at most %" PRIu64 " are declared",
                 timer->due - now, precision.early_ticks);
     } else if (now > timer->due) {
         uint64_t last = last_chance(oracle, timer, precision);
         if (now > last && last < oracle->crowded_at) {
-            char *text = note_fault(oracle, FAULT_LATE, id, now, timer->due, timer->event);
+            char *text =
+                note_fault(oracle, FAULT_LATE, id, now, timer->due, event_of(oracle, timer));
             EXPLAIN(text, "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared",
                     now - timer->due, precision.late_ticks);
         }
@@ -458,7 +487,8 @@ void oracle_finish(struct oracle *oracle, uint64_t now)
     for (uint32_t id = 0; id < oracle->ids && oracle->pending > 0; id++) {
         struct timer *timer = &oracle->timers[id];
         if (timer->state == PENDING) {
-            char *text = note_fault(oracle, FAULT_LOST, id, now, timer->due, timer->event);
+            char *text =
+                note_fault(oracle, FAULT_LOST, id, now, timer->due, event_of(oracle, timer));
             EXPLAIN(text, "never fired, and was neither stopped nor restarted");
             timer->state = STOPPED;
             oracle->pending--;

@@ -82,6 +82,7 @@ struct oracle_plan {
     const struct tl_algo *algo;
     const void *options;
     uint32_t ids;
+    uint64_t events; /* how many operations there are at most; 0: not known */
     const uint64_t *names;
     const struct replay_drive *drive;
     uint64_t end_tick;

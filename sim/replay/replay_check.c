@@ -17,6 +17,7 @@ static void open_check(struct replay *replay)
     const struct oracle_plan plan = {.algo = request->algo,
                                      .options = request->options,
                                      .ids = ids,
+                                     .events = replay->header->events,
                                      .names = request->names,
                                      .drive = &request->drive,
                                      .end_tick = replay->header->end_tick,

@@ -103,7 +103,7 @@ static void lay_out(struct decoder *decoder, uint64_t blocks)
     const uint64_t bytes[] = {
         external * sizeof *decoder->record,
         external * sizeof *decoder->group,
-        external * sizeof *decoder->offset,
+        (reactions > 0 ? external : TRACE_BLOCK_RECORDS) * sizeof *decoder->offset,
         2 * external / STEPS_A_CODE + blocks * STEPS_A_CODE,
         reactions * sizeof *decoder->reactions,
         (stream->header.max_slack_ticks > 0 ? stream->header.events : 0) * sizeof *decoder->slack,
@@ -224,6 +224,10 @@ static void add_block(struct decoder *decoder, const struct trace_block *from)
         }
     }
     block->reaction_end = stream->reaction_count;
+    if (block->reaction_end == block->reaction_begin) {
+        decoder->offset -= block->record_count;
+        block->offsets = NULL;
+    }
     step_codes_make(&block->codes, decoder->steps, block->records, block->groups,
                     block->group_count);
     block->codes.codes = decoder->code;

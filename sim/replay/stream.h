@@ -3,11 +3,11 @@
  *
  * External operations and reactions are separate: the first come at their ticks whatever a
  * structure does; the second wait for an expiry (closed_loop.h). All of it is read-only, and
- * inherited by child processes, which neither decode nor copy it. It takes 18 bytes for each
- * external operation, up to 17 more for each tick that has any, 56 for each reaction, and 4 for
- * each operation of a trace that has slack. If that is
- * more than the limit, it is stored in a file without a name in $TMPDIR or /tmp, of which the
- * system keeps in memory what it has room for.
+ * inherited by child processes, which neither decode nor copy it. It takes 16 bytes for each
+ * external operation, or 18 among reactions, up to 17 more for each tick that has any, 48 for each
+ * reaction, and 4 for each operation of a trace that has slack. If that is more than the limit, it
+ * is stored in a file without a name in $TMPDIR or /tmp, of which the system keeps in memory what it
+ * has room for.
  */
 #ifndef SIM_STREAM_H
 #define SIM_STREAM_H
@@ -39,7 +39,7 @@ struct stream_block {
     const struct trace_record *records;
     const struct trace_group *groups; /* as of a trace_block; none is empty */
     const uint64_t *events;           /* the number in the trace of each record, from 0; NULL: */
-    const uint16_t *offsets;          /* number first_event and so much */
+    const uint16_t *offsets;          /* number first_event and so much; NULL: and its place */
     struct step_codes codes;          /* of all groups; NULL inside: they are not made yet */
     size_t record_count;
     size_t group_count;
@@ -51,7 +51,9 @@ struct stream_block {
 /* The number in the trace of a block's record `at`, from 0. */
 static inline uint64_t stream_event(const struct stream_block *block, size_t at)
 {
-    return block->events != NULL ? block->events[at] : block->first_event + block->offsets[at];
+    return block->events != NULL
+               ? block->events[at]
+               : block->first_event + (block->offsets != NULL ? block->offsets[at] : at);
 }
 
 struct stream {

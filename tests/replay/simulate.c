@@ -421,11 +421,12 @@ static void wrong_structures_are_named(void **state)
 
 static struct verdict verdict; /* large */
 
-static struct oracle *judge_by_hand(const struct tl_algo *algo, const uint64_t *names)
+static struct oracle *judge_by_hand(const struct tl_algo *algo, const uint64_t *names,
+                                    uint64_t events)
 {
     static const struct replay_drive drive;
     const struct oracle_plan plan = {
-        .algo = algo, .ids = 4, .names = names, .drive = &drive, .end_tick = 100};
+        .algo = algo, .ids = 4, .events = events, .names = names, .drive = &drive, .end_tick = 100};
     struct oracle *oracle = oracle_create(&plan, &verdict);
     assert_non_null(oracle);
     return oracle;
@@ -439,11 +440,10 @@ static void tell_start(struct oracle *oracle, uint64_t tick, uint32_t id, uint64
 }
 
 /* In a trace where two timers are due at one tick, and one at a tick that is passed over. */
-static void broken_order_is_named(void **state)
+static void name_broken_order(uint64_t events)
 {
-    (void)state;
     static const uint64_t names[] = {70, 71, 72, 73};
-    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, names);
+    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, names, events);
     tell_start(oracle, 0, 0, 9);
     tell_start(oracle, 0, 1, 10);
     tell_start(oracle, 0, 2, 10);
@@ -469,12 +469,20 @@ static void broken_order_is_named(void **state)
     oracle_destroy(oracle);
 }
 
+static void broken_order_is_named(void **state)
+{
+    (void)state;
+    name_broken_order(0);
+    name_broken_order(3);
+    name_broken_order(UINT64_C(1) << 40);
+}
+
 /* Of two that a replay lets fire at 5, the one that was overdue at its start, 0 ticks after 4, is
  * the earlier one to the structure. */
 static void what_is_overdue_at_its_start_comes_first(void **state)
 {
     (void)state;
-    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL);
+    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL, 0);
     tell_start(oracle, 0, 0, 5);
     oracle_advancing(oracle, 4, TL_NO_BUDGET, false);
     tell_start(oracle, 4, 1, 4);
@@ -493,7 +501,7 @@ static void a_budget_is_no_excuse_to_sleep(void **state)
 {
     (void)state;
     for (uint64_t slept = 0; slept <= 1; slept++) {
-        struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL);
+        struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL, 0);
         const uint64_t ticks[] = {5, 6, 7 + 10 * slept};
         for (uint32_t id = 0; id < 3; id++) {
             tell_start(oracle, 0, id, 5);
@@ -564,7 +572,7 @@ static void declared_precision_is_each_timers_own(void **state)
     struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
     algo.capabilities &= ~(uint32_t)TL_CAP_EXACT;
     algo.precision = rough;
-    struct oracle *oracle = judge_by_hand(&algo, NULL);
+    struct oracle *oracle = judge_by_hand(&algo, NULL, 0);
     tell_start(oracle, 0, 0, 1);
     tell_start(oracle, 0, 1, 12);
     tell_start(oracle, 0, 2, 10);
@@ -673,7 +681,7 @@ static void bad_plugins_are_refused(void **state)
 /* All fire at 10. */
 static void judge_lateness(const int64_t *latenesses, uint32_t count)
 {
-    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL);
+    struct oracle *oracle = judge_by_hand(tl_registry_find("ordered-list")->timed, NULL, 0);
     for (uint32_t id = 0; id < count; id++) {
         tell_start(oracle, 0, id, (uint64_t)(10 - latenesses[id]));
     }
