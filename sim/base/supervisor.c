@@ -29,15 +29,38 @@ void supervisor_let_go(void)
     }
 }
 
-/* Sends a signal to all children. False if the system does not list them. */
-static bool signal_children(int number)
+/* The children that have had their signal, but for SIGKILL. A second one would end a shell that is
+ * just removing its files. */
+struct signalled {
+    pid_t pids[256];
+    size_t count;
+};
+
+static bool was_signalled(const struct signalled *signalled, pid_t pid)
+{
+    for (size_t i = 0; i < signalled->count; i++) {
+        if (signalled->pids[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Send a signal to all children, SIGKILL excepted only once to each. False if the system does not
+ * list them. */
+static bool signal_children(int number, struct signalled *signalled)
 {
     char path[64];
     long pid = 0;
     (void)snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
     FILE *children = fopen(path, "re");
     while (children != NULL && fscanf(children, "%ld", &pid) == 1) {
-        (void)kill((pid_t)pid, number);
+        if (number == SIGKILL || !was_signalled(signalled, (pid_t)pid)) {
+            (void)kill((pid_t)pid, number);
+            if (signalled->count < sizeof signalled->pids / sizeof signalled->pids[0]) {
+                signalled->pids[signalled->count++] = (pid_t)pid;
+            }
+        }
     }
     return children != NULL && fclose(children) == 0;
 }
@@ -45,13 +68,14 @@ static bool signal_children(int number)
 void supervisor_end_children(int first, double grace_seconds)
 {
     const struct timespec moment = {.tv_nsec = 20000000};
+    struct signalled signalled = {.count = 0};
     uint64_t begun_ns = clock_now_ns();
     bool listed = true;
     pid_t ended = 0;
     while (listed && ((ended = waitpid(-1, NULL, WNOHANG)) >= 0 || errno == EINTR)) {
         bool patient = (double)(clock_now_ns() - begun_ns) < grace_seconds * 1e9;
         if (ended == 0) {
-            listed = signal_children(patient ? first : SIGKILL);
+            listed = signal_children(patient ? first : SIGKILL, &signalled);
             (void)nanosleep(&moment, NULL);
         }
     }
