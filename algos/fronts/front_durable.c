@@ -1116,9 +1116,9 @@ static const struct tl_option durable_option_table[] = {
     {"delivery", TL_CHOICE(struct durable_options, delivery), AT_LEAST, 0, 0, delivery_choices,
      "what a crash does to the timers that are firing"},
     {"group", TL_U64(struct durable_options, group), 5000, 1, GROUP_MAX, NULL,
-     "so many operations make a commit, if it is not asked for before"},
+     "operations per commit, unless a commit is requested earlier"},
     {"window", TL_TICKS(struct durable_options, window), 10, 0, INT64_C(1) << 40, NULL,
-     "an advance commits what has waited for so many ticks"},
+     "an advance commits operations that have waited this many ticks"},
     {"snapshot", TL_U64(struct durable_options, snapshot), 120, 10, 100000, NULL,
      "the pending timers are written down when the log has so many records for a "
      "hundred of them"},
