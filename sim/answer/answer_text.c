@@ -168,7 +168,7 @@ static const char *share_text(double share, char text[FIGURE_BYTES])
     if (share < 0.0001) {
         return "less than 0.01 %";
     }
-    (void)snprintf(text, FIGURE_BYTES, "%.2g %%", 100 * share);
+    (void)snprintf(text, FIGURE_BYTES, share < 1 ? "%.2g %%" : "%.0f %%", 100 * share);
     return text;
 }
 

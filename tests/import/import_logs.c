@@ -661,10 +661,10 @@ static void a_programs_own_expiries(void **state)
     import_run_free(&run);
     /* Delays of seconds that are taken for milliseconds, and the other way round. */
     run = import_text("events", "ts,t,op,delay\n0,a,start,1\n1000,a,fire,\n", settings);
-    assert_non_null(strstr(run.report, "is --delay-unit right?"));
+    assert_non_null(strstr(run.report, "are --delay-unit and --time-unit right?"));
     import_run_free(&run);
     run = import_text("events", "ts,t,op,delay\n0,a,start,1000\n1,a,fire,\n", settings);
-    assert_non_null(strstr(run.report, "is --delay-unit right?"));
+    assert_non_null(strstr(run.report, "are --delay-unit and --time-unit right?"));
     import_run_free(&run);
 }
 

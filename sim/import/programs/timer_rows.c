@@ -277,10 +277,11 @@ static void doubt(struct timer_rows *rows)
     const struct reorder_counts *order = reorder_counts(rows->reorder);
     uint64_t told = rows->rows[TIMER_ROW_FIRE];
     if (rows->fired_far_off > told / 10) {
-        import_doubt(&rows->tally,
-                     "%" PRIu64 " of %" PRIu64 " expiries are far from the deadline (%" PRIu64
-                     " before it): the trace goes by the delays; is --delay-unit right?",
-                     rows->fired_far_off, told, rows->fired_early);
+        import_doubt(
+            &rows->tally,
+            "%" PRIu64 " of %" PRIu64 " expiries are far from the deadline (%" PRIu64
+            " before it): the trace goes by the delays; are --delay-unit and --time-unit right?",
+            rows->fired_far_off, told, rows->fired_early);
     } else if (rows->fired_late > told / 10) {
         import_doubt(&rows->tally,
                      "%" PRIu64 " of %" PRIu64 " expiries are a tick or more late, up to %.6g s: "
