@@ -1,5 +1,5 @@
 # TL_HARDEN: what compilers and linkers do so that a fault in the code is harder to exploit. SECURITY.md lists it,
-# docs/instructions.md has its cost. Sanitizers find more, and cannot be combined with it.
+# docs/results/instructions.md has its cost. Sanitizers find more, and cannot be combined with it.
 option(TL_HARDEN "Protected stacks, checked buffers, read-only relocations, PIE, shadow stacks" ON)
 if(NOT TL_HARDEN OR TL_SANITIZE)
     return()

@@ -1,5 +1,5 @@
 /*
- * durable-loop: timers that survive kill -9, by the library alone (docs/durable.md explains it).
+ * durable-loop: timers that survive kill -9, by the library alone (docs/guide/durable.md explains it).
  *
  *     cc -O2 docs/examples/durable-loop.c $(pkg-config --cflags --libs timerlab) -o durable-loop
  *     ./durable-loop FOLDER

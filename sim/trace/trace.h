@@ -6,7 +6,7 @@
  * because it follows. The header carries what a reader must know before the first operation, the
  * blocks behind it are compressed and checksummed one by one, so that a trace is written and read
  * in constant memory and damage is found where it is. The format is described in
- * docs/trace-format.md.
+ * docs/reference/trace-format.md.
  *
  * Two ticks divide a trace. Before `warmup_end_tick` operations build up a steady state: they are
  * applied but not timed. From `end_tick` on nothing is timed any more, and what is pending is

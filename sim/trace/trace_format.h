@@ -1,5 +1,5 @@
 /*
- * trace_format.h: how a trace lies in its file, for the writer and the reader. docs/trace-format.md
+ * trace_format.h: how a trace lies in its file, for the writer and the reader. docs/reference/trace-format.md
  * says it in words. All numbers are little-endian, whatever the machine.
  */
 #ifndef SIM_TRACE_FORMAT_H

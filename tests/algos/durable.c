@@ -26,7 +26,7 @@
 
 #define TIMERS 200u
 
-/* As docs/durable-log.md says. */
+/* As docs/internals/durable-log.md says. */
 enum { HEAD = 512, LINE = 64, WORD = 8 };
 
 /* What should be there: of each timer its deadline, TL_NEVER if it is not pending. */

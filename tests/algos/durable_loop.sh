@@ -10,8 +10,8 @@ loop=$BUILD/tests/durable_loop
 sed -n '/^\/\* The loop. \*\/$/,/^\/\* The end of the loop. \*\/$/p' "$SOURCE/docs/examples/durable-loop.c" |
     sed '1d;$d' >"$scratch/loop"
 # shellcheck disable=SC2016 # they are the page's
-sed -n '/^```c$/,/^```$/p' "$SOURCE/docs/durable.md" | sed '1d;$d' | diff "$scratch/loop" - ||
-    fail "docs/durable.md shows another loop (>) than docs/examples/durable-loop.c has (<)"
+sed -n '/^```c$/,/^```$/p' "$SOURCE/docs/guide/durable.md" | sed '1d;$d' | diff "$scratch/loop" - ||
+    fail "docs/guide/durable.md shows another loop (>) than docs/examples/durable-loop.c has (<)"
 
 # Reads lines of the loop until one matches.
 until_line() {

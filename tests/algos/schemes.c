@@ -11,7 +11,7 @@
  *   7  cascading-wheel                m            1      1, and m moves a timer
  *
  * (scheme 3, trees, is held to log n in faithful_heaps.c), and where scheme 7 becomes cheaper than
- * scheme 6 as the mean interval T grows. docs/schemes.md has the same as pictures.
+ * scheme 6 as the mean interval T grows. docs/results/schemes.md has the same as pictures.
  */
 #include "registry.h"
 

@@ -7,10 +7,10 @@ set -u
 
 # The page holds what the program says.
 "$TIMERLAB" trace gen --list --format md >wanted || complain "--list --format md failed"
-sed -n '/^<!-- workloads -->$/,/^<!-- end of workloads -->$/p' "$SOURCE/docs/workloads.md" |
+sed -n '/^<!-- workloads -->$/,/^<!-- end of workloads -->$/p' "$SOURCE/docs/reference/workloads.md" |
     sed '1d;$d' >present
 diff wanted present >difference ||
-    complain "docs/workloads.md is not what 'timerlab trace gen --list --format md' prints: $(head -20 difference)"
+    complain "docs/reference/workloads.md is not what 'timerlab trace gen --list --format md' prints: $(head -20 difference)"
 "$TIMERLAB" trace gen --list | grep -q "^    phases .*spread (spread, aligned)" ||
     complain "--list does not show a parameter's words"
 [ "$("$TIMERLAB" trace gen --list rpc | grep -c '^[a-z]')" -eq 1 ] || complain "--list rpc lists others"
@@ -19,7 +19,7 @@ diff wanted present >difference ||
 # page should bear.
 for name in $("$TIMERLAB" trace gen --list | sed -n 's/^\([a-z-]*\): .*/workload-\1/p') \
     $("$TIMERLAB" trace import --list | sed -n 's/^\([a-z-]*\): .*/import-\1/p'); do
-    grep -q "](pictures/$name.svg)" "$SOURCE/docs/workloads.md" || complain "docs/workloads.md does not show $name"
+    grep -q "](../pictures/$name.svg)" "$SOURCE/docs/reference/workloads.md" || complain "docs/reference/workloads.md does not show $name"
     bytes=$(wc -c <"$SOURCE/docs/pictures/$name.svg" || echo 0)
     if [ "$bytes" -lt 1000 ] || [ "$bytes" -gt 80000 ]; then
         complain "docs/pictures/$name.svg has $bytes bytes; docs/tools/draw-workloads draws it"
@@ -100,7 +100,7 @@ END
 cmp -s one.trace same.trace || complain "a scenario of one part is not the workload"
 
 # The page's own example, in small: shares, ids behind one another, and every structure agrees.
-sed -n '/^    {$/,/^    }$/p' "$SOURCE/docs/workloads.md" |
+sed -n '/^    {$/,/^    }$/p' "$SOURCE/docs/reference/workloads.md" |
     sed 's/1000000/1000/; s/20000/20/' >mixed.json
 "$TIMERLAB" trace gen --scenario mixed.json -o mixed.trace 2>err || complain "the example: $(cat err)"
 first_ids=$("$TIMERLAB" trace info --format=json mixed.trace | jq -c '[.origin.parts[].first_id]')

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The table of traffic in docs/workloads.md: it is what the workloads make, and their statistics are within the ranges of
+# The table of traffic in docs/reference/workloads.md: it is what the workloads make, and their statistics are within the ranges of
 # the recordings that stand in the same table.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"
 
-page=$SOURCE/docs/workloads.md
+page=$SOURCE/docs/reference/workloads.md
 TIMERLAB=$TIMERLAB TIMERLAB_TRACES=$scratch "$SOURCE/docs/tools/traffic-table" 2>/dev/null >table
 while read -r line; do
-    grep -qxF -- "$line" "$page" || complain "docs/workloads.md lacks: $line; docs/tools/traffic-table --fix writes it"
+    grep -qxF -- "$line" "$page" || complain "docs/reference/workloads.md lacks: $line; docs/tools/traffic-table --fix writes it"
 done <table
 
 # within WORKLOAD COLUMN...: from the least to the most of the recordings in each of these columns.

@@ -875,7 +875,7 @@ static void some_malformed_lines_are_borne(void **state)
 
 /* --- the recording that comes with timerlab --------------------------------------------------- */
 
-/* Counted with another program (docs/recorded-kernels.md). */
+/* Counted with another program (docs/reference/recorded-kernels.md). */
 static const struct {
     const char *path;
     int64_t count;

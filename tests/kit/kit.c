@@ -1025,7 +1025,7 @@ static void no_case_waits_long_for_a_disk(void **state)
 static void the_documentation_lists_every_case(void **state)
 {
     (void)state;
-    FILE *file = fopen(TL_SOURCE_DIR "/docs/conformance.md", "r");
+    FILE *file = fopen(TL_SOURCE_DIR "/docs/internals/conformance.md", "r");
     assert_non_null(file);
     char *text = NULL;
     size_t bytes = 0;
@@ -1038,9 +1038,10 @@ static void the_documentation_lists_every_case(void **state)
     char *table = NULL;
     assert_int_equal(run_check("--list --format md", &table), 0);
     if (strstr(text, table) == NULL) {
-        fail_msg("docs/conformance.md does not hold what `timerlab check --list --format md` "
-                 "prints:\n%s",
-                 table);
+        fail_msg(
+            "docs/internals/conformance.md does not hold what `timerlab check --list --format md` "
+            "prints:\n%s",
+            table);
     }
     free(table);
     static const char *const rows[] = {
@@ -1050,7 +1051,7 @@ static void the_documentation_lists_every_case(void **state)
     };
     for (size_t i = FAULT_NONE + 1; i < FAULT_HARNESS; i++) {
         if (strstr(text, rows[i]) == NULL) {
-            fail_msg("docs/conformance.md does not have the fault's line:%s", rows[i]);
+            fail_msg("docs/internals/conformance.md does not have the fault's line:%s", rows[i]);
         }
     }
     free(text);

@@ -173,6 +173,6 @@ row coarse-wheel 45354,0.999978,0.999978,0.999978,0,0
 grep -qE '^[^,]+,coarse-wheel:rounding=next,45354,0\.0[0-9]+,0\.9' out || fail "rounding=next is one tick late for short timers"
 [ "$(grep -c ',45354,0\.936389,0\.938925,0\.942541,0,25$' out)" = 2 ] || fail "exact structures differ"
 while IFS=, read -r _ algo rest; do
-    [ "$algo" = algo ] || grep -qF "| kernel-nginx | \`$algo\` | ${rest//,/ | } |" "$SOURCE/docs/predicting.md" ||
-        fail "docs/predicting.md has other figures for $algo: docs/tools/predict-table --fix"
+    [ "$algo" = algo ] || grep -qF "| kernel-nginx | \`$algo\` | ${rest//,/ | } |" "$SOURCE/docs/results/predicting.md" ||
+        fail "docs/results/predicting.md has other figures for $algo: docs/tools/predict-table --fix"
 done < <(grep -E '^[^,]+,(coarse-wheel|binary-heap),' out)

@@ -51,7 +51,7 @@ fires ktimer_churn_timewait.perfscript.txt.xz 11253 10951 11238
 
 # The page has these figures.
 while read -r line; do
-    grep -qxF -- "$line" "$SOURCE/docs/predicting.md" || complain "docs/predicting.md lacks: $line; docs/tools/predict-table --fix writes it again"
+    grep -qxF -- "$line" "$SOURCE/docs/results/predicting.md" || complain "docs/results/predicting.md lacks: $line; docs/tools/predict-table --fix writes it again"
 done <<<"$table"
 [ "$failures" -eq 0 ] || printf '%s\n' "$table" >&2
 finish

@@ -8,7 +8,7 @@ set -euo pipefail
 . "$SOURCE/tests/lib.sh"
 
 cd "$SOURCE"
-pages=(README.md docs/*.md)
+pages=(README.md CONTRIBUTING.md docs/README.md docs/{guide,reference,results,internals}/*.md)
 
 # The headings of a page as its links name them.
 headings() { # PAGE
@@ -41,12 +41,12 @@ done
 for picture in $(find docs/pictures -name '*.svg' | sed 's,^docs/,,' | sort); do
     grep -qF -- "$picture)" "${pages[@]}" || complain "docs/$picture is shown nowhere"
 done
-for page in docs/*.md; do
-    [ "$page" = docs/README.md ] || grep -qF -- "](${page#docs/})" docs/README.md ||
+for page in docs/*/*.md; do
+    [ "$page" = docs/tools/README.md ] || grep -qF -- "](${page#docs/})" docs/README.md ||
         complain "$page is not on the map, docs/README.md"
 done
 
-for page in docs/*.md; do
+for page in "${pages[@]:1}"; do
     if sed -n 3p "$page" | grep -q '^Made by `\(scripts\|docs/tools\)/'; then
         continue
     fi

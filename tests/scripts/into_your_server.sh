@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/into-your-server.md: its ```sh blocks, in order, in an empty folder, as its reader would run them;
+# docs/guide/into-your-server.md: its ```sh blocks, in order, in an empty folder, as its reader would run them;
 # and the program does with the exported timers what it did with libevent's.
 set -euo pipefail
 
@@ -18,7 +18,7 @@ awk '
     /^```sh$/ { inside = 1; blocks++; next }
     /^```$/ { inside = 0 }
     inside
-    END { exit blocks == 0 }' "$SOURCE/docs/into-your-server.md" >"$scratch/commands"
+    END { exit blocks == 0 }' "$SOURCE/docs/guide/into-your-server.md" >"$scratch/commands"
 mkdir "$scratch/folder"
 cd "$scratch/folder"
 export PATH="${TIMERLAB%/*}:$PATH" timerlab_source=$SOURCE

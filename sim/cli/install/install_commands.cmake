@@ -14,7 +14,7 @@ install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.zsh"
 install(FILES "${CMAKE_SOURCE_DIR}/sim/cli/install/completion.fish"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" RENAME timerlab.fish COMPONENT runtime)
 
-install(FILES LICENSE CHANGELOG.md SECURITY.md docs/third-party.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+install(FILES LICENSE CHANGELOG.md SECURITY.md docs/reference/third-party.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
     COMPONENT runtime)
 
 # tl_manual(PROGRAM VARIABLE COMPONENT): the pages of a program, which man.awk knows by that variable.
