@@ -110,17 +110,23 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
                  const char *out, struct error *error)
 {
     char program[PATH_MAX];
-    struct temporary scratch = {0};
-    const char **words = memory_new(arguments->folders.count + 7, sizeof *words);
+    struct temporary scratch = {0}; /* in `out`, so that pictures are moved, not copied */
+    char structures[PATH_MAX + 16];
+    const char **words = memory_new(arguments->folders.count + 9, sizeof *words);
     bool done = plots_find("draw", program, error);
     if (done) {
-        done = temporary_make(&scratch, error) && write_structures(data, scratch.file, error);
+        done = temporary_make_in(&scratch, out) ||
+               error_set(error, "%s: cannot be written: %s", out, strerror(errno));
+        (void)snprintf(structures, sizeof structures, "%s/structures.json", scratch.folder);
+        done = done && write_structures(data, structures, error);
         size_t count = 0;
         words[count++] = program;
         words[count++] = "-s";
-        words[count++] = scratch.file;
+        words[count++] = structures;
         words[count++] = "-o";
         words[count++] = out;
+        words[count++] = "-w";
+        words[count++] = scratch.folder;
         words[count++] = "--";
         for (size_t i = 0; i < arguments->folders.count; i++) {
             words[count++] = arguments->folders.items[i];

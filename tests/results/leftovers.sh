@@ -104,7 +104,7 @@ until [ -z "$(compgen -G 'r/.timerlab-tmp-*')" ]; do "$TIMERLAB" report --no-pic
 if command -v gnuplot >/dev/null; then
     env --default-signal=INT setsid "$TIMERLAB" report r -o page >out 2>err &
     first=$!
-    until compgen -G 'page/pictures/.new-*/*.csv' >/dev/null || ! kill -0 "$first" 2>/dev/null; do :; done
+    until compgen -G 'page/.timerlab-tmp-*/pictures/*.csv' >/dev/null || ! kill -0 "$first" 2>/dev/null; do :; done
     kill -INT -- "-$first"
     wait "$first" || true
     [ ! -e page ] || complain "SIGINT to report leaves: $(find page)"

@@ -83,8 +83,8 @@ untouched r "signals"
 [ ! -e x.trace ] || complain "half a trace is there"
 if command -v gnuplot >/dev/null; then
     "$TIMERLAB" sim t.trace -a all --runs 1 --latency -o every >out 2>err
-    ended_by TERM 143 'page/pictures/.new-*/*.csv' report every -o page
-    ended_by INT 130 'page/pictures/.new-*/*.csv' report every -o page
+    ended_by TERM 143 'page/.timerlab-tmp-*/pictures/*.csv' report every -o page
+    ended_by INT 130 'page/.timerlab-tmp-*/pictures/*.csv' report every -o page
     [ ! -e page ] || complain "a report that was ended leaves: $(find page)"
 fi
 if [ -z "$SANITIZE" ]; then # what watches the calls cannot be loaded before a sanitizer's runtime
