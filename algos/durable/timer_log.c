@@ -45,7 +45,8 @@ struct segment_head {
     uint64_t words; /* of the segment, so that a file that was cut is noticed */
 };
 
-_Static_assert(sizeof(struct segment_head) == 40 && HEAD == 512, "as docs/durable-log.md says");
+_Static_assert(sizeof(struct segment_head) == 40 && HEAD == 512,
+               "as docs/internals/durable-log.md says");
 
 /* The head of a frame: in its lower half the checksum of place, head and words; in the upper one
  * how many words follow, what it knows of the disk, and as much as there is room for of the next

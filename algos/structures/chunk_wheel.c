@@ -39,7 +39,7 @@
  * faster. Bad at: timers of one tick that were all restarted shortly before it.
  *
  * Source: our own, from parts: Varghese and Lauck 1987, section 6.2; Erlang/OTP erl_time (slots
- * moved ahead of time); Go, runtime/time.go (lazy stop). docs/chunk-wheel.md has the figures.
+ * moved ahead of time); Go, runtime/time.go (lazy stop). docs/internals/chunk-wheel.md has the figures.
  */
 #include "timerlab.h"
 

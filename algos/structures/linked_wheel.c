@@ -23,7 +23,7 @@
  *
  * It departs from a plain hierarchical wheel in that restarts to later are late, slots are moved
  * down ahead of time and by turns, and the level that most starts go to is the first guess;
- * docs/chunk-wheel.md has the gains.
+ * docs/internals/chunk-wheel.md has the gains.
  *
  * Invariants
  *   - a pending timer is in one list, and is not due before the tick that it is filed under, the

@@ -1046,7 +1046,7 @@ TL_ALGO(kv_wheel) = {
         "design as published loses what was fetched and not called when a node ends (as "
         "delivery=at-most does, which says so), is late with what is due in the very second or is "
         "filed behind it, and calls twice what is queued for longer than its scan's delay: "
-        "docs/kv-wheel.md has the command for each.",
+        "docs/reference/kv-wheel.md has the command for each.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = kv_option_table,
     .options_bytes = sizeof(struct kv_options),

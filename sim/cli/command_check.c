@@ -593,7 +593,7 @@ static bool print_json(const struct check_report *report, int argc, char **argv)
     return written;
 }
 
-/* The table in docs/conformance.md. */
+/* The table in docs/internals/conformance.md. */
 static void print_cases_md(void)
 {
     size_t count = 0;

@@ -161,7 +161,7 @@ static bool check_keys(const struct reading *reading, json_t *object, const char
             *(place.key == NULL ? &place.key : &place.part_key) = key;
             char sentence[300];
             (void)snprintf(sentence, sizeof sentence,
-                           "there is no such key%s docs/workloads.md shows all",
+                           "there is no such key%s docs/reference/workloads.md shows all",
                            tl_guess_text(&guess));
             return complain(reading, &place, sentence);
         }

@@ -43,7 +43,7 @@ complains '[]' 'wrong.json:1: a scenario is an object'
 complains '{"seconds": 1}' 'wrong.json:1: parts: a scenario has parts'
 complains '{"tick_us": 1000,
  "secnds": 1, "parts": []}' "wrong.json:2: secnds: there is no such key; did you mean 'seconds'"
-complains '{"nothing": 1, "parts": []}' 'nothing: there is no such key; docs/workloads.md shows all'
+complains '{"nothing": 1, "parts": []}' 'nothing: there is no such key; docs/reference/workloads.md shows all'
 complains '{"seconds": "long"}' 'wrong.json:1: seconds: it takes a number'
 complains '{
 "seed": 1.5}' 'wrong.json:2: seed: it takes a whole number'
