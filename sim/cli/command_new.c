@@ -1,9 +1,13 @@
 /* timerlab new: a structure of one's own begins as a file that works. */
+#include "amalgam.h"
 #include "build_info.h"
+#include "catalog.h"
 #include "command.h"
 #include "command_option.h"
+#include "memory.h"
 #include "outfile.h"
 #include "registry.h"
+#include "source_list.h"
 #include "standard_files.h"
 #include "starter_texts.h" /* generated from the files in algos/starter/ */
 #include "temporary_file.h"
@@ -21,10 +25,8 @@
 #define PLACEHOLDER    "starter"
 #define NAME_MAX_CHARS 64
 
-#define FILES_MAX      3
-
 struct starter_file {
-    const char *path; /* appended to the name, in which dashes become underscores */
+    char path[SOURCE_NAME_BYTES + 1]; /* appended to the name, in which dashes become underscores */
     const char *text;
 };
 
@@ -33,24 +35,26 @@ struct language {
     const char *compiler; /* of the one file; NULL: the files are a project of cargo's */
     const char *folder;   /* that its files need, behind the name; NULL: none of their own */
     size_t file_count;
-    struct starter_file files[FILES_MAX]; /* the first is the one to edit */
+    const struct starter_file *files; /* the first is the one to edit */
 };
+
+static const struct starter_file file_of_c[] = {{".c", text_starter_c}};
+static const struct starter_file file_of_cc[] = {{".cc", text_starter_cc_in}};
+static const struct starter_file files_of_rust[] = {{"/src/lib.rs", text_starter_rs},
+                                                    {"/src/timerlab.rs", text_timerlab_rs},
+                                                    {"/Cargo.toml", text_Cargo_toml}};
 
 /* In the order of the help. */
 static const struct language languages[] = {
-    {"c", "cc -std=c17", NULL, 1, {{".c", text_starter_c}}},
-    {"c++", "c++ -std=c++17 -fvisibility=hidden", NULL, 1, {{".cc", text_starter_cc_in}}},
-    {"rust",
-     NULL,
-     "/src",
-     3,
-     {{"/src/lib.rs", text_starter_rs},
-      {"/src/timerlab.rs", text_timerlab_rs},
-      {"/Cargo.toml", text_Cargo_toml}}},
+    {"c", "cc -std=c17", NULL, 1, file_of_c},
+    {"c++", "c++ -std=c++17 -fvisibility=hidden", NULL, 1, file_of_cc},
+    {"rust", NULL, "/src", 3, files_of_rust},
 };
 
 struct new_arguments {
+    char own_name[NAME_MAX_CHARS + 1]; /* where none is given: my-STRUCTURE */
     const char *name;
+    const char *from; /* the structure to copy; NULL: a starter is written */
     const char *dir;
     int language; /* of `languages` */
 };
@@ -64,9 +68,28 @@ static void take_name(void *at, const char *word, struct argp_state *state)
     arguments->name = word;
 }
 
+/* The structure to copy, as catalog_find; only a built-in one has a source. */
+static const struct tl_algo *find_original(const char *name, struct error *error)
+{
+    struct catalog catalog = {0};
+    catalog_init(&catalog);
+    const struct tl_entry *entry =
+        catalog_find(&catalog, name, error) != NULL ? tl_registry_find(name) : NULL;
+    if (entry == NULL && strchr(name, '(') != NULL) {
+        (void)error_set(error, "%s cannot be copied: name the structure within", name);
+    }
+    catalog_free(&catalog);
+    return entry != NULL ? entry->timed : NULL;
+}
+
 static void complete(void *at, struct argp_state *state)
 {
-    const struct new_arguments *arguments = at;
+    struct new_arguments *arguments = at;
+    struct error error;
+    if (arguments->name == NULL && arguments->from != NULL) {
+        (void)snprintf(arguments->own_name, sizeof arguments->own_name, "my-%s", arguments->from);
+        arguments->name = arguments->own_name;
+    }
     if (arguments->name == NULL) {
         argp_error(state, "which name? As in `timerlab new my-wheel`");
     } else if (!tl_name_is_well_formed(arguments->name) ||
@@ -78,10 +101,20 @@ static void complete(void *at, struct argp_state *state)
     } else if (tl_registry_find(arguments->name) != NULL) {
         argp_error(state, "'%s' is the name of a built-in structure; choose another",
                    arguments->name);
+    } else if (arguments->from != NULL && arguments->language != 0) {
+        argp_error(state, "--from copies the C of a built-in structure: omit --language");
+    } else if (arguments->from != NULL && find_original(arguments->from, &error) == NULL) {
+        argp_error(state, "--from: %s", error.text);
     }
 }
 
 static const struct option_row options[] = {
+    {{"from", 'f', "STRUCTURE", 0,
+      "Copies a built-in structure instead, for a variant of it: a folder with its source and the "
+      "parts that it includes. NAME is my-STRUCTURE by default",
+      0},
+     OPTION_TEXT,
+     OPTION_AT(struct new_arguments, from)},
     {{"output", 'o', "DIR", 0, "Folder for the file (.); made if it is missing", 0},
      OPTION_TEXT,
      OPTION_AT(struct new_arguments, dir)},
@@ -96,29 +129,60 @@ static const struct option_row options[] = {
 
 static const struct command_line syntax = {
     .options = options,
-    .form = "NAME",
-    .text = "Writes NAME.c (dashes become underscores), or another language's: a timer structure "
-            "that compiles and is right, with every hook explained. Prints the two commands that "
-            "build it, with the "
-            "flags of the built-in structures, and check it; `timerlab new NAME | sh -e` runs them."
-            "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
-            "overwritten.",
+    .form = "NAME\n--from STRUCTURE [NAME]",
+    .text =
+        "Writes NAME.c (dashes become underscores), or another language's: a timer structure "
+        "that compiles and is right, with every hook explained. Prints the two commands that "
+        "build it, with the "
+        "flags of the built-in structures, and check it; of a copy also the one that compares it "
+        "with its original. `timerlab new NAME | sh -e` runs them."
+        "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
+        "overwritten.",
     .take_word = take_name,
     .complete = complete,
 };
 
-/* The text with its placeholder replaced: by `symbol` where it is part of an identifier, by `name`
- * where it is the structure's name. */
-static void write_starter(FILE *stream, const char *text, const char *name, const char *symbol)
+/* `old` between `before` and one of `after` becomes `text`. */
+struct replacement {
+    const char *before;
+    const char *old;
+    const char *after; /* NULL: anything follows */
+    const char *text;
+};
+
+static bool is_replaced(const struct replacement *row, const char *at)
 {
-    const char *at = text;
-    for (const char *hit = strstr(at, PLACEHOLDER); hit != NULL; hit = strstr(at, PLACEHOLDER)) {
-        (void)fwrite(at, 1, (size_t)(hit - at), stream);
-        at = hit + strlen(PLACEHOLDER);
-        bool identifier = *at == '_' || *at == ')';
-        (void)fputs(identifier ? symbol : name, stream);
+    size_t before = strlen(row->before);
+    size_t old = strlen(row->old);
+    return strncmp(at, row->before, before) == 0 && strncmp(at + before, row->old, old) == 0 &&
+           (row->after == NULL ||
+            (at[before + old] != '\0' && strchr(row->after, at[before + old]) != NULL));
+}
+
+/* Write a text under the new name. In a starter the placeholder is `symbol` where it is part of an
+ * identifier, and `name` elsewhere. Of a copy only what registers it is renamed, since its text
+ * goes on to describe the original. */
+static void write_named(FILE *stream, const char *text, const struct new_arguments *arguments,
+                        const char *symbol)
+{
+    char original[SOURCE_NAME_BYTES];
+    symbol_of(arguments->from != NULL ? arguments->from : "", original, sizeof original);
+    const struct replacement of_starter[] = {{"", PLACEHOLDER, "_)", symbol},
+                                             {"", PLACEHOLDER, NULL, arguments->name}};
+    const struct replacement of_copy[] = {{"TL_ALGO(", original, ")", symbol},
+                                          {".name = \"", arguments->from, "\"", arguments->name}};
+    const struct replacement *rows = arguments->from != NULL ? of_copy : of_starter;
+    while (*text != '\0') {
+        const struct replacement *row = is_replaced(&rows[0], text)   ? &rows[0]
+                                        : is_replaced(&rows[1], text) ? &rows[1]
+                                                                      : NULL;
+        if (row != NULL) {
+            (void)fprintf(stream, "%s%s", row->before, row->text);
+            text += strlen(row->before) + strlen(row->old);
+        } else {
+            (void)fputc(*text++, stream);
+        }
     }
-    (void)fputs(at, stream);
 }
 
 /* Prints a word so that a shell reads it back as it is. */
@@ -176,9 +240,9 @@ static void print_include_flag(void)
     (void)fputs(" $(pkg-config --cflags timerlab)", stdout);
 }
 
-static void print_commands(const struct new_arguments *arguments, const char *symbol)
+static void print_commands(const struct new_arguments *arguments, const struct language *language,
+                           const char *symbol)
 {
-    const struct language *language = &languages[arguments->language];
     char path[PATH_MAX + NAME_MAX_CHARS + 32];
     char object[sizeof path + NAME_MAX_CHARS + 32];
     (void)snprintf(path, sizeof path, "%s/%s", arguments->dir, symbol);
@@ -206,6 +270,11 @@ static void print_commands(const struct new_arguments *arguments, const char *sy
     (void)fputs("\ntimerlab check --plugin ", stdout);
     print_quoted(object);
     (void)printf(" -a %s\n", arguments->name);
+    if (arguments->from != NULL) {
+        (void)fputs("timerlab trace gen server -n 1000 -o - | timerlab sim - --plugin ", stdout);
+        print_quoted(object);
+        (void)printf(" -a %s,%s\n", arguments->name, arguments->from);
+    }
 }
 
 /* DIR/SYMBOL and what stands behind it. */
@@ -218,10 +287,9 @@ static bool path_of(const struct new_arguments *arguments, const char *symbol, c
 }
 
 /* Opens all files, none of which is there yet, and writes them. */
-static bool write_files(const struct new_arguments *arguments, const char *symbol,
-                        struct outfile files[FILES_MAX], struct error *error)
+static bool write_files(const struct new_arguments *arguments, const struct language *language,
+                        const char *symbol, struct outfile *files, struct error *error)
 {
-    const struct language *language = &languages[arguments->language];
     char path[PATH_MAX];
     for (size_t i = 0; i < language->file_count; i++) {
         if (!path_of(arguments, symbol, language->files[i].path, path, error)) {
@@ -234,19 +302,16 @@ static bool write_files(const struct new_arguments *arguments, const char *symbo
         if (!outfile_open(&files[i], path, error)) {
             return false;
         }
-        write_starter(files[i].stream, language->files[i].text, arguments->name, symbol);
+        write_named(files[i].stream, language->files[i].text, arguments, symbol);
     }
     return true;
 }
 
-static bool run(const struct new_arguments *arguments, struct error *error)
+static bool write_all(const struct new_arguments *arguments, const struct language *language,
+                      struct error *error)
 {
-    const struct language *language = &languages[arguments->language];
     char symbol[NAME_MAX_CHARS + 1];
-    (void)snprintf(symbol, sizeof symbol, "%s", arguments->name);
-    for (char *c = symbol; *c != '\0'; c++) {
-        *c = *c == '-' ? '_' : *c;
-    }
+    symbol_of(arguments->name, symbol, sizeof symbol);
     char source[PATH_MAX];
     char inner[PATH_MAX];
     if (!path_of(arguments, symbol, language->files[0].path, source, error)) {
@@ -255,11 +320,11 @@ static bool run(const struct new_arguments *arguments, struct error *error)
     if (!folder_make_unless_used(arguments->dir) && errno != EEXIST) {
         return error_set(error, "%s: cannot be made a folder: %s", arguments->dir, strerror(errno));
     }
-    struct outfile files[FILES_MAX] = {0};
+    struct outfile *files = memory_new(language->file_count, sizeof *files);
     bool good =
         language->folder == NULL ||
         (path_of(arguments, symbol, language->folder, inner, error) && folder_make(inner, error));
-    good = good && write_files(arguments, symbol, files, error);
+    good = good && write_files(arguments, language, symbol, files, error);
     for (size_t i = 0; i < language->file_count; i++) {
         if (good) {
             good = outfile_commit(&files[i], error);
@@ -267,12 +332,33 @@ static bool run(const struct new_arguments *arguments, struct error *error)
             outfile_abort(&files[i]);
         }
     }
-    if (!good) {
+    free(files);
+    if (good) {
+        standard_files_tell("%s is written; these commands build and check it:\n", source);
+        print_commands(arguments, language, symbol);
+    }
+    return good;
+}
+
+/* The licence goes with a copy. */
+static bool write_copy(const struct new_arguments *arguments, struct error *error)
+{
+    struct source_list list;
+    struct starter_file files[SOURCES_MAX];
+    struct language language = {.compiler = languages[0].compiler, .folder = "", .files = files};
+    const struct tl_algo *original = find_original(arguments->from, error);
+    if (original == NULL || !source_list_of_copy(original, &list, error)) {
         return false;
     }
-    standard_files_tell("%s is written; these commands build and check it:\n", source);
-    print_commands(arguments, symbol);
-    return true;
+    source_list_add(&list, "LICENSE");
+    for (size_t i = 0; i < list.count; i++) {
+        (void)snprintf(files[i].path, sizeof files[i].path, "/%s", list.names[i]);
+        files[i].text = embedded_source(list.names[i]);
+    }
+    symbol_of(arguments->name, files[0].path + 1, NAME_MAX_CHARS + 1);
+    (void)strcat(files[0].path, ".c");
+    language.file_count = list.count;
+    return write_all(arguments, &language, error);
 }
 
 int command_new(int argc, char **argv)
@@ -280,7 +366,8 @@ int command_new(int argc, char **argv)
     struct new_arguments arguments = {.dir = "."};
     struct error error;
     command_line_read(&syntax, argc, argv, &arguments);
-    if (!run(&arguments, &error)) {
+    if (arguments.from != NULL ? !write_copy(&arguments, &error)
+                               : !write_all(&arguments, &languages[arguments.language], &error)) {
         command_complain(&error);
         return EXIT_FAULT;
     }

@@ -5,6 +5,7 @@
 #include "export_durable.h"
 #include "memory.h"
 #include "outfile.h"
+#include "source_list.h"
 #include "templates.h" /* generated from the files *.in beside this one */
 
 #include <ctype.h>
@@ -43,17 +44,6 @@ bool export_prefix_is_good(const char *prefix)
            strcmp(prefix, "tl") != 0;
 }
 
-/* "-" becomes "_". */
-static void symbol_of(const char *name, char *symbol, size_t bytes)
-{
-    if (symbol != name) {
-        (void)snprintf(symbol, bytes, "%s", name);
-    }
-    for (char *c = symbol; *c != '\0'; c++) {
-        *c = *c == '-' ? '_' : *c;
-    }
-}
-
 /* The structure that a front end wraps, or the structure itself. */
 static void base_of(const char *name, char *base, size_t bytes)
 {
@@ -69,17 +59,16 @@ static bool is_possible(const struct contender *contender, bool intrusive, bool 
     const char *name = algo->name;
     const char *inner = strchr(name, '(');
     bool is_durable = (algo->capabilities & TL_CAP_DURABLE) != 0;
-    char file[PATH_MAX];
+    char base[SOURCE_NAME_BYTES];
+    char file[SOURCE_NAME_BYTES];
     if (inner != NULL && strncmp(name, "durable(", strlen("durable(")) != 0) {
         return error_set(error,
                          "%s cannot be exported: a front end is timerlab's own, but for durable. "
                          "`timerlab export %.*s` writes the structure that it wraps",
                          name, (int)strcspn(inner + 1, ")"), inner + 1);
     }
-    base_of(name, file, sizeof file - 2);
-    const struct tl_entry *built_in = tl_registry_find(file);
-    symbol_of(file, file, sizeof file - 2);
-    (void)strcat(file, ".c");
+    base_of(name, base, sizeof base);
+    const struct tl_entry *built_in = tl_registry_find(base);
     if (built_in == NULL) {
         return error_set(error,
                          "%s cannot be exported: it is a plug-in. Its own source, with timerlab.h, "
@@ -98,8 +87,7 @@ static bool is_possible(const struct contender *contender, bool intrusive, bool 
                          "take",
                          name);
     }
-    const char *text = embedded_source(file);
-    if (text == NULL || strstr(text, "\"unavailable.h\"") != NULL) {
+    if (!source_of(base, file)) {
         return error_set(error,
                          "%s cannot be exported: it stands on somebody else's library, which a "
                          "server can call itself. Of those that can be, `timerlab list` shows "
@@ -487,9 +475,8 @@ static bool cut(struct export *export)
     static const char *const plain[] = {NULL};
     static const char *const besides[] = {"tl_config", "tl_status"};
     bool intrusive = export->request->intrusive;
-    char file[PATH_MAX];
-    symbol_of(export->algo->name, file, sizeof file - 2);
-    (void)strcat(file, ".c");
+    char file[SOURCE_NAME_BYTES];
+    (void)source_of(export->algo->name, file);
     if (!amalgam_read(&export->amalgam, file, intrusive ? embedded : plain, export->error)) {
         return false;
     }

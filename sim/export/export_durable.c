@@ -6,50 +6,18 @@
 #include "memory.h"
 #include "outfile.h"
 #include "outfolder.h"
+#include "source_list.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MAX = 64, NAME_BYTES = 80 };
+enum { NAME_BYTES = 80 };
 
 /* What each source is compiled with in timerlab. */
 static const char preamble[] = "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
                                "#define TL_IN_TREE\n#define TL_HAVE_LMDB\n";
-
-struct source_list {
-    char names[FILES_MAX][NAME_BYTES];
-    size_t count;
-};
-
-/* Add a file that is embedded in the program; others are the system's, or not needed. */
-static void add_source(struct source_list *list, const char *name)
-{
-    bool is_new = embedded_source(name) != NULL && list->count < FILES_MAX;
-    for (size_t i = 0; i < list->count; i++) {
-        is_new = is_new && strcmp(list->names[i], name) != 0;
-    }
-    if (is_new) {
-        (void)snprintf(list->names[list->count++], NAME_BYTES, "%s", name);
-    }
-}
-
-/* Add all that the files include, and what defines what a header declares: the .c of its name. */
-static void add_included(struct source_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        for (const char *at = embedded_source(list->names[i]);
-             (at = strstr(at, "#include \"")) != NULL;) {
-            char name[NAME_BYTES];
-            at += strlen("#include \"");
-            (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
-            add_source(list, name);
-            name[strlen(name) - 1] = 'c';
-            add_source(list, name);
-        }
-    }
-}
 
 /* The options, as {"name", "value"}, each. */
 static char *given_options(const char *text)
@@ -160,11 +128,11 @@ bool export_write_durable(const struct export_request *request, const char *pref
         *c = (char)toupper((unsigned char)*c);
     }
     (void)snprintf(file, sizeof file, "%s.c", symbol);
-    add_source(&list, file);
-    add_source(&list, is_front ? "front_durable.c" : "kv_lmdb.c");
-    add_source(&list, "options.c");
-    add_source(&list, "memory.c");
-    add_included(&list);
+    source_list_add(&list, file);
+    source_list_add(&list, is_front ? "front_durable.c" : "kv_lmdb.c");
+    source_list_add(&list, "options.c");
+    source_list_add(&list, "memory.c");
+    source_list_add_included(&list);
     char *given = given_options(contender->option_text);
     char *hooks = memory_format(is_front ? "&tl_front_durable.hooks" : "&tl_algo_%s", symbol);
     char *create = memory_format(is_front ? "tl_front_durable.create(&tl_algo_%s, own, &config, "

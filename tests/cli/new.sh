@@ -63,6 +63,29 @@ starter timer c timer.c . "${fuzzed[@]}"
 starter double c++ double.cc . "${all[@]}"
 starter a-set_of2 c++ a_set_of2.cc "it's a folder" "${fuzzed[@]}"
 
+# A copy of each kind of structure: built, checked and compared with its original by the printed commands. The original
+# is copied word for word but for its name, with what it includes, and fires the same timers.
+for original in hier-wheel binary-heap ebtree sampling-expiry; do
+    name=a-$original symbol=a_${original//-/_}
+    timerlab new "$name" --from "$original" -o copies >commands 2>"$scratch/said"
+    diff "$SOURCE/algos/structures/${original//-/_}.c" "copies/$symbol/$symbol.c" >changed || true
+    { [ "$(grep -c '^>' changed)" -eq 2 ] && grep -qF "\"$name\"" changed; } ||
+        fail "$original: the copy differs in more than its name: $(cat changed)"
+    grep -q 'MIT' "copies/$symbol/LICENSE" || fail "$original: the copy has no licence"
+    sed -i "s|^cc|$CC -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror|; 2s/\$/ --operations 2000/" commands
+    sh -e commands >"$scratch/printed" 2>"$scratch/said" || fail "$original: $(cat "$scratch/said" "$scratch/printed")"
+    [ "$original" = sampling-expiry ] || grep -q '2 exact structures fired the same timers' "$scratch/said" ||
+        fail "$original: the copy is not compared with it: $(cat "$scratch/said")"
+done
+timerlab new --from go-heap >/dev/null 2>&1
+[ -f my_go_heap/my_go_heap.c ] || fail "a copy without a name of its own"
+
+refuse 1 'my_go_heap/my_go_heap.c exists' --from go-heap
+refuse 1 'libuv cannot be copied' mine --from libuv
+refuse 1 'kv-wheel cannot be copied' mine --from kv-wheel
+refuse 2 "did you mean 'hier-wheel'" mine --from heir-wheel
+refuse 2 'name the structure within' mine --from 'locked(go-heap)'
+refuse 2 'omit --language' mine --from go-heap --language c++
 refuse 1 'my_wheel.c exists' my-wheel
 refuse 1 'cannot be made a folder' other -o no/such/folder
 touch plain
