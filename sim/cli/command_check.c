@@ -37,6 +37,9 @@
 /* The fuzzer stands beside the cases under this name. */
 static const char fuzz_name[] = "fuzz";
 
+/* The row of a trace that is run again. */
+static const char replay_name[] = "replay";
+
 enum check_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD }; /* in the order of the help */
 
 struct check_arguments {
@@ -314,7 +317,7 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
     struct check_row *row;
     size_t from = report->count;
     if (arguments->replay_path != NULL) {
-        row = new_row(report, contender, "replay", "replay");
+        row = new_row(report, contender, replay_name, replay_name);
         row->told = true;
         return run_replay(arguments, &target, row);
     }
@@ -375,7 +378,7 @@ static void print_trace(const struct check_row *row)
 static void print_way(const struct check_row *row, const char *name)
 {
     bool fuzzed = row->name == fuzz_name;
-    if (row->group != row->name || fuzzed) {
+    if (row->name != replay_name) {
         if (row->verdict.repeats) {
             (void)printf("    the fewest operations found that show it, for --replay:\n");
             print_trace(row);

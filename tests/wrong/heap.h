@@ -55,6 +55,7 @@ enum wrong {
     FULL_RIGHTLY,
     FULL_UNDECLARED,
     FULL_FORGETS,
+    FULL_AND_HORIZON,
     READS_PAST_ITS_MEMORY,
     READS_BEFORE_ITS_MEMORY,
     READS_WHAT_IT_FREED,
@@ -448,6 +449,9 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         return TL_OK;
     }
     bool restart = is_pending(heap, id);
+    if (WRONG == FULL_AND_HORIZON && due - clock > 100) {
+        return TL_ERR_HORIZON;
+    }
     if (WRONG == FORGETS_IN_ONE_SEQUENCE) {
         (void)is_next(heap, 0, id == 0 && due == clock + 64);
         (void)is_next(heap, 1, id == 1 && due == clock + 1);
@@ -669,7 +673,8 @@ TL_ALGO(WRONG_SYMBOL) = {
     WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
     .capabilities = (KEEPS_NO_ORDER ? 0 : TL_CAP_ORDERED | TL_CAP_FIFO) | TL_CAP_EXACT |
                     TL_CAP_NEXT | (INEXACT_NEXT ? 0 : TL_CAP_NEXT_EXACT) | TL_CAP_BUDGET |
-                    TL_CAP_UNLIMITED | (WRONG == RESERVE_BREAKS_ITS_WORD ? TL_CAP_ALLOCATES : 0) |
+                    (WRONG == FULL_AND_HORIZON ? TL_CAP_REFUSES : TL_CAP_UNLIMITED) |
+                    (WRONG == RESERVE_BREAKS_ITS_WORD ? TL_CAP_ALLOCATES : 0) |
                     (WRONG == FULL_RIGHTLY || WRONG == FULL_FORGETS ? TL_CAP_REFUSES : 0),
     .create = heap_create,
     .destroy = heap_destroy,
