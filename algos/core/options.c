@@ -177,7 +177,7 @@ void tl_option_range(const struct tl_option *option, char *text, size_t text_byt
     struct text range = text_in(text, text_bytes);
     if (option->kind == TL_OPTION_TEXT) {
         text_add(&range, "a text of 1 to %u bytes", TL_TEXT_BYTES - 1);
-    } else if (tl_option_is_number(option)) {
+    } else if (tl_option_is_number(option) && option->min <= option->max) {
         text_add(&range, "%.15g to %.15g", option->min, option->max);
     }
     for (const struct tl_choice *c = option->choices; c != NULL && c->word != NULL; c++) {
@@ -229,20 +229,20 @@ bool tl_option_read(const struct tl_option *option, void *values, const char *te
     return true;
 }
 
-static void explain_unknown(const struct tl_algo *algo, const char *name, char *why,
+static bool explain_unknown(const struct tl_option_table *table, const char *name, char *why,
                             size_t why_bytes)
 {
-    size_t count = tl_option_count(algo);
-    if (count == 0) {
-        (void)snprintf(why, why_bytes, "%s has no options (got '%s')", algo->name, name);
-        return;
+    if (table->options == NULL || table->options->name == NULL) {
+        (void)snprintf(why, why_bytes, "%s has no %ss (got '%s')", table->owner, table->noun, name);
+        return false;
     }
     struct tl_guess guess = {.given = name};
-    for (size_t i = 0; i < count; i++) {
-        (void)tl_guess_is(&guess, algo->options[i].name);
+    for (const struct tl_option *option = table->options; option->name != NULL; option++) {
+        (void)tl_guess_is(&guess, option->name);
     }
-    (void)snprintf(why, why_bytes, "%s has no option '%s'%s `timerlab describe %s` shows all",
-                   algo->name, name, tl_guess_text(&guess), algo->name);
+    (void)snprintf(why, why_bytes, "%s has no %s '%s'%s `%s` shows all", table->owner, table->noun,
+                   name, tl_guess_text(&guess), table->command);
+    return false;
 }
 
 /* Copies the characters of [from, from + length), as many as there is room for. */
@@ -253,48 +253,59 @@ static void copy(char *to, size_t room, const char *from, size_t length)
     to[kept] = '\0';
 }
 
+bool tl_setting_read(const struct tl_option_table *table, const char *text, size_t length,
+                     uint64_t *given, void *values, char *why, size_t why_bytes)
+{
+    char name[64];
+    char value[TL_TEXT_BYTES + 1];
+    const char *equals = memchr(text, '=', length);
+    if (equals == NULL) {
+        (void)snprintf(why, why_bytes, "'%.*s' is not of the form %s=value", (int)length, text,
+                       table->noun);
+        return false;
+    }
+    size_t name_length = (size_t)(equals - text);
+    copy(name, sizeof name, text, name_length);
+    copy(value, sizeof value, equals + 1, length - name_length - 1);
+    const struct tl_option *option = tl_option_find(table->options, name);
+    if (option == NULL) {
+        return explain_unknown(table, name, why, why_bytes);
+    }
+    uint64_t bit = UINT64_C(1) << (option - table->options);
+    if (given != NULL && (*given & bit) != 0) {
+        (void)snprintf(why, why_bytes, "%s: %s is given twice", table->owner, option->name);
+        return false;
+    }
+    if (!tl_option_read(option, values, value)) {
+        char range[200];
+        tl_option_range(option, range, sizeof range);
+        (void)snprintf(why, why_bytes, "%s: %s=%s is not usable; it takes %s", table->owner,
+                       option->name, value, range);
+        return false;
+    }
+    if (given != NULL) {
+        *given |= bit;
+    }
+    return true;
+}
+
 enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text, void *values,
                                 char *why, size_t why_bytes)
 {
+    char command[128];
+    (void)snprintf(command, sizeof command, "timerlab describe %s", algo->name);
+    const struct tl_option_table table = {algo->options, algo->name, "option", command};
+    uint64_t given = 0;
     tl_options_default(algo, values);
-    bool given[TL_OPTIONS_MAX] = {false};
-    const char *at = text;
-    while (*at != '\0') {
-        char name[64];
-        char value[TL_TEXT_BYTES + 1];
+    for (const char *at = text; *at != '\0';) {
         size_t length = strcspn(at, ":");
-        size_t name_length = strcspn(at, "=:");
-        if (name_length == length) {
-            (void)snprintf(why, why_bytes, "'%.*s' is not of the form option=value", (int)length,
-                           at);
-            return TL_ERR_OPTION;
-        }
-        copy(name, sizeof name, at, name_length);
-        copy(value, sizeof value, at + name_length + 1, length - name_length - 1);
-        const struct tl_option *option = tl_option_find(algo->options, name);
-        if (option == NULL) {
-            explain_unknown(algo, name, why, why_bytes);
-            return TL_ERR_OPTION;
-        }
-        if (given[option - algo->options]) {
-            (void)snprintf(why, why_bytes, "%s: %s is given twice", algo->name, option->name);
-            return TL_ERR_OPTION;
-        }
-        given[option - algo->options] = true;
-        if (!tl_option_read(option, values, value)) {
-            char range[160];
-            tl_option_range(option, range, sizeof range);
-            (void)snprintf(why, why_bytes, "%s: %s=%s is not usable; it takes %s", algo->name,
-                           option->name, value, range);
+        if (!tl_setting_read(&table, at, length, &given, values, why, why_bytes)) {
             return TL_ERR_OPTION;
         }
         at += length;
-        if (*at == ':') {
-            at++;
-            if (*at == '\0') {
-                (void)snprintf(why, why_bytes, "nothing follows the last ':'");
-                return TL_ERR_OPTION;
-            }
+        if (*at == ':' && *++at == '\0') {
+            (void)snprintf(why, why_bytes, "nothing follows the last ':'");
+            return TL_ERR_OPTION;
         }
     }
     return TL_OK;

@@ -128,6 +128,20 @@ void tl_table_default(const struct tl_option *table, void *values);
 /* Likewise of a structure; what is left of `values` is zero. */
 void tl_options_default(const struct tl_algo *algo, void *values);
 
+/* A table of at most 64 options, and its names in messages. */
+struct tl_option_table {
+    const struct tl_option *options; /* ends with name == NULL; may be NULL */
+    const char *owner;               /* "hier-wheel" */
+    const char *noun;                /* "option" or "parameter" */
+    const char *command;             /* lists the options: "timerlab describe hier-wheel" */
+};
+
+/* Read a setting, "opt=v", of `length` characters into `values`. False, with the reason in `why`,
+ * if the table does not accept it. `given` has a bit for each option that was set, which is then
+ * refused; NULL: the last setting counts. */
+bool tl_setting_read(const struct tl_option_table *table, const char *text, size_t length,
+                     uint64_t *given, void *values, char *why, size_t why_bytes);
+
 /*
  * Parses "opt=v:opt=v" (the part of NAME:opt=v:... after the first colon; may be empty), each
  * option once, over the defaults. TL_ERR_OPTION, and `why` says which option or value, what would

@@ -3,6 +3,7 @@
 #include "command_option.h"
 #include "error.h"
 #include "gen.h"
+#include "registry.h"
 #include "scenario.h"
 #include "standard_files.h"
 
@@ -27,48 +28,25 @@ struct gen_arguments {
     enum { FORMAT_TEXT, FORMAT_MD } format;
 };
 
-static void print_default(const struct gen_parameter *row)
+static void print_workload(const struct gen_workload *workload, bool markdown)
 {
-    if (row->words != NULL) {
-        (void)printf("%s", row->words[(size_t)row->default_value]);
+    double values[GEN_PARAMETERS_MAX];
+    gen_parameters_default(workload, values);
+    if (markdown) {
+        (void)printf("\n### %s\n| parameter | default | range | meaning (source of the default) |\n"
+                     "|---|---|---|---|\n",
+                     workload->name);
     } else {
-        (void)printf("%g", row->default_value);
+        (void)printf("%s: %s\n  stresses:  %s\n  resembles: %s\n  parameters (-p name=value):\n",
+                     workload->name, workload->summary, workload->stresses, workload->resembles);
     }
-}
-
-static void print_range(const struct gen_parameter *row)
-{
-    if (row->words == NULL) {
-        (void)printf("%g to %g", row->min, row->max);
-    }
-    for (size_t i = 0; i < gen_word_count(row); i++) {
-        (void)printf("%s%s", i > 0 ? ", " : "", row->words[i]);
-    }
-}
-
-static void print_workload(const struct gen_workload *workload)
-{
-    (void)printf("%s: %s\n  stresses:  %s\n  resembles: %s\n  parameters (-p name=value):\n",
-                 workload->name, workload->summary, workload->stresses, workload->resembles);
-    for (const struct gen_parameter *row = workload->parameters; row->name != NULL; row++) {
-        (void)printf("    %-18s ", row->name);
-        print_default(row);
-        (void)printf(" (");
-        print_range(row);
-        (void)printf(")\n        %s (%s)\n", row->help, row->source);
-    }
-}
-
-static void print_workload_markdown(const struct gen_workload *workload)
-{
-    (void)printf("\n### %s\n", workload->name);
-    (void)printf("| parameter | default | range | | source |\n|---|---|---|---|---|\n");
-    for (const struct gen_parameter *row = workload->parameters; row->name != NULL; row++) {
-        (void)printf("| `%s` | ", row->name);
-        print_default(row);
-        (void)printf(" | ");
-        print_range(row);
-        (void)printf(" | %s | %s |\n", row->help, row->source);
+    for (const struct tl_option *row = workload->parameters; row->name != NULL; row++) {
+        char value[64];
+        char range[200];
+        (void)tl_option_format(row, values, value, sizeof value);
+        tl_option_range(row, range, sizeof range);
+        (void)printf(markdown ? "| `%s` | %s | %s | %s |\n" : "    %-18s %s (%s)\n        %s\n",
+                     row->name, value, range, row->help);
     }
 }
 
@@ -127,7 +105,7 @@ static int list_workloads(const struct gen_workload *only, bool markdown)
     }
     for (size_t i = 0; i < count; i++) {
         if (only == NULL || only == all[i]) {
-            (markdown ? print_workload_markdown : print_workload)(all[i]);
+            print_workload(all[i], markdown);
         }
     }
     return EXIT_OK;

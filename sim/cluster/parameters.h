@@ -6,6 +6,7 @@
 #define SIM_PARAMETERS_H
 
 #include "error.h"
+#include "timerlab.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,15 +95,8 @@ enum cluster_parameter {
         CLUSTER_PARAMETERS
 };
 
-struct cluster_parameter_row {
-    const char *name;
-    double value; /* the default */
-    double least;
-    double most;
-    const char *source;
-    const char *help;
-};
-extern const struct cluster_parameter_row cluster_parameters[CLUSTER_PARAMETERS];
+/* A row for each parameter; ends with {0}. Their values are an array of doubles. */
+extern const struct tl_option cluster_parameters[CLUSTER_PARAMETERS + 1];
 
 void cluster_parameters_default(double values[CLUSTER_PARAMETERS]);
 

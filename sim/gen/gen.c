@@ -3,7 +3,7 @@
 #include "gen_model.h"
 #include "guess.h"
 #include "memory.h"
-#include "number.h"
+#include "registry.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -51,95 +51,33 @@ const struct gen_workload *gen_find(const char *name, struct error *error)
 
 void gen_parameters_default(const struct gen_workload *workload, double *values)
 {
-    for (size_t i = 0; workload->parameters[i].name != NULL; i++) {
-        values[i] = workload->parameters[i].default_value;
-    }
+    tl_table_default(workload->parameters, values);
 }
 
-size_t gen_word_count(const struct gen_parameter *row)
+static bool set_parameter(const struct gen_workload *workload, double *values, const char *text,
+                          uint64_t *given, struct error *error)
 {
-    size_t n = 0;
-    while (row->words != NULL && row->words[n] != NULL) {
-        n++;
-    }
-    return n;
-}
-
-const struct gen_parameter *gen_parameter_find(const struct gen_workload *workload,
-                                               const char *name, struct error *error)
-{
-    struct tl_guess guess = {.given = name};
-    for (const struct gen_parameter *row = workload->parameters; row->name != NULL; row++) {
-        if (tl_guess_is(&guess, row->name)) {
-            return row;
-        }
-    }
-    (void)error_set(
-        error, "the workload %s has no parameter '%s'%s `timerlab trace gen --list %s` shows all",
-        workload->name, name, tl_guess_text(&guess), workload->name);
-    return NULL;
-}
-
-bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
-                   struct error *error)
-{
-    struct tl_guess guess = {.given = word};
-    *value = 0;
-    for (size_t i = 0; i < gen_word_count(row); i++) {
-        if (tl_guess_is(&guess, row->words[i])) {
-            *value = (double)i;
-            return true;
-        }
-    }
-    return error_set(error,
-                     "%s: '%s' is not a word it takes%s `timerlab trace gen --list` shows all",
-                     row->name, word, tl_guess_text(&guess));
+    char command[128];
+    (void)snprintf(command, sizeof command, "timerlab trace gen --list %s", workload->name);
+    const struct tl_option_table table = {workload->parameters, workload->name, "parameter",
+                                          command};
+    return tl_setting_read(&table, text, strlen(text), given, values, error->text,
+                           sizeof error->text);
 }
 
 bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,
                        struct error *error)
 {
-    const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text) {
-        return error_set(error, "'%s' is not of the form parameter=value", text);
-    }
-    char name[64];
-    (void)snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-    const struct gen_parameter *row = gen_parameter_find(workload, name, error);
-    if (row == NULL) {
-        return false;
-    }
-    double value = 0;
-    if (row->words != NULL) {
-        if (!gen_word_find(row, equals + 1, &value, error)) {
-            return false;
-        }
-    } else {
-        const struct tl_number_form form = {
-            .kind = TL_NUMBER_REAL, .least = row->min, .most = row->max};
-        union tl_number number;
-        if (!tl_number_read(&form, equals + 1, &number)) {
-            return tl_number_refuse(&form, name, equals + 1, error->text, sizeof error->text);
-        }
-        value = number.real;
-    }
-    values[row - workload->parameters] = value;
-    return true;
+    return set_parameter(workload, values, text, NULL, error);
 }
 
 bool gen_parameters_set(const struct gen_workload *workload, double *values,
                         const char *const *settings, size_t count, struct error *error)
 {
+    uint64_t given = 0;
     gen_parameters_default(workload, values);
     for (size_t i = 0; i < count; i++) {
-        size_t name_bytes = strcspn(settings[i], "=");
-        for (size_t k = 0; k < i; k++) {
-            if (strncmp(settings[i], settings[k], name_bytes) == 0 &&
-                settings[k][name_bytes] == '=') {
-                return error_set(error, "-p %.*s is given twice", (int)name_bytes, settings[i]);
-            }
-        }
-        if (!gen_parameter_set(workload, values, settings[i], error)) {
+        if (!set_parameter(workload, values, settings[i], &given, error)) {
             return false;
         }
     }
@@ -180,12 +118,13 @@ static uint64_t part_seed(uint64_t seed, size_t part)
 static json_t *parameters_json(const struct gen_part *part)
 {
     json_t *parameters = json_object();
-    const struct gen_parameter *rows = part->workload->parameters;
-    for (size_t i = 0; rows[i].name != NULL; i++) {
-        double value = part->parameters[i];
-        (void)json_object_set_new(parameters, rows[i].name,
-                                  rows[i].words != NULL ? json_string(rows[i].words[(size_t)value])
-                                                        : json_real(value));
+    for (const struct tl_option *row = part->workload->parameters; row->name != NULL; row++) {
+        char word[64];
+        (void)tl_option_format(row, part->parameters, word, sizeof word);
+        (void)json_object_set_new(
+            parameters, row->name,
+            row->choices != NULL ? json_string(word)
+                                 : json_real(part->parameters[row - part->workload->parameters]));
     }
     return parameters;
 }

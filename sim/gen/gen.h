@@ -14,42 +14,32 @@
 #define SIM_GEN_H
 
 #include "error.h"
+#include "timerlab.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What shapes a workload: a number or one of some words. A table of them ends with name == NULL. */
-struct gen_parameter {
-    const char *name; /* with its unit */
-    double default_value;
-    double min;
-    double max;
-    const char *help;
-    const char *source; /* where the default comes from */
-
-    /* The words it takes, ended by NULL; NULL: it takes numbers. A word's value is its index. */
-    const char *const *words;
-};
-
-/* No workload has more. */
+/* No workload has more parameters. Their values are an array of doubles. */
 #define GEN_PARAMETERS_MAX 48
 
+/* A row of a workload's table of parameters: its place in the values, name with its unit, default,
+ * range, help, and where the default comes from. GEN_WORD takes words instead of numbers. */
+#define GEN_REAL(code, name, value, least, most, help, source)                                     \
+    GEN_ROW(code, name, value, least, most, NULL, help, source)
+#define GEN_WORD(code, name, value, words, help, source)                                           \
+    GEN_ROW(code, name, value, 1, 0, words, help, source)
+#define GEN_ROW(code, name, value, least, most, words, help, source)                               \
+    [code] = {name, TL_OPTION_REAL, (code) * sizeof(double), value, least,                         \
+              most, words,          help " (" source ")"}
+
 /* The first rows of every workload's table: the timers' slack, and the length of a tick. */
-#define GEN_SLACK          0
-#define GEN_TICK_US        1
-#define GEN_TICK_US_ROW(default_us)                                                                \
-    {                                                                                              \
-        "tick_us",                                                                                 \
-        (default_us),                                                                              \
-        1,                                                                                         \
-        1e6,                                                                                       \
-        "length of a tick",                                                                        \
-        (default_us) == 1000 ? "1 ms: what servers count in" : "chosen",                           \
-        NULL},                                                                                     \
-        [GEN_SLACK] = {                                                                            \
-            "slack",  0,   0, 1e6, "how late a timer may fire, as a share of its delay",           \
-            "chosen", NULL}
+#define GEN_SLACK   0
+#define GEN_TICK_US 1
+#define GEN_TICK_US_ROWS(default_us, source)                                                       \
+    GEN_REAL(GEN_SLACK, "slack", 0, 0, 1e6, "how late a timer may fire, as a share of its delay",  \
+             "chosen"),                                                                            \
+        GEN_REAL(GEN_TICK_US, "tick_us", default_us, 1, 1e6, "length of a tick", source)
 
 struct gen_model;
 struct gen_pending_list;
@@ -57,9 +47,9 @@ struct gen_pending_list;
 struct gen_workload {
     const char *name;
     const char *summary;
-    const char *stresses;  /* what in a timer structure it is hard on */
-    const char *resembles; /* whose traffic */
-    const struct gen_parameter *parameters;
+    const char *stresses;               /* what in a timer structure it is hard on */
+    const char *resembles;              /* whose traffic */
+    const struct tl_option *parameters; /* of GEN_REAL and GEN_WORD; ends with {0} */
     uint32_t max_connections;
 
     /* The timers that each connection has, and what is counted while recording; ended by NULL. */
@@ -87,19 +77,8 @@ const struct gen_workload *const *gen_workloads(size_t *count);
 /* The workload of that name; NULL, with the nearest name in `error`. */
 const struct gen_workload *gen_find(const char *name, struct error *error);
 
-/* How many words a row takes; 0 if it takes numbers. */
-size_t gen_word_count(const struct gen_parameter *row);
-
 /* Sets all to their defaults; `values` has GEN_PARAMETERS_MAX elements. */
 void gen_parameters_default(const struct gen_workload *workload, double *values);
-
-/* The row of that name; NULL, with the nearest name in `error`. */
-const struct gen_parameter *gen_parameter_find(const struct gen_workload *workload,
-                                               const char *name, struct error *error);
-
-/* Finds `word` among the row's words, and sets *value. */
-bool gen_word_find(const struct gen_parameter *row, const char *word, double *value,
-                   struct error *error);
 
 /* Applies "name=value". False, with the reason, for an unknown name or a value out of range. */
 bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,

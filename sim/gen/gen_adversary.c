@@ -32,22 +32,24 @@ enum {
 };
 
 enum stream { CASCADE, SAME_SLOT, HORIZON, SORTED, REVERSE, STALE, ONE_TICK };
-static const char *const stream_words[] = {
-    [CASCADE] = "cascade", [SAME_SLOT] = "same-slot", [HORIZON] = "horizon",   [SORTED] = "sorted",
-    [REVERSE] = "reverse", [STALE] = "stale",         [ONE_TICK] = "one-tick", NULL};
+static const struct tl_choice stream_words[] = {
+    {"cascade", CASCADE, NULL},   {"same-slot", SAME_SLOT, NULL},
+    {"horizon", HORIZON, NULL},   {"sorted", SORTED, NULL},
+    {"reverse", REVERSE, NULL},   {"stale", STALE, NULL},
+    {"one-tick", ONE_TICK, NULL}, {0}};
 
-static const struct gen_parameter adversary_parameters[] = {
-    [TICK_US] = GEN_TICK_US_ROW(1000),
-    [STREAM] = {"stream", CASCADE, 0, 0,
-                "cascade: all move down at every level; same-slot: all in one slot of a hashed "
-                "wheel; horizon: delays around every level's reach; sorted, reverse: each due "
-                "after, before the others; stale: restarted far and near by turns; one-tick: all "
-                "due at one tick",
-                "chosen", stream_words},
-    [SLOTS] = {"slots", 20, 2, 1 << 24, "slots of the wheel that is aimed at",
-               "Kafka's wheelSize: 20", NULL},
-    [LEVELS] = {"levels", 2, 1, 24, "levels below the slot that is aimed at", "chosen", NULL},
-    [ROUNDS] = {"rounds", 16, 1, 1e6, "same-slot: the longest delay, in spans", "chosen", NULL},
+static const struct tl_option adversary_parameters[] = {
+    GEN_TICK_US_ROWS(1000, "1 ms: what servers count in"),
+    GEN_WORD(STREAM, "stream", CASCADE, stream_words,
+             "cascade: all move down at every level; same-slot: all in one slot of a hashed "
+             "wheel; horizon: delays around every level's reach; sorted, reverse: each due "
+             "after, before the others; stale: restarted far and near by turns; one-tick: all "
+             "due at one tick",
+             "chosen"),
+    GEN_REAL(SLOTS, "slots", 20, 2, 1 << 24, "slots of the wheel that is aimed at",
+             "Kafka's wheelSize: 20"),
+    GEN_REAL(LEVELS, "levels", 2, 1, 24, "levels below the slot that is aimed at", "chosen"),
+    GEN_REAL(ROUNDS, "rounds", 16, 1, 1e6, "same-slot: the longest delay, in spans", "chosen"),
     {0},
 };
 

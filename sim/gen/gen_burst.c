@@ -16,17 +16,17 @@ enum {
     LAG_MS,
 };
 
-static const struct gen_parameter burst_parameters[] = {
-    [TICK_US] = GEN_TICK_US_ROW(1000),
-    [PERIOD_MS] = {"period_ms", 100, 0.001, 1e7, "from one burst to the next", "chosen", NULL},
-    [JOIN] = {"join", 0.01, 1e-6, 1, "probability that an idle connection takes part in a burst",
-              "chosen", NULL},
-    [TIMEOUT_MIN_S] = {"timeout_min_s", 1, 0.001, 86400, "timeouts: from this", "chosen", NULL},
-    [TIMEOUT_MAX_S] = {"timeout_max_s", 1, 0.001, 86400, "to this", "chosen", NULL},
-    [TIMEOUTS] = {"timeouts", 1, 0, 1e6, "so many distinct ones, evenly apart; 0: any", "chosen",
-                  NULL},
-    [CANCELLED] = {"cancelled", 0.9, 0, 1, "share of timers that are stopped", "chosen", NULL},
-    [LAG_MS] = {"lag_ms", 50, 0.001, 1e7, "when they are: so long after the burst", "chosen", NULL},
+static const struct tl_option burst_parameters[] = {
+    GEN_TICK_US_ROWS(1000, "1 ms: what servers count in"),
+    GEN_REAL(PERIOD_MS, "period_ms", 100, 0.001, 1e7, "from one burst to the next", "chosen"),
+    GEN_REAL(JOIN, "join", 0.01, 1e-6, 1,
+             "probability that an idle connection takes part in a burst", "chosen"),
+    GEN_REAL(TIMEOUT_MIN_S, "timeout_min_s", 1, 0.001, 86400, "timeouts: from this", "chosen"),
+    GEN_REAL(TIMEOUT_MAX_S, "timeout_max_s", 1, 0.001, 86400, "to this", "chosen"),
+    GEN_REAL(TIMEOUTS, "timeouts", 1, 0, 1e6, "so many distinct ones, evenly apart; 0: any",
+             "chosen"),
+    GEN_REAL(CANCELLED, "cancelled", 0.9, 0, 1, "share of timers that are stopped", "chosen"),
+    GEN_REAL(LAG_MS, "lag_ms", 50, 0.001, 1e7, "when they are: so long after the burst", "chosen"),
     {0},
 };
 

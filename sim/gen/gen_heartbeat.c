@@ -24,21 +24,21 @@ enum {
 };
 
 enum { PHASES_SPREAD, PHASES_ALIGNED };
-static const char *const phases_words[] = {
-    [PHASES_SPREAD] = "spread", [PHASES_ALIGNED] = "aligned", NULL};
+static const struct tl_choice phases_words[] = {
+    {"spread", PHASES_SPREAD, NULL}, {"aligned", PHASES_ALIGNED, NULL}, {0}};
 
-static const struct gen_parameter heartbeat_parameters[] = {
-    [TICK_US] = GEN_TICK_US_ROW(1000),
-    [PERIOD_MIN_S] = {"period_min_s", 20, 0.001, 86400, "periods: from this",
-                      "WebSocket pings of uvicorn and Python's websockets: 20 s", NULL},
-    [PERIOD_MAX_S] = {"period_max_s", 60, 0.001, 86400, "to this", "MQTT keepalive: 60 s", NULL},
-    [PERIODS] = {"periods", 5, 0, 1e6, "so many distinct ones, evenly apart; 0: any", "chosen",
-                 NULL},
-    [PHASES] = {"phases", PHASES_SPREAD, 0, 0, "whether connections beat at different times",
-                "chosen", phases_words},
-    [JITTER] = {"jitter", 0, 0, 0.99, "each delay is up to this share shorter or longer", "chosen",
-                NULL},
-    [REARM] = GEN_REARM_ROW("libuv's repeating timers: from the firing"),
+static const struct tl_option heartbeat_parameters[] = {
+    GEN_TICK_US_ROWS(1000, "1 ms: what servers count in"),
+    GEN_REAL(PERIOD_MIN_S, "period_min_s", 20, 0.001, 86400, "periods: from this",
+             "WebSocket pings of uvicorn and Python's websockets: 20 s"),
+    GEN_REAL(PERIOD_MAX_S, "period_max_s", 60, 0.001, 86400, "to this", "MQTT keepalive: 60 s"),
+    GEN_REAL(PERIODS, "periods", 5, 0, 1e6, "so many distinct ones, evenly apart; 0: any",
+             "chosen"),
+    GEN_WORD(PHASES, "phases", PHASES_SPREAD, phases_words,
+             "whether connections beat at different times", "chosen"),
+    GEN_REAL(JITTER, "jitter", 0, 0, 0.99, "each delay is up to this share shorter or longer",
+             "chosen"),
+    GEN_REARM_ROW(REARM, "libuv's repeating timers: from the firing"),
     GEN_CLOSING(HERDS),
     [HERDS + GEN_CLOSING_ROWS] = {0},
 };

@@ -47,52 +47,44 @@ enum {
 };
 
 enum { MODEL_CLASSIC, MODEL_MARKOV, MODEL_UP_DOWN };
-static const char *const model_words[] = {
-    [MODEL_CLASSIC] = "classic", [MODEL_MARKOV] = "markov", [MODEL_UP_DOWN] = "up-down", NULL};
+static const struct tl_choice model_words[] = {{"classic", MODEL_CLASSIC, NULL},
+                                               {"markov", MODEL_MARKOV, NULL},
+                                               {"up-down", MODEL_UP_DOWN, NULL},
+                                               {0}};
 
 #define INCREMENT_ROWS                                                                             \
-    [INCREMENTS] = {"increments",                                                                  \
-                    INCREMENT_EXPONENTIAL,                                                         \
-                    0,                                                                             \
-                    0,                                                                             \
-                    "how far ahead the next event lies",                                           \
-                    "Jones 1986; Pareto: Tang, Goh, Thng 2005",                                    \
-                    increment_words},                                                              \
-    {"mean_ms", 1000, 0.001, 1e9, "mean increment", "chosen", NULL},                               \
-    {"pareto_alpha",                                                                               \
-     1.5,                                                                                          \
-     0.1,                                                                                          \
-     10,                                                                                           \
-     "Pareto's exponent: infinite variance below 2",                                               \
-     "Tang, Goh, Thng 2005: infinite variance; the value is chosen",                               \
-     NULL},                                                                                        \
-    {"pareto_ratio", 1e4, 2, 1e9, "its longest increment, in shortest ones", "chosen", NULL},      \
-    GEN_REARM_ROW("chosen; a simulator counts from the deadline")
+    GEN_WORD(INCREMENTS, "increments", INCREMENT_EXPONENTIAL, increment_words,                     \
+             "how far ahead the next event lies", "Jones 1986; Pareto: Tang, Goh, Thng 2005"),     \
+        GEN_REAL(MEAN_MS, "mean_ms", 1000, 0.001, 1e9, "mean increment", "chosen"),                \
+        GEN_REAL(PARETO_ALPHA, "pareto_alpha", 1.5, 0.1, 10,                                       \
+                 "Pareto's exponent: infinite variance below 2",                                   \
+                 "Tang, Goh, Thng 2005: infinite variance; the value is chosen"),                  \
+        GEN_REAL(PARETO_RATIO, "pareto_ratio", 1e4, 2, 1e9,                                        \
+                 "its longest increment, in shortest ones", "chosen"),                             \
+        GEN_REARM_ROW(REARM, "chosen; a simulator counts from the deadline")
 
-static const struct gen_parameter hold_parameters[] = {
-    [TICK_US] = GEN_TICK_US_ROW(1000),
+static const struct tl_option hold_parameters[] = {
+    GEN_TICK_US_ROWS(1000, "1 ms: what servers count in"),
     INCREMENT_ROWS,
-    [MODEL] =
-        {"model", MODEL_CLASSIC, 0, 0,
-         "classic: each event is put in again; markov: a chain decides between putting in and "
-         "taking out; up-down: all are put in, then all taken out",
-         "classic: Jones 1986; markov: Chung, Sang, Rego 1993; up-down: Ronngren, Ayani 1997",
-         model_words},
-    [ALTERNATE] = {"alternate", 0.5, 0.001, 1,
-                   "markov: probability that an operation is another one than that before",
-                   "chosen", NULL},
-    [UP_MS] = {"up_ms", 1000, 0, 1e9, "up-down: over which the starts are spread", "chosen", NULL},
+    GEN_WORD(MODEL, "model", MODEL_CLASSIC, model_words,
+             "classic: each event is put in again; markov: a chain decides between putting in and "
+             "taking out; up-down: all are put in, then all taken out",
+             "classic: Jones 1986; markov: Chung, Sang, Rego 1993; up-down: Ronngren, Ayani 1997"),
+    GEN_REAL(ALTERNATE, "alternate", 0.5, 0.001, 1,
+             "markov: probability that an operation is another one than that before", "chosen"),
+    GEN_REAL(UP_MS, "up_ms", 1000, 0, 1e9, "up-down: over which the starts are spread", "chosen"),
     {0},
 };
 
-static const struct gen_parameter phold_parameters[] = {
-    [TICK_US] = GEN_TICK_US_ROW(1000),
+static const struct tl_option phold_parameters[] = {
+    GEN_TICK_US_ROWS(1000, "1 ms: what servers count in"),
     INCREMENT_ROWS,
-    [LOOKAHEAD] = {"lookahead", 0.1, 0, 1, "share of the mean that every increment has at least",
-                   "PHOLD adds a constant to the draw; the value is chosen", NULL},
-    [REMOTE] = {"remote", 0.25, 0, 1, "share of events for another process", "chosen", NULL},
-    [IDLE] = {"idle", 1, 1, 8, "timers that are not pending, whole, for each one that is", "chosen",
-              NULL},
+    GEN_REAL(LOOKAHEAD, "lookahead", 0.1, 0, 1,
+             "share of the mean that every increment has at least",
+             "PHOLD adds a constant to the draw; the value is chosen"),
+    GEN_REAL(REMOTE, "remote", 0.25, 0, 1, "share of events for another process", "chosen"),
+    GEN_REAL(IDLE, "idle", 1, 1, 8, "timers that are not pending, whole, for each one that is",
+             "chosen"),
     {0},
 };
 

@@ -3,15 +3,13 @@
 #include <math.h>
 #include <stddef.h>
 
-const char *const increment_words[] = {
-    [INCREMENT_EXPONENTIAL] = "exponential",
-    [INCREMENT_UNIFORM] = "uniform",
-    [INCREMENT_BIASED] = "biased",
-    [INCREMENT_BIMODAL] = "bimodal",
-    [INCREMENT_TRIANGULAR] = "triangular",
-    [INCREMENT_PARETO] = "pareto",
-    NULL,
-};
+const struct tl_choice increment_words[] = {{"exponential", INCREMENT_EXPONENTIAL, NULL},
+                                            {"uniform", INCREMENT_UNIFORM, NULL},
+                                            {"biased", INCREMENT_BIASED, NULL},
+                                            {"bimodal", INCREMENT_BIMODAL, NULL},
+                                            {"triangular", INCREMENT_TRIANGULAR, NULL},
+                                            {"pareto", INCREMENT_PARETO, NULL},
+                                            {0}};
 
 static double power(double base, double exponent)
 {

@@ -6,6 +6,7 @@
 #define SIM_GEN_INCREMENT_H
 
 #include "random.h"
+#include "timerlab.h"
 
 enum increment {
     INCREMENT_EXPONENTIAL,
@@ -17,7 +18,7 @@ enum increment {
 };
 
 /* Their words, ended by NULL. */
-extern const char *const increment_words[];
+extern const struct tl_choice increment_words[];
 
 struct increments {
     enum increment kind;

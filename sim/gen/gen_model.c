@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const gen_rearm_words[] = {"delay", "rate", "absolute", NULL};
+const struct tl_choice gen_rearm_words[] = {
+    {"delay", 0, NULL}, {"rate", 1, NULL}, {"absolute", 2, NULL}, {0}};
 
 bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double high_unit)
 {
-    const struct gen_parameter *rows = model->workload->parameters;
+    const struct tl_option *rows = model->workload->parameters;
     return model->parameters[low] <= model->parameters[high] * high_unit ||
            error_set(model->error, "%s: %s is above %s", model->workload->name, rows[low].name,
                      rows[high].name);

@@ -246,14 +246,12 @@ gen_simulate(struct gen_model *model, uint64_t end,
 /* --- what a periodic timer's next deadline counts from ---------------------------------------- */
 
 /* The words, in the order of enum trace_basis, and a row of parameters that takes them. */
-extern const char *const gen_rearm_words[];
-#define GEN_REARM_ROW(source)                                                                      \
-    {                                                                                              \
-        "rearm", 0, 0, 0,                                                                          \
-            "what the next delay counts from: delay: the firing; rate: the deadline before; "      \
-            "absolute: the tick at which an exact timer fires",                                    \
-            source, gen_rearm_words                                                                \
-    }
+extern const struct tl_choice gen_rearm_words[];
+#define GEN_REARM_ROW(code, source)                                                                \
+    GEN_WORD(code, "rearm", 0, gen_rearm_words,                                                    \
+             "what the next delay counts from: delay: the firing; rate: the deadline before; "     \
+             "absolute: the tick at which an exact timer fires",                                   \
+             source)
 
 static inline enum trace_basis gen_rearm_basis(const struct gen_model *model, unsigned row)
 {

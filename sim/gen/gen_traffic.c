@@ -362,7 +362,7 @@ static struct gen_moments moments(const struct gen_model *model, unsigned row, u
 static bool ends_in_time(struct gen_model *model, const struct gen_moments *when,
                          unsigned every_row, double ticks)
 {
-    const struct gen_parameter *rows = model->workload->parameters;
+    const struct tl_option *rows = model->workload->parameters;
     return !(when->share > 0) || when->every == 0 || (double)when->every > ticks ||
            error_set(model->error, "%s: %s is not longer than what it repeats lasts; choose more",
                      model->workload->name, rows[every_row].name);

@@ -50,11 +50,6 @@ enum {
     GEN_ACTIVITY_ROWS
 };
 
-#define GEN_ACTIVITY_ROW(name, value, least, most, help, source)                                   \
-    {                                                                                              \
-        name, value, least, most, help, source, NULL                                               \
-    }
-
 #define GEN_ACTIVITY(first, together, together_source)                                             \
     GEN_ACTIVITY_BUT(                                                                              \
         first, 0.5,                                                                                \
@@ -64,52 +59,42 @@ enum {
 /* The same with another trickle and another gap. */
 #define GEN_ACTIVITY_BUT(first, trickle, trickle_source, gap, gap_source, together,                \
                          together_source)                                                          \
-    [(first) +                                                                                     \
-        GEN_TRICKLE] =                                                                             \
-        GEN_ACTIVITY_ROW(                                                                          \
-            "trickle", trickle, 0, 1,                                                              \
-            "share of requests that come singly, the others in bursts; 1: smooth traffic",         \
-            trickle_source),                                                                       \
-        [(first) + GEN_BURST] = GEN_ACTIVITY_ROW(                                                  \
-            "burst", 30, 1, 1e4, "mean number of a connection's requests in a burst",              \
-            "TLS clients of WRCCDC: 33 with gaps up to 1 s; DNS clients: 11"),                     \
-        [(first) + GEN_BURST_SHAPE] =                                                              \
-            GEN_ACTIVITY_ROW("burst_shape", 1.2, 0, 10,                                            \
-                             "tail of that number: a bounded Pareto's shape; 0: exponential",      \
-                             "TLS clients 1.14, HTTP connections 1.16, DNS clients 1.61 (Hill)"),  \
-        [(first) + GEN_BURST_GAP_MS] = GEN_ACTIVITY_ROW(                                           \
-            "burst_gap_ms", gap, 0.001, 1e6,                                                       \
-            "mean gap in a burst, exponential; at most half of smooth traffic's", gap_source),     \
-        [(first) + GEN_SILENCE_SHAPE] =                                                            \
-            GEN_ACTIVITY_ROW("silence_shape", 1.5, 0, 10,                                          \
-                             "tail of the time from burst to burst, "                              \
-                             "likewise",                                                           \
-                             "DNS clients of WRCCDC: 1.53 beyond 10 s (Hill)"),                    \
-        [(first) + GEN_TOGETHER] =                                                                 \
-            GEN_ACTIVITY_ROW("together", together, 1, 1e6,                                         \
-                             "so many connections are a client's, and have their bursts together", \
-                             together_source),                                                     \
-        [(first) + GEN_HOT] = GEN_ACTIVITY_ROW(                                                    \
-            "hot", 50, 1, 1e6,                                                                     \
-            "the busiest client has so many times the bursts of the idlest, or what its "          \
-            "connections "                                                                         \
-            "can do; 1: all have as many",                                                         \
-            "hosts of NASA's web log: the busiest has 56 times the median's requests"),            \
-        [(first) + GEN_HOT_SHAPE] =                                                                \
-            GEN_ACTIVITY_ROW("hot_shape", 2, 0.1, 10, "tail of the clients' rates, likewise",      \
-                             "hosts of NASA's web log: 1.99 (Hill)")
+    GEN_REAL((first) + GEN_TRICKLE, "trickle", trickle, 0, 1,                                      \
+             "share of requests that come singly, the others in bursts; 1: smooth traffic",        \
+             trickle_source),                                                                      \
+        GEN_REAL((first) + GEN_BURST, "burst", 30, 1, 1e4,                                         \
+                 "mean number of a connection's requests in a burst",                              \
+                 "TLS clients of WRCCDC: 33 with gaps up to 1 s; DNS clients: 11"),                \
+        GEN_REAL((first) + GEN_BURST_SHAPE, "burst_shape", 1.2, 0, 10,                             \
+                 "tail of that number: a bounded Pareto's shape; 0: exponential",                  \
+                 "TLS clients 1.14, HTTP connections 1.16, DNS clients 1.61 (Hill)"),              \
+        GEN_REAL((first) + GEN_BURST_GAP_MS, "burst_gap_ms", gap, 0.001, 1e6,                      \
+                 "mean gap in a burst, exponential; at most half of smooth traffic's",             \
+                 gap_source),                                                                      \
+        GEN_REAL((first) + GEN_SILENCE_SHAPE, "silence_shape", 1.5, 0, 10,                         \
+                 "tail of the time from burst to burst, "                                          \
+                 "likewise",                                                                       \
+                 "DNS clients of WRCCDC: 1.53 beyond 10 s (Hill)"),                                \
+        GEN_REAL((first) + GEN_TOGETHER, "together", together, 1, 1e6,                             \
+                 "so many connections are a client's, and have their bursts together",             \
+                 together_source),                                                                 \
+        GEN_REAL((first) + GEN_HOT, "hot", 50, 1, 1e6,                                             \
+                 "the busiest client has so many times the bursts of the idlest, or what its "     \
+                 "connections "                                                                    \
+                 "can do; 1: all have as many",                                                    \
+                 "hosts of NASA's web log: the busiest has 56 times the median's requests"),       \
+        GEN_REAL((first) + GEN_HOT_SHAPE, "hot_shape", 2, 0.1, 10,                                 \
+                 "tail of the clients' rates, likewise", "hosts of NASA's web log: 1.99 (Hill)")
 
 /* Where `together` comes from, of servers whose clients open several connections. */
 #define GEN_TOGETHER_SERVER "HTTP clients of a laboratory: 243 connections of 13 within 60 s"
 
 /* The row of sessions. Their mean is the model's own. */
-#define GEN_SESSION_SHAPE                                                                          \
-    {                                                                                              \
-        "session_shape", 2.4, 0, 10,                                                               \
-            "tail of the number of requests until a close: a bounded Pareto's shape; 0: "          \
-            "geometric",                                                                           \
-            "hosts of NASA's web log, gaps up to 60 s: 2.36 (Hill)", NULL                          \
-    }
+#define GEN_SESSION_SHAPE(code)                                                                    \
+    GEN_REAL(                                                                                      \
+        code, "session_shape", 2.4, 0, 10,                                                         \
+        "tail of the number of requests until a close: a bounded Pareto's shape; 0: geometric",    \
+        "hosts of NASA's web log, gaps up to 60 s: 2.36 (Hill)")
 
 /* The rows of herds, from the row `first` of a workload's table on. */
 enum {
@@ -130,50 +115,38 @@ enum {
     GEN_HERD_ROWS
 };
 
-#define GEN_HERD_SHARE(name, help)                                                                 \
-    {                                                                                              \
-        name, 0, 0, 1, help, "chosen: none", NULL                                                  \
-    }
-#define GEN_HERD_AT(name)                                                                          \
-    {                                                                                              \
-        name, 5, 0, 1e8, "when the first is, after the warm-up", "chosen", NULL                    \
-    }
-#define GEN_HERD_EVERY(name)                                                                       \
-    {                                                                                              \
-        name, 0, 0, 1e8, "from one to the next; 0: there is one", "chosen", NULL                   \
-    }
-#define GEN_HERD_TIME(name, value, help)                                                           \
-    {                                                                                              \
-        name, value, 0, 86400, help, "chosen", NULL                                                \
-    }
+#define GEN_HERD_SHARE(code, name, help) GEN_REAL(code, name, 0, 0, 1, help, "chosen: none")
+#define GEN_HERD_AT(code, name)                                                                    \
+    GEN_REAL(code, name, 5, 0, 1e8, "when the first is, after the warm-up", "chosen")
+#define GEN_HERD_EVERY(code, name)                                                                 \
+    GEN_REAL(code, name, 0, 0, 1e8, "from one to the next; 0: there is one", "chosen")
+#define GEN_HERD_TIME(code, name, value, help) GEN_REAL(code, name, value, 0, 86400, help, "chosen")
 
 #define GEN_CLOSING(first)                                                                         \
-    [(first) +                                                                                     \
-        GEN_DEPLOY] =                                                                              \
-        GEN_HERD_SHARE("deploy",                                                                   \
-                       "share of connections that the server closes at one tick; 0: no deploys"),  \
-        [(first) + GEN_DEPLOY_AT_S] = GEN_HERD_AT("deploy_at_s"),                                  \
-        [(first) + GEN_DEPLOY_EVERY_S] = GEN_HERD_EVERY("deploy_every_s"),                         \
-        [(first) + GEN_DEPLOY_OVER_S] =                                                            \
-            GEN_HERD_TIME("deploy_over_s", 10, "they connect again within this time, uniform"),    \
-        [(first) + GEN_STORM] = GEN_HERD_SHARE(                                                    \
-            "storm", "share of peers that fall silent at one tick, and come back; 0: no storms"),  \
-        [(first) + GEN_STORM_AT_S] = GEN_HERD_AT("storm_at_s"),                                    \
-        [(first) + GEN_STORM_EVERY_S] = GEN_HERD_EVERY("storm_every_s"),                           \
-        [(first) + GEN_STORM_AWAY_S] = GEN_HERD_TIME(                                              \
-            "storm_away_s", 1, "they come back after this time, with new connections"),            \
-        [(first) + GEN_STORM_JITTER_S] =                                                           \
-            GEN_HERD_TIME("storm_jitter_s", 0, "and up to this, uniform; 0: all at one tick")
+    GEN_HERD_SHARE((first) + GEN_DEPLOY, "deploy",                                                 \
+                   "share of connections that the server closes at one tick; 0: no deploys"),      \
+        GEN_HERD_AT((first) + GEN_DEPLOY_AT_S, "deploy_at_s"),                                     \
+        GEN_HERD_EVERY((first) + GEN_DEPLOY_EVERY_S, "deploy_every_s"),                            \
+        GEN_HERD_TIME((first) + GEN_DEPLOY_OVER_S, "deploy_over_s", 10,                            \
+                      "they connect again within this time, uniform"),                             \
+        GEN_HERD_SHARE(                                                                            \
+            (first) + GEN_STORM, "storm",                                                          \
+            "share of peers that fall silent at one tick, and come back; 0: no storms"),           \
+        GEN_HERD_AT((first) + GEN_STORM_AT_S, "storm_at_s"),                                       \
+        GEN_HERD_EVERY((first) + GEN_STORM_EVERY_S, "storm_every_s"),                              \
+        GEN_HERD_TIME((first) + GEN_STORM_AWAY_S, "storm_away_s", 1,                               \
+                      "they come back after this time, with new connections"),                     \
+        GEN_HERD_TIME((first) + GEN_STORM_JITTER_S, "storm_jitter_s", 0,                           \
+                      "and up to this, uniform; 0: all at one tick")
 #define GEN_HERDS(first)                                                                           \
     GEN_CLOSING(first),                                                                            \
-        [(first) + GEN_FREEZE] = GEN_HERD_SHARE(                                                   \
-            "freeze",                                                                              \
+        GEN_HERD_SHARE(                                                                            \
+            (first) + GEN_FREEZE, "freeze",                                                        \
             "share of peers from which nothing arrives for a while, then all of it at one "        \
             "tick; 0: no freezes"),                                                                \
-                   [(first) + GEN_FREEZE_AT_S] = GEN_HERD_AT("freeze_at_s"),                       \
-                   [(first) + GEN_FREEZE_EVERY_S] = GEN_HERD_EVERY("freeze_every_s"),              \
-                   [(first) + GEN_FREEZE_MS] = {"freeze_ms",    1000,     0,   1e8,                \
-                                                "for how long", "chosen", NULL}
+        GEN_HERD_AT((first) + GEN_FREEZE_AT_S, "freeze_at_s"),                                     \
+        GEN_HERD_EVERY((first) + GEN_FREEZE_EVERY_S, "freeze_every_s"),                            \
+        GEN_REAL((first) + GEN_FREEZE_MS, "freeze_ms", 1000, 0, 1e8, "for how long", "chosen")
 
 /* --- laws ------------------------------------------------------------------------------------ */
 

@@ -192,23 +192,20 @@ static bool take_number(const struct reading *reading, const struct place *place
 static bool take_parameter(const struct reading *reading, struct gen_part *part,
                            const struct place *place, const json_t *value)
 {
+    char text[300];
     struct error why;
-    const struct gen_parameter *row = gen_parameter_find(part->workload, place->parameter, &why);
-    if (row == NULL) {
-        return complain(reading, place, why.text);
-    }
-    if (row == &part->workload->parameters[GEN_TICK_US]) {
+    if (strcmp(place->parameter, part->workload->parameters[GEN_TICK_US].name) == 0) {
         return complain(reading, place, "all parts have the scenario's tick_us; set it there");
     }
-    double *parameter = &part->parameters[row - part->workload->parameters];
-    if (row->words != NULL) {
-        if (!json_is_string(value)) {
-            return complain(reading, place, "it takes a word");
-        }
-        return gen_word_find(row, json_string_value(value), parameter, &why) ||
-               complain(reading, place, why.text);
+    if (json_is_string(value)) {
+        (void)snprintf(text, sizeof text, "%s=%s", place->parameter, json_string_value(value));
+    } else if (json_is_number(value)) {
+        (void)snprintf(text, sizeof text, "%s=%.17g", place->parameter, json_number_value(value));
+    } else {
+        return complain(reading, place, "it takes a number or a word");
     }
-    return take_number(reading, place, value, false, row->min, row->max, parameter);
+    return gen_parameter_set(part->workload, part->parameters, text, &why) ||
+           complain(reading, place, why.text);
 }
 
 static bool take_connections(const struct reading *reading, struct gen_part *part,

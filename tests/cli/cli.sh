@@ -133,7 +133,7 @@ expect 2 "" "no front end 'nothing'; \`timerlab list\` shows all" sim t.trace -a
 expect 2 "" "no option 'nothing'; \`timerlab describe simple-wheel\` shows all" sim t.trace -a simple-wheel:nothing=5
 expect 2 "" "no workload 'nothing'; \`timerlab trace gen --list\` shows all" trace gen nothing -o x.trace
 expect 2 "" "no parameter 'nothing'; \`timerlab trace gen --list idle\` shows all" trace gen idle -p nothing=1 -o x.trace
-expect 2 "" "'nothing' is not a word it takes; \`timerlab trace gen --list\` shows all" \
+expect 2 "" "increments=nothing is not usable; it takes exponential, or uniform" \
     trace gen hold -p increments=nothing -o x.trace
 expect 2 "" "no import format 'nothing'; \`timerlab trace import --list\` shows all" trace import nothing x.txt -o x.trace
 expect 2 "" "no case 'nothing'; --list shows all" check -a rbtree --case nothing

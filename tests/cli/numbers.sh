@@ -115,7 +115,7 @@ while read -r workload parameter default; do
     [[ $default =~ ^[0-9] ]] || continue
     value=${bad_parameters[options++ % ${#bad_parameters[@]}]}
     refused "$parameter" "$value" "$TIMERLAB" trace gen "$workload" -o x.trace -p "$parameter=$value"
-    twice "-p $parameter" "$TIMERLAB" trace gen "$workload" -o x.trace \
+    twice "$parameter" "$TIMERLAB" trace gen "$workload" -o x.trace \
         -p "$parameter=$default" -p "$parameter=$default" ||
         complain "trace gen $workload -p $parameter twice: $said"
 done < <("$TIMERLAB" trace gen --list |

@@ -2,6 +2,7 @@
  * parameter; what is refused must say why. */
 #include "scenario.h"
 #include "fuzz.h"
+#include "registry.h"
 
 #include <string.h>
 
@@ -10,11 +11,11 @@ static void check_part(const struct gen_part *part)
     FUZZ_REQUIRE(part->workload != NULL);
     FUZZ_REQUIRE(part->connections >= 1 && part->connections <= part->workload->max_connections);
     for (size_t i = 0; part->workload->parameters[i].name != NULL; i++) {
-        const struct gen_parameter *row = &part->workload->parameters[i];
+        const struct tl_option *row = &part->workload->parameters[i];
         double value = part->parameters[i];
-        size_t words = gen_word_count(row);
-        if (words > 0) {
-            FUZZ_REQUIRE(value >= 0 && value < (double)words && value == (double)(size_t)value);
+        if (row->choices != NULL) {
+            FUZZ_REQUIRE(value >= 0 && value == (double)(uint64_t)value &&
+                         tl_option_accepts(row, (uint64_t)value));
         } else {
             FUZZ_REQUIRE(value >= row->min && value <= row->max);
         }

@@ -5,6 +5,7 @@
 #include "gen.h"
 #include "gen_ring.h"
 #include "random.h"
+#include "registry.h"
 #include "trace.h"
 #include "trace_format.h"
 
@@ -246,11 +247,11 @@ static void test_every_workload(void **state)
         }
         assert_in_range(parameters, 1, GEN_PARAMETERS_MAX);
         for (size_t k = 0; k < parameters; k++) {
-            const struct gen_parameter *row = &workload->parameters[k];
-            double last_word = (double)gen_word_count(row) - 1;
-            assert_true(row->min <= row->default_value);
-            assert_true(row->default_value <= (row->words != NULL ? last_word : row->max));
-            assert_true(strlen(row->help) > 0 && strlen(row->source) > 0);
+            const struct tl_option *row = &workload->parameters[k];
+            assert_int_equal(row->offset, k * sizeof(double));
+            assert_true(tl_option_accepts(row, (uint64_t)row->default_value) ||
+                        (row->min <= row->default_value && row->default_value <= row->max));
+            assert_null(strstr(row->help, "()"));
         }
         struct generated first;
         struct generated again;

@@ -65,11 +65,11 @@ complains '{"parts": [{"workload": "idle", "connections": 5, "parameters": {
  "close": 0.5,
  "rate_per_sec": 1}}]}' "wrong.json:3: parts\[0\].parameters.rate_per_sec: .*did you mean 'rate_per_s'"
 complains '{"parts": [{"workload": "idle", "connections": 5, "parameters": {"close": 2}}]}' \
-    'parts\[0\].parameters.close: 2 is not from 0 to 1'
+    'parts\[0\].parameters.close: idle: close=2 is not usable; it takes 0 to 1'
 complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"increments": "unifrom"}}]}' \
-    "increments: .*did you mean 'uniform'"
+    'increments=unifrom is not usable; it takes exponential, or uniform'
 complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"increments": 1}}]}' \
-    'increments: it takes a word'
+    'increments=1 is not usable; it takes exponential'
 complains '{"parts": [{"workload": "hold", "connections": 5, "parameters": {"tick_us": 1}}]}' \
     "tick_us: all parts have the scenario's"
 "$TIMERLAB" trace gen --scenario none.json -o wrong.trace 2>err && complain "a missing scenario is taken"

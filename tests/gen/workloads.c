@@ -989,11 +989,11 @@ static void test_hold(void **state)
     (void)state;
     struct error error;
     const struct gen_workload *hold = gen_find("hold", &error);
-    const char *const *words = gen_parameter_find(hold, "increments", &error)->words;
+    const struct tl_choice *words = tl_option_find(hold->parameters, "increments")->choices;
     const double n = 10000;
-    for (unsigned w = 0; words[w] != NULL; w++) {
+    for (unsigned w = 0; words[w].word != NULL; w++) {
         char setting[64];
-        (void)snprintf(setting, sizeof setting, "increments=%s", words[w]);
+        (void)snprintf(setting, sizeof setting, "increments=%s", words[w].word);
         /* The tick is fine enough to take increments for what they are. */
         const char *const settings[] = {setting, "tick_us=100", NULL};
         struct story story;
@@ -1005,7 +1005,7 @@ static void test_hold(void **state)
         assert_int_equal(event->stops + event->restarts, 0);
         assert_int_equal(event->starts, count_of(&story, "holds"));
         assert_int_equal(event->starts, event->caused_starts);
-        bool heavy = strcmp(words[w], "pareto") == 0;
+        bool heavy = strcmp(words[w].word, "pareto") == 0;
         expect_close((double)event->starts, n * 20, heavy ? 0.05 : 0.01);
         /* In the steady state from the beginning: the first second is like the others. */
         double early = 0;
@@ -1016,7 +1016,7 @@ static void test_hold(void **state)
         expect_close(early, n / 2, heavy ? 0.1 : 0.05);
         static const double xs[] = {0.2, 0.5, 0.65, 0.95, 1, 1.2, 1.4, 1.8, 3, 7, 30};
         for (unsigned k = 0; k < sizeof xs / sizeof xs[0]; k++) {
-            double share = share_below(words[w], xs[k]);
+            double share = share_below(words[w].word, xs[k]);
             double got = starts_between(&story, 0, 1, (uint64_t)(xs[k] * 10000));
             expect_close(got / (double)event->starts + 1, share + 1, 0.005);
         }
@@ -1521,13 +1521,14 @@ static void test_every_structure(void **state)
     size_t count;
     const struct gen_workload *const *all = gen_workloads(&count);
     for (size_t i = 0; i < count; i++) {
-        for (const struct gen_parameter *row = all[i]->parameters; row->name != NULL; row++) {
+        for (const struct tl_option *row = all[i]->parameters; row->name != NULL; row++) {
             /* The row of ticks stands for the defaults. A tick of 10 ms, so that hours are short
              * enough for what is driven tick by tick. */
             bool defaults = row == all[i]->parameters;
             /* The structures see nothing new in them, and take long. */
-            size_t words = SANITIZED ? 0 : gen_word_count(row);
-            for (size_t word = 0; word < (defaults ? 1 : words); word++) {
+            const struct tl_choice *words = SANITIZED ? NULL : row->choices;
+            for (size_t word = 0; defaults ? word < 1 : words != NULL && words[word].word != NULL;
+                 word++) {
                 struct gen_part part = {.workload = all[i], .connections = 200};
                 gen_parameters_default(all[i], part.parameters);
                 if (part.parameters[GEN_TICK_US] < 10000) {
@@ -1543,7 +1544,7 @@ static void test_every_structure(void **state)
                 assert_true(gen_trace(&request, path, &summary, &error));
                 char what[128];
                 (void)snprintf(what, sizeof what, "%s, %s %s", all[i]->name, row->name,
-                               defaults ? "" : row->words[word]);
+                               defaults ? "" : words[word].word);
                 replay_everywhere(what);
             }
         }

@@ -76,10 +76,9 @@ static const char *const kinds[] = {"sim.csv", "sim.json", "lateness.csv", NULL}
 
 static void list_parameters(FILE *stream)
 {
-    for (int i = 0; i < CLUSTER_PARAMETERS; i++) {
-        const struct cluster_parameter_row *row = &cluster_parameters[i];
-        (void)fprintf(stream, "%-20s %-10g %g to %g: %s (%s)\n", row->name, row->value, row->least,
-                      row->most, row->help, row->source);
+    for (const struct tl_option *row = cluster_parameters; row->name != NULL; row++) {
+        (void)fprintf(stream, "%-20s %-10g %g to %g: %s\n", row->name, row->default_value, row->min,
+                      row->max, row->help);
     }
 }
 
