@@ -11,7 +11,7 @@ sed -n '/^<!-- workloads -->$/,/^<!-- end of workloads -->$/p' "$SOURCE/docs/ref
     sed '1d;$d' >present
 diff wanted present >difference ||
     complain "docs/reference/workloads.md is not what 'timerlab trace gen --list --format md' prints: $(head -20 difference)"
-"$TIMERLAB" trace gen --list | grep -q "^    phases .*spread (spread, aligned)" ||
+"$TIMERLAB" trace gen --list | grep -q "^    phases .*spread (spread, or aligned)" ||
     complain "--list does not show a parameter's words"
 [ "$("$TIMERLAB" trace gen --list rpc | grep -c '^[a-z]')" -eq 1 ] || complain "--list rpc lists others"
 
