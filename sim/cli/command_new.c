@@ -90,7 +90,9 @@ static void complete(void *at, struct argp_state *state)
         (void)snprintf(arguments->own_name, sizeof arguments->own_name, "my-%s", arguments->from);
         arguments->name = arguments->own_name;
     }
-    if (arguments->name == NULL) {
+    if (arguments->from != NULL && find_original(arguments->from, &error) == NULL) {
+        argp_error(state, "--from '%s': %s", arguments->from, error.text);
+    } else if (arguments->name == NULL) {
         argp_error(state, "which name? As in `timerlab new my-wheel`");
     } else if (!tl_name_is_well_formed(arguments->name) ||
                strlen(arguments->name) > NAME_MAX_CHARS) {
@@ -103,8 +105,6 @@ static void complete(void *at, struct argp_state *state)
                    arguments->name);
     } else if (arguments->from != NULL && arguments->language != 0) {
         argp_error(state, "--from copies the C of a built-in structure: omit --language");
-    } else if (arguments->from != NULL && find_original(arguments->from, &error) == NULL) {
-        argp_error(state, "--from: %s", error.text);
     }
 }
 

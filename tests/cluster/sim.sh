@@ -10,7 +10,7 @@ expect 0 '^lease .* ok ' lease "${few[@]}" --calm
 expect 0 '^lease_s  *60 ' --parameters
 expect_protocols
 expect 2 "did you mean 'lease_s'" lease -p leese_s=3
-expect 2 'reply_lost_share takes .*, not .2' lease -p reply_lost_share=2
+expect 2 'reply_lost_share=2 is not usable; it takes 0 to 1' lease -p reply_lost_share=2
 expect 2 "'lease_s' is not of the form parameter=value" lease -p lease_s
 
 # The same seed, the same days; and files that say what was printed.
