@@ -12,7 +12,7 @@ bad_numbers=(' 3' '3 ' 0x10 1e400 -1 '' 3x +3 nan)
 bad_options=(' 3' 0x10 1.5 -1 '' 3x +3)
 bad_parameters=(' 3' 0x10 1e400 '' 3x +3 nan)
 # All commands read numbers in one place: what is wrong with one takes turns from option to option.
-not_numbers='^(FILE|DIR|FOLDER|NAME|WORKLOAD|FRONT|COMMAND$|PATTERN$|COLUMN|FIELD|FORMAT|KIND$|MODEL$|UNIT$|[a-z|+,]+$|sleep[|])'
+not_numbers='^(FILE|DIR|FOLDER|NAME|STRUCTURE|WORKLOAD|FRONT|COMMAND$|PATTERN$|COLUMN|FIELD|FORMAT|KIND$|MODEL$|UNIT$|[a-z|+,]+$|sleep[|])'
 
 # refused OPTION VALUE COMMAND...: the command, which has the value, is refused for it.
 refused() {
