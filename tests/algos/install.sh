@@ -94,6 +94,25 @@ readelf -d "$scratch/project/build/with_timerlab" | grep -qF "libtimerlab.so.$ab
 ! readelf -d "$scratch/project/build/with_timerlab_static" | grep -qF libtimerlab ||
     fail "timerlab::timerlab_static is not the static library"
 
+# The page on using the library: its program, built as the page says, prints what the page shows.
+block() { # LANGUAGE
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$SOURCE/docs/guide/using-the-library.md" | sed '1d;$d'
+}
+mkdir "$scratch/page"
+block c >"$scratch/page/timers.c"
+block cmake >"$scratch/page/CMakeLists.txt"
+block text >"$scratch/page/expected"
+"$CC" "${flags[@]}" "$scratch/page/timers.c" "${cflags[@]}" "${libs[@]}" "-Wl,-rpath,$libdir" -o "$scratch/page/timers"
+"$scratch/page/timers" | diff "$scratch/page/expected" - || fail "the page's program prints something else (>)"
+if ! {
+    cmake -S "$scratch/page" -B "$scratch/page/build" -DCMAKE_PREFIX_PATH="$installed" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="${flags[*]}" &&
+        cmake --build "$scratch/page/build"
+} >"$scratch/log" 2>&1; then
+    fail "$(cat "$scratch/log")"
+fi
+"$scratch/page/build/timers" | diff "$scratch/page/expected" - || fail "find_package: the page's program differs"
+
 # The example, as its first lines say it is built, with every warning; another test runs it.
 "$CC" "${flags[@]}" -Wconversion -Wshadow "$SOURCE/docs/examples/echo-server.c" "${cflags[@]}" \
     "${libs[@]}" "-Wl,-rpath,$libdir" -o "$installed/echo-server"
