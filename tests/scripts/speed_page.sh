@@ -40,7 +40,7 @@ wants '^\| 1,000 \| `peer-heap` \| 0\.5x (idle-reset|drain) \(`chunk-wheel`\) \|
 wants '^\| 1,000 \| nothing touched \| `chunk-wheel` \| 10x hold \(`peer-heap`\) \| 23x \| 40x fill '
 [ "$(grep -c '^| all |' page.md)" -eq 0 ]
 wants '\[speed-figures\.md\]'
-wants ', commit abc, 1 to 3 repetitions of a row, 2 processors of 2600 MHz, caches of 2 KiB, cc -O3\.$'
+wants ', commit abc; 1 to 3 repetitions of a row, 2 processors of 2600 MHz, caches of 2 KiB, cc -O3\.$'
 jq '.context.caches = []' bench.json >untold.json
 page untold.json
 wants '2 processors of 2600 MHz, which do not tell their caches, cc -O3\.$'
