@@ -8,7 +8,7 @@ set -euo pipefail
 . "$SOURCE/tests/lib.sh"
 
 cd "$SOURCE"
-pages=(README.md CONTRIBUTING.md docs/README.md docs/{guide,reference,results,internals}/*.md)
+pages=(README.md {CONTRIBUTING,CHANGELOG,SECURITY}.md tests/README.md docs/*.md docs/{guide,reference,results,internals}/*.md)
 
 # The headings of a page as its links name them.
 headings() { # PAGE
