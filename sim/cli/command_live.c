@@ -62,6 +62,19 @@ struct subject_costs {
     uint32_t connections;
 };
 
+/* What a child finds out. */
+struct driven {
+    struct live_result result;
+    struct subject_costs costs;
+};
+
+/* What all of them do. */
+struct found {
+    struct results rows;   /* of live_kind */
+    struct results curves; /* of lateness_kind: SHARES for each row */
+    const json_t *context;
+};
+
 /* --- the command line ------------------------------------------------------------------------ */
 
 static void complete(void *at, struct argp_state *state)
@@ -158,175 +171,127 @@ static double quantile_us(const struct histogram *lateness_ns, double share)
     return lateness_ns->total > 0 ? (double)histogram_quantile(lateness_ns, share) / 1e3 : NAN;
 }
 
-static double lateness_us(const struct live_result *result, double share)
-{
-    return quantile_us(&result->lateness_ns, share);
-}
-
 static const double lateness_shares[] = {0,    0.1,  0.25,  0.5,   0.75,   0.9,
                                          0.95, 0.99, 0.995, 0.999, 0.9999, 1};
+enum { SHARES = sizeof lateness_shares / sizeof lateness_shares[0] };
 
-static const char *drive_word(const struct subject *subject)
-{
-    return subject->by_timeout ? "epoll-ms" : drive_words[subject->drive];
-}
-
-static double per_fired(const struct subject_costs *costs, const struct live_result *result)
-{
-    return result->fired > 0 ? (double)costs->system_calls / (double)result->fired : NAN;
-}
-
-/* What is not known is null. */
-static json_t *real_or_null(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
-
-/* Its figures are not known unless it was driven. */
-static json_t *row_json(const struct subject *subject, const struct live_result *result,
-                        const struct subject_costs *costs, const char *status, bool driven)
+static void set_figures(struct row *row, const struct subject *subject,
+                        const struct live_result *result, const struct subject_costs *costs)
 {
     const struct contender *contender = subject->contender;
     bool is_durable = contender != NULL && (contender->timed->capabilities & TL_CAP_DURABLE) != 0;
-    json_t *row = json_object();
-    (void)json_object_set_new(
-        row, "algo",
-        json_string(contender != NULL ? contender->timed->name : kernel_name(subject->kind)));
-    (void)json_object_set_new(row, "options",
-                              json_string(contender != NULL ? contender->option_text : ""));
-    (void)json_object_set_new(row, "drive", json_string(drive_word(subject)));
-    (void)json_object_set_new(row, "connections", json_integer(costs->connections));
+    const struct histogram *late = &result->lateness_ns;
     const struct {
-        const char *name;
+        enum live_column column;
         double value;
     } figures[] = {
-        {"seconds", (double)result->elapsed_ns / 1e9},
-        {"restarts_per_second", per_second(result->restarts, result)},
-        {"fired_per_second", per_second(result->fired, result)},
-        {"timer_wakeups_per_second", per_second(result->timer_wakeups, result)},
-        {"idle_wakeups_per_second", per_second(result->idle_wakeups, result)},
-        {"traffic_wakeups_per_second", per_second(result->traffic_wakeups, result)},
-        {"timer_sets_per_second", per_second(result->arms, result)},
-        {"cpu_percent", per_second(result->processor_ns, result) / 1e7},
-        {"lateness_us_p50", lateness_us(result, 0.5)},
-        {"lateness_us_p99", lateness_us(result, 0.99)},
-        {"lateness_us_p999", lateness_us(result, 0.999)},
-        {"lateness_us_max",
-         result->lateness_ns.total > 0 ? (double)result->lateness_ns.max / 1e3 : NAN},
-        {"stall_us", (double)result->advance_ns.max / 1e3},
-        {"early", (double)result->early},
-        {"commits_per_second", is_durable ? per_second(result->commits, result) : NAN},
-        {"waited_percent", is_durable && result->fired > 0
-                               ? 100.0 * (double)result->waited_ns.total / (double)result->fired
-                               : NAN},
-        {"waited_us_p99", quantile_us(&result->waited_ns, 0.99)},
+        {LIVE_COL_SECONDS, (double)result->elapsed_ns / 1e9},
+        {LIVE_COL_RESTARTS, per_second(result->restarts, result)},
+        {LIVE_COL_FIRED, per_second(result->fired, result)},
+        {LIVE_COL_WAKEUPS, per_second(result->timer_wakeups, result)},
+        {LIVE_COL_IDLE, per_second(result->idle_wakeups, result)},
+        {LIVE_COL_TRAFFIC, per_second(result->traffic_wakeups, result)},
+        {LIVE_COL_SETS, per_second(result->arms, result)},
+        {LIVE_COL_CPU, per_second(result->processor_ns, result) / 1e7},
+        {LIVE_COL_P50, quantile_us(late, 0.5)},
+        {LIVE_COL_P99, quantile_us(late, 0.99)},
+        {LIVE_COL_P999, quantile_us(late, 0.999)},
+        {LIVE_COL_MAX, late->total > 0 ? (double)late->max / 1e3 : NAN},
+        {LIVE_COL_STALL, (double)result->advance_ns.max / 1e3},
+        {LIVE_COL_EARLY, (double)result->early},
+        {LIVE_COL_COMMITS, is_durable ? per_second(result->commits, result) : NAN},
+        {LIVE_COL_WAITED, is_durable && result->fired > 0
+                              ? 100.0 * (double)result->waited_ns.total / (double)result->fired
+                              : NAN},
+        {LIVE_COL_WAITED_P99, quantile_us(&result->waited_ns, 0.99)},
+        {LIVE_COL_CALLS, (double)costs->system_calls / (double)result->fired},
+        {LIVE_COL_USER_BYTES,
+         costs->user_bytes > 0 ? (double)costs->user_bytes / costs->connections : NAN},
+        {LIVE_COL_KERNEL_BYTES, costs->kernel_bytes >= 0 ? costs->kernel_bytes : NAN},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        (void)json_object_set_new(row, figures[i].name,
-                                  real_or_null(driven ? figures[i].value : NAN));
-    }
-    (void)json_object_set_new(row, "status", json_string(status));
-    const struct {
-        const char *name;
-        double value;
-    } costs_of[] = {
-        {"system_calls_per_expiry", per_fired(costs, result)},
-        {"user_bytes_per_timer",
-         costs->user_bytes > 0 ? (double)costs->user_bytes / costs->connections : NAN},
-        {"kernel_bytes_per_timer", costs->kernel_bytes >= 0 ? costs->kernel_bytes : NAN},
-    };
-    for (size_t i = 0; i < sizeof costs_of / sizeof costs_of[0]; i++) {
-        (void)json_object_set_new(row, costs_of[i].name,
-                                  real_or_null(driven ? costs_of[i].value : NAN));
-    }
-    json_t *curve = json_array();
-    for (size_t i = 0; i < sizeof lateness_shares / sizeof lateness_shares[0]; i++) {
-        json_t *point = json_pack("{s:f, s:o}", "share", lateness_shares[i], "lateness_us",
-                                  real_or_null(lateness_us(result, lateness_shares[i])));
-        (void)json_array_append_new(curve, point);
-    }
-    (void)json_object_set_new(row, "lateness", curve);
-    return row;
-}
-
-/* One value as it is printed; numbers with few digits where they are for people. */
-static void format_value(const json_t *value, bool table, char *text, size_t text_bytes)
-{
-    if (json_is_string(value)) {
-        (void)snprintf(text, text_bytes, "%s", json_string_value(value));
-    } else if (json_is_null(value)) {
-        (void)snprintf(text, text_bytes, "%s", table ? "-" : "");
-    } else if (json_is_integer(value)) {
-        (void)snprintf(text, text_bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    } else {
-        (void)snprintf(text, text_bytes, table ? "%.1f" : "%.6g", json_real_value(value));
+        row_set_real(row, figures[i].column, figures[i].value);
     }
 }
 
-static void print_csv(FILE *stream, const json_t *rows)
+/* Of a row and of its curve. */
+static void set_subject(struct row *row, const struct subject *subject)
 {
-    for (size_t i = 0; i <= json_array_size(rows); i++) {
-        json_t *row = json_array_get(rows, i > 0 ? i - 1 : 0);
-        const char *name = NULL;
-        json_t *value = NULL;
-        const char *separator = "";
-        json_object_foreach(row, name, value)
-        {
-            char text[1200];
-            if (json_is_array(value)) {
-                continue;
-            }
-            format_value(value, false, text, sizeof text);
-            (void)fputs(separator, stream);
-            csv_write_field(stream, i == 0 ? name : text);
-            separator = ",";
+    const struct contender *contender = subject->contender;
+    row_set_text(row, LIVE_COL_ALGO,
+                 contender != NULL ? contender->timed->name : kernel_name(subject->kind));
+    row_set_text(row, LIVE_COL_OPTIONS, contender != NULL ? contender->option_text : "");
+    row_set_text(row, LIVE_COL_DRIVE,
+                 subject->by_timeout ? "epoll-ms" : drive_words[subject->drive]);
+}
+
+_Static_assert((int)LATENESS_ALGO == (int)LIVE_COL_ALGO &&
+                   (int)LATENESS_OPTIONS == (int)LIVE_COL_OPTIONS &&
+                   (int)LATENESS_DRIVE == (int)LIVE_COL_DRIVE,
+               "both kinds begin alike");
+
+/* Its figures are not known unless it was driven. */
+static void set_row(struct found *found, const struct subject *subject, const struct driven *driven,
+                    const char *status, bool was_driven)
+{
+    const struct histogram *late = &driven->result.lateness_ns;
+    struct row *row = results_add(&found->rows);
+    set_subject(row, subject);
+    row_set_integer(row, LIVE_COL_CONNECTIONS, driven->costs.connections);
+    row_set_text(row, LIVE_COL_STATUS, status);
+    if (was_driven) {
+        set_figures(row, subject, &driven->result, &driven->costs);
+    }
+    for (size_t i = 0; i < SHARES; i++) {
+        struct row *point = results_add(&found->curves);
+        set_subject(point, subject);
+        row_set_real(point, LATENESS_SHARE, lateness_shares[i]);
+        row_set_real(point, LATENESS_US,
+                     (double)histogram_quantile(late, lateness_shares[i]) / 1e3);
+    }
+}
+
+/* The rows, each with its curve as `lateness`; null where no timer fired. */
+static json_t *rows_json(const struct found *found)
+{
+    json_t *rows = results_json_rows(&found->rows);
+    for (size_t i = 0; i < found->rows.count; i++) {
+        bool fired = !isnan(row_value(&found->rows.rows[i], LIVE_COL_MAX));
+        json_t *curve = json_array();
+        for (size_t k = 0; k < SHARES; k++) {
+            const struct row *point = &found->curves.rows[i * SHARES + k];
+            (void)json_array_append_new(
+                curve,
+                json_pack("{s:f, s:o}", "share", row_value(point, LATENESS_SHARE), "lateness_us",
+                          fired ? json_real(row_value(point, LATENESS_US)) : json_null()));
         }
-        (void)putc('\n', stream);
+        (void)json_object_set_new(json_array_get(rows, i), "lateness", curve);
     }
+    return rows;
 }
 
-/* The distribution of the lateness, a line for each share of the timers. */
-static void print_lateness(FILE *stream, const json_t *rows)
-{
-    (void)fputs("algo,options,drive,share,lateness_us\n", stream);
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        json_t *row = json_array_get(rows, i);
-        size_t index = 0;
-        json_t *point = NULL;
-        json_array_foreach(json_object_get(row, "lateness"), index, point)
-        {
-            csv_write_field(stream, json_string_value(json_object_get(row, "algo")));
-            (void)putc(',', stream);
-            csv_write_field(stream, json_string_value(json_object_get(row, "options")));
-            (void)fprintf(stream, ",%s,%g,%.6g\n", json_string_value(json_object_get(row, "drive")),
-                          json_real_value(json_object_get(point, "share")),
-                          json_real_value(json_object_get(point, "lateness_us")));
-        }
-    }
-}
-
-static void print_table(json_t *rows)
+static void print_table(const struct results *rows)
 {
     static const struct {
         const char *head;
-        const char *name;
+        enum live_column column;
     } columns[] = {
-        {"cpu %", "cpu_percent"},
-        {"wakeups/s", "timer_wakeups_per_second"},
-        {"late p50 us", "lateness_us_p50"},
-        {"p99 us", "lateness_us_p99"},
-        {"max us", "lateness_us_max"},
-        {"stall us", "stall_us"},
-        {"fired/s", "fired_per_second"},
-        {"idle/s", "idle_wakeups_per_second"},
-        {"restarts/s", "restarts_per_second"},
-        {"p99.9 us", "lateness_us_p999"},
-        {"commits/s", "commits_per_second"},
-        {"waited %", "waited_percent"},
-        {"their p99", "waited_us_p99"},
-        {"calls/exp", "system_calls_per_expiry"},
-        {"user B", "user_bytes_per_timer"},
-        {"kernel B", "kernel_bytes_per_timer"},
+        {"cpu %", LIVE_COL_CPU},
+        {"wakeups/s", LIVE_COL_WAKEUPS},
+        {"late p50 us", LIVE_COL_P50},
+        {"p99 us", LIVE_COL_P99},
+        {"max us", LIVE_COL_MAX},
+        {"stall us", LIVE_COL_STALL},
+        {"fired/s", LIVE_COL_FIRED},
+        {"idle/s", LIVE_COL_IDLE},
+        {"restarts/s", LIVE_COL_RESTARTS},
+        {"p99.9 us", LIVE_COL_P999},
+        {"commits/s", LIVE_COL_COMMITS},
+        {"waited %", LIVE_COL_WAITED},
+        {"their p99", LIVE_COL_WAITED_P99},
+        {"calls/exp", LIVE_COL_CALLS},
+        {"user B", LIVE_COL_USER_BYTES},
+        {"kernel B", LIVE_COL_KERNEL_BYTES},
     };
     enum { FIGURES = sizeof columns / sizeof columns[0] };
     struct text_table table = {.columns = FIGURES + 3};
@@ -337,24 +302,24 @@ static void print_table(json_t *rows)
         text_table_add(&table, "%s", columns[c].head);
     }
     text_table_add(&table, "status");
-    for (size_t i = 0; i < json_array_size(rows); i++) {
-        json_t *row = json_array_get(rows, i);
-        const char *option_text = json_string_value(json_object_get(row, "options"));
-        text_table_add(&table, "%s%s%s", json_string_value(json_object_get(row, "algo")),
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->rows[i];
+        const char *option_text = row_text(row, LIVE_COL_OPTIONS);
+        text_table_add(&table, "%s%s%s", row_text(row, LIVE_COL_ALGO),
                        option_text[0] != '\0' ? ":" : "", option_text);
-        text_table_add(&table, "%s", json_string_value(json_object_get(row, "drive")));
+        text_table_add(&table, "%s", row_text(row, LIVE_COL_DRIVE));
         for (size_t c = 0; c < FIGURES; c++) {
-            char text[64];
-            format_value(json_object_get(row, columns[c].name), true, text, sizeof text);
-            text_table_add(&table, "%s", text);
+            double value = row_value(row, columns[c].column);
+            text_table_add(&table, isnan(value) ? "-" : "%.1f", value);
         }
-        text_table_add(&table, "%s", json_string_value(json_object_get(row, "status")));
+        text_table_add(&table, "%s", row_text(row, LIVE_COL_STATUS));
     }
     text_table_write(&table, stdout);
     text_table_free(&table);
 }
 
-/* --- running --------------------------------------------------------------------------------- */
+/* --- running
+ --------------------------------------------------------------------------------- */
 
 static void take_progress(void *ctx, uint64_t done_ns)
 {
@@ -379,15 +344,10 @@ static void on_ready(void *ctx)
     costs->calls_before = *costs->calls;
 }
 
-/* What a child drives, and what it finds out. */
+/* What a child drives. */
 struct drive {
     const struct live_arguments *arguments;
     const struct subject *subject;
-};
-
-struct driven {
-    struct live_result result;
-    struct subject_costs costs;
 };
 
 /* In the child. False, with the reason, if it cannot be driven. */
@@ -446,7 +406,7 @@ static bool run_here(void *ctx, void *into, struct error *error)
 /* Drives it in a child, and adds its row, which also says why it could not be driven. A built-in
  * structure that cannot be driven ends the command. */
 static bool add_row(const struct live_arguments *arguments, const struct subject *subject,
-                    struct driven *driven, json_t *rows, bool *right, struct error *error)
+                    struct driven *driven, struct found *found, bool *right, struct error *error)
 {
     const struct contender *contender = subject->contender;
     const char *name = contender != NULL ? contender->timed->name : kernel_name(subject->kind);
@@ -476,12 +436,11 @@ static bool add_row(const struct live_arguments *arguments, const struct subject
         (void)snprintf(status, sizeof status, "%s", fault != NULL ? fault : driven->result.fault);
         *right = false;
     }
-    (void)json_array_append_new(rows, row_json(subject, &driven->result, &driven->costs, status,
-                                               outcome.end == CHILD_DONE));
+    set_row(found, subject, driven, status, outcome.end == CHILD_DONE);
     return true;
 }
 
-static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *right,
+static bool run_all(const struct live_arguments *arguments, struct found *found, bool *right,
                     struct error *error)
 {
     struct driven *result = memory_new(1, sizeof *result);
@@ -496,46 +455,42 @@ static bool run_all(const struct live_arguments *arguments, json_t *rows, bool *
                 continue;
             }
             struct subject subject = {.contender = contender, .drive = (enum live_drive)drive};
-            done = add_row(arguments, &subject, result, rows, right, error);
+            done = add_row(arguments, &subject, result, found, right, error);
         }
         if (done && arguments->kernel && sleeps) {
             struct subject subject = {
                 .contender = contender, .drive = LIVE_SLEEP, .by_timeout = true};
-            done = add_row(arguments, &subject, result, rows, right, error);
+            done = add_row(arguments, &subject, result, found, right, error);
         }
     }
     for (int kind = 0; done && kind < KERNEL_AND_HOSTED; kind++) {
         if (kind < KERNEL_KINDS ? arguments->kernel : arguments->hosted) {
             struct subject subject = {.kind = (enum kernel_kind)kind, .drive = LIVE_OWN};
-            done = add_row(arguments, &subject, result, rows, right, error);
+            done = add_row(arguments, &subject, result, found, right, error);
         }
     }
     free(result);
     return done;
 }
 
-static void write_document(const void *document, FILE *stream)
+static void write_json(const void *at, FILE *stream)
 {
-    (void)json_dumpf(document, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    (void)putc('\n', stream);
+    const struct found *found = at;
+    json_t *rows = rows_json(found);
+    results_write_rows(rows, found->context, false, stream);
+    json_decref(rows);
 }
 
 static void write_csv(const void *rows, FILE *stream)
 {
-    print_csv(stream, rows);
+    results_write_csv(rows, stream);
 }
 
-static void write_lateness(const void *rows, FILE *stream)
+static bool write_folder(struct outfolder *folder, const struct found *found, struct error *error)
 {
-    print_lateness(stream, rows);
-}
-
-static bool write_folder(struct outfolder *folder, const json_t *document, struct error *error)
-{
-    const json_t *rows = json_object_get(document, "rows");
-    return outfolder_write(folder, "live.csv", write_csv, rows, error) &&
-           outfolder_write(folder, "lateness.csv", write_lateness, rows, error) &&
-           outfolder_write(folder, "live.json", write_document, document, error) &&
+    return outfolder_write(folder, "live.csv", write_csv, &found->rows, error) &&
+           outfolder_write(folder, "lateness.csv", write_csv, &found->curves, error) &&
+           outfolder_write(folder, "live.json", write_json, found, error) &&
            outfolder_commit(folder, live_files, error);
 }
 
@@ -543,28 +498,30 @@ static int run(void *at, int argc, char **argv)
 {
     struct live_arguments *arguments = at;
     struct error *error = &arguments->error;
-    json_t *rows = json_array();
+    struct found found = {.rows = {.kind = &live_kind}, .curves = {.kind = &lateness_kind}};
     bool right = true;
     struct outfolder folder = {0};
     bool done =
         (arguments->out_dir == NULL || outfolder_open(&folder, arguments->out_dir, error)) &&
-        run_all(arguments, rows, &right, error);
-    json_t *document = json_pack("{s:o, s:O}", "context", context_json(argc, argv), "rows", rows);
+        run_all(arguments, &found, &right, error);
+    json_t *context = context_json(argc, argv);
+    found.context = context;
     if (done && arguments->out_dir != NULL) {
-        done = write_folder(&folder, document, error);
+        done = write_folder(&folder, &found, error);
     }
     outfolder_close(&folder);
     if (!done) {
         command_complain(error);
     } else if (arguments->format == FORMAT_JSON) {
-        write_document(document, stdout);
+        write_json(&found, stdout);
     } else if (arguments->format == FORMAT_CSV) {
-        print_csv(stdout, rows);
+        results_write_csv(&found.rows, stdout);
     } else {
-        print_table(rows);
+        print_table(&found.rows);
     }
-    json_decref(document);
-    json_decref(rows);
+    json_decref(context);
+    results_free(&found.rows);
+    results_free(&found.curves);
     return done && right ? EXIT_OK : EXIT_FAULT;
 }
 

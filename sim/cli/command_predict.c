@@ -2,11 +2,10 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
-#include "csv_table.h"
 #include "import.h"
-#include "json_text.h"
 #include "memory.h"
 #include "predict.h"
+#include "results.h"
 #include "standard_files.h"
 #include "temporary_file.h"
 #include "text_table.h"
@@ -139,52 +138,23 @@ struct predict_row {
     struct prediction prediction;
 };
 
-static const char *const columns[] = {"recording", "algo",     "expiries", "same_tick",
-                                      "within_1",  "within_2", "missed",   "extra"};
-#define COLUMNS (sizeof columns / sizeof columns[0])
-
 static double share(const struct prediction *prediction, uint64_t count)
 {
     return prediction->expiries > 0 ? (double)count / (double)prediction->expiries : 0;
 }
 
-static void print_table(const char *recording, const struct predict_row *rows, size_t count)
+static void add_row(struct results *results, const char *recording, const struct predict_row *from)
 {
-    struct text_table table = {.columns = COLUMNS};
-    for (size_t i = 0; i < COLUMNS; i++) {
-        table.right[i] = i > 1;
-        text_table_add(&table, "%s", columns[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct prediction *it = &rows[i].prediction;
-        text_table_add(&table, "%s", recording);
-        text_table_add(&table, "%s", rows[i].algo);
-        text_table_add(&table, "%" PRIu64, it->expiries);
-        text_table_add(&table, "%.6f", share(it, it->same_tick));
-        text_table_add(&table, "%.6f", share(it, it->within_1));
-        text_table_add(&table, "%.6f", share(it, it->within_2));
-        text_table_add(&table, "%" PRIu64, it->missed);
-        text_table_add(&table, "%" PRIu64, it->extra);
-    }
-    text_table_write(&table, stdout);
-    text_table_free(&table);
-}
-
-static void print_csv(const char *recording, const struct predict_row *rows, size_t count)
-{
-    for (size_t i = 0; i < COLUMNS; i++) {
-        (void)printf("%s%s", i > 0 ? "," : "", columns[i]);
-    }
-    (void)putchar('\n');
-    for (size_t i = 0; i < count; i++) {
-        const struct prediction *it = &rows[i].prediction;
-        csv_write_field(stdout, recording);
-        (void)putchar(',');
-        csv_write_field(stdout, rows[i].algo);
-        (void)printf(",%" PRIu64 ",%.6f,%.6f,%.6f,%" PRIu64 ",%" PRIu64 "\n", it->expiries,
-                     share(it, it->same_tick), share(it, it->within_1), share(it, it->within_2),
-                     it->missed, it->extra);
-    }
+    const struct prediction *it = &from->prediction;
+    struct row *row = results_add(results);
+    row_set_text(row, PREDICT_RECORDING, recording);
+    row_set_text(row, PREDICT_ALGO, from->algo);
+    row_set_integer(row, PREDICT_EXPIRIES, it->expiries);
+    row_set_real(row, PREDICT_SAME_TICK, share(it, it->same_tick));
+    row_set_real(row, PREDICT_WITHIN_1, share(it, it->within_1));
+    row_set_real(row, PREDICT_WITHIN_2, share(it, it->within_2));
+    row_set_integer(row, PREDICT_MISSED, it->missed);
+    row_set_integer(row, PREDICT_EXTRA, it->extra);
 }
 
 static const char *const kind_words[] = {
@@ -204,25 +174,19 @@ static json_t *worst_json(const struct prediction *prediction)
     return list;
 }
 
-static void print_json(const char *recording, const struct predict_row *rows, size_t count,
-                       int argc, char **argv)
+/* The rows, each with the worst of its places. */
+static void print_json(const struct results *results, const struct predict_row *rows, int argc,
+                       char **argv)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        const struct prediction *it = &rows[i].prediction;
-        (void)json_array_append_new(
-            list, json_pack("{s:o, s:s, s:I, s:f, s:f, s:f, s:I, s:I, s:o}", "recording",
-                            json_text(recording), "algo", rows[i].algo, "expiries",
-                            (json_int_t)it->expiries, "same_tick", share(it, it->same_tick),
-                            "within_1", share(it, it->within_1), "within_2",
-                            share(it, it->within_2), "missed", (json_int_t)it->missed, "extra",
-                            (json_int_t)it->extra, "worst", worst_json(it)));
+    json_t *list = results_json_rows(results);
+    json_t *context = context_json(argc, argv);
+    for (size_t i = 0; i < results->count; i++) {
+        (void)json_object_set_new(json_array_get(list, i), "worst",
+                                  worst_json(&rows[i].prediction));
     }
-    json_t *root = json_pack("{s:s, s:o, s:o}", "schema", "timerlab-predict-1", "context",
-                             context_json(argc, argv), "rows", list);
-    (void)json_dumpf(root, stdout, JSON_INDENT(1));
-    (void)putchar('\n');
-    json_decref(root);
+    results_write_rows(list, context, false, stdout);
+    json_decref(context);
+    json_decref(list);
 }
 
 static void tell_worst(const struct predict_arguments *arguments, const struct predict_row *row)
@@ -360,21 +324,24 @@ static void print(const struct predict_arguments *arguments, const struct predic
 {
     const char *slash = strrchr(arguments->input, '/');
     const char *recording = slash != NULL ? slash + 1 : arguments->input;
+    struct results results = {.kind = &predict_kind};
     for (size_t i = 0; i < count; i++) {
+        add_row(&results, recording, &rows[i]);
         tell_worst(arguments, &rows[i]);
     }
     switch (arguments->format) {
     case FORMAT_JSON:
-        print_json(recording, rows, count, argc, argv);
+        print_json(&results, rows, argc, argv);
         break;
     case FORMAT_CSV:
-        print_csv(recording, rows, count);
+        results_write_csv(&results, stdout);
         break;
     case FORMAT_TABLE:
     default:
-        print_table(recording, rows, count);
+        results_write_table(&results, stdout);
         break;
     }
+    results_free(&results);
 }
 
 static int run(void *at, int argc, char **argv)

@@ -3,9 +3,9 @@
 #include "command.h"
 #include "command_option.h"
 #include "concurrent.h"
-#include "csv_table.h"
 #include "front.h"
 #include "progress.h"
+#include "results.h"
 #include "text_table.h"
 
 #include <inttypes.h>
@@ -155,10 +155,7 @@ static void print_head(struct threads_arguments *arguments)
     *table = (struct text_table){.columns = TABLE_COLUMNS};
     arguments->page = text_page_begin(stdout);
     if (arguments->format == FORMAT_CSV) {
-        (void)puts(
-            "algo,options,threads,cancelled_percent,operations_per_second,call_ns_p50,"
-            "call_ns_p99,call_ns_p999,call_ns_max,started,restarted,stopped,fired,inside,ticks,"
-            "status");
+        row_kind_write_header(&threads_kind, stdout);
     } else {
         for (size_t i = 0; i < 2 * TABLE_COLUMNS; i++) {
             table->right[i % TABLE_COLUMNS] =
@@ -169,6 +166,32 @@ static void print_head(struct threads_arguments *arguments)
     }
 }
 
+static void print_csv(const struct contender *contender, const struct concurrent_plan *plan,
+                      const struct concurrent_result *result, uint64_t acts, const char *status)
+{
+    const struct concurrent_counts *counts = &result->counts;
+    const struct concurrent_counts *inside = &result->inside;
+    struct row row = {0};
+    row_set_text(&row, THREADS_ALGO, contender->timed->name);
+    row_set_text(&row, THREADS_OPTIONS, contender->option_text);
+    row_set_integer(&row, THREADS_THREADS, plan->threads);
+    row_set_integer(&row, THREADS_CANCELLED, plan->cancelled_percent);
+    row_set_real(&row, THREADS_RATE, result->per_second);
+    row_set_real(&row, THREADS_P50, result->call_ns_p50);
+    row_set_real(&row, THREADS_P99, result->call_ns_p99);
+    row_set_real(&row, THREADS_P999, result->call_ns_p999);
+    row_set_real(&row, THREADS_MAX, result->call_ns_max);
+    row_set_integer(&row, THREADS_STARTED, counts->starts + inside->starts);
+    row_set_integer(&row, THREADS_RESTARTED, counts->restarts + inside->restarts);
+    row_set_integer(&row, THREADS_STOPPED, counts->stopped + inside->stopped);
+    row_set_integer(&row, THREADS_FIRED, result->fired);
+    row_set_integer(&row, THREADS_INSIDE, acts);
+    row_set_integer(&row, THREADS_TICKS, result->ticks);
+    row_set_text(&row, THREADS_STATUS, status);
+    row_write_csv(&threads_kind, &row, stdout);
+    row_clear(&row);
+}
+
 static void print_row(struct threads_arguments *arguments, const struct contender *contender,
                       const struct concurrent_plan *plan, const struct concurrent_result *result,
                       const char *status)
@@ -177,16 +200,7 @@ static void print_row(struct threads_arguments *arguments, const struct contende
     const struct concurrent_counts *inside = &result->inside;
     uint64_t acts = inside->starts + inside->restarts + inside->stopped + inside->idle;
     if (arguments->format == FORMAT_CSV) {
-        const struct concurrent_counts *counts = &result->counts;
-        (void)printf("%s,%s,%u,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                     ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
-                     contender->timed->name, option_text, plan->threads, plan->cancelled_percent,
-                     result->per_second, result->call_ns_p50, result->call_ns_p99,
-                     result->call_ns_p999, result->call_ns_max, counts->starts + inside->starts,
-                     counts->restarts + inside->restarts, counts->stopped + inside->stopped,
-                     result->fired, acts, result->ticks);
-        csv_write_field(stdout, status);
-        (void)putchar('\n');
+        print_csv(contender, plan, result, acts, status);
     } else {
         struct text_table *table = &arguments->table;
         text_table_add(table, "%s%s%s", contender->timed->name, option_text[0] != '\0' ? ":" : "",

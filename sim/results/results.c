@@ -26,6 +26,11 @@ static const struct column_info bench_columns[] = {BENCH_COLUMN_MAP(COLUMN_ROW)}
 static const struct column_info fault_columns[] = {FAULT_COLUMN_MAP(COLUMN_ROW)};
 static const struct column_info work_columns[] = {WORK_COLUMN_MAP(COLUMN_ROW)};
 static const struct column_info curve_columns[] = {CURVE_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info rank_columns[] = {RANK_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info live_columns[] = {LIVE_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info lateness_columns[] = {LATENESS_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info threads_columns[] = {THREADS_COLUMN_MAP(COLUMN_ROW)};
+static const struct column_info predict_columns[] = {PREDICT_COLUMN_MAP(COLUMN_ROW)};
 #undef COLUMN_ROW
 
 const struct row_kind replay_kind = {result_columns, COLUMNS, COL_NS_PER_EVENT, COL_REASON};
@@ -33,6 +38,11 @@ const struct row_kind bench_kind = {bench_columns, BENCH_COLUMNS, BENCH_COL_NS, 
 const struct row_kind fault_kind = {.columns = fault_columns, .count = FAULT_COLUMNS};
 const struct row_kind work_kind = {.columns = work_columns, .count = WORK_COLUMNS};
 const struct row_kind latency_kind = {.columns = curve_columns, .count = CURVE_COLUMNS};
+const struct row_kind rank_kind = {.columns = rank_columns, .count = RANK_COLUMNS};
+const struct row_kind live_kind = {.columns = live_columns, .count = LIVE_COLUMNS};
+const struct row_kind lateness_kind = {.columns = lateness_columns, .count = LATENESS_COLUMNS};
+const struct row_kind threads_kind = {.columns = threads_columns, .count = THREADS_COLUMNS};
+const struct row_kind predict_kind = {.columns = predict_columns, .count = PREDICT_COLUMNS};
 
 int row_kind_column(const struct row_kind *kind, const char *name)
 {
@@ -99,7 +109,8 @@ void row_set_integer(struct row *row, unsigned column, uint64_t value)
 
 void row_set_real(struct row *row, unsigned column, double value)
 {
-    row->cells[column] = (struct cell){.kind = CELL_REAL, .value.real = value};
+    row->cells[column] = isfinite(value) ? (struct cell){.kind = CELL_REAL, .value.real = value}
+                                         : (struct cell){.kind = CELL_NONE};
 }
 
 void samples_set(struct samples *samples, const double *values, size_t count)
@@ -154,6 +165,16 @@ bool row_is_unsupported(const struct row *row)
     return strcmp(row_text(row, COL_STATUS), "unsupported") == 0;
 }
 
+/* A real as text, with the digits of its column, and `extra` more where they are significant. */
+static void format_real(double value, int digits, int extra, char *text, size_t text_bytes)
+{
+    if (digits < SIGNIFICANT(0)) {
+        (void)snprintf(text, text_bytes, "%.*f", digits, value);
+    } else {
+        (void)snprintf(text, text_bytes, "%.*g", digits - SIGNIFICANT(0) + extra, value);
+    }
+}
+
 /* The cell as plain text; `empty` for one without a value. */
 static const char *cell_format(const struct row_kind *kind, const struct row *row, unsigned column,
                                const char *empty, char *text, size_t text_bytes)
@@ -166,7 +187,7 @@ static const char *cell_format(const struct row_kind *kind, const struct row *ro
         (void)snprintf(text, text_bytes, "%" PRId64, cell->value.integer);
         return text;
     case CELL_REAL:
-        (void)snprintf(text, text_bytes, "%.*f", kind->columns[column].digits, cell->value.real);
+        format_real(cell->value.real, kind->columns[column].digits, 0, text, text_bytes);
         return text;
     default:
         return empty;
@@ -223,11 +244,14 @@ void results_write_csv(const struct results *results, FILE *stream)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* A real with the digits of its column, so that the text is the same in CSV and JSON. */
+#define JSON_EXTRA_DIGITS 3
+
+/* A real with the digits of its column, so that the text is the same in CSV and JSON. Where
+ * these are significant digits, JSON has more of them: CSV is for people, too. */
 static json_t *rounded_real(double value, int digits)
 {
     char text[64];
-    (void)snprintf(text, sizeof text, "%.*f", digits, value);
+    format_real(value, digits, JSON_EXTRA_DIGITS, text, sizeof text);
     return json_real(strtod(text, NULL));
 }
 
@@ -302,7 +326,9 @@ static json_t *row_json(const struct row_kind *kind, const struct row *row)
                                                                  : json_null());
         (void)json_object_set_new(object, "capabilities", capabilities_json(row->capabilities));
     }
-    (void)json_object_set_new(object, "samples", row_samples(kind, row));
+    if (kind->time > 0) {
+        (void)json_object_set_new(object, "samples", row_samples(kind, row));
+    }
     return object;
 }
 
@@ -444,6 +470,25 @@ static void fill_theme(struct text_table *table, const struct results *results,
                            cell_show(results, &results->rows[i], *c, text, sizeof text));
         }
     }
+}
+
+void results_write_table(const struct results *results, FILE *stream)
+{
+    const struct row_kind *kind = kind_of(results);
+    struct text_table table = {.columns = kind->count};
+    char text[64];
+    for (unsigned c = 0; c < kind->count; c++) {
+        table.right[c] = kind->columns[c].digits != TEXT;
+        text_table_add(&table, "%s", kind->columns[c].name);
+    }
+    for (size_t i = 0; i < results->count; i++) {
+        for (unsigned c = 0; c < kind->count; c++) {
+            text_table_add(&table, "%s",
+                           cell_format(kind, &results->rows[i], c, "-", text, sizeof text));
+        }
+    }
+    text_table_write(&table, stream);
+    text_table_free(&table);
 }
 
 /* The tables of all traces are alike. */

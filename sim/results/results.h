@@ -3,8 +3,9 @@
  * JSON of results passes through this room. A cell that was not measured is empty (CSV), null
  * (JSON) or "-".
  *
- * Each kind of row has one table of columns, which CSV, JSON and printed tables share. All kinds
- * begin with the workload (a trace or a benchmark), the structure and its options.
+ * Each kind of row has one table of columns, which CSV, JSON and printed tables share. The kinds
+ * that are read again begin with the workload (a trace or a benchmark), the structure and its
+ * options.
  *
  * A cell that sums up several runs can have their single values next to it, its samples. They are
  * in the JSON only, as `samples` of the row, by the column's name. Value k of every row comes from
@@ -33,8 +34,10 @@ extern const char *const result_files[];
 /* The same of `timerlab live`. */
 extern const char *const live_files[];
 
-/* Digits of a column that holds text. */
-#define TEXT (-1)
+/* Instead of the number of digits after the point: a column of text, and one with n significant
+ * digits. */
+#define TEXT           (-1)
+#define SIGNIFICANT(n) (100 + (n))
 
 /* The rows of `timerlab sim`: X(code, name, digits after the point, span, help) */
 #define COLUMN_MAP(X)                                                                              \
@@ -205,12 +208,101 @@ extern const char *const live_files[];
     X(CURVE_NS, "latency_ns", 0, NONE, "no operation of that share took longer")                   \
     X(CURVE_COUNT, "count", 0, NONE, "operations measured")
 
+/* The ranks of a replay. */
+#define RANK_COLUMN_MAP(X)                                                                         \
+    X(RANK_TRACE, "trace", TEXT, NONE, "file name of the trace")                                   \
+    X(RANK_ALGO, "algo", TEXT, NONE, "structure")                                                  \
+    X(RANK_OPTIONS, "options", TEXT, NONE, "its options")                                          \
+    X(RANK_RANK, "rank", 0, NONE, "number of the process")                                         \
+    X(RANK_HOST, "host", TEXT, NONE, "machine that it ran on")                                     \
+    X(RANK_TIMERS, "timers", 0, NONE, "timers of its share")                                       \
+    X(RANK_EVENTS, "events", 0, NONE, "operations carried out")                                    \
+    X(RANK_FIRED, "fired", 0, NONE, "timers fired up to the end tick")                             \
+    X(RANK_BYTES_PEAK, "bytes_peak", 0, NONE, "most memory of the structure at any time")          \
+    X(RANK_WINDOW_EVENTS, "window_events", 0, NONE, "operations of all timed runs")                \
+    X(RANK_WINDOW_NS, "window_ns", 0, NONE, "time of all timed runs")                              \
+    X(RANK_NS, "ns_per_event", SIGNIFICANT(4), NONE, "time per operation")
+
+/* The rows of `timerlab live`. Times are empty where no timer fired. */
+#define LIVE_COLUMN_MAP(X)                                                                         \
+    X(LIVE_COL_ALGO, "algo", TEXT, NONE, "structure, or the kernel's or a library's own timers")   \
+    X(LIVE_COL_OPTIONS, "options", TEXT, NONE, "its options")                                      \
+    X(LIVE_COL_DRIVE, "drive", TEXT, NONE, "sleep, poll, epoll-ms or own")                         \
+    X(LIVE_COL_CONNECTIONS, "connections", 0, NONE, "connections with a timeout each")             \
+    X(LIVE_COL_SECONDS, "seconds", SIGNIFICANT(6), NONE, "duration of the run")                    \
+    X(LIVE_COL_RESTARTS, "restarts_per_second", SIGNIFICANT(6), NONE, "restarts of timeouts")      \
+    X(LIVE_COL_FIRED, "fired_per_second", SIGNIFICANT(6), NONE, "expired timers")                  \
+    X(LIVE_COL_WAKEUPS, "timer_wakeups_per_second", SIGNIFICANT(6), NONE, "wakeups for timers")    \
+    X(LIVE_COL_IDLE, "idle_wakeups_per_second", SIGNIFICANT(6), NONE, "those that fired nothing")  \
+    X(LIVE_COL_TRAFFIC, "traffic_wakeups_per_second", SIGNIFICANT(6), NONE, "wakeups for traffic") \
+    X(LIVE_COL_SETS, "timer_sets_per_second", SIGNIFICANT(6), NONE,                                \
+      "times that the alarm was set")                                                              \
+    X(LIVE_COL_CPU, "cpu_percent", SIGNIFICANT(6), NONE, "processor time, in percent of the run")  \
+    X(LIVE_COL_P50, "lateness_us_p50", SIGNIFICANT(6), NONE, "from due time to callback, median")  \
+    X(LIVE_COL_P99, "lateness_us_p99", SIGNIFICANT(6), NONE, "the same, percentile 99")            \
+    X(LIVE_COL_P999, "lateness_us_p999", SIGNIFICANT(6), NONE, "the same, percentile 99.9")        \
+    X(LIVE_COL_MAX, "lateness_us_max", SIGNIFICANT(6), NONE, "the latest callback")                \
+    X(LIVE_COL_STALL, "stall_us", SIGNIFICANT(6), NONE, "longest single advance")                  \
+    X(LIVE_COL_EARLY, "early", SIGNIFICANT(6), NONE, "timers that fired before their due time")    \
+    X(LIVE_COL_COMMITS, "commits_per_second", SIGNIFICANT(6), NONE,                                \
+      "waits for the disk, of a durable structure")                                                \
+    X(LIVE_COL_WAITED, "waited_percent", SIGNIFICANT(6), NONE,                                     \
+      "expiries that waited for the disk")                                                         \
+    X(LIVE_COL_WAITED_P99, "waited_us_p99", SIGNIFICANT(6), NONE, "their lateness, percentile 99") \
+    X(LIVE_COL_STATUS, "status", TEXT, NONE, "ok, a fault, or why it was not driven")              \
+    X(LIVE_COL_CALLS, "system_calls_per_expiry", SIGNIFICANT(6), NONE, "system calls per expiry")  \
+    X(LIVE_COL_USER_BYTES, "user_bytes_per_timer", SIGNIFICANT(6), NONE, "memory of the process")  \
+    X(LIVE_COL_KERNEL_BYTES, "kernel_bytes_per_timer", SIGNIFICANT(6), NONE, "memory of the kernel")
+
+/* The distribution of the lateness of `timerlab live`. */
+#define LATENESS_COLUMN_MAP(X)                                                                     \
+    X(LATENESS_ALGO, "algo", TEXT, NONE, "structure")                                              \
+    X(LATENESS_OPTIONS, "options", TEXT, NONE, "its options")                                      \
+    X(LATENESS_DRIVE, "drive", TEXT, NONE, "sleep, poll, epoll-ms or own")                         \
+    X(LATENESS_SHARE, "share", SIGNIFICANT(6), NONE, "share of the expiries")                      \
+    X(LATENESS_US, "lateness_us", SIGNIFICANT(6), NONE, "that share was no later")
+
+/* The rows of `timerlab threads`. */
+#define THREADS_COLUMN_MAP(X)                                                                      \
+    X(THREADS_ALGO, "algo", TEXT, NONE, "structure with its front end")                            \
+    X(THREADS_OPTIONS, "options", TEXT, NONE, "its options")                                       \
+    X(THREADS_THREADS, "threads", 0, NONE, "threads that start and stop")                          \
+    X(THREADS_CANCELLED, "cancelled_percent", 0, NONE, "timers that are stopped")                  \
+    X(THREADS_RATE, "operations_per_second", SIGNIFICANT(6), NONE, "operations of all threads")    \
+    X(THREADS_P50, "call_ns_p50", SIGNIFICANT(6), NONE, "time of a call, median")                  \
+    X(THREADS_P99, "call_ns_p99", SIGNIFICANT(6), NONE, "time of a call, percentile 99")           \
+    X(THREADS_P999, "call_ns_p999", SIGNIFICANT(6), NONE, "time of a call, percentile 99.9")       \
+    X(THREADS_MAX, "call_ns_max", SIGNIFICANT(6), NONE, "longest call")                            \
+    X(THREADS_STARTED, "started", 0, NONE, "starts of timers that were not pending")               \
+    X(THREADS_RESTARTED, "restarted", 0, NONE, "starts of pending timers")                         \
+    X(THREADS_STOPPED, "stopped", 0, NONE, "stops of pending timers")                              \
+    X(THREADS_FIRED, "fired", 0, NONE, "expired timers")                                           \
+    X(THREADS_INSIDE, "inside", 0, NONE, "operations of callbacks")                                \
+    X(THREADS_TICKS, "ticks", 0, NONE, "advances while the threads worked")                        \
+    X(THREADS_STATUS, "status", TEXT, NONE, "ok, or a fault")
+
+/* The rows of `timerlab predict`. */
+#define PREDICT_COLUMN_MAP(X)                                                                      \
+    X(PREDICT_RECORDING, "recording", TEXT, NONE, "file name of the recording")                    \
+    X(PREDICT_ALGO, "algo", TEXT, NONE, "structure with its options")                              \
+    X(PREDICT_EXPIRIES, "expiries", 0, NONE, "recorded expiries")                                  \
+    X(PREDICT_SAME_TICK, "same_tick", 6, NONE, "share that the structure fires at the same tick")  \
+    X(PREDICT_WITHIN_1, "within_1", 6, NONE, "share within one tick")                              \
+    X(PREDICT_WITHIN_2, "within_2", 6, NONE, "share within two ticks")                             \
+    X(PREDICT_MISSED, "missed", 0, NONE, "recorded expiries that the structure never fires")       \
+    X(PREDICT_EXTRA, "extra", 0, NONE, "expiries that the recording does not have")
+
 #define COLUMN_ENUM(code, name, digits, span, help) code,
 enum column { COLUMN_MAP(COLUMN_ENUM) COLUMNS };
 enum bench_column { BENCH_COLUMN_MAP(COLUMN_ENUM) BENCH_COLUMNS };
 enum fault_column { FAULT_COLUMN_MAP(COLUMN_ENUM) FAULT_COLUMNS };
 enum work_column { WORK_COLUMN_MAP(COLUMN_ENUM) WORK_COLUMNS };
 enum curve_column { CURVE_COLUMN_MAP(COLUMN_ENUM) CURVE_COLUMNS };
+enum rank_column { RANK_COLUMN_MAP(COLUMN_ENUM) RANK_COLUMNS };
+enum live_column { LIVE_COLUMN_MAP(COLUMN_ENUM) LIVE_COLUMNS };
+enum lateness_column { LATENESS_COLUMN_MAP(COLUMN_ENUM) LATENESS_COLUMNS };
+enum threads_column { THREADS_COLUMN_MAP(COLUMN_ENUM) THREADS_COLUMNS };
+enum predict_column { PREDICT_COLUMN_MAP(COLUMN_ENUM) PREDICT_COLUMNS };
 #undef COLUMN_ENUM
 
 /* Of which part of the trace a column is; only columns of one part make a ratio. */
@@ -224,7 +316,7 @@ enum column_span {
 
 struct column_info {
     const char *name;
-    int digits; /* after the point; TEXT: text */
+    int digits; /* after the point, or SIGNIFICANT(n), or TEXT */
     enum column_span span;
     const char *help;
 };
@@ -233,10 +325,11 @@ struct column_info {
 struct row_kind {
     const struct column_info *columns;
     unsigned count; /* at most COLUMNS */
-    unsigned time;  /* the column to compare by */
+    unsigned time;  /* the column to compare by; 0: rows are not compared, and have no samples */
     unsigned reason;
 };
 extern const struct row_kind replay_kind, bench_kind, fault_kind, work_kind, latency_kind;
+extern const struct row_kind rank_kind, live_kind, lateness_kind, threads_kind, predict_kind;
 extern const struct column_info result_columns[COLUMNS]; /* of replay_kind */
 
 /* The column of this name; -1 if the kind has none. */
@@ -288,6 +381,8 @@ void results_free(struct results *results);
 void row_set_text(struct row *row, unsigned column, const char *text);
 void row_set_integer(struct row *row, unsigned column, uint64_t value);
 void row_set_signed(struct row *row, unsigned column, int64_t value);
+
+/* A value that is not finite is none. */
 void row_set_real(struct row *row, unsigned column, double value);
 
 /* Set the three columns that all kinds begin with. */
@@ -343,6 +438,9 @@ void row_write_csv(const struct row_kind *kind, const struct row *row, FILE *str
 /* One header line with the columns' names, then a line a row (RFC 4180). */
 void results_write_csv(const struct results *results, FILE *stream);
 
+/* All rows and columns in one table, aligned. */
+void results_write_table(const struct results *results, FILE *stream);
+
 /* An array with an object for each row: its columns, and beside them `trace_checksum` and
  * `samples`. The caller owns it. */
 json_t *results_json_rows(const struct results *results);
@@ -352,7 +450,7 @@ json_t *results_json_rows(const struct results *results);
 void results_write_rows(json_t *rows, const json_t *context, bool spans, FILE *stream);
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
 
-/* null for what no number of JSON is. */
+/* A number, or null if the value is not finite. */
 json_t *json_real_or_null(double value);
 
 /* One line a column: its name, its span, and its meaning. */

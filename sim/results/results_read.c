@@ -32,7 +32,7 @@ static void read_cell(struct row *row, unsigned column, const struct column_info
     } else if (isfinite(number) && number == floor(number) && fabs(number) < 0x1p53 &&
                info->digits == 0) {
         row_set_signed(row, column, (int64_t)number);
-    } else if (isfinite(number)) {
+    } else {
         row_set_real(row, column, number);
     }
 }
@@ -117,9 +117,7 @@ static void summarize(struct row *row, unsigned column)
     for (size_t i = 0; i < samples->count && least; i++) {
         value = fmin(value, samples->values[i]);
     }
-    if (!isnan(value)) {
-        row_set_real(row, column, value);
-    }
+    row_set_real(row, column, value);
 }
 
 static bool same_number(double a, double b)
@@ -186,10 +184,7 @@ static const char *limit_name(const json_t *context, const struct row *row)
 
 static void set_multiple(struct row *row, unsigned column, unsigned base)
 {
-    double multiple = row_value(row, BENCH_COL_NS) / row_value(row, base);
-    if (isfinite(multiple)) {
-        row_set_real(row, column, multiple);
-    }
+    row_set_real(row, column, row_value(row, BENCH_COL_NS) / row_value(row, base));
 }
 
 static void relate(struct results *results, struct row *row, const json_t *context)

@@ -137,7 +137,7 @@ row binary-heap 2,1.000000,1.000000,1.000000,0,0
 # Three forms of the same.
 if command -v jq >/dev/null; then
     predict ftrace small.txt --format json || fail "status $?"
-    jq -e '.schema == "timerlab-predict-1" and (.context.command_line | length > 0)
+    jq -e '.schema == 1 and (.context.command_line | length > 0)
         and ([.rows[].algo] == ["coarse-wheel", "binary-heap"])
         and (.rows[0] | .recording == "small.txt" and .expiries == 4 and .same_tick == 0.75 and .within_1 == 1
             and .within_2 == 1 and .missed == 0 and .extra == 1

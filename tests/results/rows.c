@@ -43,8 +43,8 @@ static void assert_same(const struct results *a, const struct results *b,
 
 static void every_kind_is_read_as_it_was_written(void **state)
 {
-    static const struct row_kind *const kinds[] = {&replay_kind, &bench_kind, &fault_kind,
-                                                   &work_kind, &latency_kind};
+    static const struct row_kind *const kinds[] = {&replay_kind, &bench_kind,   &fault_kind,
+                                                   &work_kind,   &latency_kind, &rank_kind};
     static const char path[] = TL_BINARY_DIR "/rows.csv";
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {

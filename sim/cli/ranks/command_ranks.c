@@ -67,34 +67,28 @@ void command_ranks_complete(struct command_ranks *ranks, size_t traces, struct a
 
 /* --- what each did ---------------------------------------------------------------------------- */
 
-static double ns_per_event(const struct rank_figures *figures)
-{
-    return figures->window_events > 0 ? (double)figures->window_ns / (double)figures->window_events
-                                      : 0;
-}
-
 void command_ranks_write_csv(const void *ctx, FILE *stream)
 {
     const struct simulation *simulation = ctx;
-    (void)fprintf(stream, "trace,algo,options,rank,host,timers,events,fired,bytes_peak,"
-                          "window_events,window_ns,ns_per_event\n");
+    struct row row = {0};
+    row_kind_write_header(&rank_kind, stream);
     for (size_t i = 0; i < simulation->rank_count; i++) {
-        const struct rank_row *row = &simulation->ranks[i];
-        const struct rank_figures *figures = &row->figures;
-        csv_write_field(stream, row->trace);
-        (void)fprintf(stream, ",%s,", contender_name(row->contender));
-        csv_write_field(stream, contender_options(row->contender));
-        (void)fprintf(stream, ",%" PRIu32 ",", row->rank);
-        csv_write_field(stream, figures->host);
-        (void)fprintf(stream,
-                      ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
-                      figures->timers, figures->events, figures->fired, figures->bytes_peak,
-                      figures->window_events, figures->window_ns);
-        if (figures->window_events > 0) {
-            (void)fprintf(stream, "%.4g", ns_per_event(figures));
-        }
-        (void)fputc('\n', stream);
+        const struct rank_row *rank = &simulation->ranks[i];
+        const struct rank_figures *figures = &rank->figures;
+        row_set_key(&row, rank->trace, contender_name(rank->contender),
+                    contender_options(rank->contender));
+        row_set_integer(&row, RANK_RANK, rank->rank);
+        row_set_text(&row, RANK_HOST, figures->host);
+        row_set_integer(&row, RANK_TIMERS, figures->timers);
+        row_set_integer(&row, RANK_EVENTS, figures->events);
+        row_set_integer(&row, RANK_FIRED, figures->fired);
+        row_set_integer(&row, RANK_BYTES_PEAK, figures->bytes_peak);
+        row_set_integer(&row, RANK_WINDOW_EVENTS, figures->window_events);
+        row_set_integer(&row, RANK_WINDOW_NS, figures->window_ns);
+        row_set_real(&row, RANK_NS, (double)figures->window_ns / (double)figures->window_events);
+        row_write_csv(&rank_kind, &row, stream);
     }
+    row_clear(&row);
 }
 
 /* The largest of a figure against its mean, of one structure's ranks. */
