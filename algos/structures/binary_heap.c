@@ -51,6 +51,8 @@
 #include "heap_entry.h"
 #include "records.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define ROOT ((size_t)1)
 
 struct binary_heap {
@@ -71,6 +73,8 @@ struct binary_heap {
 #include "indexed_heap.h"
 #define STRUCTURE struct binary_heap
 #include "structure.h"
+
+/* --- data: the heap --------------------------------------------------------------------------- */
 
 static inline size_t heap_root(const struct binary_heap *heap)
 {
@@ -215,6 +219,8 @@ static void replace_root(struct binary_heap *heap, heap_entry entry)
     rise(heap, sink_hole(heap), entry, true);
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct binary_heap *heap = self;
@@ -261,12 +267,16 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct binary_heap empty = {
         .allocator = config->allocator, .clock = config->now, .serial = FIRST_SERIAL};
     return structure_create(config, &empty, heap_reserve, self);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(binary_heap) = {
     .abi = TL_ABI,

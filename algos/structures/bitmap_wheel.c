@@ -57,6 +57,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BITS_MIN       3
 #define BITS_MAX       6
 #define LEVELS_MIN     3u
@@ -85,6 +87,8 @@ struct bitmap_wheel {
 #include "structure.h"
 #include "take_out.h"
 #include "work_at.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* If its slot becomes empty, the slot's bit goes out. */
 static inline void take_out(struct bitmap_wheel *wheel, uint32_t index)
@@ -154,6 +158,8 @@ static __attribute__((noinline)) uint64_t slots_next(const struct bitmap_wheel *
     return bitmap_levels_next(wheel->occupied, wheel->level_count, wheel->bits, wheel->slots,
                               wheel->buckets.clock);
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Files a timer of a slot that has expired: under DUE, or where the clock now reaches it. */
 static inline void file_again(void *self, uint32_t index)
@@ -275,6 +281,8 @@ static uint64_t wheel_next(const void *self)
     return slots_next(wheel);
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 struct wheel_options {
     uint32_t bits;
     uint32_t levels;
@@ -330,6 +338,8 @@ static const struct tl_option wheel_option_table[] = {
      "whose timers are filed again: of slots"},
     {0},
 };
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* The tick at which a slot expires. */
 static uint64_t slot_expires(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot)
@@ -394,6 +404,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(bitmap_wheel) = {
     .abi = TL_ABI,

@@ -53,6 +53,8 @@
 #include "check.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BUCKETS_MAX  1024
 #define CAPACITY_MAX (UINT32_C(1) << 30)
 #define ROOM_MAX     (UINT32_C(1) << 31)
@@ -114,12 +116,12 @@ static inline void give_back(struct brpc_timer *timer, uint32_t task)
     timer->free_head = task;
 }
 
-/* --- the heap -------------------------------------------------------------------------------- */
-
 static inline uint64_t run_time_at(const struct brpc_timer *timer, uint32_t place)
 {
     return timer->tasks[timer->heap[place]].run_time;
 }
+
+/* --- data: the heap --------------------------------------------------------------------------- */
 
 static inline void put(struct brpc_timer *timer, uint32_t place, uint32_t task)
 {
@@ -193,7 +195,7 @@ static void sweep(struct brpc_timer *timer)
     timer->swept = kept;
 }
 
-/* --- buckets --------------------------------------------------------------------------------- */
+/* --- data: the buckets ------------------------------------------------------------------------ */
 
 /* The 64-bit finalizer of MurmurHash3, of a number that is all low bits. */
 static inline struct bucket *bucket_of(const struct brpc_timer *timer, uint32_t id)
@@ -261,7 +263,7 @@ static void sort_out_held(struct brpc_timer *timer, bool stay)
     }
 }
 
-/* --- the pool -------------------------------------------------------------------------------- */
+/* --- data: the pool --------------------------------------------------------------------------- */
 
 static size_t pool_bytes(uint32_t room)
 {
@@ -290,6 +292,8 @@ static bool grow_pool(struct brpc_timer *timer, uint32_t room)
     return true;
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 /* Takes a free task, of which there is one when all that were left are dropped. */
 static uint32_t take_task(struct brpc_timer *timer)
 {
@@ -303,8 +307,6 @@ static uint32_t take_task(struct brpc_timer *timer)
     timer->free_head = timer->tasks[task].next;
     return task;
 }
-
-/* --- start, stop, advance, next -------------------------------------------------------------- */
 
 /* Leaves a timer's task. False: it has none. */
 static bool unschedule(struct brpc_timer *timer, uint32_t id)
@@ -340,6 +342,8 @@ static enum tl_status timer_stop(void *self, uint32_t id)
 {
     return unschedule(self, id) ? TL_OK : TL_IDLE;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Fires what is due in the heap. */
 static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budget, tl_fire_fn fire,
@@ -408,7 +412,7 @@ static uint64_t timer_next(const void *self)
     return timer->nearest < timer->wakes_at ? timer->nearest : timer->wakes_at;
 }
 
-/* --- the other hooks ------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 /* Never nothing. */
 static size_t current_bytes(uint32_t capacity)
@@ -510,6 +514,8 @@ static const struct tl_option timer_option_table[] = {
     {0},
 };
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 static uint64_t timer_count(const void *self)
 {
     return ((const struct brpc_timer *)self)->count;
@@ -593,6 +599,8 @@ static void timer_walk(const void *self, const struct tl_visitor *visitor)
         walk_task(timer, timer->heap[i], visitor);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(brpc_timer) = {
     .abi = TL_ABI,

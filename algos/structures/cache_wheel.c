@@ -45,6 +45,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define LEVELS         5u
 #define SPAN_MAX       (INT64_C(1) << 30)
 
@@ -72,6 +74,8 @@ struct cache_wheel {
 #define STRUCTURE struct cache_wheel
 #include "structure.h"
 #include "take_out.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* The level of a bucket that is not one of the first lists. */
 static inline uint32_t level_of_bucket(uint32_t bucket)
@@ -124,6 +128,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     file_timer(wheel, index, due);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Fires, or files again, a timer of a bucket that is emptied. */
 static void file_again(void *self, uint32_t index)
@@ -220,6 +226,8 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 struct wheel_options {
     uint32_t span;
 };
@@ -263,6 +271,8 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
     uint64_t span = UINT64_C(1) << span_shift_of(given);
     return (struct tl_precision){.late_ticks = delay_ticks > 0 ? span - 1 : span};
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, uint32_t slot,
                                    char *why, size_t why_bytes)
@@ -319,6 +329,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(cache_wheel) = {
     .abi = TL_ABI,

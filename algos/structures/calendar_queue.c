@@ -50,6 +50,8 @@
 
 #include "records.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define DAYS_MIN 2u
 
 struct calendar_queue {
@@ -68,6 +70,8 @@ struct calendar_queue {
 };
 #define CALENDAR struct calendar_queue
 #include "calendar.h"
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Makes the calendar anew, with so many days, whose length is taken from the first timers. */
 static void remake(struct calendar_queue *queue, uint32_t days)
@@ -98,10 +102,14 @@ static inline void calendar_fires(struct calendar_queue *queue, uint32_t id)
     (void)id;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
     return calendar_create(config, (struct calendar_queue){0}, self);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(calendar_queue) = {
     .abi = TL_ABI,

@@ -45,6 +45,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BITS_MIN          3
 #define BITS_MAX          20
 #define WIDTH_BITS_MAX    32
@@ -79,6 +81,8 @@ struct callout_wheel {
 #include "structure.h"
 #include "work_at.h"
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static inline uint32_t slot_of(const struct callout_wheel *wheel, uint64_t tick)
 {
     return (uint32_t)(tick >> wheel->shift) & (wheel->slots - 1);
@@ -112,6 +116,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* What a scan looks for. */
 struct scan {
@@ -187,6 +193,8 @@ static uint64_t wheel_next(const void *self)
     return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : wheel->work_at;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 struct wheel_options {
     uint32_t bits;
     uint32_t bucket_bits;
@@ -240,6 +248,8 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
     return (struct tl_precision){
         .late_ticks = window_of(options->precision, options->deviation, delay_ticks)};
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
@@ -296,6 +306,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(callout_wheel) = {
     .abi = TL_ABI,

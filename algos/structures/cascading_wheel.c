@@ -59,6 +59,8 @@
 #include <stdalign.h>
 #include <string.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define LEVELS_MAX     5u
 #define SLOTS_MAX      (INT64_C(1) << 20)
 #define NO_SHIFT       64u
@@ -95,6 +97,8 @@ struct cascading_wheel {
 };
 #define STRUCTURE struct cascading_wheel
 #include "work_at.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static inline uint64_t widths_of(const struct level *level, uint64_t ticks)
 {
@@ -175,6 +179,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Files a timer of a slot that was entered: under DUE, or where the clock now reaches it. */
 static inline void file_again(void *self, uint32_t index)
@@ -335,6 +341,8 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return work(wheel, now, budget, fire, ctx);
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static size_t wheel_bytes(uint32_t first_slots)
 {
     size_t words = ((size_t)first_slots + 63) / 64;
@@ -437,6 +445,8 @@ static const struct tl_option wheel_option_table[] = {
     {0},
 };
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 /* The tick at which a slot is entered. */
 static uint64_t slot_starts(const struct level *level, uint32_t slot)
 {
@@ -510,6 +520,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(cascading_wheel) = {
     .abi = TL_ABI,

@@ -51,7 +51,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --- timers, slots, chunks ------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 /* What is kept of a timer. All zero: never started. */
 struct node {
@@ -170,7 +170,7 @@ static inline void lower(uint64_t *bound, uint64_t tick)
     *bound = tick < *bound ? tick : *bound;
 }
 
-/* --- levels ---------------------------------------------------------------------------------- */
+/* --- data: levels ----------------------------------------------------------------------------- */
 
 static inline uint32_t shift_of(uint32_t level)
 {
@@ -254,7 +254,7 @@ static uint64_t first_above(const struct chunk_wheel *wheel)
     return first;
 }
 
-/* --- chunks ---------------------------------------------------------------------------------- */
+/* --- data: chunks ----------------------------------------------------------------------------- */
 
 static uint32_t clean(struct chunk_wheel *wheel);
 
@@ -380,7 +380,7 @@ static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
     return true;
 }
 
-/* --- entries that come up in time ------------------------------------------------------------ */
+/* --- data: entries that come up in time ------------------------------------------------------- */
 
 /* Append a timer to the slot of a tick after `position`. Returns the slot. */
 static inline uint32_t append_at(struct chunk_wheel *wheel, uint64_t tick, uint32_t id)
@@ -459,7 +459,7 @@ static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t
     }
 }
 
-/* --- start and stop -------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* With the status of a start that ends so, which then has nothing to save for a call. */
 static __attribute__((noinline)) enum tl_status pay(struct chunk_wheel *wheel)
@@ -590,7 +590,7 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* --- advance --------------------------------------------------------------------------------- */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 static inline void hand_over(struct chunk_wheel *wheel, struct node *node, uint32_t id)
 {
@@ -785,7 +785,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return advance_awake(wheel, now, budget, expire, ctx);
 }
 
-/* --- cleaning -------------------------------------------------------------------------------- */
+/* --- advance and next: cleaning --------------------------------------------------------------- */
 
 /* Find the next slot that has chunks, from `clean_slot` on. False: no slot of a level has. */
 static bool find_unclean(struct chunk_wheel *wheel)
@@ -837,8 +837,6 @@ static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
     return looked_at;
 }
 
-/* --- count and next -------------------------------------------------------------------------- */
-
 static uint64_t wheel_count(const void *self)
 {
     struct chunk_wheel *wheel = (struct chunk_wheel *)self;
@@ -863,12 +861,7 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
-static void wheel_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct chunk_wheel *)self)->counters;
-}
-
-/* --- memory ---------------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 /* One block has the words of the chunks, and what may be read after the last of them, then which
  * chunks are free, and then the nodes that are the wheel's own. */
@@ -975,7 +968,12 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-/* --- inside ---------------------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
+
+static void wheel_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct chunk_wheel *)self)->counters;
+}
 
 /* Go through the entries of a chain: `at` begins as its tail. */
 static bool next_entry(const struct chunk_wheel *wheel, uint32_t *at, uint32_t *id)
@@ -1104,6 +1102,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     }
     forget_seen(wheel);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(chunk_wheel) = {
     .abi = TL_ABI,

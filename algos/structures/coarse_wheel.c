@@ -58,6 +58,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define SLOTS_BITS     6u
 #define SLOTS          64u
 #define CLOCK_SHIFT    3u /* a level is 2^3 times as coarse as the one before */
@@ -84,6 +86,8 @@ struct coarse_wheel {
 #include "structure.h"
 #include "take_out.h"
 #include "work_at.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* If its slot becomes empty, the slot's bit goes out. */
 static inline void take_out(struct coarse_wheel *wheel, uint32_t index)
@@ -135,6 +139,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* The tick at which the first occupied slot of all comes, or TL_NEVER. */
 static uint64_t slots_next(const struct coarse_wheel *wheel)
@@ -199,6 +205,8 @@ static uint64_t wheel_next(const void *self)
     }
     return slots_next(wheel);
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint32_t levels;
@@ -268,6 +276,8 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
     return (struct tl_precision){.late_ticks = granularity - !next};
 }
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 /* The tick at which a slot fires. */
 static uint64_t slot_fires(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
 {
@@ -331,6 +341,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(coarse_wheel) = {
     .abi = TL_ABI,

@@ -48,6 +48,8 @@
 #include "heap_entry.h"
 #include "records.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 struct heap_options {
     uint32_t arity;
 };
@@ -72,6 +74,8 @@ struct dary_heap {
 #include "indexed_heap.h"
 #define STRUCTURE struct dary_heap
 #include "structure.h"
+
+/* --- data: the heap --------------------------------------------------------------------------- */
 
 static inline size_t heap_root(const struct dary_heap *heap)
 {
@@ -216,6 +220,8 @@ static void replace_root(struct dary_heap *heap, heap_entry entry)
     BY_ARITY(heap, replace_root_by, heap, entry);
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static ALWAYS_INLINE enum tl_status start_by(struct dary_heap *heap, uint32_t id, uint64_t deadline,
                                              unsigned arity)
 {
@@ -273,6 +279,8 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     return BY_ARITY(heap, stop_by, heap, id);
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     const struct heap_options *options = config->options;
@@ -292,6 +300,8 @@ static const struct tl_option heap_option_table[] = {
     {"arity", TL_U32(struct heap_options, arity), 4, 2, 16, NULL, "children of an entry"},
     {0},
 };
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(dary_heap) = {
     .abi = TL_ABI,

@@ -50,6 +50,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define QUEUES_MAX     (INT64_C(1) << 20)
 #define NO_QUEUE       0u
 
@@ -89,6 +91,8 @@ struct duration_queues {
 #define INDEX_HEAP struct duration_queues
 #include "index_heap.h"
 
+/* --- data: the heap --------------------------------------------------------------------------- */
+
 static inline bool is_queue(const struct duration_queues *q, uint32_t index)
 {
     return index < q->buckets.first_timer;
@@ -98,8 +102,6 @@ static inline struct queue *queue_of(const struct duration_queues *q, uint32_t h
 {
     return &q->queues[head - FIRST_QUEUE];
 }
-
-/* --- the heap -------------------------------------------------------------------------------- */
 
 static inline uint64_t heap_due(const struct duration_queues *q, uint32_t place)
 {
@@ -137,7 +139,7 @@ static void heap_remove(struct duration_queues *q, uint32_t place)
     }
 }
 
-/* --- queues by duration ---------------------------------------------------------------------- */
+/* --- data: queues by duration ----------------------------------------------------------------- */
 
 static inline uint32_t table_slot(const struct duration_queues *q, uint64_t duration)
 {
@@ -184,7 +186,7 @@ static void queue_close(struct duration_queues *q, uint32_t head)
     q->idle = head;
 }
 
-/* --- start, stop, advance, next -------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* Files a timer that is in no list and due after the clock. */
 static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
@@ -236,6 +238,8 @@ static enum tl_status queues_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Moves what is due by `now` of an entry of the heap to DUE. Returns whether the entry is gone;
  * else its tick has been put right. */
@@ -316,7 +320,7 @@ static uint64_t queues_next(const void *self)
     return q->scan ? q->bound : heap_due(q, 0);
 }
 
-/* --- the other hooks ------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 static uint32_t table_size(uint32_t queue_count)
 {
@@ -403,6 +407,8 @@ static const struct tl_option queues_option_table[] = {
      "how the queue that is due first is found"},
     {0},
 };
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* A queue that holds timers: its place, its order, its time. */
 static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t place)
@@ -499,6 +505,8 @@ static void queues_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(duration_queues) = {
     .abi = TL_ABI,

@@ -61,6 +61,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 /* Which of a timer's two things a branch leads to, and on which side of its parent each hangs, is
  * in the lowest bit of the link: index << 1 | KIND, or index << 1 | side. */
 #define LEAF      0u
@@ -106,12 +108,12 @@ struct ebtree {
 #define STRUCTURE struct ebtree
 #include "structure.h"
 
+/* --- data: the tree --------------------------------------------------------------------------- */
+
 static inline struct node *slot_node(const struct ebtree *tree, uint32_t index)
 {
     return node_at(tree, index);
 }
-
-/* --- the tree -------------------------------------------------------------------------------- */
 
 /* Where a branch's leaf or fork keeps the link to its parent. */
 static inline uint32_t *up_of(const struct ebtree *tree, uint32_t branch)
@@ -232,13 +234,13 @@ static uint32_t find_first(const struct ebtree *tree)
     return at >> 1;
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 /* The tick at which a timer of the tree is due: its key, in the turn that begins at the clock. */
 static inline uint64_t due_of(const struct ebtree *tree, uint32_t index)
 {
     return tree->clock + ((node_at(tree, index)->key - tree->clock) & tree->key_mask);
 }
-
-/* --- hooks ----------------------------------------------------------------------------------- */
 
 static inline bool is_pending(const struct ebtree *tree, uint32_t index)
 {
@@ -291,6 +293,8 @@ static enum tl_status tree_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* --- advance and next ------------------------------------------------------------------------- */
+
 static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct ebtree *tree = self;
@@ -325,6 +329,8 @@ static uint64_t tree_next(const void *self)
     uint32_t first = find_first(tree);
     return first != ROOT ? due_of(tree, first) : TL_NEVER;
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 static enum tl_status tree_reserve(void *self, uint32_t capacity)
 {
@@ -366,7 +372,7 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, tree_reserve, self);
 }
 
-/* --- check, place, walk ---------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* Whether a fork, and the branch of it that `up` says, suit a leaf with that key below. */
 static bool fork_suits(const struct ebtree *tree, uint32_t up, uint64_t key)
@@ -480,6 +486,8 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(ebtree) = {
     .abi = TL_ABI,

@@ -45,6 +45,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define FIRST_BUCKET (HEAD_BIT + 1) /* of window 0 */
 #define WORD_BITS    64u
 #define LEVELS_MAX   4u
@@ -80,6 +82,8 @@ struct ffs_queue {
 #include "timer_lists.h"
 #define STRUCTURE struct ffs_queue
 #include "structure.h"
+
+/* --- data: windows ---------------------------------------------------------------------------- */
 
 static inline struct window *primary(struct ffs_queue *queue)
 {
@@ -165,6 +169,8 @@ static void take(struct ffs_queue *queue, uint32_t id)
     }
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct ffs_queue *queue = self;
@@ -192,6 +198,8 @@ static enum tl_status queue_stop(void *self, uint32_t id)
     take(queue, id);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* The first bucket that holds timers, of a window that is not empty. */
 static inline uint32_t first_bucket(const struct ffs_queue *queue, const struct window *window)
@@ -285,6 +293,8 @@ static uint64_t queue_next(const void *self)
     return bucket < queue->buckets - 1 ? queue->base + queue->buckets + bucket
                                        : queue->tail_earliest;
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 /* Words of one window's bitmap at a level. */
 static size_t level_words(uint32_t buckets, uint32_t level)
@@ -402,6 +412,8 @@ static const struct tl_option queue_option_table[] = {
     {0},
 };
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 /* Whether every bit of a window's bitmap says what is below it. */
 static bool bits_agree(const struct ffs_queue *queue, const struct window *window)
 {
@@ -486,6 +498,8 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(ffs_queue) = {
     .abi = TL_ABI,

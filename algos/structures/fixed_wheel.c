@@ -47,6 +47,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define SLOTS_MAX      (UINT64_C(1) << 30)
 #define TIMEOUT_MAX    (INT64_C(1) << 40)
 #define TICK_MAX       (INT64_C(1) << 32)
@@ -70,6 +72,8 @@ struct fixed_wheel {
 };
 #define STRUCTURE struct fixed_wheel
 #include "structure.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* The bucket that ends at a tick or within a `tick` after. */
 static inline uint64_t bucket_at(uint64_t tick, uint64_t at)
@@ -97,6 +101,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
+/* --- advance and next ------------------------------------------------------------------------- */
+
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
 static void collect_due(struct fixed_wheel *wheel, uint64_t now)
 {
@@ -123,6 +129,8 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     collect_due(wheel, now);
     return ring_fire(&wheel->buckets, &wheel->scouts, now, budget, fire, ctx);
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint64_t timeout;
@@ -176,6 +184,8 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
     return (struct tl_precision){.late_ticks = shorter + options->tick - 1};
 }
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct fixed_wheel *wheel = self;
@@ -193,6 +203,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     const struct fixed_wheel *wheel = self;
     ring_walk(&wheel->buckets, wheel->slots, wheel->current, wheel->tick, NULL, visitor);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(fixed_wheel) = {
     .abi = TL_ABI,

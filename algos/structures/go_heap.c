@@ -48,6 +48,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define ARITY        4u
 #define ROOT         ((size_t)3) /* the children of an entry begin at a multiple of 4: one line */
 #define ENTRY_ALIGN  64
@@ -97,7 +99,7 @@ struct go_heap {
 #define STRUCTURE struct go_heap
 #include "structure.h"
 
-/* --- the heap -------------------------------------------------------------------------------- */
+/* --- data: the heap --------------------------------------------------------------------------- */
 
 static inline size_t parent_of(size_t index)
 {
@@ -232,12 +234,12 @@ static void adjust(struct go_heap *heap)
     }
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static inline bool has_many_zombies(const struct go_heap *heap)
 {
     return heap->zombies > heap->unlocked / 4;
 }
-
-/* --- start and stop -------------------------------------------------------------------------- */
 
 /* Makes a timer that may have an entry pending. */
 static void modify(struct go_heap *heap, uint32_t id, uint64_t when)
@@ -330,7 +332,7 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* --- advance and next ------------------------------------------------------------------------ */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Whether the top is to fire at `now`, after all that is marked above it has been dealt with. */
 static bool top_is_due(struct go_heap *heap, uint64_t now)
@@ -398,7 +400,7 @@ static uint64_t heap_next(const void *self)
     return heap->count > 0 ? wake_time(heap) : TL_NEVER;
 }
 
-/* --- the other hooks ------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 static size_t entries_bytes(uint32_t capacity)
 {
@@ -451,6 +453,8 @@ static void heap_destroy(void *self)
     tl_free(heap->allocator, heap->entries, entries_bytes(heap->capacity), ENTRY_ALIGN);
     nodes_destroy(self);
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* An entry and its timer. */
 static enum tl_status check_entry(const struct go_heap *heap, size_t i, char *why, size_t why_bytes)
@@ -515,6 +519,8 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(go_heap) = {
     .abi = TL_ABI,

@@ -42,6 +42,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define SLOTS_MAX      (INT64_C(1) << 30)
 
 #define BUCKET_STRIPES 1u
@@ -56,6 +58,8 @@ struct hashed_wheel {
 };
 #define STRUCTURE struct hashed_wheel
 #include "structure.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* Files a timer that is in no list: in its slot, behind all that are not due later. */
 static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
@@ -87,6 +91,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* The hand at a slot, at the tick `now`. */
 static void visit_slot(struct hashed_wheel *wheel, uint32_t bucket, uint64_t now)
@@ -131,6 +137,8 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 struct wheel_options {
     uint32_t slots;
 };
@@ -162,6 +170,8 @@ static const struct tl_option wheel_option_table[] = {
      "slots of the wheel, rounded up to a power of two"},
     {0},
 };
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
@@ -203,6 +213,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     const struct hashed_wheel *wheel = self;
     ring_walk(&wheel->buckets, wheel->slots, wheel->buckets.clock, 1, keep_rounds, visitor);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(hashed_ordered_wheel) = {
     .abi = TL_ABI,

@@ -48,6 +48,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define LIST  (HEAD_BIT + 1)
 #define HEADS 2u
 
@@ -71,7 +73,7 @@ struct henriksen {
 #define STRUCTURE struct henriksen
 #include "structure.h"
 
-/* --- the index ------------------------------------------------------------------------------- */
+/* --- data: the index -------------------------------------------------------------------------- */
 
 static size_t index_bytes(uint32_t entries)
 {
@@ -159,14 +161,14 @@ static void file(struct henriksen *list, uint32_t id)
     TL_COUNT(list, moves, 1);
 }
 
-/* --- hooks ----------------------------------------------------------------------------------- */
-
 static void take(struct henriksen *list, uint32_t id)
 {
     slot_remove(list, id);
     list->count--;
     TL_COUNT(list, moves, 1);
 }
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 {
@@ -195,6 +197,8 @@ static enum tl_status list_stop(void *self, uint32_t id)
     take(list, id);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
@@ -234,6 +238,8 @@ static uint64_t list_next(const void *self)
     uint32_t first = slot_node(list, LIST)->next;
     return first != LIST ? timer_at(list, first)->due : TL_NEVER;
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 static size_t heads_of(uint32_t capacity)
 {
@@ -307,7 +313,7 @@ static void list_destroy(void *self)
     structure_free(list, list->allocator);
 }
 
-/* --- check, place, walk ---------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
 {
@@ -362,6 +368,8 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(henriksen_list) = {
     .abi = TL_ABI,

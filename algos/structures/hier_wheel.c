@@ -84,6 +84,8 @@
 
 #include "records.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BLOCK_ALIGN  64
 #define INNER_CACHES (UINT32_C(4) << 20) /* bytes of timers that fit there */
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
@@ -146,7 +148,7 @@ struct system_timer {
     struct timing_wheel wheels[WHEELS_MAX]; /* wheels[n + 1] is the overflow wheel of wheels[n] */
 };
 
-/* --- lists and buckets ----------------------------------------------------------------------- */
+/* --- data: lists and buckets ------------------------------------------------------------------ */
 
 #define SLOT_LISTS struct system_timer
 #include "bucket_lists.h"
@@ -218,7 +220,7 @@ static inline uint64_t *bucket_expiration(const struct system_timer *timer, uint
     return &timer->parts[HEADS][bucket * BUCKET_STRIPES].at;
 }
 
-/* --- the delay queue ------------------------------------------------------------------------- */
+/* --- data: the delay queue -------------------------------------------------------------------- */
 
 /* Puts a bucket, which is not in the queue, in its place by its expiration. */
 static __attribute__((noinline)) void delay_queue_offer(struct system_timer *timer,
@@ -265,7 +267,7 @@ static bool delay_queue_poll(struct system_timer *timer, uint64_t target, struct
     return true;
 }
 
-/* --- timing wheels --------------------------------------------------------------------------- */
+/* --- data: timing wheels ---------------------------------------------------------------------- */
 
 /* How many ticks of a wheel go into `units`. Multiplying by the inverse finds as many, or one
  * less, in a fifth of the time that dividing takes. */
@@ -432,7 +434,7 @@ static inline void timing_wheel_add(struct system_timer *timer, uint32_t index, 
     }
 }
 
-/* --- start, stop, advance, next -------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* The unit in which a deadline is due, on the side of it that the option says. */
 static inline uint64_t due_unit(const struct system_timer *timer, uint64_t deadline)
@@ -493,6 +495,8 @@ static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* A bucket that is flushed at an advance to the unit `target`. */
 struct flush {
@@ -594,7 +598,7 @@ static uint64_t timer_next(const void *self)
     return buckets_are_due(timer) ? timer->clock : timer->delay_queue[0].expiration * timer->unit;
 }
 
-/* --- the other hooks ------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 static enum tl_status timer_reserve(void *self, uint32_t capacity)
 {
@@ -709,6 +713,8 @@ static struct tl_precision timer_precision(const void *given, uint64_t delay_tic
     return options->rounding == ROUNDING_CEIL ? (struct tl_precision){.late_ticks = most}
                                               : (struct tl_precision){.early_ticks = most};
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* The unit by which buckets are told: the clock's, which the wheels may not have followed to yet,
  * or theirs. */
@@ -827,6 +833,8 @@ static void timer_walk(const void *self, const struct tl_visitor *visitor)
                        timer->delay_queue[i].expiration * timer->unit, refers);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(hier_wheel) = {
     .abi = TL_ABI,

@@ -44,6 +44,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define TOP         (HEAD_BIT + 1)
 #define BOTTOM      (HEAD_BIT + 2)
 #define SMALL_RUNGS (HEAD_BIT + 3) /* buckets of rung 1 and further; then those of rung 0 */
@@ -83,6 +85,8 @@ struct ladder_queue {
 #include "timer_lists.h"
 #define STRUCTURE struct ladder_queue
 #include "structure.h"
+
+/* --- data: rungs ------------------------------------------------------------------------------ */
 
 /* The list that a tick belongs to. */
 static uint32_t list_of(const struct ladder_queue *queue, uint64_t due)
@@ -174,6 +178,8 @@ static void raise_bottom(struct ladder_queue *queue)
     queue->bottom_count = 0;
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 /* Puts a timer, whose `due` is set and which is in no list, where it belongs. */
 static void file(struct ladder_queue *queue, uint32_t id)
 {
@@ -248,6 +254,8 @@ static enum tl_status queue_stop(void *self, uint32_t id)
     take(queue, id);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Merges two chains, linked by `next` up to SLOT_NONE; of equal ticks, those of `a` come first. */
 static uint32_t merge(struct ladder_queue *queue, uint32_t a, uint32_t b)
@@ -399,6 +407,8 @@ static uint64_t queue_next(const void *self)
                                  : queue->top_earliest;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static size_t heads_of(uint32_t capacity)
 {
     return FIRST_RUNG - HEAD_BIT + (size_t)capacity;
@@ -428,6 +438,8 @@ static void queue_destroy(void *self)
     lists_free(queue, heads_of(queue->capacity));
     structure_free(queue, queue->allocator);
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* Adds a list's length to *seen. False if its links, or its timers, are not right. */
 static bool list_is_right(const struct ladder_queue *queue, uint32_t list, uint64_t *seen)
@@ -529,6 +541,8 @@ static void queue_walk(const void *self, const struct tl_visitor *visitor)
     }
     walk_list(queue, TOP, "top", visitor);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(ladder_queue) = {
     .abi = TL_ABI,

@@ -49,6 +49,8 @@
 #include <stdalign.h>
 #include <string.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 enum {
     BITS = 7,       /* log2 of the ratio of two levels' slots */
     LISTS_BITS = 2, /* log2 of the slots of a block, which are moved down by turns */
@@ -114,7 +116,7 @@ struct linked_wheel {
     uint8_t occupied[HEADS]; /* 1: the list has a node */
 };
 
-/* --- links ----------------------------------------------------------------------------------- */
+/* --- data: links ------------------------------------------------------------------------------ */
 
 #ifdef TL_EMBEDDED
 
@@ -254,7 +256,7 @@ static void splice_to_due(struct linked_wheel *wheel, uint32_t slot)
     clear(wheel, slot);
 }
 
-/* --- filing ---------------------------------------------------------------------------------- */
+/* --- data: filing ----------------------------------------------------------------------------- */
 
 static inline uint32_t shift_of(uint32_t level)
 {
@@ -328,7 +330,7 @@ static __attribute__((noinline)) void file_unusual(struct linked_wheel *wheel, r
     file_on(wheel, shift_of(level), first_head(level), timer, due);
 }
 
-/* --- start and stop -------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* DUE or LATE holds something, so that the next advance has work at once. */
 static inline void leave_work(struct linked_wheel *wheel)
@@ -391,7 +393,7 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* --- which slots hold anything --------------------------------------------------------------- */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* How many slots are between that of `tick` on a level and the first occupied one of the next
  * `most`, going round; SLOTS if none is. */
@@ -437,7 +439,7 @@ static void set_levels(struct linked_wheel *wheel)
     set_usual(wheel, wheel->usual);
 }
 
-/* --- advance --------------------------------------------------------------------------------- */
+/* --- advance and next: moving slots down ------------------------------------------------------ */
 
 /* How many nodes of the next block's slot to move down in an advance by this many ticks. Most slots
  * have few of all timers: they are empty after half of the block. In the second half the portions
@@ -631,8 +633,6 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return advance_awake(wheel, now, budget, fire, ctx);
 }
 
-/* --- next ------------------------------------------------------------------------------------ */
-
 static uint64_t wheel_next(const void *self)
 {
     const struct linked_wheel *wheel = self;
@@ -655,17 +655,7 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
-static uint64_t wheel_count(const void *self)
-{
-    return ((const struct linked_wheel *)self)->count;
-}
-
-static void wheel_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct linked_wheel *)self)->counters;
-}
-
-/* --- memory ---------------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 #ifdef TL_EMBEDDED
 
@@ -779,7 +769,17 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, wheel_reserve, self);
 }
 
-/* --- inside ---------------------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
+
+static uint64_t wheel_count(const void *self)
+{
+    return ((const struct linked_wheel *)self)->count;
+}
+
+static void wheel_counters(const void *self, struct tl_counters *out)
+{
+    *out = ((const struct linked_wheel *)self)->counters;
+}
 
 /* Whether a node of a slot is where it should be. */
 static const char *check_node(const struct linked_wheel *wheel, uint32_t slot,
@@ -880,6 +880,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(linked_wheel) = {
     .abi = TL_ABI,

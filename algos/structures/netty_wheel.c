@@ -51,6 +51,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define SLOTS_MAX      (INT64_C(1) << 30)
 #define TICK_MAX       (INT64_C(1) << 30)
 #define TRANSFER_ALL   INT64_MAX
@@ -92,12 +94,12 @@ struct netty_wheel {
 #define QUEUE      LATE
 #define FIRST_SLOT 2u
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static inline uint32_t slot_of(const struct netty_wheel *wheel, uint64_t tick)
 {
     return (uint32_t)tick & (wheel->slots - 1);
 }
-
-/* --- start and stop -------------------------------------------------------------------------- */
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
@@ -127,7 +129,7 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     return status;
 }
 
-/* --- the worker ------------------------------------------------------------------------------ */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Files what waits in the queue, as much as one tick may. */
 static void transfer_timeouts(struct netty_wheel *wheel)
@@ -231,7 +233,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return fired;
 }
 
-/* --- the other hooks ------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint64_t slots;
@@ -312,6 +314,8 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
     return (struct tl_precision){.late_ticks = tick + late};
 }
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 /* The tick of the wheel in which a slot is worked off next. */
 static uint64_t next_visit(const struct netty_wheel *wheel, uint32_t slot)
 {
@@ -367,6 +371,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         bucket_walk(wheel, FIRST_SLOT + slot, keep_deadline, visitor);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(netty_wheel) = {
     .abi = TL_ABI,

@@ -47,6 +47,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BITS_MIN       2
 #define BITS_MAX       6
 #define LEVELS_MAX     8u
@@ -76,7 +78,7 @@ struct nexus_wheel {
 #include "structure.h"
 #include "take_out.h"
 
-/* --- start and stop -------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static inline uint32_t slot_mask(const struct nexus_wheel *wheel)
 {
@@ -140,7 +142,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* --- advance --------------------------------------------------------------------------------- */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* The least of the slots' minima; counts the slots in `slots`, if that is not NULL. */
 static uint64_t minima_least(const struct nexus_wheel *wheel, uint64_t *slots)
@@ -250,7 +252,7 @@ static uint64_t wheel_next(const void *self)
     return wheel->least_known ? wheel->least : minima_least(wheel, &slots);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint32_t bits;
@@ -312,7 +314,7 @@ static const struct tl_option wheel_option_table[] = {
     {0},
 };
 
-/* --- looking inside -------------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* The first block of a level's ticks that a slot stands for: the clock's, or the next with that
  * number; or that of a timer which a budget left over. */
@@ -409,6 +411,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(nexus_wheel) = {
     .abi = TL_ABI,

@@ -29,6 +29,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define UNLINKED UINT32_MAX
 #define HEAD     0u /* the list's own node; timer `id` is node id + 1 */
 
@@ -56,6 +58,8 @@ struct ordered_list {
 #include "node_array.h"
 #define STRUCTURE struct ordered_list
 #include "structure.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static inline bool is_linked(const struct ordered_list *list, uint32_t index)
 {
@@ -105,6 +109,8 @@ static enum tl_status list_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* --- advance and next ------------------------------------------------------------------------- */
+
 static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct ordered_list *list = self;
@@ -131,6 +137,8 @@ static uint64_t list_next(const void *self)
     return index != HEAD ? node_at(list, index)->due : TL_NEVER;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status list_reserve(void *self, uint32_t capacity)
 {
     return nodes_reserve(self, capacity, UNLINKED - 2,
@@ -152,6 +160,8 @@ static void list_destroy(void *self)
 {
     nodes_destroy(self);
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static uint64_t list_count(const void *self)
 {
@@ -195,6 +205,8 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
         walk_timer(visitor, i - 1, node_at(list, i)->due, 0);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(ordered_list) = {
     .abi = TL_ABI,

@@ -39,6 +39,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define NONE UINT32_MAX
 
 struct node {
@@ -67,6 +69,8 @@ struct pairing_heap {
 #include "node_array.h"
 #define STRUCTURE struct pairing_heap
 #include "structure.h"
+
+/* --- data: trees ------------------------------------------------------------------------------ */
 
 static inline bool is_pending(const struct pairing_heap *heap, uint32_t id)
 {
@@ -170,6 +174,8 @@ static void take(struct pairing_heap *heap, uint32_t id)
     }
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct pairing_heap *heap = self;
@@ -204,6 +210,8 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     take(heap, id);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Apart from heap_advance, so that a tick at which nothing is due costs no more
  * than to see that. */
@@ -242,6 +250,8 @@ static uint64_t heap_next(const void *self)
     return heap->root != NONE ? node_at(heap, heap->root)->due : TL_NEVER;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status heap_reserve(void *self, uint32_t capacity)
 {
     return nodes_reserve(self, capacity, NONE - 1,
@@ -254,6 +264,8 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         .root = NONE, .clock = config->now, .allocator = config->allocator};
     return structure_create(config, &empty, heap_reserve, self);
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
@@ -302,6 +314,8 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(pairing_heap) = {
     .abi = TL_ABI,

@@ -41,6 +41,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define GEAR_BITS      6u
 #define SLOTS          64u
 #define GEARS_MAX      10u
@@ -83,7 +85,7 @@ struct probing_wheel {
 #define INDEX_HEAP struct probing_wheel
 #include "index_heap.h"
 
-/* --- the failover ---------------------------------------------------------------------------- */
+/* --- data: the failover ----------------------------------------------------------------------- */
 
 static inline uint64_t heap_due(const struct probing_wheel *wheel, uint32_t place)
 {
@@ -120,7 +122,7 @@ static uint64_t heap_look_tick(const struct probing_wheel *wheel)
     return wheel->heap_count > 0 ? (wheel->last_check + 1) * wheel->interval : TL_NEVER;
 }
 
-/* --- slots ----------------------------------------------------------------------------------- */
+/* --- data: slots ------------------------------------------------------------------------------ */
 
 static inline uint64_t wheel_tick(const struct probing_wheel *wheel)
 {
@@ -183,8 +185,6 @@ static void enter_slot(struct probing_wheel *wheel, uint32_t slot, uint32_t inde
     wheel->occupied[slot / SLOTS] |= UINT64_C(1) << slot % SLOTS;
 }
 
-/* --- start ----------------------------------------------------------------------------------- */
-
 static inline void work_before(struct probing_wheel *wheel, uint64_t at)
 {
     wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
@@ -197,6 +197,8 @@ static uint64_t slot_tick(const struct probing_wheel *wheel, uint32_t slot)
     uint64_t hand = wheel_tick(wheel) >> gear_shift;
     return (hand + 1 + (slot - hand - 1) % SLOTS) << gear_shift;
 }
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
@@ -229,7 +231,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* --- advance --------------------------------------------------------------------------------- */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* The tick at which the first occupied slot comes, or at which `heap_tick` of the wheel's, which
  * may be TL_NEVER; or TL_NEVER. */
@@ -316,7 +318,7 @@ static uint64_t wheel_next(const void *self)
     return work_next(wheel, due > look ? due : look);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint32_t gears;
@@ -416,7 +418,7 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
                                  .late_ticks = late};
 }
 
-/* --- looking inside -------------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* The first tick, in the caller's, of the deadlines that a slot takes. */
 static uint64_t slot_from(const struct probing_wheel *wheel, uint32_t slot)
@@ -505,6 +507,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
                    node_at(&wheel->buckets, wheel->heap[place])->due, 0);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(probing_wheel) = {
     .abi = TL_ABI,

@@ -50,6 +50,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BUCKETS     65u
 #define STRIPES     8u /* lists of a bucket; a power of two */
 #define DUE         (BUCKETS * STRIPES)
@@ -84,6 +86,8 @@ struct radix_heap {
 #define STRUCTURE struct radix_heap
 #include "structure.h"
 
+/* --- data: buckets ---------------------------------------------------------------------------- */
+
 static inline struct node *slot_node(const struct radix_heap *heap, uint32_t index)
 {
     return node_at(heap, index);
@@ -107,6 +111,8 @@ static inline uint32_t next_stripe(uint32_t bucket, uint32_t *striped)
     *striped &= *striped - 1;
     return head;
 }
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static void file(struct radix_heap *heap, uint32_t index)
 {
@@ -155,6 +161,8 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 {
     return take(self, FIRST_TIMER + id) ? TL_OK : TL_IDLE;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Empties a bucket whose timers the new `last` reaches, or may: to DUE, or to lower buckets. */
 static void deal_out(struct radix_heap *heap, uint32_t bucket)
@@ -253,6 +261,8 @@ static uint64_t heap_next(const void *self)
     return lower_bound(heap);
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status heap_reserve(void *self, uint32_t capacity)
 {
     return nodes_reserve(self, capacity, SLOT_NONE - FIRST_TIMER - 1,
@@ -269,6 +279,8 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
     }
     return status;
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
@@ -339,6 +351,8 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(radix_heap) = {
     .abi = TL_ABI,

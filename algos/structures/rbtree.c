@@ -34,6 +34,8 @@
  */
 #include "timerlab.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #ifdef TL_HAVE_TREE
 
 #include <inttypes.h>
@@ -78,6 +80,8 @@ static void tree_moved(void *self, const struct tl_records *records);
 #include "node_array.h"
 #define STRUCTURE struct rbtree
 #include "structure.h"
+
+/* --- data: the tree --------------------------------------------------------------------------- */
 
 /* The library asks for a comparison; only its searches, which are not used here, would call it. */
 static inline int compare_nodes(const struct node *a, const struct node *b)
@@ -140,6 +144,8 @@ static void take(struct rbtree *rbtree, struct node *node)
     TL_COUNT(rbtree, moves, 1);
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct rbtree *rbtree = self;
@@ -162,6 +168,8 @@ static enum tl_status tree_stop(void *self, uint32_t id)
     take(rbtree, node_at(rbtree, id));
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
@@ -187,6 +195,8 @@ static uint64_t tree_next(const void *self)
     const struct rbtree *rbtree = self;
     return rbtree->first != NULL ? rbtree->first->due : TL_NEVER;
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 static struct timer_records records_of(const struct rbtree *rbtree)
 {
@@ -251,6 +261,8 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
         .tree = RB_INITIALIZER(&empty.tree), .clock = config->now, .allocator = config->allocator};
     return structure_create(config, &empty, tree_reserve, self);
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* The black nodes from `node` down to a leaf on the left side. */
 static uint64_t black_height(const struct node *node)
@@ -345,6 +357,8 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
 #define RBTREE_SUMMARY      "a red-black tree (not in this build, which lacked libbsd-dev)"
 
 #endif
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(rbtree) = {
     .abi = TL_ABI,

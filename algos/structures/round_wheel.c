@@ -47,6 +47,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define SLOTS_MAX      (INT64_C(1) << 30)
 #define TICK_MAX       (INT64_C(1) << 32)
 
@@ -79,6 +81,8 @@ struct round_wheel {
 #define STRUCTURE struct round_wheel
 #include "structure.h"
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static inline uint64_t turns_of(const struct round_wheel *wheel, uint64_t buckets)
 {
     return wheel->pow2 ? buckets >> wheel->shift : buckets / wheel->slots;
@@ -104,6 +108,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     bucket_append(wheel, list, index);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* The hand at a slot, for `turns` turns at once: what has fewer rounds left is due. */
 static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
@@ -149,6 +155,8 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     collect_due(wheel, now);
     return buckets_fire(wheel, now, budget, fire, ctx);
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint32_t slots;
@@ -205,6 +213,8 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
     return (struct tl_precision){.late_ticks = delay_ticks > 0 ? rounding : 0};
 }
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct round_wheel *wheel = self;
@@ -233,6 +243,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     const struct round_wheel *wheel = self;
     ring_walk(wheel, wheel->slots, wheel->current - 1, wheel->tick, keep_rounds, visitor);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(round_wheel) = {
     .abi = TL_ABI,

@@ -39,6 +39,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define IDLE              UINT64_MAX
 
 /* Empty places that a sample passes, for each timer that it may look at (Redis: max_buckets). */
@@ -78,6 +80,8 @@ struct sampling_expiry {
 #define STRUCTURE struct sampling_expiry
 #include "structure.h"
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static enum tl_status sampling_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct sampling_expiry *sampling = self;
@@ -102,6 +106,8 @@ static enum tl_status sampling_stop(void *self, uint32_t id)
     TL_COUNT(sampling, moves, 1);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* What the samples of an advance have found. */
 struct search {
@@ -186,7 +192,7 @@ static uint64_t sampling_next(const void *self)
     return at + (wait + sampling->period - 1) / sampling->period * sampling->period;
 }
 
-/* --- memory and options ----------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 static const struct tl_option sampling_option_table[] = {
     {"period", TL_TICKS(struct sampling_options, period), 100, 1, 1000000, NULL,
@@ -232,7 +238,7 @@ static void sampling_destroy(void *self)
     nodes_destroy(self);
 }
 
-/* --- inspection ------------------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static uint64_t sampling_count(const void *self)
 {
@@ -280,6 +286,8 @@ static void sampling_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(sampling_expiry) = {
     .abi = TL_ABI,

@@ -40,6 +40,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define SLOTS_MAX      (INT64_C(1) << 30)
 #define TICK_MAX       (INT64_C(1) << 32)
 #define SLOTS_AUTO     0
@@ -73,6 +75,8 @@ struct simple_wheel {
 #define STRUCTURE struct simple_wheel
 #include "structure.h"
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct simple_wheel *wheel = self;
@@ -90,6 +94,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     bucket_append(wheel, list, index);
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
 static void collect_due(struct simple_wheel *wheel, uint64_t now)
@@ -110,6 +116,8 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     collect_due(wheel, now);
     return ring_fire(wheel, &wheel->scouts, now, budget, fire, ctx);
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint64_t slots;
@@ -163,6 +171,8 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
     return (struct tl_precision){.late_ticks = options->tick - 1};
 }
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct simple_wheel *wheel = self;
@@ -179,6 +189,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     const struct simple_wheel *wheel = self;
     ring_walk(wheel, wheel->ring, wheel->current, wheel->tick, NULL, visitor);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(simple_wheel) = {
     .abi = TL_ABI,

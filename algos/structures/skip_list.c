@@ -37,6 +37,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define HEAD         0u /* the list's own node, and its end; timer `id` is node id + 1 */
 #define LANES_MAX    10u
 #define CAPACITY_MAX (UINT32_MAX - 1)
@@ -67,6 +69,8 @@ struct skip_list {
 #include "node_array.h"
 #define STRUCTURE struct skip_list
 #include "structure.h"
+
+/* --- data: lanes ------------------------------------------------------------------------------ */
 
 /* The last node before `key` in each lane in use; the other lanes are left as they are, at HEAD. */
 static void search(struct skip_list *list, const struct node *key, uint32_t before[LANES_MAX])
@@ -114,6 +118,8 @@ static bool take(struct skip_list *list, uint32_t id)
     return true;
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 /* How many lanes a new timer joins: one more with a chance of 1/4 each. */
 static uint32_t draw_height(struct skip_list *list)
 {
@@ -153,6 +159,8 @@ static enum tl_status list_stop(void *self, uint32_t id)
     return take(self, id) ? TL_OK : TL_IDLE;
 }
 
+/* --- advance and next ------------------------------------------------------------------------- */
+
 static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     static const uint32_t heads[LANES_MAX] = {HEAD};
@@ -181,6 +189,8 @@ static uint64_t list_next(const void *self)
     return list->count > 0 ? node_at(list, node_at(list, HEAD)->next[0])->due : TL_NEVER;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status list_reserve(void *self, uint32_t capacity)
 {
     return nodes_reserve(self, capacity, CAPACITY_MAX, (struct node){.height = 0});
@@ -198,6 +208,8 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
     }
     return status;
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
 {
@@ -255,6 +267,8 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(skip_list) = {
     .abi = TL_ABI,

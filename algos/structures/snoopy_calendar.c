@@ -39,6 +39,8 @@
 
 #include "records.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define DAYS_MIN 4u
 
 struct snoopy_calendar {
@@ -66,7 +68,7 @@ struct snoopy_calendar {
 #define CALENDAR struct snoopy_calendar
 #include "calendar.h"
 
-/* --- counting -------------------------------------------------------------------------------- */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 static void forget(struct snoopy_calendar *queue)
 {
@@ -85,7 +87,7 @@ static inline void calendar_turned(struct snoopy_calendar *queue, uint32_t pages
     queue->searched += pages;
 }
 
-/* --- the length of a day --------------------------------------------------------------------- */
+/* --- advance and next: the length of a day ---------------------------------------------------- */
 
 /* The shift by which a day is to be longer (or shorter): half the logarithm of the quotient. */
 static uint32_t root_shift(uint64_t more, uint64_t less)
@@ -158,6 +160,8 @@ static inline void calendar_fires(struct snoopy_calendar *queue, uint32_t id)
     }
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 struct queue_options {
     uint64_t rounds;
 };
@@ -175,6 +179,8 @@ static enum tl_status queue_create(const struct tl_config *config, void **self)
     return calendar_create(
         config, (struct snoopy_calendar){.rounds_max = options->rounds, .since = TL_NEVER}, self);
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(snoopy_calendar) = {
     .abi = TL_ABI,

@@ -35,6 +35,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BLOCK_ALIGN 64
 #define IDLE        UINT64_MAX
 #define IDS_MAX     (UINT32_MAX - 1)
@@ -61,18 +63,11 @@ static inline uint64_t *due_at(const struct sorted_array *array, uint32_t id)
 {
     return record_at(&array->records, id);
 }
-
-static inline void array_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((struct sorted_array *)self)->records, records);
-}
-#define STRUCTURE_MOVED array_moved
 #else
 #define due_at(array, id) (&(array)->due_of[id])
 #endif
 
-#define STRUCTURE struct sorted_array
-#include "structure.h"
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* The first place whose entry is due at `due` or before. */
 static uint32_t find_place(struct sorted_array *array, uint64_t due)
@@ -137,6 +132,8 @@ static enum tl_status array_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* --- advance and next ------------------------------------------------------------------------- */
+
 /* A timer that a callback starts is due now at the earliest. So it is placed before all entries that
  * are due, and is held: when only held entries are left, the rest fires in the next advance. */
 static uint64_t array_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
@@ -168,7 +165,18 @@ static uint64_t array_next(const void *self)
     return array->count > 0 ? array->entries[array->count - 1].due : TL_NEVER;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
+
+#ifdef TL_EMBEDDED
+static inline void array_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((struct sorted_array *)self)->records, records);
+}
+#define STRUCTURE_MOVED array_moved
+#endif
+
+#define STRUCTURE struct sorted_array
+#include "structure.h"
 
 static size_t block_bytes(const struct sorted_array *array, uint32_t capacity)
 {
@@ -218,7 +226,7 @@ static void array_destroy(void *self)
     structure_free(array, array->allocator);
 }
 
-/* --- inspection ------------------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static uint64_t array_count(const void *self)
 {
@@ -265,6 +273,8 @@ static void array_walk(const void *self, const struct tl_visitor *visitor)
         walk_timer(visitor, entry->id, entry->due, 0);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(sorted_array) = {
     .abi = TL_ABI,

@@ -39,6 +39,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define UNLINKED UINT32_MAX
 #define NONE     0u /* no node; while splaying, the two side trees hang here. id is node id + 1 */
 
@@ -68,6 +70,8 @@ struct splay_tree {
 #include "node_array.h"
 #define STRUCTURE struct splay_tree
 #include "structure.h"
+
+/* --- data: the tree --------------------------------------------------------------------------- */
 
 /* Splays the tree below `top`, which is not NONE, for a key: the node with that key comes to the
  * root, or else the last one on the way to it. Returns the root. */
@@ -152,6 +156,8 @@ static void take(struct splay_tree *tree, uint32_t index)
     }
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct splay_tree *tree = self;
@@ -197,6 +203,8 @@ static enum tl_status tree_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* --- advance and next ------------------------------------------------------------------------- */
+
 static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct splay_tree *tree = self;
@@ -222,6 +230,8 @@ static uint64_t tree_next(const void *self)
     return tree->first != NONE ? node_at(tree, tree->first)->due : TL_NEVER;
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 static enum tl_status tree_reserve(void *self, uint32_t capacity)
 {
     return nodes_reserve(self, capacity, UNLINKED - 2, (struct node){.left = UNLINKED});
@@ -233,6 +243,8 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
     struct splay_tree empty = {.serial = 1, .clock = config->now, .allocator = config->allocator};
     return structure_create(config, &empty, tree_reserve, self);
 }
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* The depth at which a search from the root finds a node; UINT64_MAX if it does not. */
 static uint64_t depth_of(const struct splay_tree *tree, uint32_t index)
@@ -297,6 +309,8 @@ static void tree_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(splay_tree) = {
     .abi = TL_ABI,

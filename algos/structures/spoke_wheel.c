@@ -56,6 +56,8 @@
 #include "check.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BLOCK_ALIGN      64
 #define IDLE             UINT32_MAX       /* not pending */
 #define LISTED           (UINT32_MAX - 1) /* in DUE or LATE */
@@ -93,7 +95,7 @@ struct spoke_wheel {
 #define STRUCTURE struct spoke_wheel
 #include "structure.h"
 
-/* --- DUE and LATE ---------------------------------------------------------------------------- */
+/* --- data: DUE and LATE ----------------------------------------------------------------------- */
 
 static void list_append(struct spoke_wheel *wheel, uint32_t id)
 {
@@ -119,7 +121,7 @@ static void list_remove(struct spoke_wheel *wheel, uint32_t id)
     TL_COUNT(wheel, moves, 1);
 }
 
-/* --- places ---------------------------------------------------------------------------------- */
+/* --- data: places ----------------------------------------------------------------------------- */
 
 static inline uint32_t spoke_of(const struct spoke_wheel *wheel, uint64_t deadline)
 {
@@ -188,6 +190,8 @@ static bool grow(struct spoke_wheel *wheel, uint32_t shift)
     return true;
 }
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 /* The next spoke with a place left. `reserve` has seen to it that there is one. */
 static uint32_t spoke_with_room(const struct spoke_wheel *wheel, uint32_t spoke)
 {
@@ -215,8 +219,6 @@ static void file_timer(struct spoke_wheel *wheel, uint32_t id, uint64_t deadline
     }
     place_put(wheel, (spoke << wheel->allocation_shift) + wheel->used[spoke]++, deadline, id);
 }
-
-/* --- start, stop, advance -------------------------------------------------------------------- */
 
 static inline void take_out(struct spoke_wheel *wheel, uint32_t id)
 {
@@ -256,6 +258,8 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
     wheel->count--;
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Looks through a spoke, and moves what is due by `now` to the list. */
 static void visit_spoke(struct spoke_wheel *wheel, uint32_t spoke, uint64_t now)
@@ -327,7 +331,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return fired;
 }
 
-/* --- the other hooks ------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 static size_t timers_bytes(uint32_t capacity)
 {
@@ -441,6 +445,8 @@ static const struct tl_option wheel_option_table[] = {
     {0},
 };
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 static uint64_t wheel_count(const void *self)
 {
     return ((const struct spoke_wheel *)self)->count;
@@ -551,6 +557,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(spoke_wheel) = {
     .abi = TL_ABI,

@@ -42,6 +42,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define SLOT_BITS      6u
 #define SLOTS          64u
 #define LEVELS_MIN     3
@@ -72,6 +74,8 @@ struct tokio_wheel {
 #include "structure.h"
 #include "take_out.h"
 #include "work_at.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* If its slot becomes empty, the slot's bit goes out. */
 static inline void take_out(struct tokio_wheel *wheel, uint32_t index)
@@ -128,6 +132,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* The tick at which the first occupied slot expires, or TL_NEVER. */
 static uint64_t slots_next(const struct tokio_wheel *wheel)
@@ -227,6 +233,8 @@ static uint64_t wheel_next(const void *self)
     return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : slots_next(wheel);
 }
 
+/* --- create and options ----------------------------------------------------------------------- */
+
 struct wheel_options {
     uint32_t levels;
     uint32_t restart;
@@ -266,6 +274,8 @@ static const struct tl_option wheel_option_table[] = {
      "what a restart for later does (extend_expiration)"},
     {0},
 };
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static enum tl_status check_slot(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
                                  char *why, size_t why_bytes)
@@ -350,6 +360,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         }
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(tokio_wheel) = {
     .abi = TL_ABI,

@@ -50,6 +50,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define LATER_STRIPES  4u /* lists of a later slot */
 #define BITS_MAX       18 /* then the summary of a wheel has 64 words */
 #define BITS_MIN       6
@@ -86,7 +88,7 @@ struct two_level_wheel {
 #define INDEX_HEAP struct two_level_wheel
 #include "index_heap.h"
 
-/* --- occupied slots -------------------------------------------------------------------------- */
+/* --- data: occupied slots --------------------------------------------------------------------- */
 
 static inline void occupied_set(struct occupied *occupied, uint32_t slot)
 {
@@ -136,7 +138,7 @@ static uint32_t occupied_ahead(const struct occupied *occupied, uint32_t slot)
     return found < slot ? found + occupied->slots - slot : occupied->slots;
 }
 
-/* --- the heap of what is beyond -------------------------------------------------------------- */
+/* --- data: the heap of far timers ------------------------------------------------------------- */
 
 static inline uint64_t heap_due(const struct two_level_wheel *wheel, uint32_t place)
 {
@@ -167,7 +169,7 @@ static void heap_remove(struct two_level_wheel *wheel, uint32_t index)
     }
 }
 
-/* --- start, stop, advance, next -------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static inline uint64_t later_slots(const struct two_level_wheel *wheel)
 {
@@ -239,6 +241,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     }
     return TL_OK;
 }
+
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Moves the soon slots from after `old` to the clock to DUE. */
 static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
@@ -347,7 +351,7 @@ static uint64_t wheel_next(const void *self)
     return next;
 }
 
-/* --- the other hooks ------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 {
@@ -402,6 +406,8 @@ static const struct tl_option wheel_option_table[] = {
      "the later wheel has 2^bits slots"},
     {0},
 };
+
+/* --- check and walk --------------------------------------------------------------------------- */
 
 static bool occupied_at(const struct occupied *occupied, uint32_t slot)
 {
@@ -501,6 +507,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
                    0);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(two_level_wheel) = {
     .abi = TL_ABI,

@@ -35,6 +35,8 @@
 #include "records.h"
 #include "walk.h"
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BLOCK_ALIGN 64
 #define IDLE        UINT32_MAX
 
@@ -59,18 +61,11 @@ static inline uint32_t *where_at(const struct unordered_list *list, uint32_t id)
 {
     return record_at(&list->records, id);
 }
-
-static inline void list_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((struct unordered_list *)self)->records, records);
-}
-#define STRUCTURE_MOVED list_moved
 #else
 #define where_at(list, id) (&(list)->where[id])
 #endif
 
-#define STRUCTURE struct unordered_list
-#include "structure.h"
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static inline void put(struct unordered_list *list, uint32_t place, struct entry entry)
 {
@@ -123,6 +118,8 @@ static enum tl_status list_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
+/* --- advance and next ------------------------------------------------------------------------- */
+
 /* Gathers everything that is due by `now` at the front. */
 static void collect_due(struct unordered_list *list, uint64_t now)
 {
@@ -165,6 +162,19 @@ static uint64_t list_next(const void *self)
     }
     return next;
 }
+
+/* --- create and options ----------------------------------------------------------------------- */
+
+#ifdef TL_EMBEDDED
+static inline void list_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((struct unordered_list *)self)->records, records);
+}
+#define STRUCTURE_MOVED list_moved
+#endif
+
+#define STRUCTURE struct unordered_list
+#include "structure.h"
 
 static size_t block_bytes(const struct unordered_list *list, uint32_t capacity)
 {
@@ -214,6 +224,8 @@ static void list_destroy(void *self)
     structure_free(list, list->allocator);
 }
 
+/* --- check and walk --------------------------------------------------------------------------- */
+
 static uint64_t list_count(const void *self)
 {
     return ((const struct unordered_list *)self)->count;
@@ -251,6 +263,8 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
         walk_timer(visitor, list->entries[i].id, list->entries[i].due, 0);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(unordered_list) = {
     .abi = TL_ABI,

@@ -45,6 +45,8 @@
 
 #include <inttypes.h>
 
+/* --- data ------------------------------------------------------------------------------------- */
+
 #define BITS_MIN       8
 #define BITS_MAX       11
 #define RINGS_MAX      3u
@@ -70,13 +72,13 @@ struct vpp_wheel {
 #define STRUCTURE struct vpp_wheel
 #include "structure.h"
 
+/* --- start and stop --------------------------------------------------------------------------- */
+
 static inline bool is_occupied(const struct vpp_wheel *wheel, uint32_t ring, uint64_t at)
 {
     uint32_t slot = (uint32_t)at & (wheel->slots - 1);
     return (wheel->occupied[ring][slot / 64] >> slot % 64 & 1) != 0;
 }
-
-/* --- filing ---------------------------------------------------------------------------------- */
 
 /* The ring of what is due after the clock; `rings` for the overflow. */
 static inline uint32_t ring_of(const struct vpp_wheel *wheel, uint64_t due)
@@ -127,7 +129,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* --- time ------------------------------------------------------------------------------------ */
+/* --- advance and next ------------------------------------------------------------------------- */
 
 /* Files a timer that was collected: under DUE, or where the clock now has it. */
 static inline void file_again(void *self, uint32_t index)
@@ -223,7 +225,7 @@ static uint64_t wheel_next(const void *self)
     return wheel->overflow_from >> turn << turn;
 }
 
-/* --- making it ------------------------------------------------------------------------------- */
+/* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
     uint32_t wheels;
@@ -269,7 +271,7 @@ static const struct tl_option wheel_option_table[] = {
     {0},
 };
 
-/* --- check, place, walk ---------------------------------------------------------------------- */
+/* --- check and walk --------------------------------------------------------------------------- */
 
 /* The next span of a slot from the clock's own on, counted in spans from tick 0. */
 static uint64_t span_of(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot)
@@ -344,6 +346,8 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         bucket_walk(&wheel->buckets, OVERFLOW, keep_due, visitor);
     }
 }
+
+/* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(vpp_wheel) = {
     .abi = TL_ABI,

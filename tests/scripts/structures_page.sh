@@ -24,7 +24,7 @@ jq '.rows |= map(if .status == "ok" and .algo != "null" then .ns_per_event = ({"
     "simple-wheel": 20}[.algo]) | .stall_ns = .ns_per_event * 1000 else . end)' far/results.json >results.json
 
 page structures.json results.json near/results.json far/results.json
-wants '^\| `binary-heap` \| ok \| 30 \|.* 30 µs \| 0 \| [0-9.]+ \| [0-9.]+ kB \|$'
+wants '^\| `binary-heap` \| ok \| 30 \|.* 30 µs \| 0 \| [0-9.]+ \| [0-9.]+ kB \| [0-9]+ \([0-9]+ %\) \|$'
 wants '^\| `rbtree` \| ok \| 1,234 \|.* 1\.23 ms '
 wants '^\| `simple-wheel` \| unsupported \|'
 wants '^- `simple-wheel` is `unsupported`: .*horizon'
