@@ -12,7 +12,7 @@ stats data using (rows = rows + 1, \
     high = number("declared_late") > high ? number("declared_late") : high, \
     promises = promises || strcol("declared_late") ne "nan", \
     0) nooutput
-panel = 34 * rows + 20
+panel = fitted(34 * rows + 20, 1, 108)
 height = panel + 108
 QUANTILES = "lateness_min lateness_p50 lateness_p99 lateness_max"
 QUANTILE_WORDS = "'the earliest' 'half up to' '99 % up to' 'the latest'"

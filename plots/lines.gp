@@ -72,15 +72,15 @@ do for [k = 1:words(series)] {
     }
 }
 entries = words(named_series) + (muted > 0)
-across = words(panels) > 1 && !full_width ? 2 : 1
+across = words(panels) > 1 && !full_width && WIDTH >= 600 ? 2 : 1
 down = (words(panels) + across - 1) / across
 legend_width = longest * CHARACTER + 76
 legend_across = int((WIDTH - 20) / legend_width)
 if (legend_across < 1) { legend_across = 1 }
 legend_down = (entries + legend_across - 1) / legend_across
 legend_across = (entries + legend_down - 1) / legend_down
-panel_height = 318
 legend_height = 19 * legend_down + 16
+panel_height = fitted(318, down, legend_height)
 height = down * panel_height + legend_height
 share(pixels) = 1.0 - pixels / (1.0 * height)
 

@@ -1,50 +1,36 @@
-# live.gp FOLDER [TITLE [OUT]]: what `timerlab live -o FOLDER` found, as OUT.svg and OUT.png (OUT is
-# FOLDER/live): wakeups for timers, share of a processor, and how late timers fired, for each structure
-# and drive.
+# live.gp: the results of `timerlab live`: wakeups for timers, share of a processor, and how late timers fired, for each
+# structure and drive. See style.gp for the data, which is live.csv; lateness.csv is in the same folder.
 # Columns of live.csv: algo options drive timer_wakeups_per_second idle_wakeups_per_second
 # cpu_percent; of lateness.csv: algo options drive share lateness_us
-folder = ARG1
-out = strlen(ARG3) > 0 ? ARG3 : folder."/live"
-set datafile separator comma
-set datafile columnheaders
-set datafile commentschars ""
-file = folder."/live.csv"
-late = folder."/lateness.csv"
-stats file using 0 nooutput
+late = data[:strlen(data) - strlen("live.csv")]."lateness.csv"
+stats data using 0 nooutput
 rows = int(STATS_records)
 ROW = 26
 KEY_COLUMNS = 2
 key_height = 20 * ceil(rows / (1.0 * KEY_COLUMNS)) + 30
-height = 2 * (rows * ROW + 95) + 400 + key_height
+curves = fitted(290, 1, 2 * (rows * ROW + 95) + 110 + key_height)
+height = 2 * (rows * ROW + 95) + 110 + curves + key_height
 share(pixels) = 1.0 - pixels / (1.0 * height)
 SLEEP = 0x2a78d6
 POLL = 0xeb6834
-INK = 0x333333
 name(algo, options, drive) = algo.(strlen(options) > 0 ? ":".options : "").", ".drive
 array NAMES[rows]
 longest = 0
 keep(i, text) = (NAMES[i] = text, longest = strlen(text) > longest ? strlen(text) : longest, 0)
-stats file using (keep(int($0) + 1, name(strcol("algo"), strcol("options"), strcol("drive")))) nooutput
-# Room for the longest of them; of 900 pixels.
-names_share = (7.6 * longest + 20) / 900.0
-if (names_share > 0.6) { names_share = 0.6 }
+stats data using (keep(int($0) + 1, name(strcol("algo"), strcol("options"), strcol("drive")))) nooutput
+names_share = left_margin(longest)
 latest = 0
 stats late using (latest = column("lateness_us") > latest ? column("lateness_us") : latest) nooutput
 tint(drive) = drive eq "sleep" ? SLEEP : POLL
 
-do for [terminal in "svg pngcairo"] {
-    if (terminal eq "svg") {
-        set terminal svg noenhanced size 900, height font "sans-serif,13" background "#ffffff"
-        set output out.".svg"
-    } else {
-        set terminal pngcairo noenhanced size 900, height font "sans-serif,10" background "#ffffff"
-        set output out.".png"
-    }
+do for [terminal in TERMINALS] {
+    eval open_terminal(terminal, WIDTH, height)
+    set output out.ending(terminal)
     # As it was before the first terminal's picture.
     reset
     set datafile separator comma
     set datafile columnheaders
-set datafile commentschars ""
+    set datafile commentschars ""
     set multiplot
     set border 3 lc rgb INK
     set tics nomirror textcolor rgb INK
@@ -61,14 +47,14 @@ set datafile commentschars ""
         set bmargin screen share(top + rows * ROW)
         set yrange [rows - 0.5:-0.5]
         set xrange [0:*]
-        set title (panel == 0 ? (strlen(ARG2) > 0 ? ARG2.": " : "")."wakeups for timers in a second (of which for nothing: pale)" : "share of one processor, percent") textcolor rgb INK
+        set title (panel == 0 ? headed("wakeups for timers in a second (of which for nothing: pale)") : "share of one processor, percent") textcolor rgb INK
         if (panel == 0) {
-            plot file using (column("timer_wakeups_per_second") / 2):0:(column("timer_wakeups_per_second") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
-                 file using (column("idle_wakeups_per_second") / 2):0:(column("idle_wakeups_per_second") / 2):(0.30) with boxxyerror lc rgb "#99ffffff", \
-                 file using (column("timer_wakeups_per_second")):0:(sprintf(" %.0f", column("timer_wakeups_per_second"))) with labels left textcolor rgb INK
+            plot data using (column("timer_wakeups_per_second") / 2):0:(column("timer_wakeups_per_second") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
+                 data using (column("idle_wakeups_per_second") / 2):0:(column("idle_wakeups_per_second") / 2):(0.30) with boxxyerror lc rgb "#99ffffff", \
+                 data using (column("timer_wakeups_per_second")):0:(sprintf(" %.0f", column("timer_wakeups_per_second"))) with labels left textcolor rgb INK
         } else {
-            plot file using (column("cpu_percent") / 2):0:(column("cpu_percent") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
-                 file using (column("cpu_percent")):0:(sprintf(" %.1f", column("cpu_percent"))) with labels left textcolor rgb INK
+            plot data using (column("cpu_percent") / 2):0:(column("cpu_percent") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
+                 data using (column("cpu_percent")):0:(sprintf(" %.1f", column("cpu_percent"))) with labels left textcolor rgb INK
         }
     }
 

@@ -15,11 +15,11 @@ field_width = (WIDTH - 120.0) / columns
 small = 0.82 * CHARACTER
 named = longest * small + 8 < field_width
 undecided = 11 * small < field_width ? "cannot tell" : "?"
-panel = rows * (rows > 8 ? 36 : 52)
 legend_width = longest * CHARACTER + 52
 legend_across = int((WIDTH - 20) / legend_width)
 if (legend_across < 1) { legend_across = 1 }
 legend_down = (words(series) + legend_across - 1) / legend_across
+panel = fitted(rows * (rows > 8 ? 36 : 52), 1, 96 + 20 * legend_down)
 height = panel + 96 + 20 * legend_down
 is_told(dummy) = column("told") > 0
 # Fields have neither dash nor marker, so that a colour has to stand for one structure. Grey is in black's

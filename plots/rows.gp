@@ -12,7 +12,7 @@
 if (!exists("SPREAD")) { SPREAD = ""; FLOOR = "" }
 if (!exists("log_ratio")) { log_ratio = LOG_RATIO }
 stats data using 0 nooutput
-panel_height = row_height(STATS_records) * STATS_records + 20
+panel_height = fitted(row_height(STATS_records) * STATS_records + 20, |VALUES|, 88 * |VALUES| - 6)
 height = |VALUES| * (panel_height + 88) - 6
 share(pixels) = 1.0 - pixels / (1.0 * height)
 

@@ -3,7 +3,8 @@
 #
 # DATA is a CSV with a header row; columns are found by their names in it. OUT is the picture's name
 # without its ending: OUT.svg and OUT.png are written. CAPTION says what is measured, for the titles. The
-# settings are the script's own: `setting_1` and so on; "" is as good as none. A path that does not begin
+# settings are the script's own: `setting_1` to `setting_4`; "" is as good as none. The ninth argument FORMAT:WxH (pdf,
+# svg or png; pixels of 1/96 inch) draws one file of that format and size. A path that does not begin
 # with / or . may be taken for something else than a file: a pipe, for one.
 #
 # A series is a value of the column `series`, in the order of the file. Its looks follow from the
@@ -19,6 +20,9 @@ if (ARGC < 3) {
 FOLDER = ARG0[:strlen(ARG0) - strlen("style.gp")]
 script = ARG1; data = ARG2; out = ARG3; caption = ARG4
 setting_1 = ARG5; setting_2 = ARG6; setting_3 = ARG7; setting_4 = ARG8
+form = ARG9
+WIDTH = form eq "" ? 800 : int(form[5:strstrt(form, "x") - 1])
+HEIGHT = form eq "" ? 0 : int(form[strstrt(form, "x") + 1:*])
 headed(title) = caption eq "" ? title : title.", ".caption
 
 set encoding utf8
@@ -91,18 +95,21 @@ fine_tics(tics) = "(".(tics eq DURATION_TICS ? DURATION_FINE_TICS : tics eq PLAI
 LOG_RATIO = 30
 
 # Sizes in pixels. At 600 pixels' width the text is still 9 pixels high.
-WIDTH = 800
 FONT = "DejaVu Sans"
 CHARACTER = 7.6
 # Of names of so many characters; longer ones are cut off.
 left_margin(names) = names > 60 ? left_margin(60) : (names * CHARACTER + 16) / WIDTH
 # The height of a row of rows.gp, of so many.
 row_height(rows) = rows > 16 ? 25 : 30
-TERMINALS = "svg pngcairo"
+# The height of a panel: the natural one, or what a wanted height of the picture leaves for each.
+fitted(natural, panels, others) = HEIGHT == 0 ? natural : \
+    HEIGHT - others > 60 * panels ? (HEIGHT - others) / (1.0 * panels) : 60
+TERMINALS = form eq "" ? "svg pngcairo" : form[1:3] eq "pdf" ? "pdfcairo" : form[1:3] eq "png" ? "pngcairo" : "svg"
 open_svg(w, h) = sprintf("set terminal svg noenhanced size %d,%d font '%s,13' background 'white'", w, h, FONT)
 open_pngcairo(w, h) = sprintf("set terminal pngcairo noenhanced size %d,%d font '%s,10' background 'white'", w, h, FONT)
-open_terminal(t, w, h) = t eq "svg" ? open_svg(w, h) : open_pngcairo(w, h)
-ending(t) = t eq "svg" ? ".svg" : ".png"
+open_pdfcairo(w, h) = sprintf("set terminal pdfcairo noenhanced fontscale 1 size %fin,%fin font '%s,10'", w / 96.0, h / 96.0, FONT)
+open_terminal(t, w, h) = t eq "svg" ? open_svg(w, h) : t eq "pdfcairo" ? open_pdfcairo(w, h) : open_pngcairo(w, h)
+ending(t) = ".".t[1:3]
 
 set border 3 lc rgb INK lw 1
 set tics nomirror out scale 0.6 textcolor rgb INK

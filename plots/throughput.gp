@@ -11,7 +11,7 @@ averted(dummy) = number("averted") > 0 ? sprintf(" (%.3g %% averted)", 100 * num
 
 array VALUES = ["ns_per_event", "events_per_s"]
 array TITLES = ["Time per event", "Throughput"]
-array UNITS = ["ns per event, median and MAD; dashed: the harness alone (less is better)", "events per second (more is better)"]
+array UNITS = ["ns per event (less is better; dashed: the harness)", "events per second (more is better)"]
 array TICS = [PLAIN_TICS, SCALED_TICS]
 SPREAD = "ns_per_event_mad"; FLOOR = "floor_ns_per_event"
 text(x) = value eq "ns_per_event" ? digits(x).averted(0) : scaled(x)

@@ -17,10 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FIGURE_FORMATS "pdf|svg|png"
+#define FIGURE_SIZE    "800x0"
+
 struct report_arguments {
     struct word_list folders;
     const char *out;
     bool no_pictures;
+    int figures; /* which of FIGURE_FORMATS; negative: none, but the page */
+    const char *size;
     struct tolerance max_lateness;
 };
 
@@ -31,9 +36,36 @@ static void take_folder(void *at, const char *word, struct argp_state *state)
     word_list_append(&arguments->folders, word);
 }
 
+/* "480x360": two numbers of three or four digits. */
+static bool is_size(const char *text)
+{
+    size_t width = strspn(text, "0123456789");
+    const char *second = text + width + (text[width] == 'x');
+    size_t height = strspn(second, "0123456789");
+    return width >= 3 && width <= 4 && height >= 3 && height <= 4 && text[0] != '0' &&
+           second[0] != '0' && second[height] == '\0';
+}
+
+static void take_size(void *at, const struct option_row *row, const char *text,
+                      struct argp_state *state)
+{
+    struct report_arguments *arguments = at;
+    (void)row;
+    if (!is_size(text)) {
+        argp_error(state, "--size takes WIDTHxHEIGHT, from 100x100 to 9999x9999; not '%s'", text);
+    }
+    arguments->size = text;
+}
+
 static void complete(void *at, struct argp_state *state)
 {
     const struct report_arguments *arguments = at;
+    if (arguments->figures < 0 && arguments->size != NULL) {
+        argp_error(state, "--size is that of --figures");
+    }
+    if (arguments->figures >= 0 && arguments->no_pictures) {
+        argp_error(state, "either --figures or --no-pictures");
+    }
     if (arguments->folders.count == 0) {
         argp_error(state, "which results? Give a folder that `timerlab sim -o` left");
     } else if (arguments->folders.count > 1 && arguments->out == NULL) {
@@ -50,6 +82,14 @@ static const struct option_row options[] = {
     {{"no-pictures", 0, NULL, 0, "Draw nothing; does without gnuplot", 0},
      OPTION_FLAG,
      OPTION_AT(struct report_arguments, no_pictures)},
+    {{"figures", 0, FIGURE_FORMATS, 0,
+      "Write DIR/figures/ for a paper instead of the page: each picture as one file of this format",
+      0},
+     OPTION_WORD,
+     OPTION_AT(struct report_arguments, figures)},
+    {{"size", 0, "WxH", 0,
+      "Size of the figures in pixels of 1/96 inch (800 wide, as high as the picture needs)", 0},
+     .take = take_size},
     OPTION_ROW_MAX_LATENESS(struct report_arguments, max_lateness),
     OPTION_ROW_END,
 };
@@ -112,7 +152,8 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
     char program[PATH_MAX];
     struct temporary scratch = {0}; /* in `out`, so that pictures are moved, not copied */
     char structures[PATH_MAX + 16];
-    const char **words = memory_new(arguments->folders.count + 9, sizeof *words);
+    char form[32];
+    const char **words = memory_new(arguments->folders.count + 11, sizeof *words);
     bool done = plots_find("draw", program, error);
     if (done) {
         done = temporary_make_in(&scratch, out) ||
@@ -127,16 +168,21 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
         words[count++] = out;
         words[count++] = "-w";
         words[count++] = scratch.folder;
+        if (arguments->figures >= 0) {
+            const char *size = arguments->size != NULL ? arguments->size : FIGURE_SIZE;
+            (void)snprintf(form, sizeof form, "%.3s:%s", &FIGURE_FORMATS[4 * arguments->figures],
+                           size);
+            words[count++] = "-f";
+            words[count++] = form;
+        }
         words[count++] = "--";
         for (size_t i = 0; i < arguments->folders.count; i++) {
             words[count++] = arguments->folders.items[i];
         }
         if (done) {
             int status = program_run(words, STDOUT_FILENO, error);
-            done = status == 0 || (status > 0 && error_set(error,
-                                                           "%s could not draw the pictures; they "
-                                                           "are left out of the report",
-                                                           program));
+            done = status == 0 ||
+                   (status > 0 && error_set(error, "%s could not draw the pictures", program));
         }
     }
     temporary_remove(&scratch);
@@ -192,20 +238,23 @@ static int run(const struct report_arguments *arguments)
         command_complain(&error);
         drawn = false;
     }
-    done = done && write_pages(arguments, &data, &folder, &error);
+    bool paged = arguments->figures < 0;
+    done = done && (!paged || write_pages(arguments, &data, &folder, &error));
     outfolder_close(&folder);
     report_data_free(&data);
     if (!done) {
         command_complain(&error);
         return EXIT_FAULT;
     }
-    standard_files_tell("%s/report.html and report.md are written\n", out);
+    if (paged) {
+        standard_files_tell("%s/report.html and report.md are written\n", out);
+    }
     return drawn ? EXIT_OK : EXIT_FAULT;
 }
 
 int command_report(int argc, char **argv)
 {
-    struct report_arguments arguments = {0};
+    struct report_arguments arguments = {.figures = -1};
     command_line_read(&syntax, argc, argv, &arguments);
     int status = run(&arguments);
     free((void *)arguments.folders.items);

@@ -15,8 +15,10 @@
 
 #define STATUS_FAILED "failed" /* of a cell that could not be run at all */
 
-/* The name of a point's trace: what varies, and a number that is its own. */
-static void trace_name(const struct sweep_request *request, size_t point, char *text, size_t bytes)
+/* The name of a point's trace: the workload and the knobs that vary; for its file, and where not all
+ * fits, also a hash of all knobs. */
+static void trace_name(const struct sweep_request *request, size_t point, bool for_file, char *text,
+                       size_t bytes)
 {
     const struct sweep_knobs *knobs = request->knobs;
     if (request->workload == NULL) {
@@ -25,7 +27,6 @@ static void trace_name(const struct sweep_request *request, size_t point, char *
         (void)snprintf(text, bytes, "%s", slash != NULL ? slash + 1 : path);
         return;
     }
-    json_t *key = sweep_trace_key(request, point);
     size_t used = (size_t)snprintf(text, bytes, "%s", request->workload->name);
     for (size_t i = 0; i < knobs->count; i++) {
         bool varies = knobs->items[i].value_count > 1 && !sweep_knob_drives(knobs->items[i].name);
@@ -35,9 +36,14 @@ static void trace_name(const struct sweep_request *request, size_t point, char *
                     : 0;
         used += n > 0 ? (size_t)n : 0;
     }
-    used = used < bytes / 2 ? used : bytes / 2;
-    (void)snprintf(text + used, bytes - used, "-%08" PRIx32 ".trace", (uint32_t)sweep_hash(key));
-    json_decref(key);
+    if (for_file || used >= bytes / 2) {
+        json_t *key = sweep_trace_key(request, point);
+        used = used < bytes / 2 ? used : bytes / 2;
+        used +=
+            (size_t)snprintf(text + used, bytes - used, "-%08" PRIx32, (uint32_t)sweep_hash(key));
+        json_decref(key);
+    }
+    (void)snprintf(text + used, bytes - used, ".trace");
 }
 
 /* The point's trace; one that was generated before is still good. */
@@ -50,7 +56,7 @@ static bool make_trace(const struct sweep_request *request, size_t point, char p
         return true;
     }
     char name[SWEEP_NAME_BYTES];
-    trace_name(request, point, name, sizeof name);
+    trace_name(request, point, true, name, sizeof name);
     (void)snprintf(path, PATH_MAX, "%s/traces/%s", request->dir, name);
     if (access(path, R_OK) == 0) {
         return true;
@@ -68,7 +74,7 @@ static json_t *failed_row(const struct sweep_request *request, size_t point,
 {
     char name[SWEEP_NAME_BYTES];
     struct results results = {0};
-    trace_name(request, point, name, sizeof name);
+    trace_name(request, point, false, name, sizeof name);
     struct row *row = results_add(&results);
     row_set_text(row, COL_TRACE, name);
     row_set_text(row, COL_ALGO, contender->timed->name);
@@ -122,8 +128,10 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
     const struct contender_list *all = work->request->contenders;
     struct contender_list missing = {.items = memory_new(all->count, sizeof *missing.items)};
     json_t **rows = memory_new(all->count, sizeof(json_t *));
+    char name[SWEEP_NAME_BYTES];
     bool good = true;
     *kept = true;
+    trace_name(work->request, point, false, name, sizeof name);
     for (size_t i = 0; i < all->count; i++) {
         rows[i] = sweep_read_cell(work, point, &all->items[i]);
         *kept = *kept && rows[i] != NULL;
@@ -153,6 +161,10 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
             rows[i] = failed_row(work->request, point, &all->items[i], why.text);
             sweep_add_knobs(work->request, point, rows[i]);
         }
+        if (work->request->workload !=
+            NULL) { /* a cell's trace was named when other knobs varied */
+            (void)json_object_set_new(rows[i], "trace", json_string(name));
+        }
         (void)json_array_append(table, rows[i]);
     }
     for (size_t i = 0; i < all->count; i++) {
@@ -171,7 +183,7 @@ static void remove_trace(const struct sweep_request *request, size_t point)
     char name[SWEEP_NAME_BYTES];
     char path[PATH_MAX];
     if (request->workload != NULL && !request->keep_traces) {
-        trace_name(request, point, name, sizeof name);
+        trace_name(request, point, true, name, sizeof name);
         (void)snprintf(path, sizeof path, "%s/traces/%s", request->dir, name);
         (void)unlink(path);
     }
@@ -236,7 +248,7 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
         ran += !kept;
         if (request->tell != NULL) {
             char name[SWEEP_NAME_BYTES];
-            trace_name(request, point, name, sizeof name);
+            trace_name(request, point, false, name, sizeof name);
             request->tell(
                 request->tell_ctx,
                 &(struct sweep_progress){

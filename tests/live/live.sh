@@ -16,13 +16,13 @@ jq -e '.rows | length == 3 and all(.[]; .status == "ok" and .fired_per_second > 
 [ "$(sed -n 1p out/lateness.csv)" = algo,options,drive,share,lateness_us ] || fail "the head of lateness.csv"
 [ "$(wc -l <out/lateness.csv)" = 37 ] || fail "lateness.csv has not 12 shares for each row"
 if command -v gnuplot >/dev/null; then
-    gnuplot -c "$SOURCE/plots/live.gp" out || fail "plots/live.gp draws nothing"
+    gnuplot -c "$SOURCE/plots/style.gp" live out/live.csv out/live || fail "live.gp draws nothing"
     grep -q 'binary-heap, sleep' out/live.svg || fail "the picture does not name its rows"
     # In a short run no timer fires: then there is nothing to draw of how late, and all else is drawn.
     mkdir none
     cp out/live.csv none/
     awk -F, -v OFS=, 'NR > 1 { $5 = 0 } { print }' out/lateness.csv >none/lateness.csv
-    gnuplot -c "$SOURCE/plots/live.gp" none 2>message || fail "plots/live.gp draws nothing where nothing fired: $(cat message)"
+    gnuplot -c "$SOURCE/plots/style.gp" live none/live.csv none/live 2>message || fail "live.gp draws nothing where nothing fired: $(cat message)"
     grep -q 'no timer fired late, or none at all' none/live.svg || fail "the picture does not say that nothing fired"
 fi
 

@@ -362,9 +362,26 @@ quick,,poll,1000,988,3' >won/live.csv
         'quick,1,1,10,0,40.00,middling:size=3,1.50,1 quick,1,2,10,0.5,40.00,middling:size=3,1.50,1 quick,1,3,10,1,40.00,middling:size=3,1.50,1 quick,2,1,100,0,50.00,middling:size=3,1.20,1 quick,2,2,100,0.5,50.00,middling:size=3,1.20,1 quick,2,3,100,1,50.00,middling:size=3,1.20,1 middling:size=3,3,1,1000,0,60.00,quick,1.00,0 middling:size=3,3,2,1000,0.5,60.00,quick,1.00,0 middling:size=3,3,3,1000,1,60.00,quick,1.00,0 middling:size=3,4,1,10000,0,60.00,quick,1.17,1 middling:size=3,4,2,10000,0.5,60.00,quick,1.17,1 middling:size=3,4,3,10000,1,60.00,quick,1.17,1 ' ] ||
         complain "the map is wrong: $(cat sweep/pictures/regime-timers-share.csv)"
     [ "$(tail -n +2 sweep/pictures/pictures.csv | cut -d, -f1 | tr '\n' ' ')" = \
-        'regime-timers-share sweep-ns-timers sweep-bytes-timers sweep-stall-timers sweep-ns-share sweep-bytes-share sweep-stall-share ' ] ||
+        'regime-timers-share sweep-ns-timers sweep-bytes-timers sweep-stall-timers sweep-start-timers sweep-ns-share sweep-bytes-share sweep-stall-share sweep-start-share ' ] ||
         complain "a sweep has other pictures: $(cat sweep/pictures/pictures.csv)"
     says sweep 'Picks on all 12 traces: '
+    # Figures for a paper: the same pictures, each as one file of the wanted format and size.
+    "$TIMERLAB" report --figures pdf --size 480x300 -o paper sweep 2>said || complain "no figures: $(cat said)"
+    [ -e paper/report.html ] && complain "figures come with a page"
+    [ "$(cd paper/figures && ls -- *.pdf)" = "$(cd sweep/pictures && ls -- *.svg | sed 's/svg$/pdf/')" ] ||
+        complain "other figures than pictures: $(ls paper/figures)"
+    for file in paper/figures/*.pdf; do
+        grep -qa '/MediaBox \[ 0 0 360 225 \]' "$file" || complain "$file is not 480 by 300 pixels: $(grep -a MediaBox "$file")"
+    done
+    "$TIMERLAB" report --figures svg --size 640x720 won 2>said || complain "no figures: $(cat said)"
+    for file in won/figures/*.svg; do
+        grep -q 'viewBox="0 0 640 720"' "$file" || complain "$file is not 640 by 720 pixels: $(grep viewBox "$file")"
+    done
+    for wrong in '--size 480x300' '--figures svg --size 480' '--figures svg --size 0480x300' '--figures svg --no-pictures'; do
+        # shellcheck disable=SC2086 # several words
+        "$TIMERLAB" report $wrong won 2>said
+        [ $? -eq 2 ] || complain "report $wrong is accepted: $(cat said)"
+    done
     # Its colours: each winner has one of its own, the same in every map where nobody else has it.
     colours() { # STYLE...: of a map with winners of these looks, in the legend's order
         local at=0 style
