@@ -17,8 +17,7 @@ holds() {
     done
 }
 
-cd "$BUILD"
-cpack --config CPackConfig.cmake -B "$scratch" >"$scratch/log" 2>&1 || complain "no packages: $(tail -n 5 "$scratch/log")"
+(cd "$BUILD" && cpack --config CPackConfig.cmake -B "$scratch") >log 2>&1 || complain "no packages: $(tail -n 5 log)"
 version=$("$TIMERLAB" --version)
 version=${version#timerlab }
 packages="timerlab timerlab-dev"
