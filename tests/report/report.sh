@@ -368,7 +368,7 @@ quick,,poll,1000,988,3' >won/live.csv
     # Figures for a paper: the same pictures, each as one file of the wanted format and size.
     "$TIMERLAB" report --figures pdf --size 480x300 -o paper sweep 2>said || complain "no figures: $(cat said)"
     [ -e paper/report.html ] && complain "figures come with a page"
-    [ "$(cd paper/figures && ls -- *.pdf)" = "$(cd sweep/pictures && ls -- *.svg | sed 's/svg$/pdf/')" ] ||
+    [ "$(cd paper/figures && printf '%s\n' *.pdf)" = "$(cd sweep/pictures && printf '%s\n' *.svg | sed 's/svg$/pdf/')" ] ||
         complain "other figures than pictures: $(ls paper/figures)"
     for file in paper/figures/*.pdf; do
         grep -qa '/MediaBox \[ 0 0 360 225 \]' "$file" || complain "$file is not 480 by 300 pixels: $(grep -a MediaBox "$file")"
