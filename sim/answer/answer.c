@@ -233,7 +233,10 @@ static void count_omitted(struct answer *answer, const struct row *row)
     bool unsupported = row_is_unsupported(row);
     answer->unsupported += unsupported;
     answer->failed += !right && !unsupported;
-    answer->untimed += right && isnan(time_of(row)) && (row->capabilities & TL_CAP_BASELINE) == 0;
+    bool untimed = right && isnan(time_of(row)) && (row->capabilities & TL_CAP_BASELINE) == 0;
+    answer->untimed += untimed;
+    answer->idle_window =
+        answer->idle_window || (untimed && row_value(row, COL_WINDOW_EVENTS) == 0);
 }
 
 /* How much longer the timed loops took by the wall clock than in processor time, over all entries

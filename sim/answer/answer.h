@@ -79,6 +79,7 @@ struct answer {
     unsigned unsupported; /* rows of the trace that do not compete, and why */
     unsigned failed;
     unsigned untimed;      /* checked only; baselines are not counted */
+    bool idle_window;      /* some untimed row has no operation in the timed window */
     unsigned not_punctual; /* were timed, but fire later than tolerated, or early */
 };
 

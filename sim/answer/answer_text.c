@@ -343,8 +343,10 @@ void answer_write_pick(const struct answer *answer, const char *code, FILE *stre
         write_pick(answer, code, stream);
         write_cost(answer, code, stream);
     } else {
-        (void)fputs(answer->untimed > 0 ? "checked, not timed.\n"
-                                        : "no structure can be recommended.\n",
+        (void)fputs(answer->idle_window   ? "checked, not timed: no operation is in its timed "
+                                            "window. Record or simulate more seconds.\n"
+                    : answer->untimed > 0 ? "checked, not timed.\n"
+                                          : "no structure can be recommended.\n",
                     stream);
     }
 }
