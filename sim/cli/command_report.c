@@ -52,7 +52,7 @@ static void take_size(void *at, const struct option_row *row, const char *text,
     struct report_arguments *arguments = at;
     (void)row;
     if (!is_size(text)) {
-        argp_error(state, "--size takes WIDTHxHEIGHT, from 100x100 to 9999x9999; not '%s'", text);
+        argp_error(state, "--size takes WIDTHxHEIGHT, from 100x100 to 9999x9999, not '%s'", text);
     }
     arguments->size = text;
 }

@@ -45,7 +45,7 @@ refuses() {
     if [[ $said == *" whole "* ]]; then
         refused "$option" 1.5 "$@" "$option=1.5"
     fi
-    for value in 1 60 100 5:6 5/6 5us; do
+    for value in 1 60 100 5:6 5/6 5us 480x300; do
         if twice "$option" "$@" "$option=$value" "$option=$value"; then
             return
         fi
