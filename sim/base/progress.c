@@ -39,6 +39,12 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
                                   .drawn = drawn};
 }
 
+void progress_next(struct progress *progress, const char *what)
+{
+    progress->what = what;
+    progress->begun_ns = clock_now_ns();
+}
+
 void progress_update(struct progress *progress, uint64_t done)
 {
     uint64_t now = progress->every_ns < UINT64_MAX ? clock_now_ns() : 0;

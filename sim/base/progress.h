@@ -32,6 +32,9 @@ bool progress_is_shown(void);
 /* Starts a line. `what` and `unit` (plural, such as "events") must outlive it. total 0: unknown. */
 void progress_begin(struct progress *progress, const char *what, const char *unit, uint64_t total);
 
+/* Goes on with other work under that name, which must outlive it, too; lines come as they would. */
+void progress_next(struct progress *progress, const char *what);
+
 /* Says how much is done; cheap enough for every few thousand events, draws ten times a second. */
 void progress_update(struct progress *progress, uint64_t done);
 

@@ -1,6 +1,7 @@
 /* timerlab check: the conformance kit on structures, and what it found. */
 #include "catalog.h"
 #include "check_crash.h"
+#include "child.h"
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
@@ -27,6 +28,9 @@
 
 /* One defect fails many cases: after so many the others are not run, unless all are wanted. */
 #define FAILING_MOST       5u
+
+/* Where a fault is shown by so few, no fewer are looked for in other cases. */
+#define FEW_OPERATIONS     2u
 
 /* Structures with larger instances are checked with --large only. */
 #define INSTANCE_BYTES_MAX (UINT64_C(32) << 20)
@@ -64,7 +68,7 @@ struct check_row {
     const char *name;
     const char *group;
     struct kit_verdict verdict;
-    struct kit_trace trace; /* of a fault that is told in full */
+    struct kit_trace trace; /* that shows the fault */
     bool told;              /* a fault is told in full, the others only by name */
     bool again;             /* where no operations repeat it: the case failed once more */
 };
@@ -151,7 +155,7 @@ static const struct option_row options[] = {
     {{"crash-share", 0, "X", 0, "So much of the crashes (1): 0.1 is a tenth, 10 ten times", 0},
      OPTION_REAL(0.001, 1000),
      AT(crash_share)},
-    {{"save", 0, "FILE", 0, "Write the operations that show the first fault", 0},
+    {{"save", 0, "FILE", 0, "Write the operations that show the simplest fault", 0},
      OPTION_TEXT,
      AT(save_path)},
     {{"format", 0, "table|json|md", 0, "What to print (table); md with --list only", 0},
@@ -233,30 +237,43 @@ static bool run_replay(struct check_arguments *arguments, const struct kit_targe
     return read;
 }
 
-/* Whether anything found wrong in that structure was told in full. */
-static bool has_told(const struct check_report *report, size_t from)
+/* How many operations repeat the fault. */
+static size_t operations_of(const struct check_row *row)
 {
-    for (size_t i = from; i < report->count; i++) {
-        if (report->rows[i].told) {
-            return true;
-        }
-    }
-    return false;
+    return row->verdict.repeats ? row->trace.count : SIZE_MAX;
 }
 
-/* Runs a case. The first fault of a structure is told in the operations that show it, the others
- * only if all are wanted. */
-static void run_case(const struct check_arguments *arguments, const struct kit_target *target,
-                     const struct kit_case *contract_case, const struct kit_limits *limits,
-                     bool tell, struct check_row *row)
+/* Of the structure whose rows begin at `from`, the fault that the fewest operations repeat; NULL:
+ * nothing is wrong. */
+static struct check_row *simplest_fault(const struct check_report *report, size_t from)
 {
-    row->told = tell || arguments->all;
-    kit_check_case(target, contract_case, limits, &row->verdict, row->told ? &row->trace : NULL);
-    row->told = row->told && row->verdict.result == KIT_FAULT;
-    if (row->told && !row->verdict.repeats) {
-        struct kit_verdict verdict;
-        kit_check_case(target, contract_case, limits, &verdict, NULL);
-        row->again = verdict.result == KIT_FAULT;
+    struct check_row *simplest = NULL;
+    for (size_t i = from; i < report->count; i++) {
+        struct check_row *row = &report->rows[i];
+        if (row->contender == report->rows[from].contender && row->verdict.result == KIT_FAULT &&
+            (simplest == NULL || operations_of(row) < operations_of(simplest))) {
+            simplest = row;
+        }
+    }
+    return simplest;
+}
+
+/* Which faults are told in full: the simplest, or all. */
+static void choose_told(const struct check_arguments *arguments, const struct kit_target *target,
+                        struct check_report *report, size_t from)
+{
+    const struct check_row *simplest = simplest_fault(report, from);
+    for (size_t i = from; i < report->count; i++) {
+        struct check_row *row = &report->rows[i];
+        row->told = row->verdict.result == KIT_FAULT && (row == simplest || arguments->all);
+        if (!row->told) {
+            kit_trace_release(&row->trace);
+            row->verdict.repeats = false;
+        } else if (!row->verdict.repeats) {
+            struct kit_verdict verdict;
+            kit_check_case(target, kit_case_find(row->name), &arguments->limits, &verdict, NULL);
+            row->again = verdict.result == KIT_FAULT;
+        }
     }
 }
 
@@ -269,8 +286,10 @@ static void run_cases(struct check_arguments *arguments, const struct kit_target
     struct kit_limits limits = arguments->limits;
     size_t from = report->count;
     unsigned failing = 0;
-    struct progress progress;
-    progress_begin(&progress, contender->timed->name, "cases", count);
+    struct progress *progress = child_memory_new(sizeof *progress);
+    progress_begin(progress, "", "calls", 0);
+    limits.progress = progress_follow;
+    limits.progress_ctx = progress;
     for (size_t i = 0; i < count; i++) {
         if (arguments->case_name != NULL && strcmp(arguments->case_name, cases[i].name) != 0) {
             continue;
@@ -279,16 +298,27 @@ static void run_cases(struct check_arguments *arguments, const struct kit_target
             report->left++;
             continue;
         }
+        char what[512];
+        (void)snprintf(what, sizeof what, "%s, case %s (%zu of %zu)", contender->timed->name,
+                       cases[i].name, i + 1, count);
+        progress_next(progress, what);
         struct check_row *row = new_row(report, contender, cases[i].group, cases[i].name);
-        run_case(arguments, target, &cases[i], &limits, !has_told(report, from), row);
-        failing += row->verdict.result == KIT_FAULT;
+        const struct check_row *simplest = simplest_fault(report, from);
+        bool few = simplest != NULL && operations_of(simplest) <= FEW_OPERATIONS;
+        kit_check_case(target, &cases[i], &limits, &row->verdict,
+                       few && !arguments->all ? NULL : &row->trace);
+        if (row->verdict.result == KIT_FAULT) {
+            failing++;
+            limits.shrink_seconds /= 2;
+        }
         if (row->verdict.fault == FAULT_HANG) {
             limits.processor_seconds = HANG_SECONDS;
             limits.hook_seconds = fmin(limits.hook_seconds, HANG_HOOK_SECONDS);
         }
-        progress_update(&progress, i + 1);
     }
-    progress_end(&progress);
+    progress_end(progress);
+    child_memory_free(progress, sizeof *progress);
+    choose_told(arguments, target, report, from);
 }
 
 /* Whether a check would take minutes, since each instance is large; then a row says so. */
@@ -329,7 +359,7 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
     if (!wanted || (arguments->plan.seconds <= 0 && arguments->plan.operations == 0)) {
         return true;
     }
-    if (has_told(report, from) && !arguments->all) {
+    if (simplest_fault(report, from) != NULL && !arguments->all) {
         report->left++;
         return true;
     }
@@ -509,15 +539,20 @@ static void print_structure(struct check_report *report, size_t from)
     (void)fflush(stdout);
 }
 
-/* The faults of one structure: that told in full, and in which cases there were others. */
+/* The faults of one structure: the simplest, and in which cases there were others. */
 static size_t print_faults_of(const struct check_report *report, size_t from)
 {
     const struct contender *contender = report->rows[from].contender;
+    const struct check_row *simplest = simplest_fault(report, from);
     const char *separator = "    other cases that fail: ";
     size_t end = from;
+    if (simplest != NULL) {
+        print_fault(simplest);
+    }
     for (; end < report->count && report->rows[end].contender == contender; end++) {
-        if (report->rows[end].told && report->rows[end].verdict.result == KIT_FAULT) {
-            print_fault(&report->rows[end]);
+        const struct check_row *row = &report->rows[end];
+        if (row->told && row != simplest && row->verdict.result == KIT_FAULT) {
+            print_fault(row);
         }
     }
     for (size_t i = from; i < end; i++) {
@@ -640,8 +675,8 @@ static bool save_trace(const struct check_arguments *arguments, const struct che
                        struct error *error)
 {
     for (size_t i = 0; i < report->count; i++) {
-        const struct check_row *row = &report->rows[i];
-        if (row->verdict.result != KIT_FAULT || row->trace.session_count == 0) {
+        const struct check_row *row = simplest_fault(report, i);
+        if (row == NULL || row->trace.session_count == 0) {
             continue;
         }
         struct outfile file;

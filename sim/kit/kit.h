@@ -101,6 +101,10 @@ struct kit_limits {
     uint64_t bytes;
     double patience_seconds;
     double shrink_seconds; /* of looking for fewer operations that show a fault */
+    /* Called now and then, by another process, with how many hooks the child has called; may be
+     * NULL. What it writes it finds again only in shared memory (child.h). */
+    void (*progress)(void *ctx, uint64_t calls);
+    void *progress_ctx;
 };
 
 /* Generous for one case, and what `timerlab check` uses. */

@@ -21,9 +21,6 @@
     X("several-instances", "life",                                                                 \
       "three that differ in options, size and clock know nothing of each other", 0, true,          \
       case_several_instances)                                                                      \
-    X("two-threads", "life",                                                                       \
-      "what one thread does to a structure, at any moment, another's thread does not notice", 0,   \
-      true, case_two_threads)                                                                      \
     X("behaved", "life", "hooks return, print nothing and never end the process", 0, true,         \
       case_behaved)                                                                                \
     X("deadline-now", "deadlines", "a deadline that is now fires in the next advance", 0, false,   \
@@ -186,7 +183,10 @@
     X("cost", "inside", "the work counted grows with the timers as the descriptor says", 0, true,  \
       case_cost)                                                                                   \
     X("determinism", "inside", "equal operations give equal results, whatever memory held before", \
-      0, false, case_determinism)
+      0, false, case_determinism)                                                                  \
+    X("two-threads", "threads",                                                                    \
+      "what one thread does to a structure, at any moment, another's thread does not notice", 0,   \
+      true, case_two_threads)
 
 #define KIT_CASE_FUNCTION(name, group, asserts, needs, once, function)                             \
     void function(struct kit_run *run);

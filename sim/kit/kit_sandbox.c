@@ -189,6 +189,8 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
         .timeout_seconds = limits->processor_seconds * WAIT_FACTOR,
         .processor_seconds = limits->processor_seconds * LAST_FACTOR,
         .hook_seconds = limits->hook_seconds,
+        .progress = limits->progress,
+        .progress_ctx = limits->progress_ctx,
         .address_space_bytes = limits->bytes < UINT64_MAX / 4 ? limits->bytes * 2 + SPARE_BYTES : 0,
     };
     struct child_outcome outcome;

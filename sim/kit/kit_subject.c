@@ -50,6 +50,7 @@ void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uin
     witness->hook_id = id;
     witness->hook_tick = tick;
     witness->clock = subject->clock;
+    child_progress(witness->hooks);
     child_enter(kit_hook_word(hook));
 }
 

@@ -57,7 +57,7 @@ static bool same_way(enum fault_kind one, enum fault_kind other)
 static struct kit_trace *candidate_of(struct shrinker *shrinker)
 {
     struct kit_trace *candidate = &shrinker->candidate;
-    candidate->sessions[0] = shrinker->best.sessions[0];
+    memcpy(candidate->sessions, shrinker->best.sessions, sizeof candidate->sessions);
     candidate->count = shrinker->best.count;
     memcpy(candidate->ops, shrinker->best.ops, candidate->count * sizeof *candidate->ops);
     return candidate;
@@ -68,9 +68,32 @@ static struct kit_trace *candidate_of(struct shrinker *shrinker)
 static void take(struct shrinker *shrinker)
 {
     size_t done = shrinker->witness->done;
-    shrinker->best.sessions[0] = shrinker->candidate.sessions[0];
+    memcpy(shrinker->best.sessions, shrinker->candidate.sessions, sizeof shrinker->best.sessions);
     shrinker->best.count = done;
     memcpy(shrinker->best.ops, shrinker->candidate.ops, done * sizeof *shrinker->best.ops);
+}
+
+/* Makes the candidate of that number, in which timers have the ids that they are taken for. */
+static bool offer(struct shrinker *shrinker, propose_fn *propose, size_t number)
+{
+    struct kit_trace *candidate = &shrinker->candidate;
+    if (!propose(shrinker, number)) {
+        return false;
+    }
+    struct kit_place place = kit_place_first(candidate);
+    for (size_t i = 0; i < candidate->count; i++) {
+        struct kit_op *op = &candidate->ops[i];
+        kit_place_after(&place, candidate, op);
+        uint32_t capacity = place.capacity[place.current];
+        if (kit_op_timers(op) == 0 || capacity == 0) {
+            continue;
+        }
+        op->id %= capacity;
+        op->other %= capacity;
+        op->last = op->last < capacity ? op->last : capacity - 1;
+        op->last = op->last > op->id ? op->last - (op->last - op->id) % op->every : op->id;
+    }
+    return true;
 }
 
 /* Whether the candidate fails in the same way, in this process, which goes on if it only fails. */
@@ -95,7 +118,7 @@ static void try_in_turn(void *ctx, struct kit_witness *witness)
     for (size_t i = batch->from; i < batch->end && (i == batch->from || clock_now_ns() < end_ns);
          i++) {
         witness->trial = i;
-        if (batch->propose(batch->shrinker, i) && fails_here(batch->shrinker)) {
+        if (offer(batch->shrinker, batch->propose, i) && fails_here(batch->shrinker)) {
             witness->give_up(witness);
         }
         witness->fault = FAULT_NONE;
@@ -128,7 +151,7 @@ static bool fails_apart(struct shrinker *shrinker, propose_fn *propose, size_t *
     }
     *number = last > from ? last : from;
     if (fails) {
-        (void)propose(shrinker, *number);
+        (void)offer(shrinker, propose, *number);
         shrinker->verdict = verdict;
     }
     return fails;
@@ -139,7 +162,7 @@ static bool fails_apart(struct shrinker *shrinker, propose_fn *propose, size_t *
 static size_t first_failing(struct shrinker *shrinker, propose_fn *propose, size_t from, size_t end)
 {
     for (; from < end && !exhausted(shrinker); from++) {
-        if (propose(shrinker, from) &&
+        if (offer(shrinker, propose, from) &&
             (shrinker->inside ? fails_here(shrinker)
                               : fails_apart(shrinker, propose, &from, end))) {
             take(shrinker);
@@ -253,66 +276,43 @@ static void take_out_of_callbacks(struct shrinker *shrinker)
 
 /* --- simpler operations ---------------------------------------------------------------------- */
 
-/* A number in an operation that may be made smaller. */
-enum number { TICKS, TIMES, LAST, NUMBERS };
+/* How a number becomes smaller: the least, more than that by ever more, less than it was by ever
+ * less. */
+enum { WAYS = 1 + 2 * 64 };
 
-/* Its value, and the least that it may have; the same twice if this operation has none. */
-static uint64_t number_of(const struct kit_op *op, enum number which, uint64_t *least)
+/* The number itself where that way makes it no smaller. */
+static uint64_t made_smaller(uint64_t value, uint64_t least, size_t way)
 {
-    *least = 0;
-    if (which == TICKS && op->ticks > 1 && op->ticks != INT64_MAX) {
-        return (uint64_t)op->ticks;
+    uint64_t by = way == 0 ? 0 : UINT64_C(1) << (way <= 64 ? way - 1 : 128 - way);
+    if (value <= least || by >= value - least) {
+        return value;
     }
-    if (which == TIMES && op->kind == KIT_OP_REPEAT) {
-        return op->budget;
-    }
-    if (which == LAST && op->last != op->id) {
-        *least = op->id;
-        return op->last;
-    }
-    return 0;
+    return way <= 64 ? least + by : value - by;
 }
 
-static struct kit_op with_number(struct kit_op op, enum number which, uint64_t value)
-{
-    if (which == TICKS) {
-        op.ticks = (int64_t)value;
-    } else if (which == TIMES) {
-        op.budget = value;
-    } else {
-        op.last = (uint32_t)value;
-    }
-    return op;
-}
-
-/* How an operation becomes simpler: in three ways, or by a number, which is raised from the least
- * by ever more, or lowered by ever less. */
-enum { NOT_ALWAYS, NO_BUDGET, BUDGET_OF_1, FIRST_NUMBER, STEPS = 2 * 64 };
-#define SIMPLER (FIRST_NUMBER + NUMBERS * STEPS)
+/* How an operation becomes simpler: in three ways, or by a number in it. */
+enum { NOT_ALWAYS, NO_BUDGET, BUDGET_OF_1, TICKS, TIMES = TICKS + WAYS, LAST = TIMES + WAYS };
+#define SIMPLER (LAST + WAYS)
 
 static bool make_simpler(struct kit_op *op, size_t how)
 {
+    struct kit_op given = *op;
     if (how == NOT_ALWAYS) {
-        bool always = op->always;
         op->always = false;
-        return always;
+    } else if (how < TICKS) {
+        bool bounded = op->kind == KIT_OP_ADVANCE && op->budget != TL_NO_BUDGET && op->budget > 1;
+        op->budget = !bounded ? op->budget : how == NO_BUDGET ? TL_NO_BUDGET : 1;
+    } else if (how < TIMES && op->ticks > 1 && op->ticks != INT64_MAX) {
+        op->ticks = (int64_t)made_smaller((uint64_t)op->ticks, 1, how - TICKS);
+    } else if (how >= TIMES && how < LAST && op->kind == KIT_OP_REPEAT) {
+        op->budget = made_smaller(op->budget, 1, how - TIMES);
+    } else if (how >= LAST && op->kind == KIT_OP_RESERVE) {
+        op->id = (uint32_t)made_smaller(op->id, 0, how - LAST);
+    } else if (how >= LAST) {
+        op->last = (uint32_t)made_smaller(op->last, op->id, how - LAST);
     }
-    if (how < FIRST_NUMBER) {
-        uint64_t budget = how == NO_BUDGET ? TL_NO_BUDGET : 1;
-        bool simpler = op->kind == KIT_OP_ADVANCE && op->budget != TL_NO_BUDGET && op->budget > 1;
-        op->budget = budget;
-        return simpler;
-    }
-    enum number which = (enum number)((how - FIRST_NUMBER) / STEPS);
-    size_t step = (how - FIRST_NUMBER) % STEPS;
-    uint64_t least = 0;
-    uint64_t value = number_of(op, which, &least);
-    uint64_t by = UINT64_C(1) << (step < STEPS / 2 ? step : STEPS - 1 - step);
-    if (value <= least || by >= value - least) {
-        return false;
-    }
-    *op = with_number(*op, which, step < STEPS / 2 ? least + by : value - by);
-    return true;
+    return given.always != op->always || given.budget != op->budget || given.ticks != op->ticks ||
+           given.last != op->last || given.id != op->id;
 }
 
 static bool with_simpler_operation(struct shrinker *shrinker, size_t number)
@@ -334,21 +334,6 @@ static void simplify_operations(struct shrinker *shrinker)
         number =
             first_failing(shrinker, with_simpler_operation, number, shrinker->best.count * SIMPLER);
         number -= number % SIMPLER;
-    }
-}
-
-/* How many timers an operation names. */
-static size_t timers_named(const struct kit_op *op)
-{
-    switch (op->kind) {
-    case KIT_OP_START:
-    case KIT_OP_STOP:
-        return 1;
-    case KIT_OP_WHEN_START:
-    case KIT_OP_WHEN_STOP:
-        return 2;
-    default:
-        return 0;
     }
 }
 
@@ -401,7 +386,7 @@ static bool with_few_timers(struct shrinker *shrinker, size_t number)
     candidate->sessions[0].capacity = few;
     for (size_t i = 0; i < candidate->count; i++) {
         struct kit_op *op = &candidate->ops[i];
-        size_t named = timers_named(op);
+        size_t named = kit_op_timers(op);
         bool range = named > 0 && op->last != op->id;
         op->id = named > 0 ? op->id % few : op->id;
         op->last = range ? op->last : op->id;
@@ -422,12 +407,15 @@ static void simplify_records(struct kit_records_layout *records, unsigned which)
     }
 }
 
-static uint32_t timers_needed(const struct kit_trace *trace)
+/* So many timers of that structure are named. */
+static uint32_t timers_needed(const struct kit_trace *trace, size_t instance)
 {
+    struct kit_place place = kit_place_first(trace);
     uint32_t needed = 0;
     for (size_t i = 0; i < trace->count; i++) {
         const struct kit_op *op = &trace->ops[i];
-        size_t named = timers_named(op);
+        kit_place_after(&place, trace, op);
+        size_t named = place.current == instance ? kit_op_timers(op) : 0;
         needed = named > 0 && op->last >= needed ? op->last + 1 : needed;
         needed = named > 1 && op->other >= needed ? op->other + 1 : needed;
     }
@@ -435,79 +423,114 @@ static uint32_t timers_needed(const struct kit_trace *trace)
 }
 
 /* The ways in which what create is told becomes simpler; then, option by option, the default. */
-enum { AT_ZERO, NO_MAX_DELAY, RECORDS, TIMERS = RECORDS + 3, OPTIONS };
+enum {
+    PLAIN_BUILD,
+    PLAIN_MEMORY,
+    RECORDS,
+    NOW = RECORDS + 3,
+    MAX_DELAY = NOW + WAYS,
+    TIMERS = MAX_DELAY + WAYS,
+    OPTIONS = TIMERS + WAYS
+};
+
+static size_t session_ways(const struct shrinker *shrinker)
+{
+    return OPTIONS + tl_option_count(shrinker->target->algo);
+}
 
 static bool with_simpler_session(struct shrinker *shrinker, size_t number)
 {
     struct kit_trace *candidate = candidate_of(shrinker);
-    struct kit_session *session = &candidate->sessions[0];
-    if (number == AT_ZERO) {
-        uint64_t given = session->now;
-        session->now = 0;
-        return given != 0;
+    size_t instance = number / session_ways(shrinker);
+    size_t way = number % session_ways(shrinker);
+    struct kit_session *session = &candidate->sessions[instance];
+    struct kit_session given = *session;
+    if (way == PLAIN_BUILD) {
+        session->counted = false;
+    } else if (way == PLAIN_MEMORY) {
+        session->place = KIT_GUARD_CANARIES;
+    } else if (way < NOW) {
+        simplify_records(&session->records, (unsigned)way - RECORDS);
+    } else if (way < MAX_DELAY) {
+        session->now = made_smaller(session->now, 0, way - NOW);
+    } else if (way < TIMERS) {
+        session->max_delay_ticks = made_smaller(session->max_delay_ticks, 0, way - MAX_DELAY);
+    } else if (way < OPTIONS) {
+        uint32_t needed = timers_needed(candidate, instance);
+        session->capacity = way == TIMERS && needed > session->capacity
+                                ? needed
+                                : (uint32_t)made_smaller(session->capacity, needed, way - TIMERS);
+    } else {
+        const struct tl_option *option = &shrinker->target->algo->options[way - OPTIONS];
+        tl_option_set_number(option, session->options,
+                             tl_option_number(option, shrinker->target->options));
     }
-    if (number == NO_MAX_DELAY) {
-        uint64_t given = session->max_delay_ticks;
-        session->max_delay_ticks = 0;
-        return given != 0;
-    }
-    if (number < TIMERS) {
-        struct kit_records_layout given = session->records;
-        simplify_records(&session->records, (unsigned)number - RECORDS);
-        return memcmp(&session->records, &given, sizeof given) != 0;
-    }
-    if (number == TIMERS) {
-        uint32_t given = session->capacity;
-        session->capacity = timers_needed(candidate);
-        return session->capacity != given;
-    }
-    const struct tl_option *option = &shrinker->target->algo->options[number - OPTIONS];
-    uint64_t given = tl_option_number(option, session->options);
-    uint64_t plain = tl_option_number(option, shrinker->target->options);
-    tl_option_set_number(option, session->options, plain);
-    return plain != given;
+    return memcmp(session, &given, sizeof given) != 0;
 }
 
-static void simplify_session(struct shrinker *shrinker)
+static void simplify_sessions(struct shrinker *shrinker)
 {
-    size_t count = OPTIONS + tl_option_count(shrinker->target->algo);
+    size_t count = shrinker->best.session_count * session_ways(shrinker);
     size_t number = 0;
     while (number < count) {
         number = first_failing(shrinker, with_simpler_session, number, count) + 1;
     }
 }
 
-/* Timers have the lowest numbers that do, in the order in which they are named. */
+/* New numbers of one structure's timers: the lowest, in the order in which they are named. */
+struct names {
+    uint32_t *of; /* by timer, one more than its number; 0: it has none yet */
+    uint32_t count;
+};
+
+static uint32_t name_of(struct names *names, uint64_t id)
+{
+    if (names->of[id] == 0) {
+        names->of[id] = ++names->count;
+    }
+    return names->of[id] - 1;
+}
+
+/* A range stays one, or it cannot be done. */
+static bool rename_range(struct names *names, struct kit_op *op)
+{
+    uint32_t first = name_of(names, op->id);
+    uint32_t last = first;
+    uint32_t every = 1;
+    for (uint64_t at = (uint64_t)op->id + op->every; at <= op->last; at += op->every) {
+        uint32_t name = name_of(names, at);
+        every = last == first ? name - first : every;
+        if (name <= last || name - last != every) {
+            return false;
+        }
+        last = name;
+    }
+    op->id = first;
+    op->last = last;
+    op->every = every;
+    return true;
+}
+
 static bool renumbered(struct shrinker *shrinker, size_t number)
 {
-    enum { NAMES_MAX = 256 };
-    uint32_t names[NAMES_MAX];
-    uint32_t known = 0;
-    (void)number; /* there is one way */
+    struct names names[KIT_INSTANCES_MAX] = {{NULL, 0}};
     struct kit_trace *candidate = candidate_of(shrinker);
-    for (size_t i = 0; i < candidate->count; i++) {
-        struct kit_op *op = &candidate->ops[i];
-        uint32_t *fields[] = {&op->id, &op->other};
-        size_t named = timers_named(op);
-        if (named > 0 && op->last != op->id) {
-            return false; /* a range goes through its timers in their order */
-        }
-        for (size_t f = 0; f < named; f++) {
-            uint32_t at = 0;
-            while (at < known && names[at] != *fields[f]) {
-                at++;
-            }
-            if (at == known) {
-                if (known == NAMES_MAX) {
-                    return false; /* too many to be read anyway */
-                }
-                names[known++] = *fields[f];
-            }
-            *fields[f] = at;
-        }
-        op->last = named > 0 ? op->id : op->last;
+    struct kit_place place = kit_place_first(candidate);
+    bool can = number == 0; /* there is one way */
+    for (size_t i = 0; i < candidate->session_count; i++) {
+        names[i].of = memory_new((size_t)timers_needed(candidate, i) + 1, sizeof *names[i].of);
     }
-    return true;
+    for (size_t i = 0; i < candidate->count && can; i++) {
+        struct kit_op *op = &candidate->ops[i];
+        size_t named = kit_op_timers(op);
+        kit_place_after(&place, candidate, op);
+        can = named == 0 || rename_range(&names[place.current], op);
+        op->other = can && named > 1 ? name_of(&names[place.current], op->other) : op->other;
+    }
+    for (size_t i = 0; i < candidate->session_count; i++) {
+        free(names[i].of);
+    }
+    return can;
 }
 
 static bool as_it_is(struct shrinker *shrinker, size_t number)
@@ -528,7 +551,7 @@ static void make_shorter(struct shrinker *shrinker)
     merge_advances(shrinker);
     drop_operations(shrinker);
     (void)first_failing(shrinker, renumbered, 0, 1);
-    simplify_session(shrinker);
+    simplify_sessions(shrinker);
     drop_operations(shrinker);
 }
 
@@ -554,7 +577,7 @@ static bool make_shorter_at_once(struct shrinker *shrinker, const struct kit_tra
         shrinker->verdict = verdict;
         return ended;
     }
-    shrinker->best.sessions[0] = whole->sessions[0];
+    memcpy(shrinker->best.sessions, whole->sessions, sizeof shrinker->best.sessions);
     shrinker->best.count = whole->count;
     memcpy(shrinker->best.ops, whole->ops, whole->count * sizeof *whole->ops);
     return false;
@@ -605,7 +628,7 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         shortest.seconds = verdict->seconds;
         shortest.coverage = verdict->coverage;
         *verdict = shortest;
-        trace->sessions[0] = shrinker->best.sessions[0];
+        memcpy(trace->sessions, shrinker->best.sessions, sizeof trace->sessions);
         trace->count = shrinker->best.count;
         memcpy(trace->ops, shrinker->ops, trace->count * sizeof *trace->ops);
     }

@@ -328,8 +328,8 @@ static bool read_create(const char *line, const struct tl_algo *algo, struct kit
 }
 
 /* Takes a line that is not empty; false, and why, if it cannot be. */
-static bool take_line(struct kit_trace *trace, const struct tl_algo *algo, const char *line,
-                      char *why, size_t why_bytes)
+static bool take_line(struct kit_trace *trace, struct kit_place *place, const struct tl_algo *algo,
+                      const char *line, char *why, size_t why_bytes)
 {
     struct kit_op op;
     if (trace->session_count == 0 || strncmp(line, "create", 6) == 0) {
@@ -343,11 +343,21 @@ static bool take_line(struct kit_trace *trace, const struct tl_algo *algo, const
         }
         trace->session_count++;
         if (trace->session_count == 1) {
+            *place = kit_place_first(trace);
             return true;
         }
         op = kit_op_of(KIT_OP_CREATE, (uint32_t)trace->session_count - 1);
     } else if (!read_op(line, &op) || (op.kind == KIT_OP_ON && op.id >= trace->session_count)) {
         (void)snprintf(why, why_bytes, "'%s' is no operation, or names what is out of range", line);
+        return false;
+    }
+    kit_place_after(place, trace, &op);
+    size_t timers = kit_op_timers(&op);
+    uint32_t capacity = place->capacity[place->current];
+    uint32_t most = timers > 1 && op.other > op.last ? op.other : op.last;
+    if (timers > 0 && most >= capacity) {
+        (void)snprintf(why, why_bytes, "timer %" PRIu32 " is beyond the capacity of %" PRIu32, most,
+                       capacity);
         return false;
     }
     if (trace->count == KIT_OPS_MAX) {
@@ -367,6 +377,7 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
                     const char *name, struct error *error)
 {
     *trace = (struct kit_trace){.ops = NULL};
+    struct kit_place place = {0};
     char line[512];
     unsigned number = 0;
     bool right = true;
@@ -377,7 +388,7 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
             line[n - 1] = '\0';
         }
         char why[700];
-        right = line[0] == '\0' || take_line(trace, algo, line, why, sizeof why) ||
+        right = line[0] == '\0' || take_line(trace, &place, algo, line, why, sizeof why) ||
                 error_set(error, "%s, line %u: %s", name, number, why);
     }
     if (right && trace->session_count == 0) {
@@ -397,6 +408,30 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
 struct kit_op kit_op_of(enum kit_op_kind kind, uint32_t id)
 {
     return (struct kit_op){.kind = kind, .id = id, .last = id, .every = 1, .budget = TL_NO_BUDGET};
+}
+
+size_t kit_op_timers(const struct kit_op *op)
+{
+    bool reacts = op->kind == KIT_OP_WHEN_START || op->kind == KIT_OP_WHEN_STOP;
+    return reacts ? 2 : op->kind == KIT_OP_START || op->kind == KIT_OP_STOP;
+}
+
+struct kit_place kit_place_first(const struct kit_trace *trace)
+{
+    return (struct kit_place){.capacity = {trace->sessions[0].capacity}};
+}
+
+void kit_place_after(struct kit_place *place, const struct kit_trace *trace,
+                     const struct kit_op *op)
+{
+    bool creates = op->kind == KIT_OP_CREATE;
+    place->current = creates || op->kind == KIT_OP_ON ? op->id : place->current;
+    uint32_t *capacity = &place->capacity[place->current];
+    if (creates) {
+        *capacity = trace->sessions[op->id].capacity;
+    } else if (op->kind == KIT_OP_RESERVE && op->id > *capacity) {
+        *capacity = op->id;
+    }
 }
 
 int64_t kit_ticks_to(uint64_t clock, uint64_t deadline)

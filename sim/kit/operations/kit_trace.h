@@ -121,6 +121,20 @@ struct kit_trace {
 /* An operation of that kind on that timer; what else it has is to be filled in. */
 struct kit_op kit_op_of(enum kit_op_kind kind, uint32_t id);
 
+/* How many timers it names: of a range, which begins with `id`, one; others have `other` too. */
+size_t kit_op_timers(const struct kit_op *op);
+
+/* Where one is in a trace: which structure the operation is about, and how many ids each has. */
+struct kit_place {
+    uint32_t current;
+    uint32_t capacity[KIT_INSTANCES_MAX];
+};
+
+/* Before the first operation, and from there on at each of the next. */
+struct kit_place kit_place_first(const struct kit_trace *trace);
+void kit_place_after(struct kit_place *place, const struct kit_trace *trace,
+                     const struct kit_op *op);
+
 /* Ticks from the clock to a deadline as operations have them, and the deadline that they mean. */
 int64_t kit_ticks_to(uint64_t clock, uint64_t deadline);
 uint64_t kit_deadline_at(uint64_t clock, int64_t ticks);
