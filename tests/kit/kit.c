@@ -620,6 +620,23 @@ static void structures_side_by_side_are_told_as_such(void **state)
     kit_trace_release(&trace);
 }
 
+/* Each is told in the lowest numbers. */
+static void each_structure_of_a_list_is_simple(void **state)
+{
+    (void)state;
+    const struct tl_algo *algo = made_called("heap-shares-free-nodes");
+    struct kit_target target = kit_target_of(algo, algo);
+    struct kit_limits limits = kit_limits_default();
+    struct kit_verdict verdict;
+    struct kit_trace trace;
+    kit_check_case(&target, kit_case_find("two-instances"), &limits, &verdict, &trace);
+    char *text = text_of(&trace, algo);
+    assert_string_equal(text, "create capacity 0 now 0 max-delay 0\n"
+                              "create capacity 0 now 0 max-delay 0\n");
+    free(text);
+    kit_trace_release(&trace);
+}
+
 /* Records are told of as the caller has them, and where they move. */
 static void records_are_told_and_replayed(void **state)
 {
@@ -713,7 +730,7 @@ static void traces_are_read_or_refused_with_line(void **state)
         {"# a comment\ncreate capacity 4 now 0 max-delay 9 options slots=3\nstart 2 in -5 # past\n"
          "start 1 in max\nstop 2\nadvance by 5\nadvance by 5 budget 1\nadvance to next\n"
          "advance to next budget 0\nreserve 9\nwhen 2 fires start 0 in 3\nwhen 2 fires stop 0\n"
-         "when 2 fires start 2 in 5 always\nwhen 2 fires stop 1 always\nstart 0-3 in 5\n"
+         "when 2 fires start 2 in 5 always\nwhen 2 fires stop 1 always\nstart 0-8 in 5\n"
          "stop 0-3 every 2\nrepeat 2 operations 3 times\nallow 4\nallow all\ninspect\n"
          "create capacity 3 now 5 max-delay 0 allow 9 page behind counted options slots=4\nstart 1 "
          "in 1\n"
@@ -737,6 +754,12 @@ static void traces_are_read_or_refused_with_line(void **state)
         {"create capacity 4 now 0 max-delay 0\nstart 3-1 in 2\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nstop 1-3 every 0\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\non 1\n", "t, line 2"},
+        {"create capacity 4 now 0 max-delay 0\nreserve 3\nstart 4 in 1\n",
+         "t, line 3: timer 4 is beyond the capacity of 4"},
+        {"create capacity 4 now 0 max-delay 0\nstop 0-4\n", "t, line 2: timer 4 is beyond"},
+        {"create capacity 4 now 0 max-delay 0\nwhen 1 fires stop 4\n", "t, line 2: timer 4"},
+        {"create capacity 4 now 0 max-delay 0\ncreate capacity 2 now 0 max-delay 0\nstop 2\n",
+         "t, line 3: timer 2 is beyond the capacity of 2"},
         {"create capacity 4 now 0 max-delay 0\nrepeat 2 operations\n", "t, line 2"},
         {"create capacity 4 now 0 max-delay 0\nwhen 1 fires stop 1 never\n", "t, line 2"},
     };
@@ -1116,6 +1139,7 @@ int main(void)
         cmocka_unit_test(what_is_always_done_is_done_each_time),
         cmocka_unit_test(what_is_done_often_is_told_once),
         cmocka_unit_test(structures_side_by_side_are_told_as_such),
+        cmocka_unit_test(each_structure_of_a_list_is_simple),
         cmocka_unit_test(records_are_told_and_replayed),
         cmocka_unit_test(records_are_fuzzed),
         cmocka_unit_test(what_takes_no_records_is_not_given_any),
