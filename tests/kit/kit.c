@@ -620,7 +620,7 @@ static void structures_side_by_side_are_told_as_such(void **state)
     kit_trace_release(&trace);
 }
 
-/* Each is told in the lowest numbers. */
+/* Both structures are printed with the smallest capacity and clock. */
 static void each_structure_of_a_list_is_simple(void **state)
 {
     (void)state;
