@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many are no longer read one by one. */
+/* A reader does not go through more than these one by one. */
 #define MANY_OPERATIONS   40u
 
-/* A trace is short: what takes this long hangs. */
+/* A trace is short: one that takes this long hangs. */
 #define HANG_SECONDS      1.0
 #define HANG_HOOK_SECONDS 2.0
 
-/* A process costs more than a short trace: one tries what can be tried in so long. */
+/* A process costs more than a short trace: each tries traces for this long. */
 #define CHILD_SECONDS     0.25
 
 /* In memory that children share. */
@@ -31,8 +31,8 @@ struct shrinker {
     struct kit_trace best;
     struct kit_verdict verdict; /* of the best */
     struct kit_trace candidate; /* what is tried, with memory of its own */
-    size_t at;                  /* operations from here on are left out, */
-    size_t chunk;               /* so many at once */
+    size_t at;                  /* operations from here on are omitted, */
+    size_t chunk;               /* this number of them at once */
     struct kit_op ops[];        /* of the best */
 };
 
@@ -63,8 +63,7 @@ static struct kit_trace *candidate_of(struct shrinker *shrinker)
     return candidate;
 }
 
-/* It fails as it should: it is the best now. What lies behind the operation that
- * failed never ran. */
+/* It fails as it should: it is the best now. Operations after the one that failed never ran. */
 static void take(struct shrinker *shrinker)
 {
     size_t done = shrinker->witness->done;
@@ -186,7 +185,7 @@ static bool without_chunk(struct shrinker *shrinker, size_t number)
     return true;
 }
 
-/* Delta debugging: leaves out ever smaller runs of operations, until none can be left out. */
+/* Delta debugging: omit ever smaller runs of operations, until none can be omitted. */
 static void drop_operations(struct shrinker *shrinker)
 {
     shrinker->chunk = shrinker->best.count / 2;
@@ -240,7 +239,7 @@ static void merge_advances(struct shrinker *shrinker)
     }
 }
 
-/* What a callback does becomes an operation of its own: in its place, or else in any other. */
+/* An operation of a callback becomes one of its own: in its place, or else in any other. */
 static bool with_plain_operation(struct shrinker *shrinker, size_t number)
 {
     size_t count = shrinker->best.count;
@@ -262,7 +261,7 @@ static bool with_plain_operation(struct shrinker *shrinker, size_t number)
     return true;
 }
 
-/* A fault that needs no callback is told without one. */
+/* A fault that needs no callback is shown without one. */
 static void take_out_of_callbacks(struct shrinker *shrinker)
 {
     for (size_t at = 0; at < shrinker->best.count;) {
@@ -373,7 +372,7 @@ static void make_alike(struct shrinker *shrinker)
     }
 }
 
-/* --- fewer timers, and what create is told --------------------------------------------------- */
+/* --- fewer timers, and simpler arguments of create -------------------------------------------- */
 
 /* Two timers may become one. */
 static bool with_few_timers(struct shrinker *shrinker, size_t number)
@@ -395,7 +394,7 @@ static bool with_few_timers(struct shrinker *shrinker, size_t number)
     return true;
 }
 
-/* Of simpler ones, the first is the simplest: none, nothing behind, nothing before. */
+/* Of simpler ones, the first is the simplest: none, nothing after it, nothing before. */
 static void simplify_records(struct kit_records_layout *records, unsigned which)
 {
     if (which == 0) {
@@ -407,7 +406,7 @@ static void simplify_records(struct kit_records_layout *records, unsigned which)
     }
 }
 
-/* So many timers of that structure are named. */
+/* How many timers of that structure are named. */
 static uint32_t timers_needed(const struct kit_trace *trace, size_t instance)
 {
     struct kit_place place = kit_place_first(trace);
@@ -422,7 +421,7 @@ static uint32_t timers_needed(const struct kit_trace *trace, size_t instance)
     return needed;
 }
 
-/* The ways in which what create is told becomes simpler; then, option by option, the default. */
+/* The ways in which the arguments of create become simpler; then, option by option, the default. */
 enum {
     PLAIN_BUILD,
     PLAIN_MEMORY,
