@@ -1,50 +1,46 @@
 /*
- * binary-heap: an array heap with a back-index, as event loops keep their timers.
+ * binary-heap: a binary heap in an array, with an index of positions by id.
  *
  *   entries   1:[due 3, #8, id 7]
  *             2:[due 5, #2, id 1]   3:[due 4, #9, id 4]
  *             4:[due 9, #1, id 0]   5:[due 5, #3, id 2]      children of i: 2i and 2i + 1
  *
- *   positions [4, 2, 5, -, 3, -, -, 1]                       where each id stands; 0: nowhere
+ *   positions [4, 2, 5, -, 3, -, -, 1]                       the place of each id; 0: not pending
  *
- * The heap's order is (due, serial of the start): the root is due first, and among equal ticks the
- * earlier start wins. Both are kept in the array itself, beside the id, so that sifting compares
- * without following a reference: 16 bytes an entry, four to a cache line, and because the root has
- * index 1 the two children of an entry always share a line, and its four grandchildren are one.
- * `positions` tells where an id stands, so that stop and restart find it at once.
+ * The order is (due, serial of the start): the root is due first, and of two equal ticks the
+ * earlier start is first. start(3, 4) appends [due 4, #10] at place 6, compares it with its parent
+ * 3, which has an earlier serial, and leaves it there. stop(1) moves the last entry to place 2 and
+ * sifts it. advance(3) fires id 7: the hole at the root sinks to the bottom along the first
+ * children, and the last entry fills it.
  *
- * Sifting moves a hole: one entry is written a level, not swapped. Which of two children is first,
- * whether a place near the bottom has children, and how far a new entry rises cannot be predicted:
- * there nothing branches, and what is chosen is chosen by arithmetic. What is started has the
- * latest serial of all, so that it is compared by its tick alone. [0] is an entry that precedes
- * every other, where what rises stops.
+ * An entry holds its key, so that sifting follows no reference: 16 bytes, four in a cache line.
+ * Because the root has index 1, two children share a line. Sifting moves a hole: one write for each
+ * level, not a swap. The processor cannot predict which child is first or how far an entry rises,
+ * so these choices are arithmetic, not branches. Entry 0 precedes every other entry and ends each
+ * rise.
  *
- * A timer that fires leaves its entry at the root, where it is before all others, until its
- * callback has returned. If the callback starts a timer, its own again as a rule, that one takes
- * the place: the hole goes from the root to the bottom along the first children, and the new entry
- * rises from there. Else the last entry of the array does, which hardly ever rises. So an expiry
- * with its start sifts once, not twice. A restart sifts from where the timer stands, up or down.
+ * A timer that fires leaves its entry at the root until its callback has returned. If the callback
+ * starts a timer, usually its own, the new entry takes that place, so that an expiry with a restart
+ * sifts once instead of twice.
  *
- * The serial has 32 bits, and a start that finds them used up sorts the entries and numbers them
- * anew: a sorted array is a heap, and equal ticks keep their order, so nothing else changes. That
- * comes once in at least two thousand million starts. Numbering begins shortly before the end, so
- * that every program goes through it early (Linux starts its jiffies so).
+ * The serial has 32 bits. When a start finds none left, it sorts the entries and numbers them
+ * again; a sorted array is a heap. The first serial is near the end, so that every program runs
+ * this code early.
  *
  * Invariants
  *   - no entry is before its parent; serials are distinct
  *   - positions[entries[i].id] == i for every i, and 0 for every id that is not pending; the root's
  *     is 0 while it is vacant, which it is in callbacks only
- *   - what an advance may fire is before its fence, (now, serial at its start): what callbacks
- *     start is due at `now` at the earliest and has a later serial
+ *   - an advance fires only entries before its fence, (now, serial at its start); the timers that
+ *     callbacks start are after it
  *
- * Complexity: start, stop and restart O(log n), a tick O(1), expiry O(log n). Bad at: expiry of
- * very many timers, since every level moved writes a back-index somewhere else in memory.
+ * Complexity: start, stop, restart and expiry O(log n), a tick O(1). Use it for up to some ten
+ * thousand timers, or where the order and the next expiry must be exact. Bad at: expiry of very
+ * many timers, because each level that an entry moves writes a position elsewhere in memory.
  *
- * Source: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 7(6), 1964; sifting to the bottom and
- * back: I. Wegener, "Bottom-up heapsort", 1993. libuv and libevent keep timers in binary heaps.
- * libuv's takes 2.4 to 4 times as long: its nodes are in the handles and linked by three pointers, so
- * that each comparison loads a deadline from another cache line, each exchange rewrites up to six
- * links in as many, and the last place is found by a walk from the root.
+ * Source: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 7(6), 1964; I. Wegener, "Bottom-up
+ * heapsort", 1993. libuv and libevent keep their timers in binary heaps. libuv's takes 2.4 to 4
+ * times as long: it links its nodes by pointers, so that each comparison loads another cache line.
  */
 #include "timerlab.h"
 

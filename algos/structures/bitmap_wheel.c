@@ -1,57 +1,46 @@
 /*
- * bitmap-wheel: a hierarchical wheel without ticks, a bitmap for each level, as in wahern/timeout.
+ * bitmap-wheel: a hierarchical wheel without ticks, with a bitmap for each level, as in
+ * wahern/timeout.
  *
  *   bits=6, levels=6
  *   level   ticks a slot   takes delays from .. to      occupied (one bit a slot)
  *     1                1          1 ..         63       ...x....x.........
  *     2               64         64 ..      4,095       .x................
  *     3            4,096      4,096 ..    262,143       ......x...........
- *     4          262,144    262,144 ..     2^24-1
- *     5             2^24       2^24 ..     2^30-1
- *     6             2^30       2^30 ..     2^36-1       and all that is further
+ *     4          262,144    262,144 ..     2^24-1      ...
+ *     6             2^30       2^30 ..     2^36-1       and all longer delays
  *
- * The position of a delay's highest bit names its level, so filing is a table look-up, a shift and
- * an append, and no level is ever searched. A slot of an upper level expires when the clock enters
- * it; its timers are then filed again, on lower levels. Each level keeps one word with a bit for
- * each slot that holds timers: an advance, however far, looks at one word a level and at the
- * occupied slots among those passed, and `next` at one word a level.
+ * The highest bit of a delay names its level. At tick 0, start(a, 70) files a in slot 1 of level 2,
+ * which begins at tick 64, and sets bit 1. advance(64) enters that slot: it files a again, in slot
+ * 6 of level 1. advance(70) fires a. stop(a) unlinks it, and clears the slot's bit if a was its
+ * last timer.
+ *
+ * An advance looks at one word for each level and at the occupied slots that it passes, however far
+ * it goes. A slot that it passes as a whole goes to DUE unopened; one that it enters is filed
+ * again. All slots are collected in FLUSH before any timer is filed again, because a timer may
+ * belong to a slot that is still to be emptied. `work_at` is the tick at which the first occupied
+ * slot expires; an earlier advance only sets the clock. A stop leaves `work_at`, which costs one
+ * vain look.
  *
  * A delay of slots^levels or more goes to the slot of the highest level that its deadline names,
- * and is filed again in every turn in which that expires too soon: no horizon. wahern's four levels
- * reach 2^24 ticks; less than 2^18 is refused.
+ * and is filed again after each turn: there is no horizon. wahern's four levels reach 2^24 ticks.
  *
- * `next` is the tick at which the first occupied slot expires: on level 1 that is a firing, above
- * it is a cascade, so it is a lower bound, as there. Stopping a slot's last timer clears its bit.
- *
- * The tick at which the first occupied slot expires is kept, as `work_at`: until then an advance
- * only sets the clock. It is read off the bitmaps after every advance that had work, and a start
- * may bring it forward; a stop leaves it too early, which costs one look in vain. Where the clock
- * stays within one turn of level 1, as in most ticks, no other level is looked at.
- *
- * A slot that was passed as a whole has nothing left to decide: it goes to DUE unopened. What is
- * filed again must not meet a slot that is still to be emptied for this advance, which may be the
- * same slot a turn later: so all levels are collected first, into FLUSH, and filed afterwards.
- *
- * timeout.c files a slot's timers again not only when the clock enters it: in every update in which
- * the level below is at its slot 0 or passes it, also those of the slot after the clock's. Some of
- * them then go a level down early, the rest go where they were; with timeouts of 200 to 1,000 ticks
- * that are driven tick by tick it files a timer three times, where entering files it 1.5 times.
- * look=ahead does the same; there is no tick then before which an advance has nothing to do.
+ * timeout.c also files the timers of the slot after the clock's again, whenever the level below
+ * passes its slot 0; some of them move down early. look=ahead does the same: with timeouts of 200
+ * to 1,000 ticks, driven at every tick, it files a timer three times instead of 1.5 times.
  *
  * Invariants
  *   - a slot of a level with `shift` holds timers of one bucket b, `clock >> shift` < b <= `clock
- *     >> shift` + slots; b << shift is when it expires, at the latest when its first timer is due
+ *     >> shift` + slots; it expires at b << shift, not after its first timer is due
  *   - a slot's bit is set exactly if it holds timers
  *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers, or look=ahead
- *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
- *     calls
+ *   - the slots, DUE and LATE hold exactly the pending timers; FLUSH is empty between calls
  *
- * Complexity (m levels): start and stop O(1), a tick O(1), expiry O(m) filings at most, a jump
- * O(m * slots) slots at most; `next` O(m). Bad at: an upper slot with very many timers, all filed
- * again in the one advance that enters it.
+ * Complexity (m levels): start, stop and a tick O(1), expiry up to m moves, a jump up to m * slots
+ * slots, `next` O(m), a lower bound. Use it for a program that sleeps until the next expiry. Bad
+ * at: an upper slot with very many timers, which one advance files again.
  *
- * Source: W. Ahern, timeout.c (github.com/wahern/timeout); G. Varghese and T. Lauck, "Hashed and
- * Hierarchical Timing Wheels", SOSP 1987, section 6.2.
+ * Source: W. Ahern, timeout.c (github.com/wahern/timeout); Varghese and Lauck 1987, section 6.2.
  */
 #include "timerlab.h"
 

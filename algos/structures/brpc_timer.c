@@ -1,6 +1,6 @@
 /*
- * brpc-timer: the timer thread of brpc: starts go to hashed buckets, and one heap to whoever
- * advances.
+ * brpc-timer: the timer thread of brpc: starts append to hashed buckets, and advance moves them to
+ * a heap.
  *
  *   buckets   0   task 7 (due 40) -> task 2 (due 90, left)     nearest 40
  *             1   (empty)
@@ -9,38 +9,33 @@
  *             task 1 (due 31)   task 9 (due 60, left) ...
  *   current   id 0: task 7   id 3: task 4   id 5: none ...
  *
- * Each start makes a task, which goes to the front of a bucket's list; stop and restart leave it
- * where it is, and it is known for left because its timer has another task, or none. So a start is
- * a few writes and a stop is one, whoever does them and however many timers there are.
+ * start(5, 20) takes a new task from the pool, puts it at the front of a bucket's list, and makes
+ * it the `current` task of id 5; the bucket's nearest tick becomes 20. stop(0) only clears
+ * `current`: task 7 stays in its list, and is `left`. A restart leaves the old task in the same
+ * way. So a start is a few writes and a stop is one. advance(20) comes at the nearest tick: it
+ * empties the buckets, drops the left tasks and puts the others into the heap; then it fires task 5
+ * from there.
  *
- * The thread that owns the heap sleeps until the nearest tick of all tasks that it knows of, and is
- * woken when a task comes into a bucket that is nearer than that and all others of its bucket. Then
- * it takes over what is in the buckets: a task that was left there is dropped, the others go into
- * the heap, and fire from it when their time has come, unless they were left meanwhile. One that is
- * left in the heap stays until its time comes, or the heap is swept: when it has twice as many
- * tasks as after the sweep before, and at least `sweep`.
+ * A task that is left in the heap stays until its time, or until a sweep: when the heap has twice
+ * as many tasks as after the last sweep, and at least `sweep`. An advance before the nearest tick
+ * does nothing, except every `wakeup` ticks if that option is set. In brpc, threads share the
+ * buckets; here, ids do.
  *
- * That is the thread's work of an advance. One that comes before the nearest tick, and before
- * anything nearer was started, does nothing, but for every `wakeup` ticks, if asked for. In brpc a
- * bucket belongs to some of the program's threads, each of which finds the others' out of its way;
- * here, to some of the ids.
+ * The pool doubles and never shrinks. If memory for that is missing, all left tasks are dropped at
+ * once. Then there is a task for each id, and one for the timer that fires, so that no start fails.
  *
- * Tasks come from a pool that doubles and gives nothing back. Where memory for that is missing all
- * that was left is dropped at once: for then there is a task for each id, and one for the timer
- * that fires, whose task is its own until its callback returns; so no start fails.
- *
- * What a callback starts when already due would fire in the same advance: it is held back from the
- * buckets until that is over.
+ * A timer that a callback starts when already due must not fire in the same advance. It is held
+ * back from the buckets until the advance ends.
  *
  * Invariants
  *   - every pending timer has one task, `current`, in a bucket, in the heap, or held back by a
  *     running advance; all other tasks there are left, and the rest of the pool is free
  *   - no task of the heap is before its parent; no pending timer is due before `nearest`
  *
- * Complexity: start and stop O(1), a tick O(1), expiry O(log n) of all tasks, and what comes out of
- * the buckets O(log n) each. Bad at: memory, when most timers are stopped long before their time:
- * about as many tasks as are started in the shortest time for which one of the others waits, or
- * `sweep`; an advance that takes over a full bucket.
+ * Complexity: start and stop O(1), a tick O(1), expiry O(log n) of all tasks, as is each task that
+ * moves from a bucket to the heap. Use it where many threads start and stop timers that rarely
+ * fire. Bad at: memory, if most timers are stopped long before their time, because their tasks
+ * remain; an advance that empties a full bucket.
  *
  * Source: apache/brpc, src/bthread/timer_thread.cpp (August 2026): Bucket::schedule, consume_tasks,
  * unschedule, run.

@@ -1,6 +1,6 @@
 /*
- * cache-wheel: the wheel that expires a cache's entries in Caffeine: five wide levels, and nobody
- * minds a second.
+ * cache-wheel: the wheel that expires the entries of a cache in Caffeine: five levels, up to a
+ * second late.
  *
  *   span=1024                 (a tick of 1 ms: Caffeine's 2^30 ns, the second rounded up)
  *   level   buckets   ticks a bucket             takes delays below
@@ -10,23 +10,24 @@
  *     4         4    134,217,728   1.55 d           536,870,912
  *     5         1    536,870,912    6.2 d                   all
  *
- * A cache drops an entry some time after it has expired; no reader sees it in between, since it
- * looks at the clock itself. So the buckets are as wide as a second, a minute, an hour, a day, each
- * rounded up to a power of two so that finding one is a shift; and a timer goes to the first level
- * whose successor's bucket is longer than its delay.
+ * A timer goes to the first level where its delay is below the length of the next level's bucket.
+ * At tick 0, start(a, 70000) files a in bucket 1 of level 2. When the clock reaches tick 65,536, it
+ * enters that bucket and empties it: a is filed again by the rest of its delay, in bucket 4 of
+ * level 1 (69,632 to 70,655). When the clock leaves bucket 4, at tick 70,656, a fires, 656 ticks
+ * late. stop(a) unlinks it at any time.
  *
- * When the clock enters another bucket of a level, the one that it leaves and all up to the one
- * that it enters are emptied: what has expired fires, all else is scheduled again by what is left
- * of its delay. So a bucket of a minute is opened when its minute begins, and its timers go to the
- * buckets of that minute's seconds; only those of level 1 are left with timers that have expired.
- * Whatever its delay, a timer waits for the end of its second at the most.
+ * A cache drops an entry some time after it has expired. No reader sees it in between, because each
+ * reader checks the clock itself. So the buckets are a second, a minute, an hour and a day wide,
+ * each rounded up to a power of two.
  *
- * A timer that is a whole turn away is in the very bucket in which the clock stands, and is looked
- * at a turn too soon, as in the original. Where that looks at the buckets one by one, a bitmap for
- * each level shows which are occupied.
+ * When the clock enters another bucket of a level, all buckets from the one that it leaves to the
+ * one that it enters are emptied: expired timers fire, all others are filed again. A timer that is
+ * a whole turn away is in the clock's own bucket and is looked at a turn too soon, as in the
+ * original. The original looks at the buckets one by one; here a bitmap for each level shows the
+ * occupied ones.
  *
- * What a callback starts may be due in a bucket that is still to be emptied. So what has expired
- * first goes to DUE, and fires when all buckets are done.
+ * A callback may start a timer that belongs to a bucket that is still to be emptied. So expired
+ * timers go to DUE first, and fire after all buckets are done.
  *
  * Invariants
  *   - a timer of a level is in bucket due >> shift mod buckets, and the clock has not left that
@@ -34,9 +35,9 @@
  *   - the buckets and DUE together hold exactly the pending timers; LATE is not used, and FLUSH is
  *     empty between calls
  *
- * Complexity: start and stop O(1) over five levels, a tick O(1), expiry O(1) and one filing for
- * each level that is left, `next` O(1). Bad at: precision, by design: a timeout of 10 ms may come a
- * second late. What was filed in one bucket is filed again in one long advance.
+ * Complexity: start, stop, a tick and `next` O(1), expiry O(1) and one move for each level. Use it
+ * for deadlines that only limit memory. Bad at: precision: a timeout of 10 ms may expire a second
+ * late; a bucket of very many timers, which one advance files again.
  *
  * Source: ben-manes/caffeine, TimerWheel.java (August 2026): advance, expire, findBucket,
  * getExpirationDelay.

@@ -1,5 +1,5 @@
 /*
- * calendar-queue: a desk calendar, with a page for each day of a year, used again every year.
+ * calendar-queue: a desk calendar with a page for each day of a year, used again every year.
  *
  *   8 days of 4 ticks, a year of 32      today: day 9, ticks 36..39
  *
@@ -7,41 +7,37 @@
  *          -    due 37, 38     -     due 44      -     due 52      -     due 63
  *               due 70 (the year after)
  *
- * A timer is written on the page of its day, in order of due tick; next year's days are on the same
- * pages. What is due first is found by turning pages from today on and looking at the first entry
- * of each: if it is of this year, that is it. After a whole year without one, the earliest of all
- * first entries is looked up directly, and today jumps there.
+ * A timer is on the page of its day, in order of due tick; the next years use the same pages.
+ * start(a, 50) writes a on page 4, because tick 50 is in day 12. advance(38) turns the pages from
+ * today on and looks at the first entry of each: 37 and 38 are of this year and fire, 70 is not. If
+ * a whole year has no entry, the earliest of all first entries is searched, and today jumps there.
+ * stop(a) unlinks a.
  *
- * All is constant if a page has few entries and few pages are empty, so the calendar is remade when
- * the timers become more than twice the days (twice as many days), or fewer than half of the days
- * and two less (half as many days). The new length of a day is three times the average distance of
- * the first timers, up to 25 of them, leaving out distances of twice their average or more, as the
- * paper says; and then rounded to a power of two, so that a page is found by a shift instead of a
- * division.
+ * Each operation is constant if a page has few entries and few pages are empty. So the calendar is
+ * rebuilt when there are more than twice as many timers as days, or fewer than half as many less
+ * two. The new length of a day is three times the average distance of the first timers, up to 25 of
+ * them, without distances of twice that average or more, as the paper says, rounded to a power of
+ * two.
  *
- * What is due at its start goes to the list LATE, and to its page with the next advance. Stopping
- * the first timer does not look for the next first one; it leaves a lower bound, which `next`
- * gives.
+ * A timer that is due at its start goes to the list LATE, and to its page in the next advance.
+ * Stopping the first timer does not search the next one; `next` then returns a lower bound.
  *
  * Invariants
- *   - page p holds what is due on days d with d mod days == p; in order of due tick, equal ticks in
- *     order of start
+ *   - page p holds the timers of all days d with d mod days == p, in order of due tick, equal ticks
+ *     in order of start
  *   - no timer in the pages is due before `bound`, nor before day `today`
- *   - days/2 - 2 <= timers in the pages <= 2 days, once there are more than two days
+ *   - days/2 - 2 <= timers in the pages <= 2 days, if there are more than two days
  *   - the pages and LATE together hold exactly the pending timers
  *
- * Complexity: start, stop, expiry O(1) if distances are of one kind; a tick O(1); making it anew
- * O(n), amortised O(1). Bad at: timeouts of very different lengths, since the first few decide the
- * day's length and the many far ones share pages or leave most of them empty: then start is O(n),
- * or expiry turns all the pages. Bad at: distances that change while the number of timers does not,
- * since only a change of the number has days measured again. Bad at: the tick of making it anew.
+ * Complexity: start, stop and expiry O(1) if the distances are similar, a tick O(1), a rebuild
+ * O(n), amortised O(1). Use it for simulations with one kind of delay. Bad at: delays of very
+ * different lengths, because the first few timers decide the length of a day and the far ones share
+ * pages: start is then O(n), or expiry turns all pages; distances that change while the number of
+ * timers does not; the pause of a rebuild.
  *
- * Timeouts of 30 to 60 s on connections that came one after the other show the first two: what is
- * due first is what came first and drew a short timeout, so the first 25 timers lie far apart,
- * while the bulk behind them is dense. Of 1,000,000 such timers, arrived within 10,000 ticks, a
- * page holds hundreds, and a restart compares with 190 of them on its way from the page's end, a
- * cache miss each: tens of microseconds where timers that are all started at once, whose first 25
- * are as close as the rest, take one comparison. With 100,000 it is 20 comparisons.
+ * Example: 1,000,000 connections arrive within 10,000 ticks, with timeouts of 30 to 60 s. The first
+ * 25 timers are far apart, the others are dense. A page then holds hundreds of timers, and a
+ * restart compares with 190 of them, a cache miss each. With 100,000 timers it is 20 comparisons.
  *
  * Source: R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
  * event set problem", CACM 31(10), 1988.

@@ -1,6 +1,6 @@
 /*
- * callout-wheel: each timer has a window, from its deadline to as much later as its caller bears,
- * and timers whose windows overlap fire together.
+ * callout-wheel: FreeBSD's callouts: each timer has a window, and timers with a common tick fire
+ * together.
  *
  *   deviation=4: a window is 1/16 of the delay      bucket-bits=2, bits=15
  *
@@ -11,32 +11,30 @@
  *      12      1070            1070 ==== 1136         267
  *     work at                  1062: 7, 3 and 9 fire, with one wakeup; 12 has not begun
  *
- * One wheel of lists, hashed by deadline, as in round-wheel, but its timers keep their time instead
- * of rounds. What is new is when it is looked at. `work_at` is the end of the window that ends
- * first, as far as that is known; until then an advance only sets the clock. From then on, an
- * advance goes through the buckets from that of the last scan to that of the clock: whatever has
- * begun fires. And it goes on ahead, to find the next end: past timers whose windows have not
- * begun, for as long as they begin before the earliest end found so far, up to 16 buckets, or more
- * after a longer pause. A start sets `work_at` earlier if its window ends earlier.
+ * It is one wheel of lists, hashed by deadline, as in round-wheel, but each timer keeps its tick
+ * instead of rounds. start(7, 1000) at tick 0 files timer 7 in bucket 250 and sets `work_at` to
+ * 1062, the end of the window that ends first. advance(1061) only sets the clock. advance(1062)
+ * scans the buckets from the last scan to the clock, and fires every timer with a window that has
+ * begun: 7, 3 and 9. Then it looks further, to find the next end of a window: up to 16 buckets, or
+ * more after a longer pause. A stop unlinks its timer and leaves `work_at`.
  *
- * Where looking ahead finds nothing, `work_at` is where it stopped, and there the wheel is looked
- * at again, though nothing may be due: a wakeup every 16 to 128 buckets is the price of a search
- * that is bounded. A stop leaves `work_at` as it is.
+ * If the look ahead finds no timer, `work_at` is the tick where it stopped, though no timer may be
+ * due there: a wakeup every 16 to 128 buckets is the cost of a bounded search.
  *
- * A window's length is the larger of `precision` and the delay halved `deviation` times: what the
- * kernel's callers give with each timer, here for all timers alike.
+ * The length of a window is the larger of `precision` and the delay halved `deviation` times. The
+ * kernel's callers choose it for each timer; here it is the same for all.
  *
  * Invariants
  *   - a timer of deadline d, or of the last scan if that was later, is in bucket d >> bucket-bits,
  *     modulo the buckets; no deadline in the wheel is before that of the last scan
- *   - `ahead` is how far the next scan looks at the least
- *   - no window in the wheel ends before `work_at`, unless `work_at` is 0, since a budget left
+ *   - `ahead` is the least distance that the next scan looks at
+ *   - no window in the wheel ends before `work_at`, unless `work_at` is 0, because a budget left
  *     timers in DUE
  *
- * Complexity (b buckets): start O(1), stop O(1), a tick O(1), or O(n / b) at a wakeup in vain;
- * expiry O(1), and the times that a scan passes it, n / b for delays of many turns. A jump visits
- * every bucket once at most. Bad at: being exact and cheap at once (with windows of 0 it wakes for
- * every timer), order, small memories (the buckets alone take 0.8 MB).
+ * Complexity (b buckets): start and stop O(1), a tick O(1), or O(n / b) at a vain wakeup; expiry
+ * O(1) and one visit for each scan, n / b for delays of many turns. A jump visits every bucket once
+ * at most. Use it where few wakeups matter more than exact ticks. Bad at: exact expiry (with
+ * windows of 0 it wakes for every timer), order, small memories (the buckets alone take 0.8 MB).
  *
  * Source: freebsd/freebsd-src, sys/kern/kern_timeout.c (callout_process, callout_cc_add,
  * callout_reset_sbt_on; A. Motin and D. Italiano, 2013), kern_tc.c (tc_adjprecision).

@@ -1,6 +1,6 @@
 /*
- * cascading-wheel: Varghese and Lauck's scheme 7 as they drew it, driven tick by tick: hours,
- * minutes, seconds; and, with other numbers, the kernel's wheel from 1997 to 2016.
+ * cascading-wheel: Varghese and Lauck's scheme 7 as published, driven at every tick; with other
+ * options, the wheel of Linux from 1997 to 2016.
  *
  *   l1=60:l2=60:l3=24:l4=100:l5=0:level=digit    a tick a second; the clock: 11 days 10:24:30
  *   level   slots   ticks a slot      a timer of 50 min 45 s is due at 11:15:15:
@@ -9,49 +9,38 @@
  *     3       24      3,600             1. slot 11 of the hours
  *     4      100     86,400
  *
- * A level has `lk` slots, each as wide as all of the level below; l1=256 and 64 for all others is
- * the kernel's old wheel (TVR_SIZE, TVN_SIZE), which reaches 2^32 ticks. With level=digit, as the
- * paper's example has it, a timer goes to the level of the coarsest digit in which its deadline
- * differs from the clock. With level=delay, as in the kernel, it goes to the lowest level that
- * reaches it, counted from the next tick, and from the tick itself when it is filed again: the
- * timer above goes to the minutes at once, and moves once. Each tick the first hand moves by one
- * slot and fires what lies there; when a hand has gone round, the next level's moves by one slot,
- * and the timers in it are filed again, each lower than before: so a timer moves once a level at
- * most, and only if it lives so long.
+ * Each slot of a level is as wide as all of the level below. In the example, the start files the
+ * timer in slot 11 of the hours, because the hour is the coarsest digit in which deadline and clock
+ * differ. Each tick moves the first hand by one slot and fires the timers there. When a hand has
+ * gone round, the hand of the next level moves by one slot, and the timers there are filed again,
+ * on lower levels: at 11:00:00 the timer moves to the minutes, at 11:15:00 to the seconds, at
+ * 11:15:15 it fires. A stop unlinks it.
  *
- * The first hand passes most slots by: a bit for each slot of level 1 marks those that may hold
- * timers, and the tick at which it comes to the next mark, to the end of a word of marks, or round,
- * is kept as `work_at`. Until then an advance moves that hand and the clock, and nothing else. A
- * stop leaves its slot marked, until the hand comes by.
+ * level=digit is the paper's rule. level=delay is the kernel's: a timer goes to the lowest level
+ * that reaches it, here to the minutes at once. l1=256 and 64 for all others is the kernel's wheel,
+ * which reaches 2^32 ticks; lk=0 ends the levels. folly's HHWheelTimer is four levels of 256 with
+ * level=delay.
  *
- * A start need not compare with every level: a delay's highest bit says where to begin.
- *
- * What no level reaches waits in the furthest slot of the last one, and is filed again when that is
- * entered: no horizon. lk=0 means that there is no such level and none above.
- *
- * folly's HHWheelTimer is four levels of 256 slots with level=delay, and sleeps until the next mark
- * of the lowest: it needs no file of its own.
- *
- * A jump visits each slot of each level at most once. A slot that it passed as a whole goes to DUE
- * unopened. What is to be filed again must not meet a slot that is still to be emptied for this
- * advance: so all levels are collected first, into FLUSH, and filed afterwards.
+ * A bit for each slot of level 1 marks the slots that may hold timers. `work_at` is the tick of the
+ * next mark, of the end of a word of marks, or of the end of the turn; an earlier advance only
+ * moves the first hand and the clock. A timer beyond all levels waits in the furthest slot of the
+ * last one, and is filed again when the hand enters that: there is no horizon. A jump visits each
+ * slot at most once; it collects all levels in FLUSH before it files timers again.
  *
  * Invariants
- *   - `start` of a level is the clock floored to its width, and its hand the slot of that; a slot
- *     `ahead` of the hand, 1 to slots, holds what is due from start + ahead * width on, and before
- *     the next one starts (or later, where no level reached it)
- *   - slots of level 1 that hold timers are marked; none is entered, and no hand but the first
+ *   - `start` of a level is the clock rounded down to its width, and its hand is that slot; a slot
+ *     `ahead` of the hand, 1 to slots, holds timers due from start + ahead * width on, before the
+ *     next slot starts (or later, if no level reached them)
+ *   - slots of level 1 that hold timers are marked; no marked slot is entered, and no other hand
  *     moves, before `work_at`, which is 0 if DUE or LATE holds timers
- *   - the slots, DUE and LATE together hold exactly the pending timers; FLUSH is empty between
- *     calls
+ *   - the slots, DUE and LATE hold exactly the pending timers; FLUSH is empty between calls
  *
- * Complexity (m levels): start O(m), stop O(1), a tick O(1), expiry O(m) filings at most. Bad at:
- * an upper slot with very many timers, all filed again in one tick; sleeping, since it must be
- * driven every tick. Most timeouts are stopped before they fire, after they have paid for their
- * cascades: that is why the kernel left it (see coarse-wheel).
+ * Complexity (m levels): start O(m), stop and a tick O(1), expiry up to m moves. Use it to compare
+ * with the textbook. Bad at: an upper slot with very many timers, which one tick files again;
+ * sleeping, since it must be driven at every tick. Most timeouts are stopped after they have paid
+ * for their cascades, which is why Linux replaced it (see coarse-wheel).
  *
- * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
- * 6.2; torvalds/linux before 4.8, kernel/time/timer.c.
+ * Source: Varghese and Lauck 1987, section 6.2; torvalds/linux before 4.8, kernel/time/timer.c.
  */
 #include "timerlab.h"
 

@@ -1,56 +1,45 @@
 /*
- * coarse-wheel: the wheel of Linux since 4.8, which never cascades: the further a timer, the
- * coarser its slot, and from there it fires.
+ * coarse-wheel: the wheel of Linux since 4.8: distant timers have coarse slots and fire there,
+ * without cascades.
  *
- *   levels=9                                               the table that opens kernel/time/timer.c
+ *   levels=9                                         the table in kernel/time/timer.c
  *   level   offset   granularity   takes delays from       (HZ=1000: a tick is 1 ms)
  *     1         0              1                   1           0 ms -         63 ms
  *     2        64              8                  63          64 ms -        511 ms
- *     3       128             64                 504         512 ms -       4095 ms
- *     4       192            512               4,032        4096 ms -      32767 ms
- *     5       256          4,096              32,256       32768 ms -     262143 ms
- *     6       320         32,768             258,048      262144 ms -    2097151 ms
- *     7       384        262,144           2,064,384     2097152 ms -   16777215 ms
- *     8       448      2,097,152          16,515,072    16777216 ms -  134217727 ms
+ *     ...
  *     9       512     16,777,216         132,120,576   134217728 ms - 1073741822 ms
  *             cutoff                   1,056,964,608   (63 << 24)
  *
- * Each level has 64 slots and 1/8 of the resolution of the one before. A deadline is rounded up to
- * the granularity of its level, and the timer fires when the level's own clock comes to that slot:
- * never early, late by less than the granularity, which is at most 8/63 of the delay. Most timeouts
- * are stopped before they expire, and for those that are not it does not matter much whether they
- * come a little late: so there is nothing to cascade, ever.
+ * Each level has 64 slots, eight times as wide as those of the level before. At tick 0, start(a,
+ * 100) rounds the deadline up to 104, a multiple of 8, and files a in the slot of that tick on
+ * level 2. advance(104) fires a, 4 ticks late: never early, and late by less than the granularity,
+ * at most 8/63 of the delay. stop(a) unlinks it. No timer cascades.
  *
- * The kernel begins each level at 63 << 3*(n-1), one granule of the level below sooner than the
- * ranges in its comment (which say when timers fire, after rounding), for a slot is 64 granules
- * away at most, and rounding up may add one. So does this. Where the comment and the code differ, a
- * delay of 63 or 504, the code counts.
+ * The kernel begins each level at 63 << 3*(n-1), a granule of the level below earlier than its
+ * comment says, because a slot is at most 64 granules away and rounding up may add one. So does
+ * this file.
  *
- * rounding=ceil rounds up to a multiple of the granularity. rounding=next is the kernel's own: on
- * to the next multiple even from a multiple, since a timer is armed somewhere within a jiffy and
- * the whole delay must pass; here, where time is ticks, that makes every timer of level 1 one tick
- * late.
+ * rounding=ceil rounds up to a multiple of the granularity. rounding=next is the kernel's rule: the
+ * next multiple even from a multiple, because a timer is armed within a jiffy and the whole delay
+ * must pass; here it makes every timer of level 1 one tick late.
  *
- * Beyond the cutoff (12 days at HZ=1000; the kernel has 8 levels where HZ is 100 or less) the
- * kernel fires at the furthest slot, and so early. That is not allowed here: such a timer is filed
- * there, and filed again when that slot comes. Those are the only ones that ever move.
+ * Beyond the cutoff (12 days at HZ=1000) the kernel fires at the furthest slot, that is early. Here
+ * such a timer is filed there and filed again when that slot expires. Only these timers ever move.
  *
- * A bitmap for each level (the kernel's pending_map) leads an advance, and `next`, from occupied
- * slot to occupied slot; nothing is visited that is empty. The tick at which the first of them
- * comes is kept, as `work_at` (the kernel's next_expiry): until then an advance only sets the
- * clock. It is read off the bitmaps after every advance that had work, and a start may bring it
- * forward; a stop leaves it too early, which costs one look in vain.
+ * A bitmap for each level (the kernel's pending_map) finds the occupied slots. `work_at` (the
+ * kernel's next_expiry) is the tick of the first of them; an earlier advance only sets the clock. A
+ * stop leaves it, which costs one vain look.
  *
  * Invariants
  *   - a slot of a level with granularity 8^k holds timers of one bucket b, clock / 8^k < b <=
- *     clock / 8^k + 64, which fires at b * 8^k
- *   - a timer is due at that tick or less than a granule before, but for those filed beyond the
- *     cutoff, on the highest level
+ *     clock / 8^k + 64, and fires at b * 8^k; its timers are due less than a granule before that,
+ *     except those beyond the cutoff, on the highest level
  *   - a slot's bit is set exactly if it holds timers
- *   - no slot comes before `work_at`, which is 0 if DUE or LATE holds timers
+ *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers
  *
- * Complexity (m levels): start O(1), stop O(1), a tick O(1), expiry O(1), `next` O(m). Bad at:
- * precision, by design; what fires at the same granule, fires together, in one long advance.
+ * Complexity (m levels): start, stop, a tick and expiry O(1), `next` O(m). Use it for timeouts that
+ * are mostly stopped. Bad at: precision, by design; timers of one granule fire together, in one
+ * long advance.
  *
  * Source: torvalds/linux, kernel/time/timer.c (T. Gleixner, 2016).
  */

@@ -1,44 +1,41 @@
 /*
- * dary-heap: a heap of 2 to 16 children an entry, with cached keys and siblings in one cache line.
+ * dary-heap: a heap with 2 to 16 children for each entry, with keys in the array and siblings in
+ * one cache line.
  *
- *   arity=4      index 3: [due 3, #8, id 7]                    the root stands at arity - 1
+ *   arity=4      index 3: [due 3, #8, id 7]                    the root is at index arity - 1
  *                4: [5, #2, id 1]  5: [4, #9, id 4]  6: ...  7: ...        its children: one line
  *                8: [9, #1, id 0]  9: [5, #3, id 2]  ...           the children of 4: the next line
  *
- * A wider heap is flatter: four children instead of two halve the levels, and a level is what costs
- * memory latency. The keys (due tick, serial of the start) stand in the array beside the id, so
- * that choosing the smallest of the siblings touches only their own line: 16 bytes an entry, four a
- * line. With the root at index arity - 1, the first child of an entry has an index that is a
- * multiple of the arity, so that siblings of an arity of 2, 4, 8 or 16 never straddle a line that
- * they could avoid. libev found 4 children and cached keys to be about 5 % faster than 2 from
- * 50,000 watchers on; Go kept its timers so up to 1.13.
+ * start(3, 1) appends an entry at the end and moves it up: one comparison with a parent for each
+ * level. advance(3) fires id 7: the first of the four children, entry 5, moves to the root, the
+ * first of its children to its place, and so on to the bottom, where the last entry fills the hole.
+ * stop(1) looks up the place of id 1 in `positions`, and fills it with the last entry, which sinks
+ * or rises from there.
  *
- * `positions` holds where each id stands, so stop and restart find it at once. The serial has 32
- * bits; a start that finds them used up sorts the entries and numbers them anew, which happens once
- * in thousands of millions of starts (the first one comes early, so that no program meets it for
- * the first time after months). A sorted array is a heap of any arity.
+ * A wider heap is flatter: four children instead of two halve the levels, and each level costs
+ * memory latency. The key (due tick, serial of the start) is in the entry, so that choosing among
+ * siblings touches only their line: 16 bytes an entry, four a line. With the root at index arity -
+ * 1, the first child of an entry has an index that is a multiple of the arity, so that siblings do
+ * not straddle lines needlessly. libev measured 4 children with cached keys about 5 % faster than
+ * 2, from 50,000 watchers on. Go kept its timers in such a heap up to 1.13.
  *
- * What is started has the latest serial of all, so that it is compared by its tick alone. Before
- * the root, at index arity - 2, stands an entry that precedes every other, where what rises stops.
- *
- * A timer that fires leaves its entry at the root, where it is before all others, until its
- * callback has returned. If the callback starts a timer, its own again as a rule, that one takes
- * the place: the hole goes from the root to the bottom and the new entry rises from there. Else the
- * last entry of the array does. So an expiry with its start sifts once, not twice.
- *
- * What is in the hot loops is compiled once for each of the usual arities, so that no division and
- * no multiplication by a variable stands in them; other arities share one general copy.
+ * The entry before the root precedes every other and ends each rise. A timer that fires leaves its
+ * entry at the root until its callback has returned; a timer that the callback starts takes that
+ * place, so that an expiry with a restart sifts once instead of twice. The serial has 32 bits; when
+ * none is left, a start sorts the entries and numbers them again. The hot loops are compiled once
+ * for each usual arity, so that they contain no division; all other arities share one general copy.
  *
  * Invariants
  *   - no entry is before its parent in the order (due, serial); serials are distinct
  *   - positions[entries[i].id] == i for every i, and 0 for every id that is not pending; the root's
  *     is 0 while it is vacant, which it is in callbacks only
- *   - what an advance may fire is before its fence, (now, serial at its start): what callbacks
- *     start is due at `now` at the earliest and has a later serial
+ *   - an advance fires only entries before its fence, (now, serial at its start); the timers that
+ *     callbacks start are after it
  *
- * Complexity (d: arity): start O(log_d n), stop, restart to later and expiry O(d log_d n), a tick
- * O(1). Bad at: expiry of very many timers, where each level moved writes a back-index somewhere
- * else in memory; large arities, where choosing among the children outweighs the levels saved.
+ * Complexity (d: arity): start O(log_d n); stop, restart to later and expiry O(d log_d n), a tick
+ * O(1). Use it instead of binary-heap for more than some ten thousand timers. Bad at: expiry of
+ * very many timers, because each move writes a position elsewhere in memory; large arities, where
+ * the choice among the children outweighs the levels saved.
  *
  * Source: D. B. Johnson, "Priority queues with update and finding minimum spanning trees", IPL
  * 4(3), 1975; libev, ev.c, EV_USE_4HEAP and EV_HEAP_CACHE_AT; Go 1.13, runtime/time.go.

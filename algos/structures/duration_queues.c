@@ -1,6 +1,5 @@
 /*
- * duration-queues: one FIFO for each distinct duration, as in Lawn, libevent's common timeouts, and
- * Envoy's scaled timers.
+ * duration-queues: one FIFO for each distinct duration, as in Lawn and libevent's common timeouts.
  *
  *   duration     200    due 1010 <-> due 1180 <-> due 1199
  *   duration   5,000    due 1020 <-> due 3500
@@ -8,38 +7,36 @@
  *
  *   heap         [200: 1010] [5,000: 1020] [60,000: 7000] [alone: 1333]
  *
- * Who starts later with the same duration is due later: so a timer goes to the end of its
- * duration's queue, which is in order without a comparison, and only the queues' first timers
- * compete. A server has many connections and few durations. A hash table finds the queue of a
- * duration; a small heap, or a scan, the queue that is due first.
+ * Timers of one duration expire in the order of their starts. At tick 1005, start(a, 1205) finds
+ * the queue of duration 200 in a hash table and appends a: the queue is in order without a
+ * comparison. advance(1010) takes the queue that is due first from the heap, fires its first timer,
+ * and puts the queue back with its next tick, 1180. stop(a) unlinks a. Only the first timers of the
+ * queues compete, and a server has many connections but few durations.
  *
- * Lawn makes a queue for every duration, and suffers from as many as there are timers; libevent
- * wants to be told which are common, at most 256, and keeps all other timers in a heap. Here both
- * are one: the first `queues` durations that are in use at a time get a queue, given back when it
- * is empty, and a timer for whom none is left stands alone in the heap, among the queues. With few
- * durations that is Lawn, O(log t) with t of them; with very many it comes down to a binary heap of
- * timers, O(log n), in four bytes a timer, and never to more memory than was reserved.
+ * Lawn makes a queue for every duration, and is slow if these are as many as the timers. libevent's
+ * caller names the common ones, at most 256, and all other timers are in a heap. Here the first
+ * `queues` durations that are in use get a queue; an empty queue is free again. A timer that gets
+ * none is alone in the heap, among the queues. With few durations that is Lawn, O(log t) for t
+ * durations; with very many it is a binary heap of timers, with four more bytes for each.
  *
- * expiry=heap keeps queues and single timers in a binary heap by the tick at which they are due.
- * When the first timer of a queue goes, the queue's tick is left as it is, too early, and put right
- * when it comes to the top. expiry=scan is Lawn's own: no order, one lower bound for all, and a
- * look at every queue when that has come. Then single timers are looked at, too: use it with few
- * durations only.
+ * expiry=heap keeps queues and single timers in a binary heap by due tick. When the first timer of
+ * a queue goes, the queue's tick stays, too early, and is corrected at the top of the heap.
+ * expiry=scan is Lawn's method: one lower bound for all queues, and a look at each queue when that
+ * tick has come.
  *
- * Expired timers are first moved to the list DUE and fire from there; what is started when already
- * due goes to the list LATE, which the next advance puts behind DUE. Within one advance queues are
- * emptied one after another.
+ * Expired timers move to the list DUE and fire from there, queue by queue. A timer that is due at
+ * its start goes to the list LATE, which the next advance appends to DUE.
  *
  * Invariants
- *   - along a queue `due` never decreases, and due - duration is when each was started
+ *   - along a queue `due` never decreases, and due - duration is the start of each timer
  *   - a queue is in the heap and in the table exactly if it holds timers; else it is in `idle`
- *   - an entry of the heap comes due at its `at` or later, and no entry is before its parent's `at`
+ *   - an entry of the heap is due at its `at` or later, and no entry is before its parent's `at`
  *     (expiry=scan: none is before `bound`)
  *   - `prev` of a timer in the heap is its place, `next` is IN_HEAP
  *
- * Complexity (t: queues and single timers): start O(1), or O(log t) for the first of its duration
- * and for single ones; stop the same; a tick O(1), with scan O(t) when something is due; expiry
- * O(1) and O(log t) for each queue that had any due. Bad at: very many distinct durations.
+ * Complexity (t: queues and single timers): start and stop O(1), or O(log t) for the first timer of
+ * a duration and for single ones; a tick O(1), with scan O(t) if a timer is due; expiry O(1), and
+ * O(log t) for each queue with expired timers. Use it for few durations. Bad at: very many of them.
  *
  * Source: A. Lev-Libfeld, "Lawn: an Unbound Low Latency Timer Data Structure", 2019; libevent,
  * event.c (event_base_init_common_timeout); envoyproxy/envoy, scaled_range_timer_manager_impl.cc.

@@ -1,9 +1,8 @@
 /*
- * ebtree: an elastic binary tree of deadlines: a radix tree in which each timer brings its own
+ * ebtree: Tarreau's elastic binary tree: a radix tree of deadlines in which each timer has its own
  * fork.
  *
- *   due 8, 10, 12, 13, 14, started in this order; (n) is the fork that timer n brought, the bit on
- *   which it decides above it
+ *   due 8, 10, 12, 13, 14, started in this order; (n) is the fork of timer n, below its bit
  *
  *                         bit 2
  *                         (12)
@@ -16,42 +15,34 @@
  *                          0 /  \ 1
  *                           12   13
  *
- * A tree with n leaves and two branches at every fork has n-1 forks. So each timer holds two things
- * that are linked on their own: a leaf, and one fork, which is put in just above the place where
- * the timer's key parts from what is there. Fork and leaf move apart as others come between them,
- * hence the name. Nothing is allocated, balanced or rotated. A fork's bit is the highest in which
- * the keys below it differ; it needs no key of its own, since its timer's has all bits above.
+ * A timer has a leaf and a fork, which are linked separately; n leaves need n-1 forks. start(13)
+ * descends to the place where its key differs from the keys there, above leaf 12, and puts its own
+ * fork there, with 12 and 13 below. stop(12) gives the place of its parent, fork (13), to the
+ * sibling 13. That frees a fork; the fork of 12 is still in use at the top, so the freed one
+ * replaces it, with its bit and links. No step allocates, balances or rotates. advance looks for
+ * the leftmost leaf.
  *
- * A timer is taken out in a constant number of steps: its leaf's parent is no longer a fork, so
- * the leaf's sibling goes to the grandparent. That frees a fork; if the timer's own is still in use
- * higher up, the freed one takes its place, with its bit and its links.
+ * A fork's bit is the highest in which the keys below it differ. The fork needs no key, because the
+ * key of its own timer has all bits above. Timers with the same key hang from forks with negative
+ * bits, -1 at the bottom, in a small tree that grows to the right; from left to right they are in
+ * the order of their starts.
  *
- * Timers with the same key hang from forks with negative bits, the lowest (-1) at the bottom, in a
- * small tree that grows to the right and stays about as deep as the logarithm of its leaves. From
- * left to right they are in the order of their starts.
- *
- * HAProxy keeps the timers of its tasks so: keys are ticks of a millisecond in 32 bits, which turn
- * over after 49 days, and no timer lies further ahead than half a turn. So all keys lie in the half
- * circle that begins at the clock, and where the tree's first fork decides on the highest bit, the
- * earliest timer lies on the clock's own side of it. `keys=64` has keys that do not turn over. What
- * is due is first moved to a list, HAProxy's run queue, and then fires from there: no key is left
- * behind the clock.
+ * HAProxy's keys are 32-bit milliseconds, which overflow after 49 days, and no timer is more than
+ * half of that ahead. Where the first fork decides on the highest bit, the earliest timer is on the
+ * clock's side. keys=64 never overflows.
  *
  * Invariants
  *   - below fork n's branch b, all keys have its timer's bits above the fork's bit, and b in it;
  *     below a negative bit all keys are equal
- *   - bits fall on the way down, negative ones rise
- *   - a timer's own fork, if it is in use, is above its leaf; k leaves have k-1 forks
- *   - a timer of the tree is due at the clock or later, and not after the horizon
- *   - a timer is in the tree, or in the list DUE, or not pending
+ *   - bits fall on the way down, negative ones rise; a timer's own fork, if in use, is above its leaf
+ *   - a timer is in the tree, due from the clock to the horizon, or in the list DUE, or not pending
  *
- * Complexity: start O(log n) where the bits are random, 32 or 64 steps at worst; stop O(1), expiry
- * and a tick as a start, since the first leaf is looked for each time. Bad at: memory latency, a
- * cache miss a level, and a stop writes to up to six timers; keys that differ in many bits, one
- * after the other, for which nothing is balanced; horizons, with the 32 bits of the original.
+ * Complexity: start, expiry and a tick O(log n) for random bits, 32 or 64 steps at worst; stop
+ * O(1). Use it where most timers are stopped. Bad at: memory latency, a cache miss for each level;
+ * unbalanced keys.
  *
- * Source: W. Tarreau, ebtree, 2002-2011, as HAProxy has it: import/ebtree.h, eb32tree.h,
- * eb64tree.h, haproxy/ticks.h, task.c.
+ * Source: W. Tarreau, ebtree, 2002-2011, as in HAProxy: import/ebtree.h, eb32tree.h, eb64tree.h,
+ * haproxy/ticks.h, task.c.
  */
 #include "timerlab.h"
 

@@ -1,38 +1,39 @@
 /*
- * ffs-queue: Eiffel's cFFS, two windows of one-tick buckets under bitmaps, that take turns.
+ * ffs-queue: Eiffel's cFFS: two windows of one-tick buckets, found by bitmaps, that take turns.
  *
  *   buckets=8, base 40               bitmaps (of 64 bits)    root
  *   primary    40 41 42 43 44 45 46 47                        word 0  word 1 ...
  *                  ^bucket of tick 41                           bit per word that is not zero
  *   secondary  48 49 50 51 52 53 54 55+                        word: bit per bucket with timers
- *                                   ^ everything from 55 on, in no order
+ *                                   ^ all timers from 55 on, in no order
  *
- * A bucket holds the timers of one tick. Which is the first one that holds any is found by the
- * processor's find-first-set instruction, one step a level of bitmaps, each word of which says
- * which of 64 words below are not zero: three steps for twenty thousand buckets, however many
- * timers there are. When time has passed the primary window, the two change places, and the window
- * that was emptied becomes the one after next; so the queue goes round for ever.
+ * A bucket holds the timers of one tick. start(a, 50) appends a to bucket 2 of the secondary window
+ * and sets its bit in each level of the bitmaps. stop(a) unlinks it and clears bits that have
+ * become stale. advance finds the first occupied bucket with one find-first-set instruction for
+ * each level: three for twenty thousand buckets, however many timers there are. When the clock has
+ * passed the primary window, the windows exchange roles, and the emptied one becomes the window
+ * after the next.
  *
- * What lies beyond both windows is put into the last bucket of the secondary, as in the paper,
- * which leaves it there, served at the wrong time: its windows are to be as long as the longest
- * delay. Timers may not fire early, so here that bucket, the tail, is filed again when the windows
- * change places. If the tail is all there is, the windows jump to the first of its timers. With
- * delays of many windows each change moves all of them: choose `buckets` by the delays.
+ * Timers beyond both windows go to the last bucket of the secondary, the tail. The paper leaves
+ * them there, to be served at a wrong time: it expects windows as long as the longest delay. Here
+ * the tail is filed again when the windows exchange roles. If there are no timers but the tail's,
+ * the windows jump to the first of those. With delays of many windows each exchange moves all of
+ * these timers, so choose `buckets` by the delays.
  *
- * Timers that are due at their start go to the list LATE, and to the bucket of their tick with the
- * next advance.
+ * A timer that is due at its start goes to the list LATE, and to the bucket of its tick in the next
+ * advance.
  *
  * Invariants
  *   - base <= clock; every timer is due at `base` or later
- *   - the i-th bucket of both windows holds what is due at base + i, and the last also all later
+ *   - the i-th bucket of both windows holds the timers due at base + i, the last all later ones too
  *   - a bit is set exactly if the bucket, or the word, below it is not empty
- *   - nothing in the tail is due before tail_earliest
+ *   - no timer in the tail is due before tail_earliest
  *   - the primary window is not empty, or ends after the clock; each bucket is in order of start
  *   - buckets and LATE together hold exactly the pending timers
  *
- * Complexity: start, stop, expiry O(1) (a step a level of bitmaps), a tick O(1); a change of
- * windows O(timers in the tail). Bad at: delays of many windows; memory for buckets where windows
- * are wide.
+ * Complexity: start, stop, expiry O(1) (a step for each level of bitmaps), a tick O(1); an exchange
+ * of windows O(timers in the tail). Use it for packets or timers with a short, bounded delay. Bad
+ * at: delays of many windows; memory, if windows are wide.
  *
  * Source: A. Saeed et al., "Eiffel: efficient and flexible software packet scheduling", NSDI 2019,
  * section 3.1.1 (circular hierarchical FFS; 20,000 buckets in its kernel module).

@@ -1,5 +1,5 @@
 /*
- * fixed-wheel: the connection wheel: one timeout for all.
+ * fixed-wheel: the idle-connection wheel of many servers: one timeout for all timers.
  *
  *   timeout=60000, tick=1000                         a minute for every connection, in 60 steps
  *
@@ -7,41 +7,38 @@
  *                v
  *   slot ...  [ 59 ] [ 60 ] [ 61 ] [  0 ] [  1 ] ...
  *                        ^
- *                 where every start goes: a turn ahead of the hand, but for the spare slots
+ *                 where every start goes: a turn ahead of the hand, except the spare slots
  *
- * A server gives all its idle connections the same timeout. Then a wheel need not look at deadlines
- * at all: a connection that is added, or heard from again, goes to the slot behind the hand, which
- * the hand will reach in just one turn; what the hand finds in its slot has been silent that long.
- * Nothing is computed, compared or searched, and a node is nothing but its two links: 8 bytes.
+ * All idle connections have the same timeout, so the wheel does not look at deadlines. start(a)
+ * appends a to the slot that the hand reaches in one turn, and so does each restart. When the hand
+ * comes to that slot, its connections have been idle for a whole turn: advance fires them. stop(a)
+ * unlinks a. There is no comparison and no search, and a node is two links: 8 bytes.
  *
- * The timeout is an option, in ticks. Who rounds deadlines up to ticks and counts from the tick in
- * which it is asks for the timeout or for one tick more, as the time of day falls; so one more is
- * taken as well, and goes a slot further. Other delays are not what the wheel is for. A shorter one
- * is served all the same, with the timeout: late by the difference, which the declared precision
- * says, so use it for nothing else. A longer one would be served early, and is refused as beyond
- * the horizon. The longest delay that a caller announces is not taken as the timeout: the precision
- * could not be told beforehand. There are (timeout + 1) / tick slots and one spare.
+ * The timeout is an option, in ticks. A caller that rounds deadlines up to ticks asks for the
+ * timeout or for one tick more; one more is accepted, and goes a slot further. A shorter delay gets
+ * the timeout, late by the difference, as the declared precision says. A longer delay would fire
+ * early, and is refused as beyond the horizon. The announced longest delay is not used as the
+ * timeout, because the precision must be known before. There are (timeout + 1) / tick slots and one
+ * spare.
  *
- * With `tick` above 1, a slot stands for so many ticks, and a timer fires at its slot's end: never
+ * With `tick` above 1, a slot is `tick` ticks wide, and a timer fires at its slot's end: never
  * early, late by up to tick - 1.
  *
- * Expired slots are first moved, whole, to the list DUE, and fire from there. What is started with
- * a deadline that is not after the clock goes to the list LATE, which the next advance puts behind
- * DUE.
- *
- * Scouts fetch the timers of the next slots while this one's fire: see slot_scouts.h.
+ * Expired slots move, whole, to the list DUE, and fire from there. A timer that is due at its start
+ * goes to the list LATE, which the next advance appends to DUE. Scouts prefetch the timers of the
+ * next slots: see slot_scouts.h.
  *
  * Invariants
- *   - bucket b (b * tick is the tick at which it fires) is in slot b mod slots; every filed timer's
- *     is in current + 1 .. current + slots, `current` being the clock's
+ *   - bucket b (it fires at tick b * tick) is in slot b mod slots; every filed timer's bucket is in
+ *     current + 1 .. current + slots, `current` being the clock's
  *   - the slots, DUE and LATE together hold exactly the pending timers
  *
- * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Bad at: a
- * second timeout; sleeping, since it must be driven every tick.
+ * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Use it for
+ * one timeout that all connections share. Bad at: a second timeout; sleeping, since it must be
+ * driven at every tick.
  *
- * Source: the idle-connection wheel of many servers, a ring of lists that a pointer goes round;
- * G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section 5, with one
- * interval.
+ * Source: the idle-connection wheel of many servers, a ring of lists with a moving pointer;
+ * Varghese and Lauck 1987, section 5, with one interval.
  */
 #include "timerlab.h"
 

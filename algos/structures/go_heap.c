@@ -1,41 +1,38 @@
 /*
- * go-heap: the timers of Go's runtime: a heap of four children an entry, in which stop and reset
+ * go-heap: the timers of Go's runtime: a heap with four children an entry, where stop and restart
  * only mark.
  *
- *   heap      [when 3, id 7]                                in the order of what stands here
+ *   heap      [when 3, id 7]                               in the order of the ticks in the entries
  *             [when 4, id 1] [when 5, id 4] [when 9, id 2]
  *   timers    id 1: when 20, modified       id 4: zombie       id 2, id 7: as in the heap
  *
- * A timer is in the heap at most once, and knows not where: there is no back-index to keep up, and
- * sifting moves entries and nothing else. So stop finds nothing to take out. It makes the timer a
- * zombie, which is dropped when its entry comes to the top; restart writes the new tick to the
- * timer, marks it as modified, or calls a zombie back to life, and leaves the entry where it is,
- * under the old tick. An entry that comes to the top and is marked goes down again by its timer's
- * own tick.
+ * A timer has at most one entry in the heap and does not know its place: there is no back-index,
+ * and sifting writes entries only. start(1, 20) moved timer 1 from tick 4: it wrote the new tick to
+ * the timer and marked it `modified`; the entry stays under the old tick. stop(4) made timer 4 a
+ * zombie. advance(3) fires id 7. When the entry of timer 1 comes to the top, at tick 4, it sinks by
+ * the timer's own tick; the entry of timer 4 is dropped at the top. A start revives a zombie.
  *
- * That serves whoever puts timers off, as servers do. What is moved to an earlier tick would be
- * seen too late: so the earliest tick of all that were modified is kept, and the first advance that
- * reaches it goes through the whole heap, puts every entry right and makes it a heap again. It also
- * does so when more than a quarter of the entries are zombies. And a start that adds an entry first
- * cleans the top of marked ones, and the array's end of zombies.
+ * A restart to an earlier tick would be seen too late. So the earliest tick of all modified timers
+ * is kept, and the first advance that reaches it adjusts the whole heap. The same happens when more
+ * than a quarter of the entries are zombies. A start that adds an entry first removes marked
+ * entries from the top, and zombies from the end of the array. With one entry for each timer at
+ * most, stopped timers take no more memory.
  *
- * As there is no more than one entry for a timer, memory does not grow with what was stopped.
- *
- * What a callback starts when already due would fire in the same advance, if its entry were there.
- * Go has asked the clock before and so does not see it; here it is held back, as a zombie where it
- * has an entry, and started when the advance is over.
+ * A timer that a callback starts when already due must not fire in the same advance. Go does not
+ * see it because it read the clock before; here it is held back, as a zombie if it has an entry,
+ * until the advance ends.
  *
  * Invariants
- *   - no entry is before its parent, by the tick that stands in it
- *   - a timer has one entry if it is HEAPED, else none; one that is not MODIFIED has its own tick
- *     there; each entry of a zombie counts as one
+ *   - no entry is before its parent, by the tick in the entry
+ *   - a timer has one entry if it is HEAPED, else none; if it is not MODIFIED the entry has its own
+ *     tick; each entry of a zombie is counted
  *   - a timer that is PENDING is HEAPED and no zombie, or held back by a running advance
  *   - no pending timer that is MODIFIED is due before `first_modified`
  *
  * Complexity: start O(log n), of a pending timer O(1), stop O(1), a tick O(1), expiry O(log n);
- * O(n) when the heap is put right, once for a quarter of it stopped, or for a restart to a tick
- * that is reached. Bad at: restarts of a few timers to near ticks among very many others, each of
- * which goes through all; `next`, which may name the tick of a marked entry.
+ * O(n) when the heap is adjusted. Use it where most timers are postponed, as in servers. Bad at:
+ * restarts of a few timers to near ticks among very many others, each of which costs O(n); `next`,
+ * which may return the tick of a marked entry.
  *
  * Source: golang/go, runtime/time.go (1.23 to 1.25): modify, stop, maybeAdd, cleanHead, adjust,
  * check, run.

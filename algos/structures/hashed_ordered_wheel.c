@@ -1,6 +1,5 @@
 /*
- * hashed-ordered-wheel: Varghese and Lauck's scheme 5, a hashed wheel whose slots are kept in
- * order.
+ * hashed-ordered-wheel: Varghese and Lauck's scheme 5, a hashed wheel with slots in order.
  *
  *             hand (clock 9)
  *               v
@@ -9,31 +8,28 @@
  *               |      due 11
  *              due 13 <-> due 21 <-> due 29
  *
- * A timer goes to slot `due mod slots`, in its place by due tick. Each tick the hand moves by one
- * slot and looks at the first timer there only: if that is not due, none is. Where round-wheel
- * (scheme 6) pays at every turn for the timers that it passes over, this one pays once, when a
- * timer is started, for finding its place.
+ * A timer is in slot `due mod slots`, in order of due tick. start(a, 25) finds its place in slot 1
+ * from the end: before 29, after 21. advance(10) moves the hand to slot 2, which is empty;
+ * advance(11) fires the first timer of slot 3. If the first timer of a slot is not due, no timer
+ * there is. stop(a) unlinks a. In round-wheel (scheme 6) each turn costs a visit to every timer;
+ * here only the start pays, when it searches the place.
  *
- * The place is searched from the end, which is right at once for whoever is due last in the slot,
- * as every timer of one constant timeout is; and always, if no delay exceeds the turn.
+ * The search from the end stops at once if the new timer is due last in its slot, as with one
+ * constant timeout, and always if no delay exceeds a turn. `slots` is rounded up to a power of two.
+ * It should not be far below the number of timers, because a start may pass all n/slots timers of a
+ * slot.
  *
- * The number of slots is rounded up to a power of two. It should not be far below the number of
- * timers: with n/slots timers in each, that many must be passed in the worst case.
- *
- * Expired timers are first moved to the list DUE, and fire from there; a jump visits each slot at
- * most once. What is started with a deadline that is not after the clock goes to the list LATE,
- * which the next advance puts behind DUE.
- *
- * Scouts fetch the first timers of the next slots while the hand is at this one.
+ * Expired timers move to the list DUE, and fire from there; a jump visits each slot at most once. A
+ * timer that is due at its start goes to the list LATE, which the next advance appends to DUE.
+ * Scouts prefetch the first timers of the next slots.
  *
  * Invariants
  *   - a timer is in slot due mod slots; along a slot `due` never decreases
- *   - what is in the slots is due after the clock; the slots, DUE and LATE together hold exactly
- *     the pending timers
+ *   - timers in the slots are due after the clock; the slots, DUE and LATE hold the pending timers
  *
- * Complexity: start O(n / slots) on average where they are spread, O(n) where all fall into one
- * slot; stop O(1), a tick O(1), expiry O(1). Bad at: many timers on few slots with delays of many
- * turns; sleeping, since it must be driven every tick.
+ * Complexity: start O(n / slots) on average, O(n) if all timers are in one slot; stop, a tick and
+ * expiry O(1). Use it for delays of up to a turn. Bad at: many timers in few slots with delays of
+ * many turns; sleeping, since it must be driven at every tick.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
  * 6.1.1.

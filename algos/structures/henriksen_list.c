@@ -1,44 +1,44 @@
 /*
- * henriksen-list: a sorted list with an index of pointers into it, which scans set right.
+ * henriksen-list: Henriksen's sorted list, with an index of pointers that the searches themselves
+ * adjust.
  *
  *   index     [0]       [1]           [2]            [3]
  *              |          \             \             (passed: due 5)
  *              |           v             v
  *   list      end <-> 90 <-> 71 <-> 64 <-> 40 <-> 33 <-> 20 <-> 8 <-> beginning
  *
- * The list is in order of due tick. A start searches the index, by halves, for the earliest pointer
- * that is due later, and goes from there towards the beginning until it finds its place. Whenever
- * it has gone over `pull` timers without finding it, it pulls the index's next pointer to where it
- * stands. So pointers come to lie where starts are frequent, whatever the distribution of delays,
- * and no start has long to go twice for the same reason. Where there is no next pointer the index
- * doubles, and the new ones begin as passed; when the clock has passed half of them, it is halved.
- * The timer that is due first is the list's first: no search at all.
+ * The list is in order of due tick. start(a, 50) searches the index, by halves, for the earliest
+ * pointer that is due later, [1] at 71, and walks from there towards the beginning: over 64, to its
+ * place before 40. After each `pull` timers that a walk passes, it moves the index's next pointer,
+ * here [2], to the current timer. So pointers gather where starts are frequent, and no start has a
+ * long walk twice for the same reason. advance fires from the beginning, without a search. stop(a)
+ * unlinks a.
  *
- * An entry of the index keeps the tick at which its timer was due. Firing and stopping leave the
- * index as it is. What is due at that tick or before is passed, and no start asks for it; a timer
- * that has been stopped or moved is found out when a search ends at its entry, which then joins the
- * pointer before it, nearer to the clock, to be pulled or passed with that. The index has room for
- * one pointer to two timers, and is allocated with them.
+ * If there is no next pointer the index doubles, and the new pointers begin as passed; when the
+ * clock has passed half of them, it is halved.
  *
- * What is due at its start goes to the list LATE, and to its place with the next advance.
+ * An entry of the index keeps the due tick of its timer. Expiry and stop leave the index unchanged.
+ * An entry at or before the clock is passed, and no start uses it. If a search ends at an entry
+ * with a timer that was stopped or moved, that entry joins the pointer before it, to be moved or
+ * passed with that. The index has room for one pointer to two timers, and is allocated with them.
+ *
+ * A timer that is due at its start goes to the list LATE, and to its place in the next advance.
  *
  * Invariants
  *   - the list is in order of due tick, equal ticks in order of start
  *   - the index's ticks fall from entry to entry; entry 0 is the list's end
- *   - entries are a power of two, no more than there is room for
+ *   - the number of entries is a power of two, no more than there is room for
  *   - the list and LATE together hold exactly the pending timers
  *
- * Complexity: stop, expiry and a tick O(1). A start is O(n) at worst, but O(sqrt n) amortised
- * (Kingston), and about O(log n) for delays that the index has grown accustomed to. Bad at: memory
- * latency, since a scan is a cache miss a timer; delays that change their law, for which pointers
- * have to be pulled from where they were; many stops in one place, which leave entries to be passed
- * over one by one.
+ * Complexity: stop, expiry and a tick O(1); start O(n) at worst, O(sqrt n) amortised (Kingston),
+ * about O(log n) for delays of a steady distribution. Use it for simulations with up to some
+ * thousand timers. Bad at: memory latency, a cache miss for each timer passed; a distribution that
+ * changes; many stops in one place, which leave stale entries.
  *
  * Source: J. O. Henriksen, "An improved events list algorithm", Winter Simulation Conference 1977;
  * J. H. Kingston, "Analysis of Henriksen's algorithm for the simulation event set", SIAM Journal on
- * Computing 15(3), 1986, and "The amortized complexity of Henriksen's algorithm", BIT 26, 1986.
- * When the index grows and shrinks is as in SSJ's class Henriksen (L'Ecuyer, Universite de
- * Montreal), whose source can be read.
+ * Computing 15(3), 1986, and "The amortized complexity of Henriksen's algorithm", BIT 26, 1986. The
+ * index grows and shrinks as in SSJ's class Henriksen (L'Ecuyer, Universite de Montreal).
  */
 #include "timerlab.h"
 

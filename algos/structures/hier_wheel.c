@@ -2,7 +2,7 @@
  * hier-wheel: hierarchical wheels with a delay queue of buckets, as in Kafka and its port to Go.
  *
  *   tick=1, slots=20, clock 0
- *   level   ticks a bucket   buckets   takes what is due within     bucket of due 30,123
+ *   level   ticks a bucket   buckets   takes timers due within    bucket of due 30,123
  *     1              1          20                20
  *     2             20          20               400
  *     3            400          20             8,000
@@ -10,70 +10,37 @@
  *
  *   delay queue (a heap):  8 (level 1)   40 (level 2)   24,000 (level 4)
  *
- * A timer goes to the lowest level that reaches its due tick; the highest bit of its delay says
- * from which level on to look. The buckets that hold timers stand in a small binary heap by the
- * tick at which they expire, so that time jumps from bucket to bucket instead of ticking: nothing
- * is visited that is empty. A bucket of level 1 that expires fires its timers; one of an upper
- * level has them filed again, now that a lower level reaches them, so a timer moves once a level at
- * most, and only if it lives so long.
+ * start(a, 30123) files a on the lowest level that reaches it, in bucket 3 of level 4, and adds
+ * that bucket to the delay queue under tick 24,000. advance(24000) polls the bucket from the queue
+ * and files a again, now on level 3; in the end a bucket of level 1 expires and fires a. So time
+ * jumps from bucket to bucket, and a timer moves at most once for each level. stop(a) unlinks a;
+ * its bucket stays queued.
  *
- * A level is made when the first timer needs it, each as wide as all below: no horizon. That is the
- * one allocation outside create and reserve. If it fails, the timer is filed in the furthest bucket
- * of the highest level and filed again when that expires: no start ever fails for want of memory. A
- * jump past the highest level then has everything filed again at once, instead of once every turn
- * of it.
+ * The names are Kafka's. Times are in units of `tick`. A level is allocated when the first timer
+ * needs it: no horizon. If that fails, the timer waits in the furthest bucket of the highest level.
+ * With `tick` above 1, rounding=floor is Kafka's rule: a bucket fires at its start, up to tick - 1
+ * early. rounding=ceil is never early, and up to tick - 1 late. clock=bucket is Kafka's clock,
+ * which stops at the last expired bucket: the longer no bucket expires, the higher the level of a
+ * new timer. With clock=advance the clock follows every advance.
  *
- * With `tick` above 1, rounding=floor is Kafka's rule: a bucket fires at its start, so up to
- * tick - 1 early, and what is due before the end of the clock's own bucket is due at once.
- * rounding=ceil rounds deadlines up first: never early, up to tick - 1 late. With tick=1 both are
- * exact.
- *
- * The names are Kafka's: a system timer, its timing wheels, one a level, each with the next as its
- * overflow wheel, their buckets and current time, and the delay queue that is polled.
- *
- * Kafka's clock stands at the last bucket that expired, and that is what levels are chosen by: the
- * longer nothing has expired, the further away a timer seems, and it starts on a higher level than
- * its delay asks for. So it is with clock=bucket. What is due before the clock's own bucket ends
- * may then still go to a bucket, one that has expired by its start, and which the next advance
- * empties. It moves more, and fires at the same ticks.
- *
- * With clock=advance the clock follows every advance, and a timer goes to the level that its delay
- * asks for. The levels may stand where they did when a bucket last expired, as long as that level
- * reaches the timer from there; otherwise they follow first. Kafka's own expiry is by a thread that
- * sleeps on the queue, and here `next` says how long.
- *
- * A list gives the address of its next node only when a node has arrived from memory, and an upper
- * bucket's timers lie everywhere. So a bucket deals its timers, by id, to four lists, and they are
- * walked side by side when it expires: four fetches are under way instead of one. As long as all
- * timers fit into the inner caches, a bucket uses but its first list, which is moved more quickly,
- * and walked from both ends.
- *
- * The tick at which the first bucket expires is kept as `work_at`: until then an advance only sets
- * the clock. (With `tick` above 1 and clock=advance the levels move with every unit, so that no
- * start has to divide the clock.)
- *
- * Times are counted in units of `tick` inside. Expired timers are first moved to the list DUE and
- * fire from there; what is started when already due goes to the list LATE, which the next advance
- * puts behind DUE.
+ * Each bucket has four lists, chosen by id, that are walked side by side, so that four nodes are
+ * fetched from memory at once (bucket_lists.h). Before `work_at`, the tick of the first bucket, an
+ * advance only sets the clock. Expired timers move to the list DUE, and timers due at their start
+ * to LATE.
  *
  * Invariants
- *   - a wheel's buckets hold the expirations current_time + tick .. current_time + (size-1) * tick,
- *     one each (`tick`: its own; `current_time`: the unit at which the wheels stand, floored to
- * that), so a bucket is never asked for two
- *   - a bucket that holds timers is in the queue; one emptied by stops stays there until it
- *     expires, as in Kafka, so `next` is a lower bound
+ *   - a wheel's buckets hold the expirations current_time + tick .. current_time + (size-1) * tick
+ *   - a bucket that holds timers is queued; if stops empty it, it stays, so `next` is a lower bound
  *   - a timer's due unit is inside its bucket, or beyond it if a level could not be allocated
- *   - the levels stand where they did in one unit, the clock's or an earlier one
  *   - no bucket expires before `work_at`, which is 0 if DUE or LATE holds timers
- *   - the buckets, DUE and LATE together hold exactly the pending timers
  *
- * Complexity (m levels, b occupied buckets): start O(m), and O(log b) where the bucket was empty;
- * stop O(1); a tick O(1), expiry O(1) and one more filing a level. Bad at: an upper bucket that
- * expires with very many timers, all filed again within that one advance; short ticks in a row,
- * each of which costs a pop from the queue.
+ * Complexity (m levels, b occupied buckets): start O(m), O(log b) for an empty bucket; stop and a
+ * tick O(1); expiry O(1) and a move for each level. Use it for any delays and a thread that sleeps.
+ * Bad at: an upper bucket with very many timers; ticks in a row, since each pops a bucket from the
+ * queue.
  *
- * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
- * 6.2; apache/kafka, server-common, TimingWheel.java; RussellLuo/timingwheel.
+ * Source: Varghese and Lauck 1987, section 6.2; apache/kafka, TimingWheel.java;
+ * RussellLuo/timingwheel.
  */
 #include "timerlab.h"
 
