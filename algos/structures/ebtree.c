@@ -34,15 +34,14 @@
  * Invariants
  *   - below fork n's branch b, all keys have its timer's bits above the fork's bit, and b in it;
  *     below a negative bit all keys are equal
- *   - bits fall on the way down, negative ones rise; a timer's own fork, if in use, is above its leaf
+ *   - bits fall on the way down, negative ones rise; a timer's fork, if in use, is above its leaf
  *   - a timer is in the tree, due from the clock to the horizon, or in the list DUE, or not pending
  *
  * Complexity: start, expiry and a tick O(log n) for random bits, 32 or 64 steps at worst; stop
  * O(1). Use it where most timers are stopped. Bad at: memory latency, a cache miss for each level;
  * unbalanced keys.
  *
- * Source: W. Tarreau, ebtree, 2002-2011, as in HAProxy: import/ebtree.h, eb32tree.h, eb64tree.h,
- * haproxy/ticks.h, task.c.
+ * Source: W. Tarreau, ebtree, 2002-2011, as in HAProxy: eb32tree.h, eb64tree.h, ticks.h, task.c.
  */
 #include "timerlab.h"
 

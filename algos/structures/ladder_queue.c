@@ -1,37 +1,41 @@
 /*
- * ladder-queue: sorts late: far timers in a heap, near ones in buckets, the nearest in order.
+ * ladder-queue: Tang, Goh and Thng's queue, which sorts late: far timers in no order, near ones in
+ * buckets.
  *
- *   TOP       everything due at or after top_start, in no order
- *   rung 0    |   .   |   .   |  14   |  230  |   9   | ...      a bucket for each that TOP held
+ *   TOP       all timers due at or after top_start, in no order
+ *   rung 0    |   .   |   .   |  14   |  230  |   9   | ...      a bucket for each timer that TOP held
  *                                 ^ dealt out: 1 bucket of rung 0 is all of rung 1
  *   rung 1    | . | . | 7 | 3 | ...                              50 buckets
  *                       ^ current: the next to become the bottom
  *   BOTTOM    due 803, 803, 807, 811                             in order; fires from here
  *
- * A calendar queue guesses a day's length for all timers. A ladder looks closer only where they
- * stand close: when time comes to a bucket of at most 50 timers, it is sorted and becomes the
- * bottom; one of more is dealt out into a rung of 50 finer buckets, and so on, up to eight rungs.
- * When the rungs are used up, TOP becomes the first: as many buckets as timers, from the earliest
- * to the latest, so that it fits whatever the distribution. A start is a division and an append, or
- * a place in the bottom; a bottom that grows above 50 is made a rung itself.
+ * start(a) with a far deadline appends a to TOP, or to its bucket of a rung: a division and an
+ * append. A near one searches its place in BOTTOM. advance fires from the beginning of BOTTOM. When
+ * that is empty, the next bucket of the last rung is taken: with at most 50 timers it is sorted and
+ * becomes the bottom; with more it is dealt out into a rung of 50 finer buckets, up to eight rungs.
+ * stop(a) unlinks a.
  *
- * Ticks are whole numbers here: a bucket of one tick needs no sorting, however many timers it
- * holds. The first rung has never more buckets than there are ids, the others 50, so all are
- * allocated beforehand. What is due at its start goes to the list LATE, and to the bottom with the
- * next advance. `next` is a lower bound when the bottom is empty: the start of the first bucket
- * with timers.
+ * A calendar queue has one length of day for all timers; a ladder refines only crowded buckets.
+ * When all rungs are used, TOP becomes the first one, with as many buckets as timers, from the
+ * earliest to the latest, so that it suits any distribution. A bottom with more than 50 timers
+ * becomes a rung.
+ *
+ * Ticks are integers here: a bucket of one tick needs no sorting. The first rung has at most as
+ * many buckets as there are ids, the others have 50, so all are allocated by `reserve`. A timer
+ * that is due at its start goes to the list LATE, and to the bottom in the next advance. `next` is
+ * a lower bound if the bottom is empty: the start of the first bucket with timers.
  *
  * Invariants
- *   - what is due from top_start on is in TOP; before it, from a rung's `current` on, in the first
- *     rung for which that holds; else in BOTTOM
- *   - currents never increase from rung to rung; a rung ends where the current of the one before,
- *     or top_start, is
+ *   - a timer due at or after top_start is in TOP; else it is in the first rung with a `current` not
+ *     after its tick; else it is in BOTTOM
+ *   - `current` never increases from rung to rung; a rung ends at the `current` of the rung before,
+ *     or at top_start
  *   - every list keeps equal ticks in order of start; BOTTOM is in order
  *   - the lists together hold exactly the pending timers
  *
- * Complexity: start, stop, expiry O(1) amortised, a tick O(1). Bad at: the tick in which TOP, with
- * all of its timers, becomes a rung; many timers in few distinct ticks far beyond eight rungs'
- * resolution, which are sorted at once.
+ * Complexity: start, stop, expiry O(1) amortised, a tick O(1). Use it for simulations with an
+ * unknown or changing distribution. Bad at: the advance in which TOP, with all its timers, becomes
+ * a rung; many timers in few ticks that eight rungs cannot separate, which are sorted at once.
  *
  * Source: W. T. Tang, R. S. M. Goh, I. L.-J. Thng, "Ladder queue: an O(1) priority queue structure
  * for large-scale discrete event simulation", ACM TOMACS 15(3), 2005 (THRES 50, eight rungs).

@@ -1,49 +1,43 @@
 /*
- * netty-wheel: Netty's HashedWheelTimer, and Dubbo's: a hashed wheel of wide ticks, behind a queue.
+ * netty-wheel: Netty's and Dubbo's HashedWheelTimer: a hashed wheel of wide ticks with a queue of
+ * starts.
  *
  *   queue     timer 9 <-> timer 4                started since the last tick of the wheel
  *
- *                     next to be worked off
+ *                     the next slot to process
  *                       v
  *   slot      0     1   2     3                  slots=4, tick=100: those of 200 to 299
  *             |         |
  *             |        timer 7 (due 230), rounds 0
  *            timer 2 (due 1,010), rounds 2
  *
- * A worker sleeps from tick to tick of the wheel, 100 ms as a rule, whether or not there is
- * anything to do. When a tick is over it files what was started meanwhile, each timer under the
- * tick in which it is due, with the number of turns to wait; fires what is in the slot of that tick
- * and has no turn left; and takes one turn from the rest. So nothing fires before its tick is over:
- * a timer is never early, and up to a whole tick late, one that is due at the very beginning of a
- * tick a whole one.
+ * start(4, 250) only appends timer 4 to the queue. advance(300) ends the wheel's tick of 200 to
+ * 299: the worker files the queued timers, each in the slot of its deadline with a number of
+ * rounds; it fires the timers of slot 2 that have no round left, 7 and 4, and takes one round from
+ * the others. So no timer is early, and each is up to a whole tick late. stop(2) unlinks timer 2.
  *
- * No more than `transfer` timers are filed in one tick, so that who starts them in a loop does not
- * keep the worker from its work. The others wait for the next tick, and may be late by as many
- * ticks as that takes; to bound it, no more than `timers` ids are taken.
+ * The worker files at most `transfer` timers in one tick, so that a loop of starts cannot stop it.
+ * The others wait for the next tick and may be later; to bound that, the number of ids is limited
+ * to `timers`. The clock of the wheel begins with the first start.
  *
- * The clock of the wheel begins when the first timer is started, which starts the worker.
+ * With `pending` above 0, a start is refused if that many timers are pending. A timer that was
+ * stopped or replaced counts until the worker has processed it: at the end of the tick, or at the
+ * beginning of the next with cancelled=before, as in Dubbo. A restart is a new timeout; the old one
+ * is cancelled only if the new one is accepted.
  *
- * With `pending` above 0, a start is refused where so many timers are pending. One that is stopped,
- * or replaced by a restart, counts until the worker has seen it: at the end of the tick, or with
- * cancelled=before, as in Dubbo, at the beginning of the next. A restart is a new timeout, and only
- * if that is taken the old one is cancelled.
- *
- * What is due in an advance is first moved to the list DUE, and fires from there: so a budget can
- * leave some for the next. An advance that passes many turns takes them off at once where no timer
- * has fewer.
+ * Expired timers first move to the list DUE, and fire from there, so that a budget can leave some.
+ * An advance over many turns subtracts them at once if every timer has as many. There is no `next`,
+ * because the worker wakes at each tick of the wheel: drive it every `tick` ticks.
  *
  * Invariants
  *   - the queue, the slots and DUE together hold exactly the pending timers
- *   - a timer in a slot fires in the tick that is `rounds` turns behind the next one of that slot,
+ *   - a timer in a slot fires in the tick that is `rounds` turns after the next one of that slot,
  *     and is not due in a later one
- *   - `cancelled` of those that were stopped or moved still count as pending
+ *   - `cancelled` of the stopped or moved timers still count as pending
  *
- * There is no `next`: the worker would have to wake at every tick of the wheel, so it is the caller
- * who drives it, best every `tick` ticks.
- *
- * Complexity: start and stop O(1), a tick O(1), one of the wheel O(n / slots), expiry O(1) and one
- * visit for every turn. Bad at: precision; many timers on few slots with delays of many turns; a
- * tick that fires all that was due in 100 ms at once.
+ * Complexity: start, stop and a tick O(1), a tick of the wheel O(n / slots), expiry O(1) and a
+ * visit for each turn. Use it for rough timeouts of many connections. Bad at: precision; many
+ * timers in few slots with delays of many turns; a tick that fires all timers of 100 ms at once.
  *
  * Source: netty/netty, HashedWheelTimer.java (4.2, November 2025); apache/dubbo, the same.
  */

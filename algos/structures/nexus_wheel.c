@@ -1,6 +1,5 @@
 /*
- * nexus-wheel: coarse slots whose timers keep their exact deadlines: nothing cascades, and nothing
- * is rounded; a poll looks into each slot that may hold something due.
+ * nexus-wheel: coarse slots with exact deadlines: no timer cascades, and none is rounded.
  *
  *   level   a slot's ticks   takes delays      slots        each slot    minimum   timers
  *     1                  1        0 -     63   64 of each
@@ -8,40 +7,37 @@
  *     3                 64      512 -   4095                 38            TL_NEVER  (empty)
  *     4                512     4096 -  32767                 ...
  *
- * The levels are those of Linux since 4.8 (coarse-wheel), but a deadline is not rounded up to its
- * level's granularity: the timer lies in the slot that its deadline is in, by the level that its
- * delay chose, and fires from there at its tick. So once the clock is in a coarse slot, that is
- * polled at each deadline in it, and every timer of it is looked at each time, due or not. A
- * minimum kept with each slot, and the least of all minima, `least`, say when there is nothing to
- * look for. A slot holds deadlines of several turns (899 above, 301 + 512 too): what is further
- * waits.
+ * The levels are those of Linux since 4.8 (coarse-wheel). start(a, 310) at tick 0 files a in slot
+ * 38 of level 2, where the deadline 310 is, by the level of its delay, and lowers the slot's
+ * minimum. a fires from there at tick 310: while the clock is in a coarse slot, each deadline there
+ * polls it, and each poll looks at all of its timers. stop(a) unlinks a; the minimum may then be
+ * too low, so that the next poll walks the slot in vain and corrects it. `least`, the least of all
+ * minima, shows when no slot needs a poll.
  *
- * A minimum may be too low: a stop that does not empty the slot leaves it. The next poll walks the
- * slot in vain, and sets it right. A poll looks at the slots level by level, in the order of their
- * numbers, so what it finds does not fire in the order of deadlines.
+ * A slot holds deadlines of several turns (899 = 301 + 512 + 86 is one turn later); later ones
+ * wait. A poll looks at the slots level by level, in order of their numbers, so that timers do not
+ * fire in the order of deadlines.
  *
- * moves=all, the default, is what nexus-timer calls rebalancing since 1.5: a poll that walks a slot
- * also moves the timers that are not due yet to the level that their remaining delay asks for.
- * moves=N does at most N in an advance, and never makes a timer late; moves=0 is as before 1.5.
- *
- * A budget ends the walk where it is, and the slot keeps its minimum. What its
- * callbacks start for now or the past waits in LATE for the end of the advance.
+ * moves=all, the default, is nexus-timer's rebalancing since 1.5: a poll also moves timers that are
+ * not due to the level of their remaining delay. moves=N moves at most N in an advance and never
+ * makes a timer late; moves=0 is the behaviour before 1.5. A budget ends the walk, and the slot
+ * keeps its minimum. Timers that its callbacks start for now or the past wait in LATE for the end
+ * of the advance.
  *
  * Invariants, between advances
  *   - a timer of deadline d on a level with slots of 2^s ticks is in slot (d >> s) modulo the slots
- *   - a slot's bit is set exactly if it holds timers; its minimum is after none of their deadlines,
+ *   - a slot's bit is set exactly if it holds timers; its minimum is not after any of their deadlines,
  *     and TL_NEVER if there are none
- *   - if `least` is known, it is after no slot's minimum
+ *   - if `least` is known, it is not after any slot's minimum
  *   - DUE and LATE are empty
  *
- * Complexity (m levels of w slots): start O(1), stop O(1), a tick O(1), `next` O(1), or O(m w)
- * after the stop of what it stood for; a poll that has work O(m w), and all timers of the coarse
- * slots that the clock is in: with n timers spread over the reach of a level, each is looked at O(n
- * / w) times with moves=0, so the structure declares itself slow. Bad at: very many timers that
- * expire from coarse slots, with moves=0.
+ * Complexity (m levels of w slots): start, stop and a tick O(1), `next` O(1), or O(m w) after the
+ * stop of the least; a poll O(m w) and all timers of the coarse slots that the clock is in: each
+ * timer is looked at O(n / w) times with moves=0, so that the structure declares itself slow. Use
+ * it for few timers. Bad at: very many timers that expire from coarse slots.
  *
  * Source: Abso1ut3Zer0/nexus, nexus-timer/src/wheel.rs and level.rs (2026). Versions up to 1.4 keep
- * no minima of slots, and look at every timer of every slot once anything is due.
+ * no minima of slots, and look at every timer of every slot if any is due.
  */
 #include "timerlab.h"
 

@@ -1,25 +1,27 @@
 /*
- * ordered-list: Varghese and Lauck's scheme 2, and the reference that others are held against.
+ * ordered-list: Varghese and Lauck's scheme 2, one sorted list, and the reference for all others.
  *
  *   head -> [due 3, id 7] <-> [due 3, id 1] <-> [due 8, id 4] <-> [due 20, id 0] -> end
  *
- * All pending timers stand in one doubly linked list in order of due tick; equal ticks in the
- * order of their starts. Starting searches for the place from the tail, which is right at once for
- * the commonest case, a new timer that is due last. Advancing looks at the head only.
+ * All pending timers are in one doubly linked list in order of due tick; equal ticks in the order
+ * of their starts. start(2, 9) searches from the tail: timer 2 is inserted after timer 4. That
+ * search ends at once in the commonest case, a new timer that is due last. stop(1) unlinks timer 1.
+ * advance(3) fires from the head until the first timer is not due.
  *
- * It is the reference because its correctness can be seen: one list, one order, no rounding, no
- * horizon. Old Unix kept its callouts so (with differences instead of absolute times).
+ * It is the reference because its correctness is obvious: one list, one order, no rounding, no
+ * horizon. Old Unix kept its callouts in such a list, with differences instead of absolute times.
  *
  * Invariants
  *   - `due` never decreases along the list; among equal `due`, the earlier start is nearer the head
  *   - a timer is in the list exactly if its `next` is not UNLINKED; `count` is the list's length
- *   - a timer started inside a callback has serial >= the running advance's, and is not fired by it
+ *   - a timer started inside a callback has serial >= the running advance's, and does not fire in it
  *
- * Complexity: start O(n), stop O(1), a tick O(1), expiry O(1) each. Bad at: starts anywhere but at
- * the end; a million timers with mixed delays make each start walk half a million nodes.
+ * Complexity: start O(n), stop O(1), a tick O(1), expiry O(1). Use it for a few dozen timers, or
+ * one constant timeout. Bad at: starts anywhere but at the end: with a million timers of mixed
+ * delays, each start walks half a million nodes.
  *
- * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
- * section 3.2.
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
+ * 3.2.
  */
 #include "timerlab.h"
 

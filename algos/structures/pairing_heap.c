@@ -8,25 +8,24 @@
  *                                  [due 5, id 1]
  *
  * The only step is to link two trees: the later root becomes the first child of the earlier one.
- * A start links a tree of one to the whole; that is one comparison. A restart to earlier cuts the
- * timer off with all below it, and links it again at the root. Taking the root leaves its children,
- * which are linked in pairs from left to right, and then the pairs one by one from right to left:
- * this is where the work that starts put off is done, and what keeps it logarithmic on average.
- * Stop, and restart to later, cut the timer off and do the same with its children alone.
+ * start(3, 2) compares the new timer with the root: id 7 becomes its child. A restart to an earlier
+ * tick cuts the timer off, with its subtree, and links it with the root. advance(3) takes the root,
+ * id 7: its children are linked in pairs from left to right, [9, 4] and [8], and then the pairs
+ * from right to left. That step does the work that starts postpone, and keeps the mean logarithmic.
+ * Stop, and restart to a later tick, cut the timer off and do the same with its children.
  *
- * Nodes stand in one array by id, 32 bytes each, linked by 32-bit indices. `prev` is the left
+ * Nodes are in one array by id, 32 bytes each, linked by 32-bit indices. `prev` is the left
  * sibling, or the parent for a first child.
  *
  * Invariants
  *   - no node is before its parent in the order (due, serial of the start)
  *   - next and prev agree: a node's `prev` has it as `child` or as `next`
  *   - a node is in the heap exactly if it is the root or its `prev` is not NONE
- *   - an advance fires only serials given before it began: what callbacks start is due at `now` at
- *     the earliest, and later in the order than all that was there before
+ *   - an advance fires only serials given before it began; callbacks get later ones
  *
- * Complexity: start O(1), stop, restart and expiry O(log n) amortised, a tick O(1). Bad at: one
- * single expiry, which takes n steps when n timers were started since the last one; and memory
- * latency, since siblings lie anywhere.
+ * Complexity: start O(1); stop, restart and expiry O(log n) amortised, a tick O(1). Use it where
+ * starts are frequent and expiries rare. Bad at: a single expiry, which takes n steps after n
+ * starts; memory latency, because siblings are anywhere in memory.
  *
  * Source: M. L. Fredman, R. Sedgewick, D. D. Sleator, R. E. Tarjan, "The pairing heap: a new form
  * of self-adjusting heap", Algorithmica 1, 1986 (two-pass variant).

@@ -1,6 +1,6 @@
 /*
- * probing-wheel: slots that hold so many timers and no more: what finds its slot full goes to one
- * of the next, and what finds those full is refused, or kept apart.
+ * probing-wheel: bitwheel's wheel of slots with a fixed capacity: a timer with a full slot goes to
+ * a next one.
  *
  *   gear   a slot's ticks   takes delays        slots    ... 17      18      19     20 ...
  *     1                 1          1 -   63     64 of      full  -> full -> room
@@ -9,31 +9,30 @@
  *     4              2^18       2^18 - 2^24-1             all full: the failover takes it, or
  *     5              2^24       2^24 - 2^30-1             failover=no, TL_ERR_FULL
  *
- * A delay's highest bits name its gear; the deadline, rounded down to the width of that gear's
- * slots, names the slot, and from there the timer fires: nothing cascades. So it may be early by
- * less than a slot's width, some 64th of the delay at the best and all of it but a 64th at the
- * worst, and late by as many widths as it was moved on. A word of bits a gear leads from occupied
- * slot to occupied slot.
+ * start(a, 1100) at tick 0 chooses gear 2 by the highest bits of the delay, and slot 17 by the
+ * deadline, rounded down to the slot's width. Slots 17 and 18 are full, so a goes to slot 19, at
+ * tick 1216, and fires there, 116 ticks late. In slot 17 it would have fired at tick 1088, 12 ticks
+ * early. No timer cascades. stop(a) unlinks a. A timer may be early by less than a slot's width, a
+ * 64th of the delay at best and almost all of it at worst, and late by as many widths as it was
+ * moved. A word of bits for each gear finds the occupied slots.
  *
- * With failover=yes nothing is refused: the rest is in a heap, by deadline, of which what is due is
- * taken every `interval` ticks. So is what is further than the last gear reaches, which failover=no
- * refuses as beyond the horizon. resolution=N makes a tick of the wheel last N of the caller's; it
- * is rounded down to, too.
- *
- * Timers of a slot fire in the opposite order of their starts.
+ * With failover=yes no start is refused: timers without a slot, or beyond the last gear, are in a
+ * heap by deadline, and every `interval` ticks the due ones are taken. failover=no refuses them.
+ * resolution=N makes a tick of the wheel N ticks long; deadlines are rounded down to it, too.
+ * Timers of a slot fire in the reverse order of their starts.
  *
  * Invariants (in the wheel's ticks; w: a gear's width)
  *   - a slot that comes at tick t holds at most `cap` timers, with deadlines from
  *     t - (probes - 1) * w to t + w - 1; t / w is 1 to 64 more than the clock / w
- *   - its count is how many; its bit is set if that is not 0
+ *   - a slot's count is the number of its timers; its bit is set if that is not 0
  *   - a timer knows its slot; in the heap none is due before its parent, `prev` is its place and
  *     `next` is IN_HEAP
- *   - no slot comes and the heap is not looked at before `work_at`, which is 0 if DUE or LATE holds
+ *   - before `work_at` no slot comes and the heap is not looked at; it is 0 if DUE or LATE holds
  *     timers
  *
  * Complexity (p probes, m gears, o timers in the heap): start O(p), or O(log o) if all are full;
- * stop O(1) or O(log o); a tick O(1), `next` O(m), expiry O(1). Bad at: precision, early above all;
- * many timers of one time, which a real server's restarts after a pause are.
+ * stop O(1) or O(log o); a tick and expiry O(1), `next` O(m). Use it where memory for each slot
+ * must be bounded. Bad at: precision, above all early expiry; many timers of one time.
  *
  * Source: Abso1ut3Zer0/bitwheel 0.6, src/timer/ (wheel.rs, gear.rs, failover.rs).
  */

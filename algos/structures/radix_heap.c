@@ -8,36 +8,33 @@
  *   bucket 5     0b...0111 xxxx
  *   bucket 8     0b...1xxx xxxx         ... up to 64: all of 64 bits in 65 buckets
  *
- * Starting takes one exclusive-or and one count of leading zeros. Time passes by raising `last`:
- * buckets below the one that the new tick itself belongs to are due altogether, those above it stay
- * as they are, since the leading difference is the same, and that one bucket is dealt out again,
- * each of its timers to a lower bucket or to the due ones. A timer can move as often as its delay
- * has bits, and mostly moves much less: it is the bit that counts, not the number of timers.
+ * start(a, 0b0111 0010) takes one exclusive-or with `last` and one count of leading zeros: bucket
+ * 5. advance raises `last` to the new tick, say 0b0111 0000: all buckets below 5 are due, those
+ * above keep their timers, because their leading difference is the same, and bucket 5, to which the
+ * new tick belongs, is dealt out again: a goes to bucket 2. stop(a) unlinks a. A timer moves at
+ * most once for each bit of its delay, however many timers there are, and usually much less.
  *
- * Seastar's timer_set is this structure: it does not sort, and it sleeps until the earliest timer
- * that it saw. It looks for that one by walking the lowest bucket; here each bucket remembers the
- * earliest due tick ever put into it, which is a lower bound when that timer has been stopped, and
- * `last` is raised only when the lowest of these bounds is reached: until then nothing can be due,
- * and an advance is one comparison.
+ * Seastar's timer_set is this structure: it does not sort, and sleeps until the earliest timer that
+ * it saw, which it finds in the lowest bucket. Here each bucket keeps the earliest due tick ever
+ * put into it, a lower bound. `last` is raised only when the lowest of these bounds is reached; an
+ * earlier advance is one comparison.
  *
- * Expired timers go to the list DUE and fire from there, bucket by bucket. What is already due at
- * its start goes to the list LATE, which the next advance moves behind DUE.
- *
- * A list gives the address of its next node only when a node has arrived from memory, so the timers
- * of a bucket are dealt, by id, to eight lists that are walked side by side. Most buckets that are
- * dealt out hold a timer or two: which of the lists have had any is kept as bits.
+ * Expired timers go to the list DUE and fire from there, bucket by bucket. A timer that is due at
+ * its start goes to LATE, which the next advance appends to DUE. The timers of a bucket are dealt,
+ * by id, to eight lists that are walked side by side, so that eight nodes are fetched from memory
+ * at once; bits show which lists have had any.
  *
  * Invariants
- *   - last <= clock, and every timer in bucket b > 0 is due after `last`, and differs from it
- *     first in bit b - 1
- *   - bit b - 1 of `occupied` is set if bucket b holds timers (and perhaps if it did: stops leave
- *     it), bit i of striped[b] if its list i does, in the same way
+ *   - last <= clock; every timer in bucket b > 0 is due after `last`, and differs from it first in
+ *     bit b - 1
+ *   - bit b - 1 of `occupied` is set if bucket b holds timers (stops leave it), and bit i of
+ *     striped[b] if its list i does
  *   - no timer of bucket b is due before earliest[b]
  *   - the buckets, DUE and LATE together hold exactly the pending timers
  *
- * Complexity: start, stop O(1), a tick O(1), expiry O(1) and up to one move a bit of the delay,
- * amortised. Bad at: order within one advance, which it does not keep; a bucket of very many timers
- * that is dealt out within one advance.
+ * Complexity: start, stop and a tick O(1), expiry O(1) and up to one move for each bit of the
+ * delay, amortised. Use it where the order within an advance does not matter. Bad at: that order; a
+ * bucket of very many timers that one advance deals out.
  *
  * Source: R. Ahuja, K. Mehlhorn, J. Orlin, R. Tarjan, "Faster algorithms for the shortest path
  * problem", JACM 37(2), 1990 (one-level radix heap); Seastar, include/seastar/core/timer-set.hh.

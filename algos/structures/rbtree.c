@@ -1,5 +1,6 @@
 /*
- * rbtree: a red-black tree of deadlines, balanced by a library, with the leftmost kept at hand.
+ * rbtree: a red-black tree of deadlines with the leftmost node cached, as in nginx and Linux's
+ * hrtimers.
  *
  *                 [due 5, black]
  *                /              \
@@ -7,17 +8,17 @@
  *        /        \                     \
  *   [.., black]  [due 4, black]      [due 9, red]         first -> the leftmost
  *
- * As nginx keeps its timers, and Linux its high-resolution ones: a node descends by its key to a
- * leaf, is coloured red, and the tree is put right with at most two rotations; to take one out
- * costs at most three. The paths to the leaves never differ by more than a factor of two. Here, as
- * there, the descent is the user's and the balancing is the library's: <bsd/sys/tree.h> of libbsd,
- * which is the BSDs' own. As in the hrtimers, `first` holds the leftmost node, so that a tick and
- * `next` look at one node (nginx walks down the left side each time).
+ * start(2, 10) descends by its key, right of 5, 8 and 9, becomes a red leaf there, and the tree is
+ * rebalanced with at most two rotations. stop takes a node out with at most three. advance fires
+ * `first` and moves it to the next node, so that a tick and `next` look at one node; nginx walks
+ * down the left side each time. The lengths of two paths to leaves never differ by more than a
+ * factor of two.
  *
- * The order is (due tick, serial of the start), so equal ticks fire in the order of their starts.
- *
- * The library links by pointers: 48 bytes a node. All nodes stand in one slab by id, or in the
- * caller's records; when these move the links are moved along.
+ * The descent is in this file, the balancing in a library, as in nginx and Linux: <bsd/sys/tree.h>
+ * of libbsd, the macros of the BSDs. The order is (due tick, serial of the start), so that equal
+ * ticks fire in the order of their starts. The library links by pointers: 48 bytes a node. All
+ * nodes are in one array by id, or in the caller's records; when these move, the links are
+ * corrected.
  *
  * Invariants
  *   - those of red-black trees: the root is black, a red node's children are black, and all paths
@@ -26,8 +27,9 @@
  *   - a node is in the tree exactly if its serial is not NOT_PENDING; `first` is the earliest
  *   - an advance fires only serials given before it began
  *
- * Complexity: start, stop, restart and expiry O(log n), a tick O(1). Bad at: memory latency, one
- * cache miss a level and a few more where it rotates; memory, twice that of an array heap.
+ * Complexity: start, stop, restart and expiry O(log n), a tick O(1). Use it where no single
+ * operation may be long. Bad at: memory latency, a cache miss for each level and some more for
+ * rotations; memory, twice that of an array heap.
  *
  * Source: R. Bayer, "Symmetric binary B-trees", Acta Informatica 1, 1972; L. Guibas and R.
  * Sedgewick 1978; nginx, ngx_event_timer.c; Linux, kernel/time/hrtimer.c; libbsd, <bsd/sys/tree.h>.

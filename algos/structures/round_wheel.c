@@ -8,37 +8,35 @@
  *               |      due 11, rounds 0
  *              due 13, rounds 0 <-> due 21, rounds 2
  *
- * A timer goes to slot `due mod slots`, whatever its delay, with the number of full turns that must
- * pass before its own. Each tick the hand moves by one slot and looks at every timer in it: without
- * rounds left it fires, else it has one round less.
+ * A timer is in slot `due mod slots`, whatever its delay, with the number of full turns before its
+ * own. start(a, 21) at tick 9 files a in slot 1 with 2 rounds: the hand passes at 13 and 17 and
+ * fires it at 21. Each tick moves the hand by one slot and looks at every timer there: one without
+ * rounds fires, the others get one round less. advance(11) fires the timer of slot 3. stop(a)
+ * unlinks a.
  *
  * With deadline and clock in units of `tick`, and `current` the first bucket that the hand has not
  * visited:
  *
  *   rounds = (deadline - current) / slots        slot = max(deadline, current) mod slots
  *
- * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. A deadline
- * that is not after the clock does not wait for the hand. (What Netty and Dubbo made of the scheme,
- * with a queue before the wheel and slots that fire at their end, is netty-wheel.)
+ * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. `slots` is
+ * rounded up to a power of two, so that slot and rounds are a mask and a shift; pow2=no divides.
+ * netty-wheel is Netty's variant of this scheme, with a queue and slots that fire at their end.
  *
- * The number of slots is rounded up to a power of two, so that slot and rounds are a mask and a
- * shift; pow2=no keeps it, and divides.
- *
- * Expired timers are first moved to the list DUE, and fire from there; so a budget can leave some
- * for the next advance, a callback may file into any slot, and a jump over k turns is one visit to
- * each slot that takes k rounds at once. What is started with a deadline that is not after the
- * clock goes to the list LATE, which the next advance puts behind DUE.
+ * Expired timers move to the list DUE, and fire from there, so that a budget can leave some and
+ * callbacks can start timers in any slot. A jump over k turns visits each slot once and subtracts k
+ * rounds. A timer that is due at its start goes to the list LATE, which the next advance appends to
+ * DUE. Scouts prefetch the timers of the next slots: see slot_scouts.h.
  *
  * Invariants
- *   - a timer of bucket b (b * tick is the tick at which it fires) is in slot b mod slots, and the
- *     hand visits that slot `rounds` times before the visit that fires it
+ *   - a timer of bucket b (it fires at tick b * tick) is in slot b mod slots, and the hand visits
+ *     that slot `rounds` times before the visit that fires it
  *   - the slots, DUE and LATE together hold exactly the pending timers
  *
- * Scouts fetch the timers of the next slots while the hand is at this one: see slot_scouts.h.
- *
- * Complexity: start and stop O(1), a tick O(n / slots), expiry O(1) and one visit for every round.
- * Bad at: more timers than slots with long delays, all of which are visited once a turn; sleeping,
- * since it must be driven every tick, idle or not.
+ * Complexity: start and stop O(1), a tick O(n / slots), expiry O(1) and a visit for every round.
+ * Use it for any delays if there are more slots than timers. Bad at: many timers in few slots with
+ * long delays, all of which are visited once a turn; sleeping, since it must be driven at every
+ * tick.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
  * 6.1.2.

@@ -8,33 +8,31 @@
  *          |       |
  *         id 3    id 9 <-> id 0
  *
- * A timer is filed in the slot of its due tick, so the slot says all there is to know about it and
- * a node is nothing but its two links: 8 bytes. Starting and stopping link and unlink; a tick moves
- * the hand by one slot and takes what lies there.
+ * start(1, 7) appends timer 1 to slot 3; the slot of a timer is its due tick, so that a node is
+ * only its two links: 8 bytes. stop(9) unlinks timer 9. advance(6) moves the hand to slot 2 and
+ * fires its timers.
  *
- * The price is the horizon: slots * tick, and a delay (counted from the clock) is taken exactly if
- * it is below. `slots=auto` makes as many as the longest delay that the caller announced needs.
- * With `tick` above 1 a slot stands for so many ticks, and a deadline is rounded up to the slot's
- * end: never early, late by up to tick - 1. One spare slot then makes the horizon the same wherever
- * in its slot the clock stands.
+ * The cost is the horizon: slots * tick, and a delay, counted from the clock, is accepted exactly
+ * if it is below. slots=auto makes as many slots as the longest announced delay needs. With `tick`
+ * above 1 a slot is `tick` ticks wide, and a deadline is rounded up to the slot's end: never early,
+ * late by up to tick - 1. One spare slot makes the horizon the same wherever in its slot the clock
+ * is.
  *
- * Expired slots are first moved, whole, to the list DUE, and fire from there; so a budget can leave
- * some for the next advance, and a callback may file into any slot. What is started with a deadline
- * that is not after the clock goes to the list LATE, which the next advance puts behind DUE.
+ * Expired slots move, whole, to the list DUE, and fire from there, so that a budget can leave some
+ * timers for the next advance and callbacks can start timers in any slot. A timer that is due at
+ * its start goes to the list LATE, which the next advance appends to DUE. Scouts prefetch the
+ * timers of the next slots: see slot_scouts.h.
  *
  * Invariants
- *   - bucket b (b * tick is the tick at which it fires) is in slot b mod ring, and every pending
- *     timer's is in current + 1 .. current + ring, `current` being the clock's; no two share a slot
+ *   - bucket b (it fires at tick b * tick) is in slot b mod ring; every pending timer's bucket is in
+ *     current + 1 .. current + ring, `current` being the clock's; no two share a slot
  *   - the slots, DUE and LATE together hold exactly the pending timers
  *
- * Scouts fetch the timers of the next slots while this one's fire: see slot_scouts.h.
+ * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Use it for
+ * short, bounded delays: no structure is simpler or faster. Bad at: long delays, which cost 8 bytes
+ * for every tick of the longest; sleeping, since it must be driven at every tick.
  *
- * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Bad at:
- * long delays, which cost 8 bytes for every tick of the longest, used or not; sleeping, since it
- * must be driven every tick.
- *
- * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
- * section 5.
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section 5.
  */
 #include "timerlab.h"
 

@@ -1,30 +1,31 @@
 /*
- * skip-list: an ordered list with lanes that skip ahead, as DPDK keeps its timers.
+ * skip-list: Pugh's ordered list with lanes that skip nodes, as DPDK keeps its timers.
  *
  *   lane 2   head ---------------------------> [due 8, id 2] --------------------> end
  *   lane 1   head -----------> [due 4, id 4] -> [due 8, id 2] --------------------> end
  *   lane 0   head -> [due 3] -> [due 4, id 4] -> [due 8, id 2] -> [due 9] -> [..] -> end
  *
- * All timers stand in one list in order. Each also joins the lane above with a chance of 1/4, and
- * so on, up to ten lanes, which serve a million timers. A search begins in the highest lane in use,
- * goes right as long as that does not go too far, and then down: about four steps a lane. Where it
- * went down is where a start links and a stop unlinks. What is due is the beginning of the lowest
- * lane, so a tick looks at one node and expiry takes nodes as they come.
+ * start(5, 6) searches from the highest lane in use: in lane 2 the first node, 8, is too far, so it
+ * goes down; in lane 1 it passes 4; in lane 0 it inserts timer 5 between 4 and 8. With a chance of
+ * 1/4 timer 5 also joins lane 1, and so on, up to ten lanes, which suffice for a million timers.
+ * stop(4) searches in the same way and unlinks timer 4 from each lane where it went down. advance
+ * takes nodes from the beginning of lane 0, so that a tick looks at one node.
  *
  * The order is (due tick, serial of the start), so that equal ticks fire in the order of their
- * starts, and a stop finds its very node with the same search. (DPDK orders by the tick alone, and
- * looks among equals one by one.) As there, a new timer may rise at most one lane above those in
- * use, and every node has room for all ten lanes, so a timer is a cache line; the chances come
- * from a generator of the structure's own, so the same operations build the same lanes.
+ * starts and a stop finds its node with the same search. DPDK orders by the tick alone, and
+ * searches among equals. As there, a new timer joins at most one lane above those in use, and every
+ * node has room for all ten lanes, a cache line. The chances come from the structure's own
+ * generator, so that the same operations build the same lanes.
  *
  * Invariants
- *   - every lane is in order, and holds what is in the lane above
+ *   - every lane is in order, and holds the nodes of the lane above
  *   - a node is in lanes 0 .. height-1; height 0: not pending
  *   - `lanes` is the number of lanes in use; the others are empty
  *   - an advance fires only serials given before it began
  *
- * Complexity: start and stop O(log n) expected, a tick O(1), expiry O(height) expected 4/3 of a
- * step. Bad at: memory latency, several cache misses a lane; memory, 64 bytes a timer.
+ * Complexity: start and stop O(log n) expected, a tick O(1), expiry O(height), 4/3 of a step
+ * expected. Use it where many threads share timers, as the original does with a lock. Bad at:
+ * memory latency, several cache misses for each lane; memory, 64 bytes a timer.
  *
  * Source: W. Pugh, "Skip lists: a probabilistic alternative to balanced trees", CACM 33(6), 1990;
  * DPDK, lib/timer/rte_timer.c (MAX_SKIPLIST_DEPTH 10).

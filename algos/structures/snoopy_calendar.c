@@ -1,39 +1,39 @@
 /*
- * snoopy-calendar: a calendar queue whose days become longer or shorter by what they have cost.
+ * snoopy-calendar: a calendar queue that chooses the length of its days by what they have cost.
  *
  *   days too short                             days too long
  *   page   0    1    2    3    4    5          page   0                    1
  *          37   -    -    -    49   -                 37, 38, 40, 49, 52   -
- *   a firing turns four pages to the next      a start passes those of its page that are due later
+ *   an expiry turns four pages to the next     a start passes the later timers of its page
  *
- * The pages are those of calendar-queue, and so is their number, which doubles and halves with the
- * timers. Brown measures the distances of the first few timers for the length of a day, and only
- * when the number changes: that goes wrong where the first are not like the rest, or where the
- * distances change and the number does not. Here the calendar watches itself. Longer days have
- * fewer pages turned and more timers passed, shorter ones the reverse, and the two together are
- * least where they are equal. So both are counted:
+ * Its pages are those of calendar-queue, and their number doubles and halves with the timers in the
+ * same way. On the left, advance(49) turns four pages to fire one timer; on the right, start(a, 41)
+ * passes two timers on its page. Longer days turn fewer pages and pass more timers, shorter days
+ * the reverse, and the sum is least where the two are equal. So both are counted:
  *
  *   searched   pages turned to find the first timer, and one for each that fires
- *   entered    timers looked at on a page to find another's place there
+ *   entered    timers passed on a page by starts
  *
- * A round is as many firings as there are timers. After more than `rounds` rounds, if one of the
- * two is more than twice the other, the day is made longer or shorter by the square root of
- * searched to entered, and the counting begins anew; after more than five times as many it does so
- * in any case. When the number of days changes, a day becomes four times as long as the average
- * distance of the firings of the last round; before there was one, what Brown would make of it.
+ * Brown's calendar measures the distances of the first few timers, and only when the number of days
+ * changes. That fails if the first timers are not typical, or if distances change and the number
+ * does not.
  *
- * Lengths are powers of two, as in calendar-queue, so the square root is rounded to one.
+ * A round is as many expiries as there are timers. After more than `rounds` rounds, if one count is
+ * more than twice the other, the length of a day is multiplied by the square root of searched /
+ * entered, and both counts begin again; after five times as many rounds this happens in any case.
+ * When the number of days changes, a day becomes four times the average distance of the expiries of
+ * the last round; before the first round, Brown's length. Lengths are powers of two.
  *
  * Invariants: those of calendar-queue, with four days at least.
  *
- * Complexity: start, stop, expiry O(1) once the days suit the timers; a tick O(1); making it anew
- * O(n), amortised O(1). Bad at: getting there, since `rounds` times all timers have to fire first;
- * timers that are stopped and hardly ever fire, from which it learns nothing; delays of two very
- * different lengths, for which no length of a day is right; the tick of making it anew.
+ * Complexity: start, stop, expiry O(1) once the days suit the timers; a tick O(1); a rebuild O(n),
+ * amortised O(1). Use it instead of calendar-queue where the traffic changes. Bad at: the first
+ * `rounds` rounds, before it has learned; timers that are stopped and rarely fire, from which it
+ * learns nothing; two very different delays; the pause of a rebuild.
  *
  * Source: K. L. Tan and L.-J. Thng, "SNOOPy calendar queue", Winter Simulation Conference 2000, for
- * the idea of taking the length from performance statistics. When it is taken, and how, is as in
- * the calendar scheduler of ns-2.35 (common/scheduler.cc), which follows them.
+ * the use of performance statistics; the rules are those of the calendar scheduler of ns-2.35
+ * (common/scheduler.cc).
  */
 #include "timerlab.h"
 

@@ -1,5 +1,5 @@
 /*
- * splay-tree: a binary search tree that brings what was touched last to its root.
+ * splay-tree: Sleator and Tarjan's search tree, which moves the node touched last to its root.
  *
  *            [due 5, id 1]  <- the last one touched
  *            /           \
@@ -7,16 +7,16 @@
  *                \          \
  *          [due 4, id 4]  [due 9, id 0]
  *
- * No balance is kept. Instead, every access rotates the node that it ends at up to the root, two
- * levels at a time, which halves the depth of all that lay on the path. What is touched again soon
- * is found near the root: timers that are taken one after the other from the front cost a constant
- * each, and n operations of any kind O(n log n) together. The literature on simulators found it the
- * best of the trees, with the least bad worst case (Jones 1986; Ronngren and Ayani 1997).
+ * No balance is kept. Instead, every access rotates its node up to the root, two levels at a time,
+ * which halves the depth of the nodes on the path. start(3, 6) splays at key 6, and the new node
+ * becomes the root, with 5 on its left and 8 on its right. stop(1) splays timer 1 to the root and
+ * joins its two sides. advance fires `first`, the earliest timer, and splays the next one to the
+ * root. Timers taken one after the other from the front cost O(1) each, and n operations of any
+ * kind O(n log n). Studies of simulators found it the best tree in the worst case (Jones 1986;
+ * Ronngren and Ayani 1997).
  *
- * The order is (due tick, serial of the start), so equal ticks fire in the order of their starts.
- * Splaying is from the top down, in one pass, and needs no parent links: 24 bytes a timer. Stop
- * splays the timer to the root, and joins the two sides. `first` names the earliest timer, so that
- * a tick looks at one node; when that one goes, the next is splayed to the root, ready to be taken.
+ * The order is (due tick, serial of the start), so that equal ticks fire in the order of their
+ * starts. Splaying is top-down, in one pass, without parent links: 24 bytes a timer.
  *
  * Invariants
  *   - left is before, right is after; serials are distinct
@@ -24,9 +24,9 @@
  *   - `first` is the earliest node, NONE if there is none
  *   - an advance fires only serials given before it began
  *
- * Complexity: start, stop, restart and expiry O(log n) amortised, a tick O(1). Bad at: a single
- * operation, which may take n steps; reading, which writes; very many timers, whose paths are cache
- * misses one after the other.
+ * Complexity: start, stop, restart and expiry O(log n) amortised, a tick O(1). Use it for
+ * simulations with strong locality. Bad at: a single operation, which may take n steps; searches,
+ * which write; very many timers, because a path is a sequence of cache misses.
  *
  * Source: D. D. Sleator and R. E. Tarjan, "Self-adjusting binary search trees", JACM 32(3), 1985,
  * section 4 (top-down splaying).

@@ -5,45 +5,39 @@
  *
  *             hand (clock 17)
  *               v
- *   spoke   0       1       2       3       ids stand beside the deadlines; `used` says how many
+ *   spoke   0       1       2       3       ids are next to the deadlines; `used` counts them
  *           due 35  -       due 19  due 24
  *           due 34  -       due 83  -
  *           -       -       -       -
- *           -       -       -       -
  *
- * A deadline is written into the spoke of its tick, whatever turn it is for, and the hand looks at
- * each deadline of a spoke: what is due fires, the rest stays, as it is. There are no links and no
- * rounds, and a spoke is read from front to back, at the speed of memory.
+ * start(a, 50) appends the deadline 50 to spoke 2, whatever turn it is for. advance(19) looks at
+ * each deadline of spoke 2: 19 fires, 83 and 50 stay. stop(a) moves the last deadline of the spoke
+ * into the gap, so that a spoke has no gaps. There are no links and no rounds, and a spoke is read
+ * from front to back at the speed of memory. Agrona searches a gap at each start instead.
  *
  * The hand stays at a spoke for `tick` ticks and looks through it in each. Agrona polls one spoke a
- * call and so comes late by up to a tick, and by more if it is polled seldom; an advance here
- * visits every spoke that the clock passed, once, so that everything that is due fires: exact.
+ * call, up to a tick late or more. Here an advance visits every spoke that the clock passed, once:
+ * exact.
  *
- * When a spoke is full, all spokes are made twice as long, and never shorter: that is Agrona's, and
- * so is its price, one crowded tick making every spoke as long as its own. Agrona looks for a gap
- * in the spoke when it starts a timer. Here the last deadline moves into the gap that a stop or a
- * firing leaves, so that a spoke is dense and a start appends.
+ * When a spoke is full, all spokes double, and never shrink, as in Agrona: one crowded tick makes
+ * every spoke as long as its own. This is the one allocation outside create and reserve. If it
+ * fails, or would make more than SPREAD_MAX places for each timer, the timer goes astray: to any
+ * spoke with a free place. `reserve` makes sure that there is one. An advance that reaches the
+ * earliest astray deadline looks through all spokes.
  *
- * That the wheel grows is the one allocation outside create and reserve. If there is no memory, or
- * if the wheel would be large and have more than SPREAD_MAX places for each timer, a timer goes
- * astray: to a spoke that has a place left. `reserve` sees to it that there is always one. While
- * some are astray, the wheel remembers the earliest of their deadlines, and an advance that reaches
- * it looks through all spokes: slow, but right.
- *
- * Expired timers are first unlinked into a list of ids, DUE, and fire from there; so a budget can
- * leave some for the next advance, and a callback may start and stop what it likes. What is started
- * with a deadline that is not after the clock goes to the list LATE, which the next advance puts
- * behind DUE. Both are one doubly linked list by ids, in `links`, with a mark where LATE begins.
+ * Expired timers go to a list of ids, DUE, and fire from there. A timer that is due at its start
+ * goes to the list LATE, which the next advance appends to DUE. Both are one doubly linked list in
+ * `links`, with a mark at the beginning of LATE.
  *
  * Invariants
  *   - where[id] is the place of a timer in the wheel, and ids[where[id]] == id; or a mark
  *   - a spoke's places 0 .. used-1 are taken
- *   - what is in the wheel is due after the clock; what is not in its own spoke is due at
- *     `astray_due` or later
+ *   - timers in the wheel are due after the clock; those not in their own spoke, at `astray_due` or
+ *     later
  *
  * Complexity: start and stop O(1), a tick O(n / spokes), expiry O(1) and a look in every turn
- * before. Bad at: many timers of one tick, for which every spoke pays in memory; delays of many
- * turns, looked at once a turn; sleeping, since it must be driven every tick.
+ * before. Use it for few timers of spread deadlines. Bad at: many timers of one tick, which cost
+ * memory in every spoke; delays of many turns; sleeping, since it must be driven at every tick.
  *
  * Source: aeron-io/agrona, DeadlineTimerWheel.java.
  */

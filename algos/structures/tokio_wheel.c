@@ -1,6 +1,5 @@
 /*
- * tokio-wheel: a hierarchy whose levels are blocks of time, not distances: what differs from the
- * clock only in its last six bits is on level 1, in its last twelve on level 2.
+ * tokio-wheel: tokio's hierarchy, with levels that are blocks of time instead of distances.
  *
  *   clock 000001 000010 000111 (4231)              level   a slot's ticks   holds deadlines in
  *                       001010 (4234)  is on         1                  1   the clock's block of 64
@@ -8,33 +7,33 @@
  *         000011 000000 000000 (12288) is on         3               4096   its block of 2^18
  *                                                   ... 6            2^30   all others
  *
- * The highest bit in which clock and deadline differ names the level, the six bits of the deadline
- * there the slot. So every slot of a level comes before any of the level above, and the first
- * occupied slot of the lowest occupied level is the next to expire: one look at one word. By
- * distance, as in bitmap-wheel, a timer due in 63 ticks is on level 1 always; here it cascades if a
- * block of 64 begins in between.
+ * The highest bit in which clock and deadline differ names the level, and the deadline's six bits
+ * there the slot. start(a, 6090) files a in slot 31 of level 2. Every slot of a level comes before
+ * all slots of the level above, so that the first occupied slot of the lowest occupied level
+ * expires next: one look at one word. advance goes from slot to slot: at tick 6080 the clock enters
+ * slot 31, and a is filed again, in slot 10 of level 1; at tick 6090 it fires. stop(a) unlinks a.
+ * By distance, as in bitmap-wheel, a timer due in 63 ticks is always on level 1; here it cascades
+ * if a block of 64 begins before.
  *
- * An advance goes from slot to slot: the clock steps to the first tick of the slot, what is due
- * then is appended to DUE, and the rest is filed again, on lower levels. What is not in the last
- * level's block of 2^36 ticks is in the slot of the last level that its bits name, and is filed
- * there again at every turn; a jump of more than a turn looks at these once instead. The lists keep
- * the order of starts, so all fires in the order of deadlines.
+ * A deadline outside the last level's block of 2^36 ticks is in the slot of the last level that its
+ * bits name, and is filed there again at every turn; a jump of more than a turn looks at these
+ * once. The lists keep the order of starts, so that all timers fire in the order of deadlines.
  *
- * restart=lazy: a pending timer that is given a later deadline, as a connection's idle timeout is
- * with every packet, only notes it. It stays where it is filed, under `when`, and when that comes
- * it is filed again. restart=move files it at once.
+ * restart=lazy: a restart to a later deadline, as for an idle timeout with every packet, only notes
+ * it. The timer stays filed under `when`, and is filed again at that tick. restart=move files it at
+ * once.
  *
  * Invariants
- *   - a timer filed under `when` on a level with slots of 2^s ticks is in slot (when >> s) modulo
- * 64; unless the level is the last, clock and `when` differ in no bit from s + 6 on
+ *   - a timer filed under `when` on a level with slots of 2^s ticks is in slot (when >> s) modulo 64;
+ *     unless the level is the last, clock and `when` differ in no bit from s + 6 on
  *   - clock < when <= due; with restart=move, when is due
  *   - a slot's bit is set exactly if it holds timers
  *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers
  *
- * Complexity (m levels): start O(1), restart O(1), stop O(1), a tick O(1), expiry O(m) moves,
- * `next` O(m). Bad at: an upper slot with very many timers, all filed again in the advance that
- * enters it; with restart=lazy, timers that are pushed back and stopped, which are filed where
- * nothing is.
+ * Complexity (m levels): start, restart, stop and a tick O(1), expiry up to m moves, `next` O(m).
+ * Use it for idle timeouts that every packet postpones. Bad at: an upper slot with very many
+ * timers, which one advance files again; with restart=lazy, timers that are postponed and then
+ * stopped.
  *
  * Source: tokio-rs/tokio 1.x, tokio/src/runtime/time/wheel/ (mod.rs, level.rs), entry.rs.
  */

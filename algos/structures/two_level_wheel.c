@@ -1,6 +1,5 @@
 /*
- * two-level-wheel: Erlang's: a wheel for what comes soon, one for what comes later, and an ordered
- * remainder for the rest.
+ * two-level-wheel: Erlang's timer wheels: one for soon, one for later, and an ordered rest.
  *
  *   soon-bits=14, later-bits=14; a tick is 1 ms
  *
@@ -14,34 +13,31 @@
  *                                |<- 8,192 >|   moved to the soon wheel when the clock is a slot's
  *             [--- soon wheel ---)              width away
  *
- * A slot of the later wheel is half as wide as the whole soon wheel. When the clock comes within a
- * slot's width of the next one, its timers move to the soon wheel, 8 to 16 s before they are due:
- * so a timer moves once at most, and two thirds of all timeouts never do, for they are stopped
- * before.
+ * At tick 0, start(a, 60000) files a in slot 7 of the later wheel, ticks 57,344 to 65,535. When the
+ * clock comes within 8,192 ticks of that slot, at tick 49,152, its timers move to the soon wheel, 8
+ * to 16 s before they are due: a goes to the slot of tick 60,000 and fires from there. So a timer
+ * moves once at most. stop(a) unlinks a; two thirds of all timeouts are stopped before they move.
  *
- * In Erlang, timers beyond one turn of the later wheel are kept in a red-black tree, and fire from
- * there. Here it is a binary heap of ids, which needs four bytes a timer and no links.
+ * Erlang keeps timers beyond a turn of the later wheel in a red-black tree, and fires them from
+ * there. Here it is a binary heap of ids: four bytes a timer and no links. To find the next
+ * timeout, Erlang counts the timers in every 512 slots. Here each wheel has a bit for each slot and
+ * a bit for each 64 of those, so that `next` and jumps visit no empty slot.
  *
- * To find the next timeout, Erlang counts the timers in every 512 slots. Here each wheel has a bit
- * for every slot and a bit for every 64 of those, so that looking for the next occupied slot, or
- * collecting after a jump, visits no empty one.
- *
- * A soon slot is one list: what comes soon is fetched ahead by scouts (slot_scouts.h). A later slot
- * is four, dealt by id, which are walked side by side: see timer_buckets.h.
+ * A soon slot is one list, and scouts prefetch its timers (slot_scouts.h). A later slot is four
+ * lists, dealt by id, which are walked side by side (timer_buckets.h).
  *
  * Invariants
- *   - soon slot t mod 2^s holds what is due at t, clock < t < clock + 2^s
- *   - later_slot = clock / w + 2, w being a later slot's width; later slot l mod 2^m holds what is
+ *   - soon slot t mod 2^s holds the timers due at t, clock < t < clock + 2^s
+ *   - later_slot = clock / w + 2, w being a later slot's width; later slot l mod 2^m holds the timers
  *     due in l * w .. l * w + w-1, later_slot <= l < later_slot + 2^m
- *   - a slot's bit is set exactly if it holds timers, a word's bit in the summary exactly if the
- *     word is not 0
- *   - in the heap no timer is due before its parent; `prev` of a timer in it is its place, `next`
- *     is IN_HEAP
+ *   - a slot's bit is set exactly if it holds timers, a word's bit in the summary if it is not 0
+ *   - in the heap no timer is due before its parent; `prev` of a timer in it is its place, `next` is
+ *     IN_HEAP
  *
  * Complexity (o: timers in the heap): start and stop O(1), or O(log o); a tick O(1), expiry O(1)
- * and one more filing, or O(log o). Bad at: a later slot with very many timers, all moved in one
- * advance; small memories, since the wheels alone take 1.3 MB, which `create` has to clear: who
- * makes many of them, each for few timers, waits for that and for nothing else.
+ * and one more move, or O(log o). Use it for timeouts of seconds to hours. Bad at: a later slot
+ * with very many timers, which one advance moves; small memories: the wheels take 1.3 MB, which
+ * `create` clears.
  *
  * Source: erlang/otp, erts/emulator/beam/time.c and erl_hl_timer.c.
  */

@@ -3,25 +3,23 @@
  *
  *   pending   [due 8, id 4] [due 3, id 7] [due 20, id 0] [due 3, id 1] ...
  *
- * A start puts the timer at the end, a stop puts the last one in its place, and every tick looks at
- * all of them. The paper counts each down by one; comparing with the clock comes to the same and
- * writes nothing.
+ * start(2, 9) appends timer 2. stop(7) moves the last timer to the place of timer 7. advance(3)
+ * looks at every timer, moves the two that are due to the front and fires them from there, so that
+ * a budget can leave some for the next advance; the timers that callbacks start, after those, are
+ * not looked at again. The paper decrements each timer; a comparison with the clock is equivalent
+ * and writes nothing.
  *
- * A linked list would wait for memory at every timer. The order means nothing, so the timers stand
- * side by side in one array, which a processor reads as fast as memory delivers; `where` says for
- * each id at which place.
- *
- * `next` looks at all of them, too, and for that is exact.
- *
- * What is due is first gathered at the front of the array, and fires from there; so a budget can
- * leave some for the next advance, and what callbacks start, behind, is not looked at again.
+ * The order has no meaning, so the timers are in one array instead of a linked list: a processor
+ * reads it as fast as memory delivers. `where` is the place of each id. `next` looks at all timers
+ * and is therefore exact.
  *
  * Invariants
- *   - entries [0, due_count) are due and wait to fire; [due_count, count) are as they were started
+ *   - entries [0, due_count) are due and wait to fire; [due_count, count) are in order of start
+ *     except where a stop moved one
  *   - entries[where[id]].id == id for every pending timer; where[id] is IDLE for all others
  *
- * Complexity: start and stop O(1), a tick O(n), expiry O(1). Bad at: ticks, with more than some
- * dozens of timers; for fewer nothing is simpler.
+ * Complexity: start and stop O(1), a tick O(n), expiry O(1). Use it for up to some dozens of
+ * timers: no structure is simpler. Bad at: ticks with more of them.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
  * 3.1; redis/redis, ae.c.

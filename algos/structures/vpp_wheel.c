@@ -1,43 +1,41 @@
 /*
- * vpp-wheel: one to three rings like the digits of a mileage counter, and a list of what lies
- * beyond their turn, as VPP keeps the timers of its sessions and processes.
+ * vpp-wheel: VPP's timers: one to three rings like the digits of a mileage counter, and an overflow
+ * list.
  *
  *   bits=10, wheels=overflow              the clock reads 2,097,160 = 0 glacier, 2 slow, 8 fast
  *
- *   ring      ticks a slot   holds what differs from the clock
+ *   ring      ticks a slot   holds timers that differ from the clock
  *   fast                 1   in the lowest digit alone                (due 2,097,170: slot 18)
  *   slow             1,024   in the second, and none above            (due 2,099,500: slot 2 is
  *   glacier      1,048,576   in the third, and none above              passed, it goes to slot 3)
  *   overflow             -   above: after the counter has gone round   (due 2^30 and later)
  *
- * A timer waits in the ring of the highest digit in which its deadline differs from the clock. When
- * a digit clicks, the slot that it comes to is emptied into the rings below; when all three click
- * over, the overflow is gone through. So a timer is filed once for each digit, three times at most,
- * and once for each turn of the counter in the overflow.
+ * A timer waits in the ring of the highest digit in which its deadline differs from the clock.
+ * start(a, 2097170) appends a to slot 18 of the fast ring and sets its bit. When a digit advances,
+ * the slot that it reaches is emptied into the rings below; when all three overflow, the overflow
+ * list is filed. So a timer moves once for each digit, three times at most, and once for each turn
+ * of the counter in the overflow. stop(a) unlinks a and leaves the bit, so that it does not test
+ * whether the slot is empty; the hand clears the bit later.
  *
- * Without overflow the last ring goes on round, so it takes what differs by less than a turn of it:
- * a horizon. `wheels=1:bits=11` is a plain wheel of 2,048 slots, `wheels=2:bits=9` and
- * `wheels=3:bits=8` are the other geometries that VPP is built with.
+ * Without overflow the last ring takes deadlines that differ by less than its turn: a horizon.
+ * wheels=1:bits=11 is a plain wheel of 2,048 slots; wheels=2:bits=9 and wheels=3:bits=8 are VPP's
+ * other geometries.
  *
- * A bitmap says which slots may hold timers. A start sets a bit; the hand clears it when it passes;
- * a stop does not, so that it need not look whether it leaves the slot empty. So `next` is a lower
- * bound, and a stopped timer costs a look in vain.
- *
- * An advance collects all passed slots first, those that are passed as a whole unopened, and then
- * files the rest: what is filed again must not meet a slot that is still to be emptied.
+ * An advance first collects all passed slots, those passed as a whole unopened, in FLUSH, and then
+ * files the rest, because a timer may belong to a slot that is still to be emptied.
  *
  * Invariants
- *   - slot s of ring r holds what is due in one span of slots^r ticks, the next one from the
- *     clock's own with number s modulo slots, and not in the clock's own
+ *   - slot s of ring r holds the timers of one span of slots^r ticks, the next one after the clock's
+ *     own with number s modulo slots
  *   - a slot that holds timers has its bit set
- *   - what lies in the overflow is due after the counter's turn, and no earlier than
- *     `overflow_from`
+ *   - a timer in the overflow is due after the counter's turn, and no earlier than `overflow_from`
  *   - the slots, the overflow, DUE and LATE together hold exactly the pending timers; FLUSH is
  *     empty between calls
  *
- * Complexity (m rings): start and stop O(1), a tick O(1), expiry O(m) filings. Bad at: a slow slot
- * with very many timers, all filed again in the tick in which the digit clicks, and worse a full
- * overflow; memory for few timers, since every slot has a head.
+ * Complexity (m rings): start, stop and a tick O(1), expiry up to m moves; `next` is a lower bound.
+ * Use it for timeouts of up to a turn of the counter. Bad at: a slow slot with very many timers,
+ * which one tick files again, or a full overflow; memory for few timers, since every slot has a
+ * head.
  *
  * Source: FD.io VPP, src/vppinfra/tw_timer_template.c and .h.
  */
