@@ -3,7 +3,7 @@
  * buckets.
  *
  *   TOP       all timers due at or after top_start, in no order
- *   rung 0    |   .   |   .   |  14   |  230  |   9   | ...      a bucket for each timer that TOP held
+ *   rung 0    |   .   |   .   |  14   |  230  |   9   | ...      a bucket for each timer of TOP
  *                                 ^ dealt out: 1 bucket of rung 0 is all of rung 1
  *   rung 1    | . | . | 7 | 3 | ...                              50 buckets
  *                       ^ current: the next to become the bottom
@@ -26,8 +26,8 @@
  * a lower bound if the bottom is empty: the start of the first bucket with timers.
  *
  * Invariants
- *   - a timer due at or after top_start is in TOP; else it is in the first rung with a `current` not
- *     after its tick; else it is in BOTTOM
+ *   - a timer due at or after top_start is in TOP; else it is in the first rung with a `current`
+ *     not after its tick; else it is in BOTTOM
  *   - `current` never increases from rung to rung; a rung ends at the `current` of the rung before,
  *     or at top_start
  *   - every list keeps equal ticks in order of start; BOTTOM is in order

@@ -3,20 +3,20 @@
  *
  *   level   a slot's ticks   takes delays      slots        each slot    minimum   timers
  *     1                  1        0 -     63   64 of each
- *     2                  8       64 -    511                 37               301   310, 301, 899
+ *     2                  8       64 -    511                 37               301   303, 301, 814
  *     3                 64      512 -   4095                 38            TL_NEVER  (empty)
  *     4                512     4096 -  32767                 ...
  *
- * The levels are those of Linux since 4.8 (coarse-wheel). start(a, 310) at tick 0 files a in slot
- * 38 of level 2, where the deadline 310 is, by the level of its delay, and lowers the slot's
- * minimum. a fires from there at tick 310: while the clock is in a coarse slot, each deadline there
+ * The levels are those of Linux since 4.8 (coarse-wheel). start(a, 303) at tick 0 files a in slot
+ * 37 of level 2, where the deadline 303 is, by the level of its delay, and lowers the slot's
+ * minimum. a fires from there at tick 303: while the clock is in a coarse slot, each deadline there
  * polls it, and each poll looks at all of its timers. stop(a) unlinks a; the minimum may then be
  * too low, so that the next poll walks the slot in vain and corrects it. `least`, the least of all
  * minima, shows when no slot needs a poll.
  *
- * A slot holds deadlines of several turns (899 = 301 + 512 + 86 is one turn later); later ones
- * wait. A poll looks at the slots level by level, in order of their numbers, so that timers do not
- * fire in the order of deadlines.
+ * A slot holds deadlines of several turns (814 is a turn of 512 ticks after 302); later ones wait.
+ * A poll looks at the slots level by level, in order of their numbers, so that timers do not fire
+ * in the order of deadlines.
  *
  * moves=all, the default, is nexus-timer's rebalancing since 1.5: a poll also moves timers that are
  * not due to the level of their remaining delay. moves=N moves at most N in an advance and never
@@ -26,8 +26,8 @@
  *
  * Invariants, between advances
  *   - a timer of deadline d on a level with slots of 2^s ticks is in slot (d >> s) modulo the slots
- *   - a slot's bit is set exactly if it holds timers; its minimum is not after any of their deadlines,
- *     and TL_NEVER if there are none
+ *   - a slot's bit is set exactly if it holds timers; its minimum is not after any of their
+ *     deadlines, and TL_NEVER if there are none
  *   - if `least` is known, it is not after any slot's minimum
  *   - DUE and LATE are empty
  *

@@ -14,7 +14,7 @@
  * Invariants
  *   - `due` never decreases along the list; among equal `due`, the earlier start is nearer the head
  *   - a timer is in the list exactly if its `next` is not UNLINKED; `count` is the list's length
- *   - a timer started inside a callback has serial >= the running advance's, and does not fire in it
+ *   - a timer started in a callback has serial >= the running advance's, and does not fire in it
  *
  * Complexity: start O(n), stop O(1), a tick O(1), expiry O(1). Use it for a few dozen timers, or
  * one constant timeout. Bad at: starts anywhere but at the end: with a million timers of mixed

@@ -24,8 +24,8 @@
  * timers of the next slots: see slot_scouts.h.
  *
  * Invariants
- *   - bucket b (it fires at tick b * tick) is in slot b mod ring; every pending timer's bucket is in
- *     current + 1 .. current + ring, `current` being the clock's; no two share a slot
+ *   - bucket b (it fires at tick b * tick) is in slot b mod ring; every pending timer's bucket is
+ *     in current + 1 .. current + ring, `current` being the clock's; no two share a slot
  *   - the slots, DUE and LATE together hold exactly the pending timers
  *
  * Complexity: start, stop, expiry and a tick O(1); a jump visits each slot at most once. Use it for

@@ -24,8 +24,8 @@
  *   - an advance fires only serials given before it began
  *
  * Complexity: start and stop O(log n) expected, a tick O(1), expiry O(height), 4/3 of a step
- * expected. Use it where many threads share timers, as the original does with a lock. Bad at:
- * memory latency, several cache misses for each lane; memory, 64 bytes a timer.
+ * expected. Use it where order matters more than memory. Bad at: memory latency, several cache
+ * misses for each lane; memory, 64 bytes a timer.
  *
  * Source: W. Pugh, "Skip lists: a probabilistic alternative to balanced trees", CACM 33(6), 1990;
  * DPDK, lib/timer/rte_timer.c (MAX_SKIPLIST_DEPTH 10).

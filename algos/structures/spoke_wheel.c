@@ -3,11 +3,12 @@
  *
  *   spokes=4, tick=8, allocation=4                  spoke = (deadline >> log2(tick)) & (spokes-1)
  *
- *             hand (clock 17)
- *               v
+ *                           hand (clock 17)
+ *                           v
  *   spoke   0       1       2       3       ids are next to the deadlines; `used` counts them
  *           due 35  -       due 19  due 24
  *           due 34  -       due 83  -
+ *           -       -       -       -
  *           -       -       -       -
  *
  * start(a, 50) appends the deadline 50 to spoke 2, whatever turn it is for. advance(19) looks at

@@ -24,8 +24,8 @@
  * once.
  *
  * Invariants
- *   - a timer filed under `when` on a level with slots of 2^s ticks is in slot (when >> s) modulo 64;
- *     unless the level is the last, clock and `when` differ in no bit from s + 6 on
+ *   - a timer filed under `when` on a level with slots of 2^s ticks is in slot (when >> s) modulo
+ *     64; unless the level is the last, clock and `when` differ in no bit from s + 6 on
  *   - clock < when <= due; with restart=move, when is due
  *   - a slot's bit is set exactly if it holds timers
  *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers

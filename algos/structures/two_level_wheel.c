@@ -28,11 +28,11 @@
  *
  * Invariants
  *   - soon slot t mod 2^s holds the timers due at t, clock < t < clock + 2^s
- *   - later_slot = clock / w + 2, w being a later slot's width; later slot l mod 2^m holds the timers
+ *   - later_slot = clock / w + 2, w being a later slot's width; later slot l mod 2^m holds timers
  *     due in l * w .. l * w + w-1, later_slot <= l < later_slot + 2^m
  *   - a slot's bit is set exactly if it holds timers, a word's bit in the summary if it is not 0
- *   - in the heap no timer is due before its parent; `prev` of a timer in it is its place, `next` is
- *     IN_HEAP
+ *   - in the heap no timer is due before its parent; `prev` of a timer in it is its place, `next`
+ *     is IN_HEAP
  *
  * Complexity (o: timers in the heap): start and stop O(1), or O(log o); a tick O(1), expiry O(1)
  * and one more move, or O(log o). Use it for timeouts of seconds to hours. Bad at: a later slot

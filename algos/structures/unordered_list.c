@@ -14,8 +14,7 @@
  * and is therefore exact.
  *
  * Invariants
- *   - entries [0, due_count) are due and wait to fire; [due_count, count) are in order of start
- *     except where a stop moved one
+ *   - entries [0, due_count) are due and wait to fire
  *   - entries[where[id]].id == id for every pending timer; where[id] is IDLE for all others
  *
  * Complexity: start and stop O(1), a tick O(n), expiry O(1). Use it for up to some dozens of

@@ -25,8 +25,8 @@
  * files the rest, because a timer may belong to a slot that is still to be emptied.
  *
  * Invariants
- *   - slot s of ring r holds the timers of one span of slots^r ticks, the next one after the clock's
- *     own with number s modulo slots
+ *   - slot s of ring r holds the timers of one span of slots^r ticks, the next one after the
+ *     clock's own with number s modulo slots
  *   - a slot that holds timers has its bit set
  *   - a timer in the overflow is due after the counter's turn, and no earlier than `overflow_from`
  *   - the slots, the overflow, DUE and LATE together hold exactly the pending timers; FLUSH is
