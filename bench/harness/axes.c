@@ -76,6 +76,10 @@ static const struct form forms[] = {
     {{AXIS_STEP, 1}, "1", "tick by tick"},
     {{AXIS_STEP, 10}, "10", "a loop that wakes every 10 ms"},
     {{AXIS_STEP, 100}, "100", "one that is busy for long"},
+    {{AXIS_TICK, TICK_1MS}, "1ms", "a millisecond"},
+    {{AXIS_TICK, TICK_1NS}, "1ns", "a nanosecond; each advance passes over a million ticks"},
+    {{AXIS_TICK, TICK_1US}, "1us", "a microsecond; each advance passes over a thousand ticks"},
+    {{AXIS_TICK, TICK_100MS}, "100ms", "a tenth of a second"},
     {{AXIS_WARM, STREAM_WARM_AUTO}, "auto", "twice the longest delay, or what there is time for"},
     {{AXIS_WARM, 0}, "0", "all timers have just been started"},
     {{AXIS_RECORD, 0}, "0", "there is none: nothing is touched but the timer"},
@@ -168,7 +172,7 @@ const char *axis_takes(enum suite_axis axis, char *text, size_t text_bytes)
         }
     }
     for (size_t i = 0; i < FORMS && used < text_bytes; i++) {
-        if (forms[i].setting.axis == axis && is_word(&forms[i])) {
+        if (forms[i].setting.axis == axis && (axes[axis].kind == AXIS_WORD || is_word(&forms[i]))) {
             int length = snprintf(text + used, text_bytes - used, "%s%s", used > 0 ? " | " : "",
                                   forms[i].word);
             used += length > 0 ? (size_t)length : 0;

@@ -32,6 +32,7 @@ enum axis_kind {
     X(AXIS_CALLBACK, "callback", AXIS_WORD, "what a timer's callback does")                        \
     X(AXIS_EVERY, "every", AXIS_WHOLE, "ticks between two restarts of a timer, in the mean")       \
     X(AXIS_STEP, "step", AXIS_WHOLE, "ticks that each advance passes over")                        \
+    X(AXIS_TICK, "tick", AXIS_WORD, "length of a tick; delays stay the same in seconds")           \
     X(AXIS_WARM, "warm", AXIS_WHOLE, "ticks that nobody times, before those that count")           \
     X(AXIS_RECORD, "record", AXIS_WHOLE,                                                           \
       "bytes of a timer's connection, whose first and last are touched by each operation")         \
@@ -52,6 +53,7 @@ enum clock { CLOCK_THREAD, CLOCK_WALL, CLOCK_CYCLES };
 enum pages { PAGES_HUGE, PAGES_SMALL };
 enum callback { CALLBACK_COUNT, CALLBACK_RESTART };
 enum node { NODE_OUT, NODE_IN, NODE_ABLE };
+enum tick { TICK_1MS, TICK_1NS, TICK_1US, TICK_100MS };
 
 /* A row's place on each axis; a share is in millionths. */
 struct shape {

@@ -9,6 +9,7 @@ struct floor_timers {
     size_t expiry_count;
     size_t at; /* the next to fire */
     uint64_t base;
+    uint64_t scale;
     uint64_t due; /* its tick; TL_NEVER behind the last */
     uint64_t pending;
     uint32_t capacity;
@@ -86,8 +87,9 @@ static uint64_t floor_count(const void *self)
 
 static uint64_t next_due(const struct floor_timers *timers)
 {
-    return timers->at < timers->expiry_count ? timers->base + timers->expiries[timers->at].tick
-                                             : TL_NEVER;
+    return timers->at < timers->expiry_count
+               ? (timers->base + timers->expiries[timers->at].tick) * timers->scale
+               : TL_NEVER;
 }
 
 /* A deadline of 0 says that the timer is not pending. */
@@ -165,12 +167,14 @@ bool floor_is(const struct tl_algo *algo)
     return false;
 }
 
-void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count, uint64_t base)
+void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count, uint64_t base,
+                    uint64_t scale)
 {
     struct floor_timers *timers = self;
     timers->expiries = expiries;
     timers->expiry_count = count;
     timers->at = 0;
     timers->base = base;
+    timers->scale = scale;
     timers->due = next_due(timers);
 }

@@ -20,9 +20,9 @@ const struct tl_algo *floor_at(size_t index);
 /* Whether a descriptor is one of them. */
 bool floor_is(const struct tl_algo *algo);
 
-/* Tells `self`, made by a floor, what fires from now on: `expiries`, by tick, counted from tick
- * `base`. The list outlives its use. */
-void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count,
-                    uint64_t base);
+/* Give `self`, made by a floor, the expiries from now on, ordered by tick. They fire at the ticks
+ * (base + expiry.tick) * scale. The list must outlive its use. */
+void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count, uint64_t base,
+                    uint64_t scale);
 
 #endif

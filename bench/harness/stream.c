@@ -20,11 +20,7 @@ enum {
     QUANTILES = 1 << STREAM_TABLE_BITS,
     SAW_TEETH = 20,
     SAW_TICKS = 3000,
-    REQUEST_KEPT_PERCENT = 5, /* requests whose timer is not stopped in time */
-    REPLY_TICKS_MAX = 50,
-    ACK_LOST_PERCENT = 1, /* segments whose retransmission timer runs out */
-    ACK_TICKS_MAX = 5,
-    REQUEST_TIMERS = 3,
+    CONNECTION_TIMERS = 3,
     AHEAD = 64, /* ticks for which stops are known beforehand: a power of two */
     HOT_SHARE = 10,
 
@@ -40,9 +36,22 @@ enum {
     SHORT_TICKS = 2000, /* each part, where figures are not wanted */
 };
 
+/* Timers that a connection starts in addition to its first, each time that it is heard from. */
+static const struct extra_timer {
+    uint32_t delay_ticks;
+    uint32_t kept_percent;   /* not stopped before they expire */
+    uint32_t stop_ticks_max; /* the others are stopped within 1 to this many ticks */
+} extra_timers[][CONNECTION_TIMERS - 1] = {
+    [STREAM_REQUESTS] = {{5000, 5, 50}, {200, 1, 5}},
+    [STREAM_SEGMENTS] = {{40, 30, 39}, {300, 1, 60}},
+};
+
 /* --- delays ---------------------------------------------------------------------------------- */
 
-/* The q-quantile, in ticks, or, with a mean of 6 s, as a multiple of the mean. */
+static const double ttls_s[] = {1, 5, 10, 30, 60, 300, 900, 3600};
+enum { TTLS = sizeof ttls_s / sizeof ttls_s[0] };
+
+/* The q-quantile, in ticks of a millisecond, or, with a mean of 6 s, as a multiple of the mean. */
 static double quantile(uint32_t delays, double q)
 {
     switch (delays) {
@@ -68,6 +77,10 @@ static double quantile(uint32_t delays, double q)
         return q < 0.9 ? 0.95238 * q / 0.9 : 0.95238 * (q - 0.9) / 0.1 + 9.5238;
     case DELAYS_TRIANGULAR6:
         return 1.5 * sqrt(q);
+    case DELAYS_TTL:
+        return 1000 * ttls_s[(int)(q * TTLS)];
+    case DELAYS_KEEPALIVE:
+        return 7200000;
     default:
         return 30000 + 30001 * q;
     }
@@ -119,20 +132,24 @@ static void make_delays(struct stream *stream)
         return;
     }
     double scale = 1;
-    if (delays >= DELAYS_EXP6) {
+    if (delays >= DELAYS_EXP6 && delays <= DELAYS_TRIANGULAR6) {
         double sum = 0;
         for (int i = 0; i < QUANTILES; i++) {
             sum += quantile(delays, (i + 0.5) / QUANTILES);
         }
         scale = 6000 / (sum / QUANTILES);
     }
+    scale /= stream->key.tick_ms;
     for (int i = 0; i < QUANTILES; i++) {
         double ticks = quantile(delays, (i + 0.5) / QUANTILES) * scale;
         stream->delays[i] = ticks > 1 ? (uint32_t)ticks : 1;
     }
     stream->max_delay_ticks = stream->delays[QUANTILES - 1];
-    if (stream->key.requests && stream->max_delay_ticks < STREAM_REQUEST_TIMEOUT_TICKS) {
-        stream->max_delay_ticks = STREAM_REQUEST_TIMEOUT_TICKS;
+    for (int i = 0; stream->key.timers != STREAM_TIMER && i < CONNECTION_TIMERS - 1; i++) {
+        uint32_t delay_ticks = extra_timers[stream->key.timers][i].delay_ticks;
+        if (stream->max_delay_ticks < delay_ticks) {
+            stream->max_delay_ticks = delay_ticks;
+        }
     }
 }
 
@@ -250,6 +267,15 @@ static void settle(struct stream_source *source, uint32_t id)
     source->due[id] = due;
 }
 
+/* One of n ranks with a share of 1/rank, the most frequent ones apart in memory. */
+static uint32_t draw_zipf(uint64_t *state, uint32_t n)
+{
+    static const uint64_t prime = UINT64_C(2654435761);
+    double u = (workload_random_below(state, UINT32_MAX) + 0.5) / UINT32_MAX;
+    uint64_t rank = (uint64_t)random_exp(u * random_log((double)n + 1)) - 1;
+    return (uint32_t)((rank < n ? rank : n - 1) * prime % n);
+}
+
 static uint32_t draw_connection(struct stream_source *source)
 {
     const struct stream_key *key = &source->stream->key;
@@ -265,6 +291,8 @@ static uint32_t draw_connection(struct stream_source *source)
             return HOT_SHARE * workload_random_below(&source->state, n / HOT_SHARE);
         }
         return workload_random_below(&source->state, n);
+    case STREAM_ZIPF:
+        return draw_zipf(&source->state, n);
     default:
         return workload_random_below(&source->state, n);
     }
@@ -283,7 +311,7 @@ static uint32_t draw_restart(struct stream_source *source, uint32_t id)
     if (source->teeth != NULL) {
         unsigned tooth = source->teeth[id];
         source->teeth[id] = (unsigned char)((tooth + 1) % SAW_TEETH);
-        return SAW_TICKS * (SAW_TEETH - tooth);
+        return SAW_TICKS * (SAW_TEETH - tooth) / stream->key.tick_ms;
     }
     return draw_delay(stream, &source->state);
 }
@@ -319,24 +347,26 @@ static void hear(struct stream_source *source)
 {
     uint32_t connection = draw_connection(source);
     source->heard++;
-    bool requests = source->stream->key.requests != 0;
-    uint32_t id = requests ? connection * REQUEST_TIMERS : connection;
+    uint32_t timers = source->stream->key.timers;
+    uint32_t id = timers != STREAM_TIMER ? connection * CONNECTION_TIMERS : connection;
     settle(source, id);
     start(source, id, draw_restart(source, id));
-    if (!requests) {
+    if (timers == STREAM_TIMER) {
         return;
     }
-    uint32_t reply = 1 + workload_random_below(&source->state, REPLY_TICKS_MAX);
-    uint32_t ack = 1 + workload_random_below(&source->state, ACK_TICKS_MAX);
-    settle(source, id + 1);
-    start(source, id + 1, STREAM_REQUEST_TIMEOUT_TICKS);
-    settle(source, id + 2);
-    start(source, id + 2, STREAM_RTO_TICKS);
-    if (workload_random_below(&source->state, 100) >= REQUEST_KEPT_PERCENT) {
-        stop_later(source, id + 1, reply);
+    uint32_t stop_ticks[CONNECTION_TIMERS - 1];
+    for (uint32_t i = 0; i < CONNECTION_TIMERS - 1; i++) {
+        stop_ticks[i] =
+            1 + workload_random_below(&source->state, extra_timers[timers][i].stop_ticks_max);
     }
-    if (workload_random_below(&source->state, 100) >= ACK_LOST_PERCENT) {
-        stop_later(source, id + 2, ack);
+    for (uint32_t i = 0; i < CONNECTION_TIMERS - 1; i++) {
+        settle(source, id + 1 + i);
+        start(source, id + 1 + i, extra_timers[timers][i].delay_ticks);
+    }
+    for (uint32_t i = 0; i < CONNECTION_TIMERS - 1; i++) {
+        if (workload_random_below(&source->state, 100) >= extra_timers[timers][i].kept_percent) {
+            stop_later(source, id + 1 + i, stop_ticks[i]);
+        }
     }
 }
 
@@ -464,11 +494,11 @@ static void make_initial(struct stream *stream)
     for (uint32_t i = 0; i < n; i++) {
         stream->initial[i].id = key->order == STREAM_BACKWARD ? n - 1 - i : i;
     }
-    if (key->order == STREAM_RANDOM || key->order == STREAM_HOT) {
+    if (key->order != STREAM_FORWARD && key->order != STREAM_BACKWARD) {
         shuffle_starts(stream->initial, n, &state);
     }
     for (uint32_t i = 0; i < n; i++) {
-        stream->initial[i].id *= key->requests ? REQUEST_TIMERS : 1;
+        stream->initial[i].id *= key->timers != STREAM_TIMER ? CONNECTION_TIMERS : 1;
         stream->initial[i].delay_ticks =
             key->fill ? draw_delay(stream, &state) : draw_residual(stream, &state);
     }
@@ -546,23 +576,24 @@ static struct lengths choose_lengths(const struct stream *stream)
     const struct stream_key *key = &stream->key;
     bool is_short = workload_rounds(2) == 1 && !key->frozen;
     double n = key->connections;
-    double rate = key->recorded
-                      ? n * (double)the_recording->operation_count / the_recording->period_ticks
-                  : key->every_ticks > 0 ? n / key->every_ticks * (key->requests ? 5 : 1)
-                                         : 0;
-    uint32_t least = key->recorded ? RECORDED_TICKS : TIMED_TICKS;
+    double rate =
+        key->recorded ? n * (double)the_recording->operation_count / the_recording->period_ticks
+        : key->every_ticks > 0 ? n / key->every_ticks * (key->timers != STREAM_TIMER ? 5 : 1)
+                               : 0;
+    uint32_t least = (key->recorded ? RECORDED_TICKS : TIMED_TICKS) / key->tick_ms;
+    uint32_t round = ROUND_TICKS / key->tick_ms;
     rate += key->callback ? n / mean_delay(stream) : 0;
-    double most = rate > 0 ? WARM_OPERATIONS / rate : ROUND_TICKS;
+    double most = rate > 0 ? WARM_OPERATIONS / rate : round;
     double whole = 2.0 * stream->max_delay_ticks;
     double warm = whole < most ? whole : most;
     double timed = rate > 0 ? TIMED_OPERATIONS / rate : TIMED_TICKS;
-    double watched = rate > 0 ? WATCHED_OPERATIONS / rate : ROUND_TICKS;
+    double watched = rate > 0 ? WATCHED_OPERATIONS / rate : round;
     struct lengths lengths = {
-        .warm = warm < ROUND_TICKS ? ROUND_TICKS : (uint32_t)warm,
+        .warm = warm < round ? round : (uint32_t)warm,
         .timed = timed < least             ? least
                  : timed > TIMED_TICKS_MAX ? TIMED_TICKS_MAX
                                            : (uint32_t)timed,
-        .watched = watched < ROUND_TICKS ? (uint32_t)watched + 1 : ROUND_TICKS,
+        .watched = watched < round ? (uint32_t)watched + 1 : round,
     };
     if (is_short) {
         lengths = (struct lengths){SHORT_TICKS, SHORT_TICKS, SHORT_TICKS};
@@ -624,7 +655,7 @@ static void hash_part(XXH3_state_t *hash, const struct stream_part *part)
 
 static void make_stream(struct stream *stream)
 {
-    stream->ids = stream->key.connections * (stream->key.requests   ? REQUEST_TIMERS
+    stream->ids = stream->key.connections * (stream->key.timers != STREAM_TIMER ? CONNECTION_TIMERS
                                              : stream->key.recorded ? the_recording->timers
                                                                     : 1);
     make_delays(stream);

@@ -23,8 +23,6 @@ enum {
     STREAM_DELAY_MAX_TICKS = 1 << 30,
     STREAM_SHARE = 1000000, /* shares are in millionths */
     STREAM_TABLE_BITS = 12, /* few enough for the innermost cache beside what is measured */
-    STREAM_REQUEST_TIMEOUT_TICKS = 5000,
-    STREAM_RTO_TICKS = 200,
 };
 
 /* How long timers run. X(code, word, what) */
@@ -41,7 +39,9 @@ enum {
     X(DELAYS_UNIFORM6, "uniform6", "uniform from 0 to twice the mean")                             \
     X(DELAYS_BIASED6, "biased6", "uniform from 0.9 to 1.1 of the mean")                            \
     X(DELAYS_BIMODAL6, "bimodal6", "nine in ten up to 0.95 of the mean, one in ten 9.5 more")      \
-    X(DELAYS_TRIANGULAR6, "triangular6", "triangular from 0 to 1.5 of the mean")
+    X(DELAYS_TRIANGULAR6, "triangular6", "triangular from 0 to 1.5 of the mean")                   \
+    X(DELAYS_TTL, "ttl", "1, 5, 10 or 30 s, 1, 5 or 15 min, or 1 h, equally often")                \
+    X(DELAYS_KEEPALIVE, "keepalive", "2 h, all the same")
 
 enum stream_delays {
 #define STREAM_DELAYS_ENUM(code, word, what) code,
@@ -55,7 +55,8 @@ enum stream_delays {
     X(STREAM_RANDOM, "random", "any")                                                              \
     X(STREAM_FORWARD, "forward", "the next id")                                                    \
     X(STREAM_BACKWARD, "backward", "the id before")                                                \
-    X(STREAM_HOT, "hot", "any, nine times in ten of the same tenth")
+    X(STREAM_HOT, "hot", "any, nine times in ten of the same tenth")                               \
+    X(STREAM_ZIPF, "zipf", "any, the k-th most frequent with a share of 1/k")
 
 enum stream_order {
 #define STREAM_ORDER_ENUM(code, word, what) code,
@@ -63,11 +64,18 @@ enum stream_order {
 #undef STREAM_ORDER_ENUM
 };
 
+/* The timers of a connection. */
+enum stream_timers {
+    STREAM_TIMER,    /* one */
+    STREAM_REQUESTS, /* idle; request, retransmission: 5 s, 200 ms, most of them stopped */
+    STREAM_SEGMENTS, /* TCP: keep-alive; delayed acknowledgement, retransmission: 40, 300 ms */
+};
+
 /* What a stream is made of. All of it is one kind of number, so that keys can be compared. */
 struct stream_key {
     uint32_t connections;
     uint32_t recorded;    /* connections are copies of the recording, which says what they do */
-    uint32_t requests;    /* three timers a connection: idle, request, retransmission; else one */
+    uint32_t timers;      /* of a connection: enum stream_timers */
     uint32_t fill;        /* all are started at once, and then drained; else a steady state */
     uint32_t every_ticks; /* each connection is heard from so often; 0: never */
     uint32_t delays;      /* enum stream_delays */
@@ -75,6 +83,7 @@ struct stream_key {
     uint32_t earlier;     /* so many millionths of the restarts go to an earlier tick */
     uint32_t callback;    /* each expiry starts its timer again, in its callback */
     uint32_t step_ticks;  /* of an advance */
+    uint32_t tick_ms;     /* length of a tick: all delays and intervals are divided by it */
     uint32_t warm_ticks;  /* or STREAM_WARM_AUTO */
     uint32_t frozen;      /* its parts are as long as they are, even where figures are not wanted */
 };

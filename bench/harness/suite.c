@@ -341,6 +341,10 @@ static bool refuse_create(struct fixture *fixture, enum tl_status status)
                          "%" PRIu32 " timers of %" PRIu64 " ticks take more than %" PRIu64 " MiB",
                          fixture->ids, fixture->max_delay_ticks, fixture->memory_limit_bytes >> 20);
     }
+    if (status == TL_ERR_OPTION && fixture->scale > 1) {
+        return leave_out(fixture, "its options have no values for delays of %" PRIu64 " ticks",
+                         fixture->max_delay_ticks);
+    }
     if (status == TL_ERR_UNAVAILABLE || status == TL_ERR_CAPACITY) {
         return leave_out(fixture, "%s (%s)", tl_status_text(status), tl_status_name(status));
     }
@@ -364,6 +368,7 @@ static bool make_fixture(struct fixture *fixture, struct bench_row *row)
         .algo = row->subject->algo,
         .memory_limit_bytes = UINT64_MAX,
         .patience_end_ns = UINT64_MAX,
+        .scale = 1,
     };
     memcpy(fixture->options, row->subject->options, sizeof fixture->options);
     if (!row->suite->plan(fixture)) {

@@ -103,6 +103,7 @@ struct fixture {
     unsigned char *cold; /* what other work writes; NULL: there is none */
     size_t cold_bytes;
     uint64_t max_delay_ticks; /* the longest delay in the suite; set by the plan */
+    uint64_t scale;           /* ticks of the structure in one of the suite; 1 unless planned */
     uint64_t memory_limit_bytes;
     const void *operations;    /* the plan's: what is to be played */
     size_t listed;             /* of its expiries, where the structure itself fires nothing */

@@ -24,6 +24,9 @@ enum {
     SLICE_TICKS = 256, /* how often patience is asked for */
     SLICE_STARTS = 4096,
     RESERVE_FROM = 1024, /* timers; from there on twice as many each time */
+    TICKS_OF_1US = 1000, /* in a millisecond */
+    TICKS_OF_1NS = 1000000,
+    COARSE_TICK_MS = 100,
 };
 
 /* Beyond what lateness explains, a structure is not waited for. */
@@ -80,23 +83,45 @@ static inline __attribute__((always_inline)) void touch(const struct fixture *fi
     }
 }
 
+/* --- ticks ----------------------------------------------------------------------------------- */
+
+/* A deadline in ticks of the structure. With short ticks, deadlines lie anywhere before the end of
+ * their millisecond, so that no level of a hierarchy stays empty. */
+static inline __attribute__((always_inline)) uint64_t
+deadline_at(uint64_t now, uint32_t id, uint32_t delay_ticks, uint64_t scale)
+{
+    uint64_t before = (uint64_t)((id ^ delay_ticks) * UINT32_C(0x9E3779B9)) * scale >> 32;
+    return scale == 1 ? now + delay_ticks : (now + delay_ticks) * scale - before;
+}
+
+/* The most that a structure may be late, in ticks of the stream. */
+static uint64_t late_ticks(const struct fixture *fixture)
+{
+    return fixture->late_ticks / fixture->scale + (fixture->late_ticks % fixture->scale != 0);
+}
+
 /* --- callbacks ------------------------------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) void
-fired(struct fixture *fixture, uint32_t id, uint64_t now, enum touched touched, bool restart)
+/* `scale` is 1 in each caller but those for short ticks; these know the stream's tick by its clock,
+ * and spoil the sum if it is not the one that `now` gives. */
+static inline __attribute__((always_inline)) void fired(struct fixture *fixture, uint32_t id,
+                                                        uint64_t now, enum touched touched,
+                                                        bool restart, uint64_t scale)
 {
     struct fired *sums = &fixture->fired;
-    uint64_t mixed = workload_mix(id, now - sums->base);
+    uint64_t tick = scale == 1 ? now : fixture->clock;
+    uint64_t mixed = workload_mix(id, tick - sums->base);
     sums->count++;
     sums->ids += id;
-    sums->checksum += mixed;
+    sums->checksum += mixed + (scale != 1 && now != tick * scale);
     if (id >= fixture->ids) { /* the checks will tell */
         return;
     }
     touch(fixture, id, touched);
     if (restart) {
-        enum tl_status status = fixture->algo->start(
-            fixture->self, id, now + stream_next_delay(fixture->operations, mixed));
+        uint32_t delay_ticks = stream_next_delay(fixture->operations, mixed);
+        enum tl_status status =
+            fixture->algo->start(fixture->self, id, deadline_at(tick, id, delay_ticks, scale));
         if (status != TL_OK) {
             fixture->failure = status;
         }
@@ -106,7 +131,7 @@ fired(struct fixture *fixture, uint32_t id, uint64_t now, enum touched touched, 
 #define CALLBACK(name, touched, restart)                                                           \
     static void name(void *ctx, uint32_t id, uint64_t now)                                         \
     {                                                                                              \
-        fired(ctx, id, now, touched, restart);                                                     \
+        fired(ctx, id, now, touched, restart, 1);                                                  \
     }
 CALLBACK(on_count, TOUCH_NONE, false)
 CALLBACK(on_count_first, TOUCH_FIRST, false)
@@ -115,13 +140,28 @@ CALLBACK(on_restart, TOUCH_NONE, true)
 CALLBACK(on_restart_first, TOUCH_FIRST, true)
 CALLBACK(on_restart_both, TOUCH_BOTH, true)
 
+static void on_count_scaled(void *ctx, uint32_t id, uint64_t now)
+{
+    struct fixture *fixture = ctx;
+    fired(fixture, id, now, touched_of(fixture), false, fixture->scale);
+}
+
+static void on_restart_scaled(void *ctx, uint32_t id, uint64_t now)
+{
+    struct fixture *fixture = ctx;
+    fired(fixture, id, now, touched_of(fixture), true, fixture->scale);
+}
+
 static tl_fire_fn callback_of(const struct fixture *fixture)
 {
     static const tl_fire_fn callbacks[2][TOUCHED] = {
         {on_count, on_count_first, on_count_both},
         {on_restart, on_restart_first, on_restart_both},
     };
-    return callbacks[stream_of(fixture)->key.callback != 0][touched_of(fixture)];
+    bool restart = stream_of(fixture)->key.callback != 0;
+    return fixture->scale == 1 ? callbacks[restart][touched_of(fixture)]
+           : restart           ? on_restart_scaled
+                               : on_count_scaled;
 }
 
 /* --- playing --------------------------------------------------------------------------------- */
@@ -136,11 +176,11 @@ struct place {
     size_t start;
 };
 
-/* `touched` and `watch` are constants in each caller, here and below, so that each loop holds its
- * own work only. */
+/* `touched`, `watch` and a `scale` of 1 are constants in each caller, here and below, so that each
+ * loop holds its own work only. */
 static inline __attribute__((always_inline)) enum tl_status
-start_loop(const struct fixture *fixture, uint64_t now, const struct workload_start *starts,
-           size_t count, enum touched touched, struct watch *watch)
+start_each(const struct fixture *fixture, uint64_t now, const struct workload_start *starts,
+           size_t count, enum touched touched, struct watch *watch, uint64_t scale)
 {
     enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
     void *self = fixture->self;
@@ -148,13 +188,23 @@ start_loop(const struct fixture *fixture, uint64_t now, const struct workload_st
     for (size_t i = 0; i < count; i++) {
         touch(fixture, starts[i].id, touched);
         uint64_t begun = watch != NULL ? clock_cycles() : 0;
-        enum tl_status status = start(self, starts[i].id, now + starts[i].delay_ticks);
+        enum tl_status status =
+            start(self, starts[i].id, deadline_at(now, starts[i].id, starts[i].delay_ticks, scale));
         if (watch != NULL) {
             watch_call(watch, WATCHED_START, begun);
         }
         failure = status != TL_OK ? status : failure;
     }
     return failure;
+}
+
+static inline __attribute__((always_inline)) enum tl_status
+start_loop(const struct fixture *fixture, uint64_t now, const struct workload_start *starts,
+           size_t count, enum touched touched, struct watch *watch)
+{
+    return fixture->scale == 1
+               ? start_each(fixture, now, starts, count, touched, watch, 1)
+               : start_each(fixture, now, starts, count, touched, watch, fixture->scale);
 }
 
 static inline __attribute__((always_inline)) void stop_loop(const struct fixture *fixture,
@@ -177,8 +227,9 @@ static inline __attribute__((always_inline)) void stop_loop(const struct fixture
 static inline __attribute__((always_inline)) void
 advance_once(struct fixture *fixture, uint64_t now, tl_fire_fn fire, struct watch *watch)
 {
+    fixture->clock = now;
     uint64_t begun = watch != NULL ? clock_cycles() : 0;
-    (void)fixture->algo->advance(fixture->self, now, TL_NO_BUDGET, fire, fixture);
+    (void)fixture->algo->advance(fixture->self, now * fixture->scale, TL_NO_BUDGET, fire, fixture);
     if (watch != NULL) {
         watch_call(watch, WATCHED_ADVANCE, begun);
     }
@@ -200,14 +251,13 @@ static inline __attribute__((always_inline)) void play_loop(struct fixture *fixt
         uint64_t now = ticks[i].tick;
         advance_once(fixture, now, fire, watch);
         for (; expiry < place->expiries_end && expiry->tick <= now; expiry++) {
-            fire(fixture, expiry->id, now);
+            fire(fixture, expiry->id, now * fixture->scale);
         }
         stop_loop(fixture, stops, ticks[i].stops, touched, watch);
         stops += ticks[i].stops;
         enum tl_status status = start_loop(fixture, now, starts, ticks[i].starts, touched, watch);
         failure = status != TL_OK ? status : failure;
         starts += ticks[i].starts;
-        fixture->clock = now;
     }
     fixture->failure = failure != TL_OK ? failure : fixture->failure;
     place->expiry = expiry;
@@ -291,7 +341,7 @@ static struct place begin_part(struct fixture *fixture, const struct stream_part
     reset_fired(fixture);
     fixture->fired.base = base;
     if (floor_is(fixture->algo)) {
-        floor_schedule(fixture->self, part->expiries, part->expiry_count, base);
+        floor_schedule(fixture->self, part->expiries, part->expiry_count, base, fixture->scale);
     }
     if (is_listed(fixture)) {
         place.expiry = part->expiries;
@@ -332,7 +382,8 @@ static bool warm_up(struct fixture *fixture)
     (void)begin_part(fixture, &stream->warm);
     if (!fixture->fires || floor_is(fixture->algo)) {
         fixture->clock = end;
-        (void)fixture->algo->advance(fixture->self, end, TL_NO_BUDGET, on_fire, &fixture->fired);
+        (void)fixture->algo->advance(fixture->self, end * fixture->scale, TL_NO_BUDGET, on_fire,
+                                     &fixture->fired);
         return true;
     }
     struct stream_source *source = stream_source_new(stream);
@@ -352,7 +403,7 @@ static bool warm_up(struct fixture *fixture)
 /* Ticks that a late structure may need beyond the stream's, within reason. */
 static uint64_t extra_ticks(const struct fixture *fixture)
 {
-    return fixture->late_ticks < EXTRA_TICKS_MAX ? fixture->late_ticks : EXTRA_TICKS_MAX;
+    return late_ticks(fixture) < EXTRA_TICKS_MAX ? late_ticks(fixture) : EXTRA_TICKS_MAX;
 }
 
 /* Where all comes from firings, what may be late goes on until it has had as many as what is not:
@@ -377,7 +428,6 @@ static void play_out(struct fixture *fixture, const struct stream_part *part,
         advance_once(fixture, now, fire, NULL);
     }
     (void)stretch_end(&stretch);
-    fixture->clock = now;
 }
 
 static void remark_lateness(struct fixture *fixture, const struct stream_part *part)
@@ -434,8 +484,8 @@ static bool watch_reserve(struct fixture *fixture, struct watch *watch)
     uint32_t id = 0;
     while (capacity < fixture->ids && has_patience(fixture)) {
         for (; id < capacity; id++) {
-            (void)fixture->algo->start(self, id,
-                                       stream_of(fixture)->delays[id % (1 << STREAM_TABLE_BITS)]);
+            uint32_t delay_ticks = stream_of(fixture)->delays[id % (1 << STREAM_TABLE_BITS)];
+            (void)fixture->algo->start(self, id, deadline_at(0, id, delay_ticks, fixture->scale));
         }
         capacity = capacity < fixture->ids / 2 ? 2 * capacity : fixture->ids;
         uint64_t begun = clock_cycles();
@@ -546,7 +596,16 @@ static const struct frozen *frozen_of(const struct fixture *fixture)
     return frozen;
 }
 
-enum source { SOURCE_RESTARTS, SOURCE_REQUESTS, SOURCE_FILL, SOURCE_RECORDING };
+enum source { SOURCE_RESTARTS, SOURCE_REQUESTS, SOURCE_SEGMENTS, SOURCE_FILL, SOURCE_RECORDING };
+
+/* A hierarchy whose size goes by the longest delay may ask for any amount with short ticks. */
+#define SCALED_MEMORY_BYTES (UINT64_C(1) << 32)
+
+/* The structure's ticks in one of the stream. */
+static uint64_t scale_of(uint64_t tick)
+{
+    return tick == TICK_1US ? TICKS_OF_1US : tick == TICK_1NS ? TICKS_OF_1NS : 1;
+}
 
 static bool plan(struct fixture *fixture, enum source from)
 {
@@ -562,21 +621,28 @@ static bool plan(struct fixture *fixture, enum source from)
     if (recorded && fixture->row->n < recording->timers) {
         return leave_out(fixture, "the recording alone has %" PRIu32 " timers", recording->timers);
     }
+    uint32_t tick_ms = at[AXIS_TICK] == TICK_100MS ? COARSE_TICK_MS : 1;
+    if (at[AXIS_EVERY] > 0 && at[AXIS_EVERY] < tick_ms) {
+        return leave_out(fixture, "its timers restart within a tick of %" PRIu32 " ms", tick_ms);
+    }
     const struct stream_key key = {
         .connections = recorded ? fixture->row->n / recording->timers : fixture->row->n,
         .recorded = recorded,
-        .requests = from == SOURCE_REQUESTS,
+        .timers = from == SOURCE_REQUESTS   ? STREAM_REQUESTS
+                  : from == SOURCE_SEGMENTS ? STREAM_SEGMENTS
+                                            : STREAM_TIMER,
         .fill = fill,
-        .every_ticks = fill ? 0 : (uint32_t)at[AXIS_EVERY],
+        .every_ticks = fill ? 0 : (uint32_t)at[AXIS_EVERY] / tick_ms,
         .delays = (uint32_t)at[AXIS_DELAYS],
         .order = (uint32_t)at[AXIS_ORDER],
         .earlier = (uint32_t)at[AXIS_EARLIER],
         .callback = at[AXIS_CALLBACK] == CALLBACK_RESTART,
         .step_ticks = (uint32_t)at[AXIS_STEP],
+        .tick_ms = tick_ms,
         .warm_ticks = frozen != NULL ? frozen->warm_ticks : (uint32_t)at[AXIS_WARM],
         .frozen = frozen != NULL,
     };
-    if (fill && at[AXIS_ORDER] == STREAM_HOT) {
+    if (fill && (at[AXIS_ORDER] == STREAM_HOT || at[AXIS_ORDER] == STREAM_ZIPF)) {
         return leave_out(fixture, "each timer is started once: none is so more often");
     }
     const struct stream *stream = stream_get(&key);
@@ -588,7 +654,11 @@ static bool plan(struct fixture *fixture, enum source from)
     }
     fixture->operations = stream;
     fixture->ids = stream->ids;
-    fixture->max_delay_ticks = stream->max_delay_ticks;
+    fixture->scale = scale_of(at[AXIS_TICK]);
+    fixture->max_delay_ticks = stream->max_delay_ticks * fixture->scale;
+    if (fixture->scale > 1) {
+        fixture->memory_limit_bytes = SCALED_MEMORY_BYTES;
+    }
     return true;
 }
 
@@ -600,6 +670,11 @@ bool streams_plan_steady(struct fixture *fixture)
 bool streams_plan_requests(struct fixture *fixture)
 {
     return plan(fixture, SOURCE_REQUESTS);
+}
+
+static bool plan_segments(struct fixture *fixture)
+{
+    return plan(fixture, SOURCE_SEGMENTS);
 }
 
 bool streams_plan_recorded(struct fixture *fixture)
@@ -645,7 +720,7 @@ static inline __attribute__((always_inline)) bool drain_loop(struct fixture *fix
 {
     const struct stream *stream = stream_of(fixture);
     tl_fire_fn fire = callback_of(fixture);
-    uint64_t end = fixture->clock + stream->timed.to_tick + fixture->late_ticks;
+    uint64_t end = fixture->clock + stream->timed.to_tick + late_ticks(fixture);
     uint64_t now = fixture->clock;
     uint64_t step = stream->key.step_ticks;
     uint64_t advances = 0;
@@ -656,7 +731,6 @@ static inline __attribute__((always_inline)) bool drain_loop(struct fixture *fix
             return false;
         }
     }
-    fixture->clock = now;
     return true;
 }
 
@@ -665,7 +739,8 @@ static void schedule_drain(struct fixture *fixture)
     const struct stream_part *part = &stream_of(fixture)->timed;
     reset_fired(fixture);
     if (floor_is(fixture->algo)) {
-        floor_schedule(fixture->self, part->expiries, part->expiry_count, fixture->clock);
+        floor_schedule(fixture->self, part->expiries, part->expiry_count, fixture->clock,
+                       fixture->scale);
     }
 }
 
@@ -727,10 +802,36 @@ bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
     return watch_fill(fixture, out);
 }
 
+/* --- herds ----------------------------------------------------------------------------------- */
+
+/* All timers fire at one tick and start again for one tick, round after round. */
+static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
+{
+    const struct stream *stream = stream_of(fixture);
+    uint64_t rounds = rounds_of(fixture, stream->initial_count);
+    if (!fill_untimed(fixture, NULL) || !drain_untimed(fixture, NULL)) {
+        return false;
+    }
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct stretch stretch;
+        schedule_drain(fixture);
+        stretch_begin(&stretch, out);
+        (void)drain_loop(fixture, NULL, false);
+        (void)stretch_end(&stretch);
+        if (!verify_drained(fixture, &stream->timed.expected)) {
+            return false;
+        }
+    }
+    out->batches = rounds;
+    out->operations = stream->initial_count * rounds;
+    return watch_fill(fixture, out);
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 #define EVERYWHERE_AXES                                                                            \
-    (1u << AXIS_DELAYS | 1u << AXIS_STEP | 1u << AXIS_RECORD | 1u << AXIS_NODE | 1u << AXIS_PAGES)
+    (1u << AXIS_DELAYS | 1u << AXIS_STEP | 1u << AXIS_TICK | 1u << AXIS_RECORD | 1u << AXIS_NODE | \
+     1u << AXIS_PAGES)
 #define STEADY_AXES (EVERYWHERE_AXES | 1u << AXIS_WARM | 1u << AXIS_COLD)
 #define RESTART_AXES                                                                               \
     (STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_CALLBACK | 1u << AXIS_EVERY)
@@ -738,7 +839,7 @@ bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
 /* What a stream that has a name for its delays does not list again. */
 #define NAMED_FLAGS                                                                                \
     (1u << AXIS_DELAYS | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_CALLBACK |             \
-     1u << AXIS_EVERY | 1u << AXIS_WARM | 1u << AXIS_PAGES)
+     1u << AXIS_EVERY | 1u << AXIS_TICK | 1u << AXIS_WARM | 1u << AXIS_PAGES)
 
 #define STREAM_LIMITS .has_floor = true, .limit = "record-16", .limit_record = "record-64"
 
@@ -799,7 +900,8 @@ const struct suite suites_streams[] = {
                       "stopped within 5",
               .why = "short-lived timers among long-lived ones, most of them stopped",
               .per = "operation"},
-     .axes = STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_EVERY,
+     .axes = (STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_EVERY) &
+             ~(1u << AXIS_TICK),
      .flags_only = NAMED_FLAGS,
      STREAM_LIMITS,
      .plan = streams_plan_requests,
@@ -860,13 +962,52 @@ const struct suite suites_streams[] = {
      STREAM_LIMITS,
      .plan = streams_plan_steady,
      .measure = streams_measure_steady},
+    {.text = {.name = "ttl",
+              .what = "n keys of a cache, each with a time to live of 1, 5, 10, 30 s, 1, 5, 15 min "
+                      "or 1 h; a key that expires is set again, and random ones are overwritten, "
+                      "each about every 100,000 ticks",
+              .why = "few different delays, from seconds to an hour, of which most expire",
+              .per = "operation"},
+     .axes = RESTART_AXES,
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_TTL}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_EVERY, 100000}},
+     STREAM_LIMITS,
+     .floor_label = floor_listed,
+     .plan = streams_plan_steady,
+     .measure = streams_measure_steady},
+    {.text = {.name = "tcp",
+              .what = "n connections with the three timers of TCP: keep-alive of 2 h; delayed "
+                      "acknowledgement of 40 ticks, 70 % stopped before; retransmission of 300 "
+                      "ticks, 99 % stopped within 60; a segment each about every 1,000 ticks",
+              .why = "three timers a segment, of which two live for milliseconds",
+              .per = "operation"},
+     .axes = (STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EVERY) & ~(1u << AXIS_TICK),
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_KEEPALIVE}, {AXIS_EVERY, 1000}},
+     STREAM_LIMITS,
+     .plan = plan_segments,
+     .measure = streams_measure_steady},
+    {.text = {.name = "herd",
+              .what = "n timers that are all due at one tick; each starts again in its callback, "
+                      "for the next common tick 30,000 later; an advance every 100 ticks",
+              .why = "the thundering herd: one advance fires and starts every timer, see "
+                     "longest_advance_ns",
+              .per = "expiry with its start"},
+     .axes = EVERYWHERE_AXES & ~(1u << AXIS_DELAYS),
+     .flags_only = NAMED_FLAGS,
+     .plain = {{AXIS_DELAYS, DELAYS_CONST}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_STEP, 100}},
+     STREAM_LIMITS,
+     .floor_label = "fires nothing: the loop alone",
+     .plan = streams_plan_fill,
+     .measure = measure_herd},
     {.text = {.name = "recorded",
               .what =
                   "copies of a recording, evenly shifted in time, over and over, as many as make "
                   "n timers; in its own ticks; --recording FILE.trace",
               .why = "what a real program asks of its timers",
               .per = "operation"},
-     .axes = (STEADY_AXES | 1u << AXIS_CALLBACK) & ~(1u << AXIS_DELAYS | 1u << AXIS_STEP),
+     .axes = (STEADY_AXES | 1u << AXIS_CALLBACK) &
+             ~(1u << AXIS_DELAYS | 1u << AXIS_STEP | 1u << AXIS_TICK),
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_RECORDED}, {AXIS_EVERY, 0}},
      STREAM_LIMITS,

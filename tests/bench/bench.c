@@ -143,9 +143,9 @@ static void every_suite_says_what_it_measures_and_why(void **state)
 {
     (void)state;
     static const char *const known[] = {
-        "start",      "restart",     "stop",    "expire",       "tick",     "next",
-        "idle-reset", "fill-drain",  "hold",    "mixed-server", "far-jump", "empty-ticks",
-        "burst",      "exponential", "bimodal", "uniform",      "const",    "saw"};
+        "start",      "restart", "stop",         "expire",   "tick",        "next",  "idle-reset",
+        "fill-drain", "hold",    "mixed-server", "far-jump", "empty-ticks", "burst", "exponential",
+        "bimodal",    "uniform", "const",        "saw",      "ttl",         "tcp",   "herd"};
     char *text = NULL;
     assert_int_equal(run(BENCH " --list-suites", &text), 0);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -279,9 +279,9 @@ static double number(const json_t *row, const char *key)
 /* The streams: their limits are known, and their longest calls. */
 static bool has_limits(const char *suite)
 {
-    static const char *const streams[] = {"idle-reset",   "fill-drain",  "burst",   "hold",
-                                          "mixed-server", "exponential", "bimodal", "uniform",
-                                          "const",        "saw"};
+    static const char *const streams[] = {
+        "idle-reset", "fill-drain", "burst", "hold", "mixed-server", "exponential", "bimodal",
+        "uniform",    "const",      "saw",   "ttl",  "tcp",          "herd"};
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         if (strcmp(suite, streams[i]) == 0) {
             return true;
@@ -301,7 +301,7 @@ static void check_longest(const json_t *row, const char *suite)
     bool is_limit =
         strncmp(json_string_value(json_object_get(row, "name")), "limit/", strlen("limit/")) == 0;
     bool starts = strcmp(suite, "hold") != 0;
-    bool stops = strcmp(suite, "mixed-server") == 0;
+    bool stops = strcmp(suite, "mixed-server") == 0 || strcmp(suite, "tcp") == 0;
     assert_true(number(row, "longest_advance_ns") >= 0);
     assert_int_equal(json_object_get(row, "longest_start_ns") != NULL, starts);
     assert_int_equal(json_object_get(row, "longest_stop_ns") != NULL, stops);
@@ -483,6 +483,10 @@ static void every_stream_fires_what_it_must_on_every_axis(void **state)
         "--record=128 --node=able --delays=bimodal6",
         "--record=64 --node=in --delays=const",
         "--warm=0 --cold=1 --record=24",
+        "--tick=1us --callback=restart",
+        "--tick=1ns --record=128 --node=able --step=3",
+        "--tick=100ms --earlier=0.2",
+        "--order=zipf --delays=ttl --callback=restart",
     };
     for (size_t i = 0; i < sizeof turned / sizeof turned[0]; i++) {
         char command[512];
@@ -653,7 +657,9 @@ static void what_cannot_be_followed_is_refused(void **state)
         {"--benchmark_repetitions=0", "--benchmark_repetitions takes a whole number from 1"},
         {"--benchmark_repetitions=-1", "--benchmark_repetitions takes a whole number from 1"},
         {"--benchmark_filter=nowhere", "no row is selected"},
-        {"--order=sideways", "--order takes random | forward | backward | hot, not 'sideways'"},
+        {"--order=sideways",
+         "--order takes random | forward | backward | hot | zipf, not 'sideways'"},
+        {"--tick=1s", "--tick takes 1ms | 1ns | 1us | 100ms, not '1s'"},
         {"--earlier=2", "--earlier takes a share from 0 to 1, not '2'"},
         {"--step=0", "--step takes a whole number from 1 to 1000, not '0'"},
         {"--record=12", "--record takes a whole number from 0 to 4096, a multiple of 8, not '12'"},
