@@ -269,26 +269,25 @@ static enum import_result read_recording(const struct predict_arguments *argumen
 
 /* What a child replays. */
 struct replay {
-    const char *path;
+    const struct stream *stream;
     const struct recording *recording;
     const struct contender *contender;
 };
 
 static bool predict_here(void *ctx, void *result, struct error *error)
 {
+    (void)error;
     const struct replay *replay = ctx;
     struct contender contender = *replay->contender;
-    struct predictor *predictor = predictor_create(replay->path, replay->recording, error);
     contender.timed = watched(contender.timed);
     child_phase(child_hook_seconds(), "while the recording was replayed");
-    bool good = predictor != NULL && predict(predictor, &contender, result, error);
-    predictor_destroy(predictor);
-    return good;
+    predict(replay->stream, replay->recording, &contender, result);
+    return true;
 }
 
 /* Fills a row for each structure that can take the recording, and says which cannot: a plug-in may
  * do what it likes, and that is `wrong`. */
-static bool predict_all(const struct predict_arguments *arguments, const char *path,
+static bool predict_all(const struct predict_arguments *arguments, const struct stream *stream,
                         const struct recording *recording, struct predict_row *rows, size_t *count,
                         bool *wrong, struct error *error)
 {
@@ -299,7 +298,7 @@ static bool predict_all(const struct predict_arguments *arguments, const char *p
         struct predict_row *row = &rows[*count];
         (void)snprintf(row->algo, sizeof row->algo, "%s%s%s", contender->timed->name,
                        contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
-        struct replay replay = {path, recording, contender};
+        struct replay replay = {stream, recording, contender};
         struct child_outcome outcome;
         const struct child_request request = {
             .run = predict_here, .ctx = &replay, .result_bytes = sizeof row->prediction};
@@ -357,8 +356,13 @@ static int run(void *at, int argc, char **argv)
     size_t count = 0;
     bool wrong = false;
     struct predict_row *rows = memory_new(arguments->structures.contenders.count, sizeof *rows);
+    struct stream *stream = NULL;
     bool good = read_recording(arguments, trace.file, &recording, &error) == IMPORT_DONE &&
-                predict_all(arguments, trace.file, &recording, rows, &count, &wrong, &error);
+                (stream = stream_open(trace.file, &error)) != NULL &&
+                (recording.expiry_count > 0 ||
+                 error_set(&error, "no timer expires in the recording that was started in it")) &&
+                predict_all(arguments, stream, &recording, rows, &count, &wrong, &error);
+    stream_close(stream);
     temporary_remove(&trace);
     if (good) {
         print(arguments, rows, count, argc, argv);

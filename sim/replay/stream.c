@@ -300,3 +300,48 @@ void stream_close(struct stream *stream)
         free(stream);
     }
 }
+
+/* --- walking through it ---------------------------------------------------------------------- */
+
+static void take_reaction(struct stream_walk *walk, struct stream_operation *operation)
+{
+    const struct stream_reaction *reaction = &walk->stream->reactions[walk->reaction++];
+    *operation = (struct stream_operation){
+        .event = reaction->event - 1, .tick = reaction->tick, .reaction = true};
+    operation->record.deadline =
+        reaction->op == TRACE_START ? reaction->tick + reaction->delay_ticks : 0;
+    operation->record.id = reaction->id;
+    operation->record.op = reaction->op;
+}
+
+static void take_external(struct stream_walk *walk, const struct stream_block *block,
+                          struct stream_operation *operation)
+{
+    const struct trace_group *group = &block->groups[walk->group];
+    *operation = (struct stream_operation){.event = stream_event(block, walk->record),
+                                           .tick = group->tick,
+                                           .record = block->records[walk->record]};
+    walk->group += ++walk->record == group->first + group->count;
+}
+
+bool stream_walk_next(struct stream_walk *walk, struct stream_operation *operation)
+{
+    const struct stream *stream = walk->stream;
+    for (; walk->block < stream->block_count; walk->block++) {
+        const struct stream_block *block = &stream->blocks[walk->block];
+        bool reacts = walk->reaction < block->reaction_end;
+        if (walk->group < block->group_count &&
+            (!reacts ||
+             stream_event(block, walk->record) < stream->reactions[walk->reaction].event)) {
+            take_external(walk, block, operation);
+            return true;
+        }
+        if (reacts) {
+            take_reaction(walk, operation);
+            return true;
+        }
+        walk->group = 0;
+        walk->record = 0;
+    }
+    return false;
+}

@@ -81,4 +81,24 @@ struct stream *stream_open(const char *path, struct error *error);
 /* Harmless on NULL. */
 void stream_close(struct stream *stream);
 
+/* An operation of the trace. */
+struct stream_operation {
+    uint64_t event; /* its number, from 0 */
+    uint64_t tick;
+    struct trace_record record;
+    bool reaction;
+};
+
+/* A place in the trace; zeroed but for the stream, its beginning. */
+struct stream_walk {
+    const struct stream *stream;
+    size_t block;
+    size_t group;
+    size_t record;
+    size_t reaction;
+};
+
+/* The next operation in the order of the trace, reactions included. False: there is none. */
+bool stream_walk_next(struct stream_walk *walk, struct stream_operation *operation);
+
 #endif

@@ -12,13 +12,11 @@
 struct window_run {
     struct show *show;
     const struct show_window *window;
-    struct stream *stream;
     struct closed_loop *loop; /* NULL: all operations come at their ticks */
     bool may_be_early;
     bool begun;         /* the first step has been taken */
     uint64_t idle_from; /* the first of the ticks at which nothing happened; TL_NEVER: none */
     char inside[INSIDE_BYTES]; /* what the running advance's callbacks did */
-    struct error *error;
 };
 
 static bool is_chosen(const struct show_window *window, uint32_t id)
@@ -138,94 +136,56 @@ static void begin(struct window_run *run)
     show_end_step(show, "before the window", NULL);
 }
 
-/* Whether operation `i` of a block is to be done at its place. */
-static bool is_wanted(const struct window_run *run, const struct trace_block *block, uint32_t i)
+/* Operations up to the window's end. Without a closed loop, reactions come at their ticks as well. */
+static void run_window(struct window_run *run, const struct stream *stream)
 {
-    bool reaction = block->causes != NULL && block->causes[i].basis != TRACE_EXTERNAL;
-    return is_chosen(run->window, block->records[i].id) && (run->loop == NULL || !reaction);
-}
-
-/* The operations of a block, up to the window's end, which has been reached if this is true. */
-static bool apply_block(struct window_run *run, const struct trace_block *block)
-{
-    for (size_t g = 0; g < block->group_count; g++) {
-        const struct trace_group *group = &block->groups[g];
-        if (group->tick > run->window->to_tick || run->show->truncated) {
-            return true;
-        }
-        if (!run->begun && group->tick >= run->window->from_tick) {
+    const struct show_window *window = run->window;
+    struct stream_walk walk = {.stream = stream};
+    struct stream_operation operation;
+    show_set_quiet(run->show, true);
+    while (stream_walk_next(&walk, &operation) && operation.tick <= window->to_tick &&
+           !run->show->truncated) {
+        const struct trace_record *record = &operation.record;
+        bool wanted = is_chosen(window, record->id) && (run->loop == NULL || !operation.reaction);
+        child_progress(operation.event);
+        if (!run->begun && operation.tick >= window->from_tick) {
             begin(run);
         }
-        if (run->loop != NULL && run->may_be_early) {
-            pass_until(run, group->tick); /* for what it fired too early to act upon */
+        if (wanted || run->may_be_early) {
+            pass_until(run, operation.tick); /* also for what it fired too early to act upon */
         }
-        for (uint32_t i = group->first; i < group->first + group->count; i++) {
-            const struct trace_record *record = &block->records[i];
-            if (!is_wanted(run, block, i)) {
-                continue;
-            }
-            pass_until(run, group->tick);
-            if (run->loop == NULL ||
-                closed_loop_external(run->loop, block->first_event + i, group->tick, record)) {
-                operate(run, record->id, record->op, record->deadline, false);
-            }
+        if (wanted && (run->loop == NULL ||
+                       closed_loop_external(run->loop, operation.event, operation.tick, record))) {
+            operate(run, record->id, record->op, record->deadline, false);
         }
     }
-    return false;
-}
-
-static bool close_loop(struct window_run *run, struct trace_reader *reader)
-{
-    const struct trace_header *header = trace_reader_header(reader);
-    const struct show *show = run->show;
-    if (header->reactions == 0 || run->window->ids != NULL) {
-        return true;
-    }
-    run->may_be_early = tl_algo_may_be_early(show->algo, show->options, header->max_delay_ticks);
-    run->stream = stream_decode(reader, STREAM_HALF_FREE, run->error);
-    if (run->stream == NULL) {
-        return false;
-    }
-    const struct closed_loop_plan plan = {
-        .stream = run->stream,
-        .exact = tl_algo_is_exact(show->algo, show->options, header->max_delay_ticks),
-        .carry = carry,
-        .ctx = run,
-    };
-    run->loop = closed_loop_open(&plan);
-    return trace_reader_rewind(reader, run->error);
-}
-
-static bool run_window(struct window_run *run, struct trace_reader *reader)
-{
-    struct trace_block block;
-    bool over = false;
-    int got = 0;
-    show_set_quiet(run->show, true);
-    while (!over && (got = trace_reader_next(reader, &block, run->error)) == 1) {
-        over = apply_block(run, &block);
-        child_progress(block.first_event + block.record_count);
-    }
-    if (got >= 0 && !run->begun) {
+    if (!run->begun) {
         begin(run);
     }
-    if (got >= 0) {
-        pass_until(run, run->window->to_tick);
-    }
-    return got >= 0;
+    pass_until(run, window->to_tick);
 }
 
 bool show_trace_run(const char *path, const struct show_window *window, struct show *show,
                     struct error *error)
 {
-    struct window_run run = {.show = show, .window = window, .idle_from = TL_NEVER, .error = error};
-    struct trace_reader *reader = trace_reader_open(path, error);
-    if (reader == NULL) {
+    struct window_run run = {.show = show, .window = window, .idle_from = TL_NEVER};
+    struct stream *stream = stream_open(path, error);
+    if (stream == NULL) {
         return false;
     }
-    bool good = close_loop(&run, reader) && run_window(&run, reader);
+    const struct trace_header *header = &stream->header;
+    const struct closed_loop_plan plan = {
+        .stream = stream,
+        .exact = tl_algo_is_exact(show->algo, show->options, header->max_delay_ticks),
+        .carry = carry,
+        .ctx = &run,
+    };
+    if (header->reactions > 0 && window->ids == NULL) {
+        run.may_be_early = tl_algo_may_be_early(show->algo, show->options, header->max_delay_ticks);
+        run.loop = closed_loop_open(&plan);
+    }
+    run_window(&run, stream);
     closed_loop_close(run.loop);
-    stream_close(run.stream);
-    trace_reader_close(reader);
-    return good;
+    stream_close(stream);
+    return true;
 }

@@ -3,7 +3,6 @@
 #include "child.h"
 #include "closed_loop.h"
 #include "memory.h"
-#include "trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,15 +17,6 @@ struct known {
     uint64_t fired;                       /* the tick at which the structure does it, or NEVER */
 };
 
-struct predictor {
-    const struct recording *recording;
-    struct trace_reader *reader;
-    struct stream *stream;
-    struct known *known; /* by event */
-    uint64_t first_tick; /* of an operation */
-    uint64_t last_tick;  /* of an expiry */
-};
-
 /* A timer's place among the structures. */
 struct holding {
     uint64_t event; /* of its latest start; NEVER: it has fired */
@@ -35,7 +25,10 @@ struct holding {
 
 /* A replay under way. */
 struct run {
-    struct predictor *predictor;
+    const struct recording *recording;
+    const struct stream *stream;
+    struct known *known; /* by event */
+    uint64_t last_tick;  /* of an expiry */
     const struct tl_algo *algo;
     struct closed_loop *loop;
     void **systems; /* a structure for each */
@@ -62,9 +55,9 @@ static int by_line(const void *a, const void *b)
 }
 
 /* Joins the recording's expiries with the operations that started what expired. */
-static void join_expiries(struct predictor *predictor)
+static void join_expiries(struct run *run)
 {
-    const struct recording *recording = predictor->recording;
+    const struct recording *recording = run->recording;
     size_t count = recording->operation_count;
     struct numbered_line *lines = memory_new(count + 1, sizeof *lines);
     for (size_t i = 0; i < count; i++) {
@@ -76,61 +69,14 @@ static void join_expiries(struct predictor *predictor)
         const struct numbered_line wanted = {.line = expiry->start_line};
         const struct numbered_line *found = bsearch(&wanted, lines, count, sizeof *lines, by_line);
         if (found != NULL) {
-            predictor->known[found->event].expiry = expiry;
+            run->known[found->event].expiry = expiry;
         }
-        if (expiry->tick > predictor->last_tick) {
-            predictor->last_tick = expiry->tick;
-        }
+        run->last_tick = expiry->tick > run->last_tick ? expiry->tick : run->last_tick;
     }
     free(lines);
     /* What is behind the trace's end is no tick of this recording. */
-    uint64_t end_tick = trace_reader_header(predictor->reader)->end_tick;
-    predictor->last_tick = predictor->last_tick < end_tick ? predictor->last_tick : end_tick;
-}
-
-/* Looks up when the trace begins: its ticks may be those of a clock that has run for long. */
-static bool read_first_tick(struct predictor *predictor, struct error *error)
-{
-    struct trace_block block;
-    int got = trace_reader_next(predictor->reader, &block, error);
-    if (got == 1 && block.group_count > 0) {
-        predictor->first_tick = block.groups[0].tick;
-    }
-    return got >= 0;
-}
-
-struct predictor *predictor_create(const char *trace_path, const struct recording *recording,
-                                   struct error *error)
-{
-    struct predictor *predictor = memory_new(1, sizeof *predictor);
-    predictor->recording = recording;
-    predictor->reader = trace_reader_open(trace_path, error);
-    bool good =
-        predictor->reader != NULL && read_first_tick(predictor, error) &&
-        (predictor->stream = stream_decode(predictor->reader, STREAM_HALF_FREE, error)) != NULL;
-    if (good && recording->expiry_count == 0) {
-        good = error_set(error, "no timer expires in the recording that was started in it");
-    }
-    if (good) {
-        predictor->known =
-            memory_new((size_t)recording->operation_count + 1, sizeof *predictor->known);
-        join_expiries(predictor);
-    }
-    if (!good) {
-        predictor_destroy(predictor);
-        return NULL;
-    }
-    return predictor;
-}
-
-void predictor_destroy(struct predictor *predictor)
-{
-    if (predictor != NULL) {
-        trace_reader_close(predictor->reader);
-        stream_close(predictor->stream);
-        free(predictor->known);
-        free(predictor);
-    }
+    uint64_t end_tick = run->stream->header.end_tick;
+    run->last_tick = run->last_tick < end_tick ? run->last_tick : end_tick;
 }
 
 /* --- the replay ------------------------------------------------------------------------------- */
@@ -141,7 +87,7 @@ static void fired(void *ctx, uint32_t id, uint64_t now)
     if (id >= run->ids || run->holdings[id].event == NEVER) {
         return; /* the structure is wrong, which `check` and `sim` are there to find */
     }
-    run->predictor->known[run->holdings[id].event].fired = now;
+    run->known[run->holdings[id].event].fired = now;
     run->holdings[id].event = NEVER;
     closed_loop_fired(run->loop, id, now);
 }
@@ -150,7 +96,7 @@ static void do_operation(struct run *run, uint64_t event, uint32_t id, enum trac
                          uint64_t deadline)
 {
     struct holding *holding = &run->holdings[id];
-    uint32_t system = run->predictor->recording->operations[event].system;
+    uint32_t system = run->recording->operations[event].system;
     if (op == TRACE_STOP || holding->system != system) {
         (void)run->algo->stop(run->systems[holding->system], id);
     }
@@ -210,32 +156,16 @@ static void pass_time(struct run *run, uint64_t tick)
     }
 }
 
-static void apply(struct run *run, const struct trace_block *block)
-{
-    for (size_t g = 0; g < block->group_count; g++) {
-        const struct trace_group *group = &block->groups[g];
-        pass_time(run, group->tick);
-        for (uint32_t i = group->first; i < group->first + group->count; i++) {
-            const struct trace_record *record = &block->records[i];
-            uint64_t event = block->first_event + i;
-            bool external = block->causes == NULL || block->causes[i].basis == TRACE_EXTERNAL;
-            if (external && closed_loop_external(run->loop, event, group->tick, record)) {
-                do_operation(run, event, record->id, (enum trace_op)record->op, record->deadline);
-            }
-        }
-    }
-}
-
 /* TL_OK, or why one cannot be made. */
-static enum tl_status create_structures(struct run *run, const struct contender *contender,
-                                        const struct trace_header *header)
+static enum tl_status create_structures(struct run *run, const struct contender *contender)
 {
+    const struct trace_header *header = &run->stream->header;
     struct tl_config config = {.capacity = header->ids,
                                .now = run->now,
                                .max_delay_ticks = header->max_delay_ticks,
                                .options = contender->options,
                                .allocator = tl_system_allocator()};
-    while (run->system_count < run->predictor->recording->systems) {
+    while (run->system_count < run->recording->systems) {
         enum tl_status status = run->algo->create(&config, &run->systems[run->system_count]);
         if (status != TL_OK) {
             return status;
@@ -246,26 +176,29 @@ static enum tl_status create_structures(struct run *run, const struct contender 
 }
 
 /* All of the trace, and what follows it up to the last expiry. */
-static bool replay(struct run *run, struct error *error)
+static void replay(struct run *run)
 {
-    struct predictor *predictor = run->predictor;
-    struct trace_block block;
-    int got = trace_reader_rewind(predictor->reader, error) ? 1 : -1;
-    while (got == 1 && (got = trace_reader_next(predictor->reader, &block, error)) == 1) {
-        child_alive();
-        apply(run, &block);
+    struct stream_walk walk = {.stream = run->stream};
+    struct stream_operation operation;
+    while (stream_walk_next(&walk, &operation)) {
+        const struct trace_record *record = &operation.record;
+        if (operation.tick > run->now) {
+            child_alive();
+            pass_time(run, operation.tick);
+        }
+        if (!operation.reaction &&
+            closed_loop_external(run->loop, operation.event, operation.tick, record)) {
+            do_operation(run, operation.event, record->id, (enum trace_op)record->op,
+                         record->deadline);
+        }
     }
-    if (got < 0) {
-        return false;
-    }
-    pass_time(run, predictor->last_tick);
-    return true;
+    pass_time(run, run->last_tick);
 }
 
 /* What the structure cannot do. */
 static void tell_refusal(const struct run *run, struct prediction *prediction)
 {
-    const struct recorded_operation *operations = run->predictor->recording->operations;
+    const struct recorded_operation *operations = run->recording->operations;
     (void)snprintf(prediction->refusal, sizeof prediction->refusal,
                    "%s: the timer started at line %" PRIu64 ": %s", run->algo->name,
                    operations[run->refused_event].line, tl_status_text(run->refused));
@@ -294,15 +227,15 @@ static void keep_place(struct prediction *prediction, struct prediction_place pl
     prediction->worst[at] = place;
 }
 
-static void judge(const struct predictor *predictor, uint64_t event, struct prediction *prediction)
+static void judge(const struct run *run, uint64_t event, struct prediction *prediction)
 {
-    const struct recorded_operation *operation = &predictor->recording->operations[event];
-    const struct known *known = &predictor->known[event];
-    uint64_t grain = predictor->recording->grain_ticks;
+    const struct recorded_operation *operation = &run->recording->operations[event];
+    const struct known *known = &run->known[event];
+    uint64_t grain = run->recording->grain_ticks;
     struct prediction_place place = {.start_line = operation->line,
                                      .deferrable = operation->deferrable};
     if (known->expiry == NULL) {
-        if (known->fired == NEVER || known->fired > predictor->last_tick) {
+        if (known->fired == NEVER || known->fired > run->last_tick) {
             return;
         }
         prediction->extra++;
@@ -328,46 +261,57 @@ static void judge(const struct predictor *predictor, uint64_t event, struct pred
     }
 }
 
-bool predict(struct predictor *predictor, const struct contender *contender,
-             struct prediction *prediction, struct error *error)
+/* The tick before the trace's first: a clock may have run for long. */
+static uint64_t first_tick(const struct stream *stream)
 {
-    const struct trace_header *header = trace_reader_header(predictor->reader);
-    uint32_t operations = predictor->recording->operation_count;
+    struct stream_walk walk = {.stream = stream};
+    struct stream_operation operation = {0};
+    (void)stream_walk_next(&walk, &operation);
+    return operation.tick > 0 ? operation.tick - 1 : 0;
+}
+
+void predict(const struct stream *stream, const struct recording *recording,
+             const struct contender *contender, struct prediction *prediction)
+{
+    const struct trace_header *header = &stream->header;
+    uint32_t operations = recording->operation_count;
     struct run run = {
-        .predictor = predictor,
+        .recording = recording,
+        .stream = stream,
+        .known = memory_new((size_t)operations + 1, sizeof *run.known),
         .algo = contender->timed,
-        .systems = memory_new((size_t)predictor->recording->systems + 1, sizeof *run.systems),
+        .systems = memory_new((size_t)recording->systems + 1, sizeof *run.systems),
         .holdings = memory_new((size_t)header->ids + 1, sizeof *run.holdings),
         .ids = header->ids,
-        .now = predictor->first_tick > 0 ? predictor->first_tick - 1 : 0,
+        .now = first_tick(stream),
     };
     const struct closed_loop_plan plan = {
-        .stream = predictor->stream,
+        .stream = stream,
         .exact = tl_algo_is_exact(run.algo, contender->options, header->max_delay_ticks),
         .carry = carry,
         .ctx = &run,
     };
     *prediction = (struct prediction){0};
+    join_expiries(&run);
     for (uint32_t i = 0; i < operations; i++) {
-        predictor->known[i].fired = NEVER;
+        run.known[i].fired = NEVER;
     }
     for (uint32_t id = 0; id < run.ids; id++) {
         run.holdings[id].event = NEVER;
     }
-    bool good = true;
-    enum tl_status status = create_structures(&run, contender, header);
+    enum tl_status status = create_structures(&run, contender);
     if (status != TL_OK) {
         (void)snprintf(prediction->refusal, sizeof prediction->refusal,
                        "%s for %" PRIu32 " timers: %s", run.algo->name, header->ids,
                        tl_status_text(status));
     } else {
         run.loop = closed_loop_open(&plan);
-        good = replay(&run, error);
-        if (good && run.refused != TL_OK) {
+        replay(&run);
+        if (run.refused != TL_OK) {
             tell_refusal(&run, prediction);
         }
-        for (uint32_t i = 0; good && run.refused == TL_OK && i < operations; i++) {
-            judge(predictor, i, prediction);
+        for (uint32_t i = 0; run.refused == TL_OK && i < operations; i++) {
+            judge(&run, i, prediction);
         }
     }
     closed_loop_close(run.loop);
@@ -376,5 +320,5 @@ bool predict(struct predictor *predictor, const struct contender *contender,
     }
     free((void *)run.systems);
     free(run.holdings);
-    return good;
+    free(run.known);
 }

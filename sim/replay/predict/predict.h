@@ -10,8 +10,8 @@
 #define SIM_PREDICT_H
 
 #include "catalog.h"
-#include "error.h"
 #include "recording.h"
+#include "stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,20 +45,9 @@ struct prediction {
     size_t worst_count;
 };
 
-/* What is known of a trace's operations, from the recording; to be used for any structures. */
-struct predictor;
-
-/* NULL, with `error` set, if the trace cannot be read, memory is short, or the recording has no
- * expiry. Trace and recording must outlast it. */
-struct predictor *predictor_create(const char *trace_path, const struct recording *recording,
-                                   struct error *error);
-
-/* Replays the trace through the structure. False, with `error` set, if the trace cannot be read or
- * memory is short. */
-bool predict(struct predictor *predictor, const struct contender *contender,
-             struct prediction *prediction, struct error *error);
-
-/* NULL is legal. */
-void predictor_destroy(struct predictor *predictor);
+/* Replay the trace of a recording through the structure. Both must have been read, and the recording
+ * have an expiry. */
+void predict(const struct stream *stream, const struct recording *recording,
+             const struct contender *contender, struct prediction *prediction);
 
 #endif
