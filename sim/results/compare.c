@@ -5,6 +5,7 @@
 #include "timerlab.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,22 @@ static void compare_structures(struct compare_work *work, const struct compare_s
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* By other side, trace or benchmark, and metric; then the least of the other side first, and what
+ * has no value last. */
+static int by_workload_and_value(const void *a, const void *b)
+{
+    const struct comparison *left = a;
+    const struct comparison *right = b;
+    int order = (left->other_side > right->other_side) - (left->other_side < right->other_side);
+    order = order != 0 ? order : strverscmp(left->workload, right->workload);
+    order = order != 0 ? order : strcmp(left->metric, right->metric);
+    double left_value = isnan(left->other_median) ? INFINITY : left->other_median;
+    double right_value = isnan(right->other_median) ? INFINITY : right->other_median;
+    order = order != 0 ? order : (left_value > right_value) - (left_value < right_value);
+    order = order != 0 ? order : strcmp(left->algo, right->algo);
+    return order != 0 ? order : strcmp(left->options, right->options);
+}
+
 /* That something of both sides met, and had what was asked for. */
 static bool check_comparable(const struct compare_request *request,
                              const struct comparisons *comparisons, struct error *error)
@@ -223,6 +240,10 @@ bool compare_results(const struct compare_request *request, struct comparisons *
     }
     compare_give_verdicts(&work);
     compare_warn_of_methods(&work);
+    if (comparisons->count > 0) {
+        qsort(comparisons->items, comparisons->count, sizeof *comparisons->items,
+              by_workload_and_value);
+    }
     return compare_warn_of_lateness(&work);
 }
 
