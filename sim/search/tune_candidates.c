@@ -18,6 +18,7 @@
 #define SLOT_COST    3.0
 #define CASCADE_COST 5.0
 #define WAKEUP_COST  8.0
+#define FINAL_SHARE  0.9 /* of the time: when the last round begins at the latest */
 
 bool tune_candidate_fits(const struct tune_candidate *candidate)
 {
@@ -198,6 +199,7 @@ static bool replay(const struct tuner *tuner, const struct contender_list *list,
         .floor = runs > 0 ? request->floor : NULL,
         .drive = *drive,
         .runs = runs,
+        .last_run_ns = tuner->begun_ns + (uint64_t)(1e9 * FINAL_SHARE * request->budget_seconds),
         .latency = latency,
         .timeout_seconds =
             tuner->deciding ? request->final_timeout_seconds : request->timeout_seconds,

@@ -1,6 +1,7 @@
 /* The choice among the first few: by runs side by side, or by counts alone. */
 #include "tune_work.h"
 
+#include "judge.h"
 #include "memory.h"
 
 #include <math.h>
@@ -8,8 +9,7 @@
 #include <string.h>
 
 #define FINAL_STRUCTURES 4
-#define ABOUT_AS_FAST    1.25
-#define FINAL_RUNS_MIN   5
+#define ABOUT_AS_FAST    1.5
 #define FINAL_RUNS_MAX   25
 
 static int ascending(const void *a, const void *b)
@@ -86,16 +86,6 @@ static double seconds_of(const struct tuner *tuner, size_t structures, unsigned 
     return tuner->pass_seconds * (double)(structures + 1) * (1 + 2.0 * runs);
 }
 
-/* How many runs of so many structures there is time for. */
-static unsigned final_runs(const struct tuner *tuner, size_t structures)
-{
-    unsigned runs = FINAL_RUNS_MIN;
-    while (runs < FINAL_RUNS_MAX && seconds_of(tuner, structures, runs + 1) < time_left(tuner)) {
-        runs++;
-    }
-    return runs;
-}
-
 bool tuner_compete(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
@@ -115,7 +105,7 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
             }
         }
         count = count < 2 && all >= 2 ? 2 : count;
-        while (count > 2 && seconds_of(tuner, count + 1, FINAL_RUNS_MIN) > time_left(tuner)) {
+        while (count > 2 && seconds_of(tuner, count + 1, JUDGE_RUNS_MIN) > time_left(tuner)) {
             count--;
             tuner->result->out_of_time = true;
         }
@@ -125,9 +115,8 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
         }
         if (count > 0) {
             tuner_tell(tuner, "running the first few side by side");
-            tuner_take_what_fits(tuner, running, FINAL_RUNS_MIN);
-            good = tuner_run(tuner, finals, running, TUNE_FINAL, final_runs(tuner, running), true,
-                             error);
+            tuner_take_what_fits(tuner, running, JUDGE_RUNS_MIN);
+            good = tuner_run(tuner, finals, running, TUNE_FINAL, FINAL_RUNS_MAX, true, error);
         }
         if (good) {
             answer(tuner, finals, running);

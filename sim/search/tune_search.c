@@ -12,7 +12,9 @@
 #define TIME_COST_FACTOR     30.0 /* nor timed */
 #define TOO_SLOW_MAX         2 /* so many variants of a structure may take too long before it is left */
 #define BETTER_COST          0.98 /* of the cost: more is not worth another option */
-#define TIMED_RUNS           3
+#define TIMED_RUNS_MIN       3
+#define TIMED_RUNS_MAX       9
+#define TIMED_SECONDS        0.05 /* of one candidate, as far as these bounds let it */
 #define REFINE_STRUCTURES    4
 #define COUNT_SHARE          0.4 /* of the time: when counting ends */
 #define REFINE_SHARE         0.7 /* and refining */
@@ -411,6 +413,13 @@ static void sort_by_cost(const struct tuner *tuner, size_t *indices, size_t coun
     }
 }
 
+/* Short passes vary more: they are repeated more often. */
+static unsigned timed_runs(const struct tuner *tuner)
+{
+    double runs = TIMED_SECONDS / (tuner->pass_seconds + 1e-9);
+    return (unsigned)fmin(fmax(runs, TIMED_RUNS_MIN), TIMED_RUNS_MAX);
+}
+
 bool tuner_time_best(struct tuner *tuner, struct error *error)
 {
     const struct tune_result *result = tuner->result;
@@ -431,11 +440,12 @@ bool tuner_time_best(struct tuner *tuner, struct error *error)
     }
     tuner_tell(tuner, "timing the best of each structure");
     sort_by_cost(tuner, indices, count);
-    size_t room = affordable(tuner, TIME_SHARE, 1 + TIMED_RUNS);
+    unsigned runs = timed_runs(tuner);
+    size_t room = affordable(tuner, TIME_SHARE, 1 + runs);
     room = room > TIMED_MIN ? room : TIMED_MIN;
     tuner->result->out_of_time |= count > room;
     count = count < room ? count : room;
-    bool good = tuner_run(tuner, indices, count, TUNE_TIMED, TIMED_RUNS,
+    bool good = tuner_run(tuner, indices, count, TUNE_TIMED, runs,
                           tuner->request->limits.stall_ns != UINT64_MAX, error);
     free(indices);
     return good;
@@ -447,6 +457,7 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
     size_t *fastest = memory_new(structures + 1, sizeof *fastest);
     size_t *indices = memory_new(PROPOSALS_MAX + 1, sizeof *indices);
     unsigned char(*variants)[TL_OPTIONS_BYTES] = memory_new(PROPOSALS_MAX, sizeof *variants);
+    unsigned runs = timed_runs(tuner);
     bool good = true;
     size_t count = tuner_fastest_of_each(tuner, fastest);
     for (size_t f = 0; good && f < count && f < REFINE_STRUCTURES; f++) {
@@ -456,7 +467,7 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
         if (found == 0 || is_over(tuner, REFINE_SHARE)) {
             continue;
         }
-        if (found + 1 > affordable(tuner, REFINE_SHARE, 1 + TIMED_RUNS)) {
+        if (found + 1 > affordable(tuner, REFINE_SHARE, 1 + runs)) {
             tuner->result->out_of_time = true;
             continue;
         }
@@ -465,7 +476,7 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
             indices[i + 1] = tuner->result->candidate_count;
             tuner_add(tuner, from.structure, variants[i]);
         }
-        good = tuner_run(tuner, indices, found + 1, TUNE_TIMED, TIMED_RUNS,
+        good = tuner_run(tuner, indices, found + 1, TUNE_TIMED, runs,
                          tuner->request->limits.stall_ns != UINT64_MAX, error);
     }
     free(fastest);

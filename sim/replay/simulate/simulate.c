@@ -3,6 +3,8 @@
 #include "trace_labels.h"
 
 #include "child.h"
+#include "clock.h"
+#include "judge.h"
 #include "memory.h"
 #include "plug_in.h"
 #include "side_by_side.h"
@@ -412,11 +414,17 @@ size_t simulate_turn(unsigned round, size_t at, size_t count)
     return (place + round / 2) % count;
 }
 
+static bool is_late(const struct simulate_request *request, unsigned runs)
+{
+    return request->last_run_ns != 0 && runs >= JUDGE_RUNS_MIN &&
+           clock_now_ns() >= request->last_run_ns;
+}
+
 static bool time_all(struct job *job, struct error *error)
 {
     struct replay_result *result = memory_bytes(sizeof *result);
     bool done = true;
-    for (unsigned run = 0; run < job->request->runs && done; run++) {
+    for (unsigned run = 0; run < job->request->runs && done && !is_late(job->request, run); run++) {
         for (size_t i = 0; i < job->subject_count && done; i++) {
             struct subject *subject = &job->subjects[simulate_turn(run, i, job->subject_count)];
             if (subject->right) {

@@ -29,7 +29,9 @@ struct simulate_request {
     const struct tl_algo *floor; /* what fires nothing; NULL: no floor is measured */
     struct replay_drive drive;
     struct replay_window window;
-    unsigned runs; /* throughput runs; 0: only the check */
+    unsigned runs;        /* throughput runs; 0: only the check */
+    uint64_t last_run_ns; /* after this time of clock_now_ns, no round begins once there are
+                             JUDGE_RUNS_MIN; 0: all runs are made */
     bool latency;
     bool slow;              /* also what is linear in the timers, on traces of very many */
     double timeout_seconds; /* of one pass */
