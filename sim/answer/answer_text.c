@@ -20,6 +20,10 @@
 #define NEAR_COUNTS    2
 #define NEAR_COUNTS_NS 5
 
+/* Time of a run below which the answer asks for a longer trace: a cold cache and the clock's reading
+ * weigh too much. */
+#define SHORT_RUN_NS   1e6
+
 /* A difference between wall time and processor time that the answer mentions. */
 #define BUSY_SHARE     0.1
 
@@ -222,6 +226,14 @@ static void write_reservations(const struct answer *answer, const char *code, FI
                       figure_text(row_value(answer->faster_late, COL_NS_PER_EVENT), FIGURE),
                       answer->trace.by_counts ? "by the counts" : "ns",
                       undone[0] != '\0' ? " (" : "", undone, undone[0] != '\0' ? ")" : "");
+    }
+    double run_ns =
+        answer->count > 0 && !answer->trace.by_counts
+            ? answer->entries[0].ns * row_value(answer->entries[0].row, COL_WINDOW_EVENTS)
+            : NAN;
+    if (run_ns < SHORT_RUN_NS) {
+        (void)fprintf(stream, "A run lasts only %s: a longer trace gives steadier times.\n",
+                      plain_duration_text(run_ns, FIGURE));
     }
     if (answer->wall_excess > BUSY_SHARE) {
         (void)fprintf(stream,

@@ -54,6 +54,11 @@ results close '.[2].ns_per_event = 60'
 report close
 says close 'Take `middling:size=3` (60.0 ns an operation): of 3 exact structures it is among the fastest, tied with `quick`, and comes first of these in the list: 7 runs show no difference.'
 
+results short '.[].window_events = 10000'
+report short
+says short 'A run lasts only 400 us: a longer trace gives steadier times.'
+silent won 'A run lasts only'
+
 results few '.[].runs = 4'
 mv few.csv few/bench.csv
 report few
