@@ -56,7 +56,7 @@ says close 'Take `middling:size=3` (60.0 ns an operation): of 3 exact structures
 
 results short '.[].window_events = 10000'
 report short
-says short 'A run lasts only 400 us: a longer trace gives steadier times.'
+says short 'A run lasts only 400.0 us: a longer trace gives steadier times.'
 silent won 'A run lasts only'
 
 results few '.[].runs = 4'
