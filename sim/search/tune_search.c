@@ -413,10 +413,12 @@ static void sort_by_cost(const struct tuner *tuner, size_t *indices, size_t coun
     }
 }
 
-/* Short passes vary more: they are repeated more often. */
-static unsigned timed_runs(const struct tuner *tuner)
+/* How often each of `count` candidates runs: short passes vary more, and are repeated more often if
+ * all candidates still fit before this share of the time. */
+static unsigned timed_runs(const struct tuner *tuner, size_t count, double share)
 {
-    double runs = TIMED_SECONDS / (tuner->pass_seconds + 1e-9);
+    double fitting = (double)affordable(tuner, share, (double)count + 1) - 1;
+    double runs = fmin(fitting, TIMED_SECONDS / (tuner->pass_seconds + 1e-9));
     return (unsigned)fmin(fmax(runs, TIMED_RUNS_MIN), TIMED_RUNS_MAX);
 }
 
@@ -440,7 +442,7 @@ bool tuner_time_best(struct tuner *tuner, struct error *error)
     }
     tuner_tell(tuner, "timing the best of each structure");
     sort_by_cost(tuner, indices, count);
-    unsigned runs = timed_runs(tuner);
+    unsigned runs = timed_runs(tuner, count, TIME_SHARE);
     size_t room = affordable(tuner, TIME_SHARE, 1 + runs);
     room = room > TIMED_MIN ? room : TIMED_MIN;
     tuner->result->out_of_time |= count > room;
@@ -457,7 +459,6 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
     size_t *fastest = memory_new(structures + 1, sizeof *fastest);
     size_t *indices = memory_new(PROPOSALS_MAX + 1, sizeof *indices);
     unsigned char(*variants)[TL_OPTIONS_BYTES] = memory_new(PROPOSALS_MAX, sizeof *variants);
-    unsigned runs = timed_runs(tuner);
     bool good = true;
     size_t count = tuner_fastest_of_each(tuner, fastest);
     for (size_t f = 0; good && f < count && f < REFINE_STRUCTURES; f++) {
@@ -467,6 +468,7 @@ bool tuner_refine(struct tuner *tuner, struct error *error)
         if (found == 0 || is_over(tuner, REFINE_SHARE)) {
             continue;
         }
+        unsigned runs = timed_runs(tuner, found + 1, REFINE_SHARE);
         if (found + 1 > affordable(tuner, REFINE_SHARE, 1 + runs)) {
             tuner->result->out_of_time = true;
             continue;
