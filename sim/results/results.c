@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for any real with the digits of a column. */
+#define CELL_BYTES 336
+
 const char *const live_files[] = {"live.json", "live.csv", "lateness.csv", NULL};
 
 const char *const result_files[] = {
@@ -226,7 +229,7 @@ void row_kind_write_header(const struct row_kind *kind, FILE *stream)
 
 void row_write_csv(const struct row_kind *kind, const struct row *row, FILE *stream)
 {
-    char text[64];
+    char text[CELL_BYTES];
     for (unsigned c = 0; c < kind->count; c++) {
         (void)fputs(c > 0 ? "," : "", stream);
         csv_write_field(stream, cell_format(kind, row, c, "", text, sizeof text));
@@ -250,7 +253,7 @@ void results_write_csv(const struct results *results, FILE *stream)
  * these are significant digits, JSON has more of them: CSV is for people, too. */
 static json_t *rounded_real(double value, int digits)
 {
-    char text[64];
+    char text[CELL_BYTES];
     format_real(value, digits, JSON_EXTRA_DIGITS, text, sizeof text);
     return json_real(strtod(text, NULL));
 }
@@ -455,7 +458,7 @@ static const char *cell_show(const struct results *results, const struct row *ro
 static void fill_theme(struct text_table *table, const struct results *results,
                        const struct theme *theme)
 {
-    char text[64];
+    char text[CELL_BYTES];
     for (const enum column *c = theme->columns; *c != COLUMNS; c++) {
         table->ordinary[table->columns] = *c == COL_RANKS   ? "1"
                                           : *c == COL_TIMES ? "measured"
@@ -476,7 +479,7 @@ void results_write_table(const struct results *results, FILE *stream)
 {
     const struct row_kind *kind = kind_of(results);
     struct text_table table = {.columns = kind->count};
-    char text[64];
+    char text[CELL_BYTES];
     for (unsigned c = 0; c < kind->count; c++) {
         table.right[c] = kind->columns[c].digits != TEXT;
         text_table_add(&table, "%s", kind->columns[c].name);
