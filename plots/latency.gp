@@ -1,16 +1,16 @@
 # latency.gp: latency of each operation by percentile, a panel for each operation. The axis of
 # percentiles is logarithmic in 1/(1-p), so that every further nine takes the same room; the maximum
-# stands at its right end. See style.gp for the data. Settings: what the titles begin with, and the labels
-# of the axes.
+# stands at its right end. See style.gp for the data. Setting: "" for the service time of operations, "response" for
+# their response time, "lateness" for that of timers.
 # Columns: series style op percentile (0 to 100) latency_ns
 panel_column = "op"
-heading(name) = headed((setting_1 eq "" ? "Service time of " : setting_1).name)
+heading(name) = headed((setting_1 eq "lateness" ? "Lateness, " : setting_1 eq "response" ? "Response time of " : "Service time of ").name)
 stats data using (column("percentile") < 100 ? column("percentile") : NaN) nooutput
 end = 100.0 / (100.0 - STATS_max) * 3
 x_of(dummy) = column("percentile") < 100 ? 100.0 / (100.0 - column("percentile")) : end
 value = "latency_ns"
-x_label = setting_2 eq "" ? "percentile of the operations, %" : setting_2
-y_label = setting_3 eq "" ? "latency" : setting_3
+x_label = setting_1 eq "lateness" ? "percentile of the timers, %" : "percentile of the operations, %"
+y_label = setting_1 eq "lateness" ? "lateness" : "latency"
 # A mark for each nine up to the maximum; where they are close together every second one is named,
 # and none that would run into the maximum's name.
 named_to = end / 10 ** (50.0 / (300.0 / log10(end * 1.3)))

@@ -1,78 +1,75 @@
-# live.gp: the results of `timerlab live`: wakeups for timers, share of a processor, and how late timers fired, for each
-# structure and drive. See style.gp for the data, which is live.csv; lateness.csv is in the same folder.
-# Columns of live.csv: algo options drive timer_wakeups_per_second idle_wakeups_per_second
-# cpu_percent; of lateness.csv: algo options drive share lateness_us
-late = data[:strlen(data) - strlen("live.csv")]."lateness.csv"
-stats data using 0 nooutput
-rows = int(STATS_records)
+# live.gp: structures under the real clock: wakeups for timers, CPU use, and how late timers fired. See
+# style.gp for the data.
+# Columns: series drive style (1: sleeps until the next expiry, 2: polled) panel share value; the panels are
+# timer_wakeups_per_second idle_wakeups_per_second cpu_percent lateness_us, the last by share of the timers.
+value_in(panel) = strcol("panel") eq panel ? column("value") : NaN
+key_of(dummy) = strcol("series")."/".strcol("drive")
+keys = ""; longest = 0; latest = 0; earliest = 0; array HIGH[2] = [0, 0]
+higher(k, panel) = HIGH[k] = strcol("panel") eq panel && number("value") > HIGH[k] ? number("value") : HIGH[k]
+stats data using (keys = joined(keys, key_of(0)), \
+    longest = strlen(key_of(0)) > longest ? strlen(key_of(0)) : longest, \
+    higher(1, "timer_wakeups_per_second"), higher(2, "cpu_percent"), \
+    late = strcol("panel") eq "lateness_us" ? number("value") : 0, latest = late > latest ? late : latest, \
+    earliest = late > 0 && (earliest == 0 || late < earliest) ? late : earliest, 0) nooutput
+rows = words(keys)
+row(dummy) = words(substr(" ".keys." ", 1, strstrt(" ".keys." ", " ".key_of(0)." ")))
+array NAMES[rows]
+array TINTS[rows]
+stats data using (NAMES[row(0) + 1] = strcol("series").", ".strcol("drive"), TINTS[row(0) + 1] = colour(column("style")), 0) nooutput
 ROW = 26
+BARS = rows * ROW
 KEY_COLUMNS = 2
 key_height = 20 * ceil(rows / (1.0 * KEY_COLUMNS)) + 30
-curves = fitted(290, 1, 2 * (rows * ROW + 95) + 110 + key_height)
-height = 2 * (rows * ROW + 95) + 110 + curves + key_height
+others = 2 * (BARS + 95) + 110 + key_height
+height = others + fitted(290, 1, others)
 share(pixels) = 1.0 - pixels / (1.0 * height)
-SLEEP = 0x2a78d6
-POLL = 0xeb6834
-name(algo, options, drive) = algo.(strlen(options) > 0 ? ":".options : "").", ".drive
-array NAMES[rows]
-longest = 0
-keep(i, text) = (NAMES[i] = text, longest = strlen(text) > longest ? strlen(text) : longest, 0)
-stats data using (keep(int($0) + 1, name(strcol("algo"), strcol("options"), strcol("drive")))) nooutput
-names_share = left_margin(longest)
-latest = 0
-stats late using (latest = column("lateness_us") > latest ? column("lateness_us") : latest) nooutput
-tint(drive) = drive eq "sleep" ? SLEEP : POLL
+# As far as 99.99 %, every further nine takes the same room.
+nines(share) = share >= 0.99995 ? NaN : -log10(1 - share)
 
 do for [terminal in TERMINALS] {
     eval open_terminal(terminal, WIDTH, height)
     set output out.ending(terminal)
-    # As it was before the first terminal's picture.
-    reset
-    set datafile separator comma
-    set datafile columnheaders
-    set datafile commentschars ""
     set multiplot
-    set border 3 lc rgb INK
-    set tics nomirror textcolor rgb INK
-    set grid xtics lc rgb 0xdddddd lw 0.7
-    set style fill solid 1.0 noborder
-    set boxwidth 0.7
-    set key off
-    set lmargin screen names_share
-    set rmargin screen 0.93
-
-    do for [panel = 0:1] {
-        top = 50 + panel * (rows * ROW + 95)
-        set tmargin screen share(top)
-        set bmargin screen share(top + rows * ROW)
-        set yrange [rows - 0.5:-0.5]
-        set xrange [0:*]
-        set title (panel == 0 ? headed("wakeups for timers in a second (of which for nothing: pale)") : "share of one processor, percent") textcolor rgb INK
-        if (panel == 0) {
-            plot data using (column("timer_wakeups_per_second") / 2):0:(column("timer_wakeups_per_second") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
-                 data using (column("idle_wakeups_per_second") / 2):0:(column("idle_wakeups_per_second") / 2):(0.30) with boxxyerror lc rgb "#99ffffff", \
-                 data using (column("timer_wakeups_per_second")):0:(sprintf(" %.0f", column("timer_wakeups_per_second"))) with labels left textcolor rgb INK
-        } else {
-            plot data using (column("cpu_percent") / 2):0:(column("cpu_percent") / 2):(0.36):(tint(strcol("drive"))):ytic(name(strcol("algo"), strcol("options"), strcol("drive"))) with boxxyerror lc rgb variable, \
-                 data using (column("cpu_percent")):0:(sprintf(" %.1f", column("cpu_percent"))) with labels left textcolor rgb INK
-        }
+    unset logscale; unset label; unset key
+    set grid xtics noytics
+    set lmargin at screen left_margin(longest + 1)
+    set rmargin at screen 0.93
+    set yrange [rows - 0.5:-0.5]
+    set ytics nomirror ("" 0)
+    do for [k = 1:rows] { set ytics add (NAMES[k] k - 1) }
+    set xtics nomirror autofreq
+    do for [k = 1:2] {
+        top = 50 + (k - 1) * (BARS + 95)
+        set tmargin at screen share(top)
+        set bmargin at screen share(top + BARS)
+        name = k == 1 ? "timer_wakeups_per_second" : "cpu_percent"
+        set xrange [0:HIGH[k] > 0 ? 1.1 * HIGH[k] : 1]
+        set title headed(k == 1 ? "Wakeups for timers per second (for nothing: pale)" : "CPU use, % of one core") offset 0,-0.4
+        plot data using (value_in(name)):(row(0)):(0):(value_in(name)):(row(0) - 0.36):(row(0) + 0.36):(colour(column("style"))) \
+                with boxxyerror fs solid 0.8 noborder lc rgb variable, \
+            for [i = 1:k == 1] data using (value_in("idle_wakeups_per_second")):(row(0)):(0):(value_in("idle_wakeups_per_second")): \
+                (row(0) - 0.3):(row(0) + 0.3) with boxxyerror fs solid noborder lc rgb "#99ffffff", \
+            data using (value_in(name)):(row(0)):(sprintf(k == 1 ? "%.0f" : "%.1f", column("value"))) with labels left offset 0.5,0 tc rgb INK
     }
-
-    # How late: every row's distribution, the worst to the right.
-    set tmargin screen share(50 + 2 * (rows * ROW + 95))
-    set bmargin screen share(height - 60 - key_height)
-    set lmargin screen 0.10
-    set title "lateness in microseconds, by share of the timers that fired (blue: asleep until the next; orange: every tick)" textcolor rgb INK
-    set yrange [*:*]
+    set tmargin at screen share(50 + 2 * (BARS + 95))
+    set bmargin at screen share(height - 60 - key_height)
+    set lmargin at screen 0.10
+    set title headed("Lateness in µs by share of the expiries") offset 0,-0.4
+    set grid xtics ytics
     set xrange [0:4.2]
-    if (latest > 0) { set logscale y } else { set yrange [0:1]; set label 1 "no timer fired late, or none at all" at graph 0.5, 0.5 center textcolor rgb INK }
-    set ytics auto
     set xtics ("0" 0, "90 %%" 1, "99 %%" 2, "99.9 %%" 3, "99.99 %%" 4)
-    set grid ytics
-    mark = 0
-    x(share) = share >= 0.99995 ? NaN : -log10(1 - share)
-    set key at screen 0.5, share(height - key_height + 8) center top horizontal maxcols KEY_COLUMNS width 2 samplen 2 textcolor rgb INK
-    plot for [i = 0:rows - 1] late using (x(column("share"))):(column("lateness_us") > 0 || latest == 0 ? column("lateness_us") : NaN):(tint(strcol("drive"))) every ::(12 * i)::(12 * i + 11) with linespoints lc rgb variable pt (i + 4) ps 0.7 lw 1.2 title NAMES[i + 1]
+    set yrange [latest > 0 ? earliest / 1.5 : 0:latest > 0 ? latest * 1.5 : 1]
+    set ytics nomirror autofreq
+    if (latest > 0) {
+        set logscale y
+        eval "set ytics nomirror ".(latest < 50 * earliest ? fine_tics(PLAIN_TICS) : PLAIN_TICS)
+    } else {
+        set label 1 "no timer fired late, or none at all" at graph 0.5, graph 0.5 center tc rgb INK
+    }
+    set key at screen 0.5, screen share(height - key_height + 8) center top horizontal maxcols KEY_COLUMNS width 2 samplen 2 tc rgb INK
+    plot for [k = 1:rows] data using (row(0) == k - 1 ? nines(column("share")) : NaN): \
+        (value_in("lateness_us") > 0 || latest == 0 ? value_in("lateness_us") : NaN) \
+        with linespoints lc rgb TINTS[k] pt (k + 3) ps 0.7 lw 1.2 title NAMES[k]
     unset multiplot
     unset output
 }

@@ -1,7 +1,7 @@
 # regime.gp: a map of who is the fastest, over two knobs of a sweep: a field for each pair of values, in
 # the colour of its winner, with how many times as long the next one takes. Where that cannot be told
 # from the spread of the runs, the field is pale. See style.gp for the data.
-# Columns: series style column row x y ns_per_event next times told. Settings: what the axes show.
+# Columns: series style column row x y ns_per_event next times certain. Settings: what the axes show.
 x_label = setting_1; y_label = setting_2
 series = ""; styles = ""; columns = 0; rows = 0; longest = 0; y_width = 3
 stats data using (styles = member(series, strcol("series")) ? styles : styles." ".strcol("style"), \
@@ -21,7 +21,7 @@ if (legend_across < 1) { legend_across = 1 }
 legend_down = (words(series) + legend_across - 1) / legend_across
 panel = fitted(rows * (rows > 8 ? 36 : 52), 1, 96 + 20 * legend_down)
 height = panel + 96 + 20 * legend_down
-is_told(dummy) = column("told") > 0
+is_certain(dummy) = column("certain") > 0
 # Fields have neither dash nor marker, so that a colour has to stand for one structure. Grey is in black's
 # place, which would hide what is written on it, and behind the colours of style.gp there are five more:
 # no two are alike, nor are they to those who cannot see red or green.
@@ -69,19 +69,19 @@ do for [terminal in TERMINALS] {
     plot data using (column("column")):(column("row")):(column("column") - 0.49):(column("column") + 0.49):\
             (column("row") - 0.47):(column("row") + 0.47):(field_colour(strcol("series"))):xtic(brief(column("x"))):\
             ytic(brief(column("y"))) with boxxyerror fill solid 0.35 border lw 2.5 lc rgb variable, \
-        data using (is_told(0) ? column("column") : NaN):(column("row")):(column("column") - 0.49):\
+        data using (is_certain(0) ? column("column") : NaN):(column("row")):(column("column") - 0.49):\
             (column("column") + 0.49):(column("row") - 0.47):(column("row") + 0.47):\
             (field_colour(strcol("series"))) with boxxyerror fill solid 0.55 noborder lc rgb variable, \
         for [i = 1:named] data using (column("column")):(column("row") + 0.17):(strcol("series")) \
             with labels center font small_font tc rgb 0x000000, \
         data using (column("column")):(column("row") - (named ? 0.2 : 0)):\
-            (is_told(0) ? sprintf("%.2f×", column("times")) : undecided) \
+            (is_certain(0) ? sprintf("%.2f×", column("times")) : undecided) \
             with labels center font small_font tc rgb 0x000000, \
         for [i = 1:(terminal eq "svg")] data using (column("column")):(column("row")):\
             (sprintf("%s: %s = %s, %s = %s: ", strcol("series"), x_label, brief(column("x")), y_label, \
                 brief(column("y"))).digits(column("ns_per_event"))." ns per event; the next, " \
                 .strcol("next").", takes ".sprintf("%.2f", column("times"))." times as long" \
-                .(is_told(0) ? "" : ", which the runs cannot tell apart")) \
+                .(is_certain(0) ? "" : ", which the runs cannot tell apart")) \
             with labels hypertext point pt 7 ps 1.2 lc rgb SELECTED
     unset output
 }

@@ -10,7 +10,7 @@
 # A series is a value of the column `series`, in the order of the file. Its looks follow from the
 # column `style`: 1, 2, ... for contenders, 0, -1, ... for yardsticks, which are drawn in grey, -99 for
 # those that are only shown behind the others.
-# plots/draw makes such files from a folder of results.
+# `timerlab report` makes such files from folders of results.
 
 if (ARGC < 3) {
     print "usage: gnuplot -c plots/style.gp SCRIPT DATA.csv PICTURE [CAPTION [SETTING...]]"

@@ -1,5 +1,5 @@
 # work.gp: the work of each structure over a trace's ticks: the worst tick of each stretch, and the mean.
-# What is counted is the same on any machine. See style.gp for the data, and work.awk.
+# What is counted is the same on any machine. See style.gp for the data.
 # Columns: series style measure (worst or mean) from_tick to_tick work shown tick cascades fired peak (1:
 # its value is under the pointer)
 panel_column = "measure"

@@ -141,7 +141,7 @@ static const struct option_row options[] = {
      AT(plan.seed)},
     OPTION_ROWS_FORMAT(struct live_arguments, "table|csv|json"),
     {{"output", 'o', "FOLDER", 0,
-      "Also write live.csv, live.json and lateness.csv there, which plots/live.gp draws", 0},
+      "Also write live.csv, live.json and lateness.csv there, which `timerlab report` draws", 0},
      OPTION_TEXT,
      AT(out_dir)},
     OPTION_ROW_PROGRESS,

@@ -1,17 +1,13 @@
 /* timerlab report: results as a page in HTML and Markdown, with pictures. */
-#include "catalog.h"
 #include "command.h"
 #include "command_drive.h"
-#include "memory.h"
 #include "outfolder.h"
+#include "pictures.h"
 #include "plots_folder.h"
 #include "program.h"
 #include "report.h"
 #include "standard_files.h"
-#include "structure_json.h"
-#include "temporary_file.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,9 +99,11 @@ static const struct command_line syntax = {
         "other file; report.md has its pictures in pictures/."
         "\vA DIR is what `timerlab sim -o` or scripts/run left: results.json, latency.csv, "
         "work.csv, "
-        "faults.csv, bench.json or bench.csv, structures.json, commands.txt; or what `timerlab "
-        "cluster` left: check.json, sim.json, run.json, lateness.csv, runs/. Missing files are "
-        "skipped. Results of several folders, as of two versions or machines, are side by side.\n\n"
+        "faults.csv, bench.json or bench.csv, structures.json, commands.txt; what `timerlab "
+        "cluster` left: check.json, sim.json, run.json, lateness.csv; or what `timerlab live` "
+        "(live.csv, lateness.csv) or `timerlab threads --format csv` (threads.csv) wrote. Missing "
+        "files are skipped. Results of several folders, as of two versions or machines, are side "
+        "by side.\n\n"
         "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
         "2 usage.",
     .take_word = take_folder,
@@ -114,79 +112,31 @@ static const struct command_line syntax = {
 
 /* --- pictures -------------------------------------------------------------------------------- */
 
-/* Appends the program's own yardsticks: as the floor of latencies they need not be rows. */
-static void append_yardsticks(json_t *list, const json_t *known)
+static bool draw(const struct report_arguments *arguments, struct outfolder *out,
+                 struct error *error)
 {
-    struct catalog catalog;
-    catalog_init(&catalog);
-    for (size_t i = 0; i < catalog.count; i++) {
-        const struct tl_algo *algo = catalog.entries[i].timed;
-        if ((algo->capabilities & TL_CAP_BASELINE) != 0 &&
-            json_object_get(known, algo->name) == NULL) {
-            (void)json_array_append_new(list, structure_json(&catalog.entries[i]));
-        }
-    }
-    catalog_free(&catalog);
-}
-
-/* The structures for plots/draw, as a file of its own. */
-static bool write_structures(const struct report_data *data, const char *path, struct error *error)
-{
-    const char *name = NULL;
-    json_t *structure = NULL;
-    json_t *list = json_array();
-    json_object_foreach(data->structures, name, structure)
-    {
-        (void)json_array_append(list, structure);
-    }
-    append_yardsticks(list, data->structures);
-    bool done = json_dump_file(list, path, 0) == 0 ||
-                error_set(error, "%s: cannot be written: %s", path, strerror(errno));
-    json_decref(list);
-    return done;
-}
-
-static bool draw(const struct report_arguments *arguments, const struct report_data *data,
-                 const char *out, struct error *error)
-{
+    bool paper = arguments->figures >= 0;
+    const char *place = paper ? "figures" : "pictures";
+    const char *size = arguments->size != NULL ? arguments->size : FIGURE_SIZE;
     char program[PATH_MAX];
-    struct temporary scratch = {0}; /* in `out`, so that pictures are moved, not copied */
-    char structures[PATH_MAX + 16];
+    char folder[PATH_MAX + sizeof "/pictures"];
     char form[32];
-    const char **words = memory_new(arguments->folders.count + 11, sizeof *words);
-    bool done = plots_find("draw", program, error);
+    (void)snprintf(form, sizeof form, "%.3s:%s",
+                   &FIGURE_FORMATS[paper ? 4 * arguments->figures : 0], size);
+    bool done =
+        plots_find("draw", program, error) &&
+        pictures_write(out, place, arguments->folders.items, arguments->folders.count, error);
     if (done) {
-        done = temporary_make_in(&scratch, out) ||
-               error_set(error, "%s: cannot be written: %s", out, strerror(errno));
-        (void)snprintf(structures, sizeof structures, "%s/structures.json", scratch.folder);
-        done = done && write_structures(data, structures, error);
-        size_t count = 0;
-        words[count++] = program;
-        words[count++] = "-s";
-        words[count++] = structures;
-        words[count++] = "-o";
-        words[count++] = out;
-        words[count++] = "-w";
-        words[count++] = scratch.folder;
-        if (arguments->figures >= 0) {
-            const char *size = arguments->size != NULL ? arguments->size : FIGURE_SIZE;
-            (void)snprintf(form, sizeof form, "%.3s:%s", &FIGURE_FORMATS[4 * arguments->figures],
-                           size);
-            words[count++] = "-f";
-            words[count++] = form;
-        }
-        words[count++] = "--";
-        for (size_t i = 0; i < arguments->folders.count; i++) {
-            words[count++] = arguments->folders.items[i];
-        }
-        if (done) {
-            int status = program_run(words, STDOUT_FILENO, error);
-            done = status == 0 ||
-                   (status > 0 && error_set(error, "%s could not draw the pictures", program));
-        }
+        (void)snprintf(folder, sizeof folder, "%s/%s", outfolder_stage(out), place);
+        const char *words[] = {program, folder, paper ? form : NULL, NULL};
+        int status = program_run(words, STDOUT_FILENO, error);
+        done = status == 0 ||
+               (status > 0 && error_set(error, "%s could not draw the pictures", program));
     }
-    temporary_remove(&scratch);
-    free((void *)words);
+    done = done && pictures_commit(out, place, error);
+    if (!done) {
+        outfolder_discard(out);
+    }
     return done;
 }
 
@@ -233,7 +183,7 @@ static int run(const struct report_arguments *arguments)
     struct outfolder folder;
     bool done = outfolder_open(&folder, out, &error);
     bool drawn = true;
-    if (done && !arguments->no_pictures && !draw(arguments, &data, out, &error)) {
+    if (done && !arguments->no_pictures && !draw(arguments, &folder, &error)) {
         /* What is known is worth a page without pictures. */
         command_complain(&error);
         drawn = false;

@@ -15,7 +15,7 @@
 
 static bool write_pictures(struct report *report, struct error *error)
 {
-    /* Of which plots/draw makes names. */
+    /* As sim/pictures names them. */
     static const char picture_letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     struct page *page = &report->page;
@@ -233,15 +233,17 @@ static bool write_page(struct report *report, struct error *error)
     struct page *page = &report->page;
     bool replayed = report->contests.count > 0;
     bool timed = replayed || report_data_bench_rows(report->data) > 0;
-    page->form->begin(page, timed ? "Which timer structure?" : "Which protocol?");
+    bool clustered = json_array_size(report->data->cluster) > 0;
+    page->form->begin(page, clustered && !timed ? "Which protocol?" : "Which timer structure?");
     if (replayed) {
         write_answer(report, &report->contests.items[0], "best");
         if (report->contests.count > 1) {
             page->form->paragraph(page, other_picks(report));
         }
     } else {
-        page->form->verdict(page, timed ? "There are no replays here, only single operations."
-                                        : cluster_verdict(report));
+        page->form->verdict(page, timed       ? "There are no replays here, only single operations."
+                                  : clustered ? cluster_verdict(report)
+                                              : "There are no replays here, only pictures.");
     }
     write_sets(report);
     section_faults(report);

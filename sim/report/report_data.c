@@ -17,23 +17,6 @@
 /* A commands.txt of more is not one. */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
 
-double json_figure(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    const char *text = json_string_value(value);
-    char *end = NULL;
-    double number = json_is_number(value)             ? json_number_value(value)
-                    : text != NULL && text[0] != '\0' ? strtod(text, &end)
-                                                      : NAN;
-    return end == NULL || *end == '\0' ? number : NAN;
-}
-
-const char *json_word(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
-
 size_t report_data_bench_rows(const struct report_data *data)
 {
     size_t count = 0;
@@ -255,9 +238,12 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
         return error_set(error, "%s: %s; give a folder that `timerlab sim -o` or scripts/run left",
                          set->folder, strerror(errno));
     }
-    bool any = find_file(path, set->folder, "results.json") ||
-               find_file(path, set->folder, "bench.csv") ||
-               find_file(path, set->folder, "bench.json");
+    static const char *const others[] = {"results.json", "bench.csv", "bench.json", "threads.csv",
+                                         "live.csv"};
+    bool any = false;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        any = any || find_file(path, set->folder, others[i]);
+    }
     for (size_t d = 0; d < sizeof cluster_drives / sizeof cluster_drives[0]; d++) {
         any = any || find_cluster(path, set->folder, d);
     }
@@ -265,10 +251,11 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
         return error_set(error, "%s: " TRACE_NO_RESULTS, set->folder, set->folder);
     }
     if (!any) {
-        return error_set(error,
-                         "%s: has neither results.json nor bench.csv or bench.json; give a folder "
-                         "that `timerlab sim -o`, scripts/run or `timerlab cluster` left",
-                         set->folder);
+        return error_set(
+            error,
+            "%s: has neither results.json nor bench.csv or bench.json; give a folder "
+            "that `timerlab sim -o`, scripts/run, or the `-o` of `live` or `cluster` left",
+            set->folder);
     }
     return read_results(set, error) && read_cluster(data, set, error) && read_bench(set, error) &&
            read_faults(set, error) && read_structures(data, set, error) &&
@@ -289,11 +276,7 @@ bool report_data_read(struct report_data *data, const char *const *folders, size
                                    .context = json_object(),
                                    .bench = {.kind = &bench_kind},
                                    .faults = {.kind = &fault_kind}};
-        if (folder_count > 1 && i < 26) {
-            (void)snprintf(set->mark, sizeof set->mark, "%c", 'A' + (int)i);
-        } else if (folder_count > 1) {
-            (void)snprintf(set->mark, sizeof set->mark, "Z%zu", i - 25);
-        }
+        (void)result_mark(i, folder_count, set->mark);
         done = read_folder(data, set, error);
     }
     if (done) {

@@ -6,7 +6,8 @@
 #define SIM_REPORT_DATA_H
 
 #include "error.h"
-#include "results.h"
+#include "json_text.h"
+#include "result_set.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -15,13 +16,13 @@
 /* One folder of results. */
 struct report_set {
     const char *folder;
-    char mark[8];          /* "A", "B", ... where there are several folders, else "" */
-    json_t *context;       /* of results.json: an object, empty if there is none */
-    json_t *bench_context; /* of bench.json; NULL: there is none */
-    char *commands;        /* commands.txt, "" if there is none */
-    struct results rows;   /* of results.json */
-    struct results bench;  /* of bench.json, or else of bench.csv */
-    struct results faults; /* of faults.csv */
+    char mark[RESULT_MARK_BYTES]; /* "A", "B", ... where there are several folders, else "" */
+    json_t *context;              /* of results.json: an object, empty if there is none */
+    json_t *bench_context;        /* of bench.json; NULL: there is none */
+    char *commands;               /* commands.txt, "" if there is none */
+    struct results rows;          /* of results.json */
+    struct results bench;         /* of bench.json, or else of bench.csv */
+    struct results faults;        /* of faults.csv */
 };
 
 struct report_data {
@@ -43,10 +44,5 @@ size_t report_data_bench_rows(const struct report_data *data);
 
 /* The last part of a trace's path. */
 const char *trace_base(const char *trace);
-
-/* A number, NAN if it has none, and a text, "" if it has none, of a JSON object; a text that is a
- * number is one. */
-double json_figure(const json_t *object, const char *name);
-const char *json_word(const json_t *object, const char *name);
 
 #endif

@@ -357,6 +357,17 @@ void result_set_free(struct result_set *set)
     *set = (struct result_set){0};
 }
 
+const char *result_mark(size_t index, size_t count, char mark[RESULT_MARK_BYTES])
+{
+    mark[0] = '\0';
+    if (count > 1 && index < 26) {
+        (void)snprintf(mark, RESULT_MARK_BYTES, "%c", 'A' + (int)index);
+    } else if (count > 1) {
+        (void)snprintf(mark, RESULT_MARK_BYTES, "Z%zu", index - 25);
+    }
+    return mark;
+}
+
 const struct row *result_session_find(const struct result_session *session,
                                       const struct row_kind *kind, const char *workload,
                                       const char *algo, const char *options)

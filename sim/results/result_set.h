@@ -44,6 +44,11 @@ bool result_set_add(struct result_set *set, const char *source, const char *text
 
 void result_set_free(struct result_set *set);
 
+/* Write the mark of folder `index` of `count` in a comparison, "A", "B", ..., "Z",
+ * "Z1", ..., and return it: "" if there is one folder. */
+#define RESULT_MARK_BYTES 24
+const char *result_mark(size_t index, size_t count, char mark[RESULT_MARK_BYTES]);
+
 /* The row of this key in a session; NULL if it has none. */
 const struct row *result_session_find(const struct result_session *session,
                                       const struct row_kind *kind, const char *workload,

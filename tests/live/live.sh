@@ -16,14 +16,14 @@ jq -e '.rows | length == 3 and all(.[]; .status == "ok" and .fired_per_second > 
 [ "$(sed -n 1p out/lateness.csv)" = algo,options,drive,share,lateness_us ] || fail "the head of lateness.csv"
 [ "$(wc -l <out/lateness.csv)" = 37 ] || fail "lateness.csv has not 12 shares for each row"
 if command -v gnuplot >/dev/null; then
-    gnuplot -c "$SOURCE/plots/style.gp" live out/live.csv out/live || fail "live.gp draws nothing"
-    grep -q 'binary-heap, sleep' out/live.svg || fail "the picture does not name its rows"
+    "$TIMERLAB" report out 2>message || fail "report draws nothing: $(cat message)"
+    grep -q 'binary-heap, sleep' out/pictures/live.svg || fail "the picture does not name its rows"
     # In a short run no timer fires: then there is nothing to draw of how late, and all else is drawn.
     mkdir none
     cp out/live.csv none/
     awk -F, -v OFS=, 'NR > 1 { $5 = 0 } { print }' out/lateness.csv >none/lateness.csv
-    gnuplot -c "$SOURCE/plots/style.gp" live none/live.csv none/live 2>message || fail "live.gp draws nothing where nothing fired: $(cat message)"
-    grep -q 'no timer fired late, or none at all' none/live.svg || fail "the picture does not say that nothing fired"
+    "$TIMERLAB" report none 2>message || fail "report draws nothing where nothing fired: $(cat message)"
+    grep -q 'no timer fired late, or none at all' none/pictures/live.svg || fail "the picture does not say that nothing fired"
 fi
 
 # Beside it, what the kernel and libraries have: each fires, or says what is missing. Few enough for any limit.

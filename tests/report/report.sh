@@ -300,14 +300,14 @@ quick,,poll,1000,988,3' >won/live.csv
     if grep -i -e warning -e gnuplot said; then complain "won: gnuplot complains"; fi
     results unmeasured '.[].stall_ns = null'
     for folder in wrong none unmeasured; do
-        "$SOURCE/plots/draw" -s $folder/structures.json $folder 2>said ||
+        "$TIMERLAB" report $folder 2>said ||
             complain "$folder: pictures were not drawn: $(cat said)"
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
     done
     # Of a thousand structures the best are drawn, and the page says so.
     results thousand '[.[0], (range(1000) as $i | .[2] | .algo = "made-up-\($i)" |
         .ns_per_event = 2000 - $i | .bytes_per_timer = $i)]'
-    "$SOURCE/plots/draw" -s thousand/structures.json thousand 2>said ||
+    "$TIMERLAB" report thousand 2>said ||
         complain "thousand: pictures were not drawn: $(cat said)"
     [ "$(cut -d, -f1 thousand/pictures/throughput-day.one.csv | tail -n +2 | tr '\n' ' ')" = \
         "idle-one $(printf 'made-up-%d ' $(seq 999 -1 940))" ] ||
@@ -390,7 +390,7 @@ quick,,poll,1000,988,3' >won/live.csv
     # Its colours: each winner has one of its own, the same in every map where nobody else has it.
     colours() { # STYLE...: of a map with winners of these looks, in the legend's order
         local at=0 style
-        printf 'series,style,column,row,x,y,ns_per_event,next,times,told\n' >map.csv
+        printf 'series,style,column,row,x,y,ns_per_event,next,times,certain\n' >map.csv
         for style; do
             at=$((at + 1))
             printf 'winner-%d,%d,%d,1,%d,1,10,quick,1.5,1\n' $at "$style" $at $at >>map.csv

@@ -52,16 +52,6 @@ begin 'r/cells/*' sweep t.trace long.trace -a binary-heap --runs 500 -o r
 second sweep t.trace -a binary-heap --runs 1 -o r
 second report --no-pictures r
 end_first
-if command -v gnuplot >/dev/null; then
-    mkdir -p r/pictures
-    exec 9<r/pictures
-    flock 9
-    status=0
-    "$SOURCE/plots/draw" r 2>err 9<&- || status=$?
-    [ $status -eq 1 ] || complain "two draw: status $status"
-    grep -q "r/pictures: another process ($$) is drawing" err || complain "two draw: $(cat err)"
-    exec 9<&-
-fi
 
 # A file.
 begin '.timerlab-tmp-*/file' trace gen server -n 100000 --seconds 100 -o x.trace

@@ -30,7 +30,7 @@ if command -v gnuplot >/dev/null; then
     # As a title the name is what it is: no subscripts.
     "$TIMERLAB" trace gen rpc -n 100 --seconds 2 -o my_trace_v2.trace 2>err
     "$TIMERLAB" sim my_trace_v2.trace -a binary-heap --runs 2 -o u >out 2>err
-    "$SOURCE/plots/draw" u >out 2>err || complain "draw: $(cat err)"
+    "$TIMERLAB" report u >out 2>err || complain "report: $(cat err)"
     for picture in throughput memory wakeups; do
         tr -d '\n' <"u/pictures/$picture-my_trace_v2.svg" | grep -q 'my_trace_v2' ||
             complain "$picture: the title is not the name"

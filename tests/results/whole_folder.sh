@@ -54,7 +54,7 @@ if command -v gnuplot >/dev/null; then
     sums r >before
     status=0
     # shellcheck disable=SC2016
-    bash -c 'ulimit -f 12; "$0" r' "$SOURCE/plots/draw" >out 2>err || status=$?
+    bash -c 'ulimit -f 12; "$0" report r' "$TIMERLAB" >out 2>err || status=$?
     [ $status -ne 0 ] || complain "pictures on a full disk: status 0"
     grep -qE 'is the disk full|File too large' err || complain "pictures on a full disk: $(cat err)"
     untouched r "pictures on a full disk"

@@ -68,10 +68,20 @@ bool outfolder_open(struct outfolder *out, const char *path, struct error *error
     return good;
 }
 
+const char *outfolder_stage(const struct outfolder *out)
+{
+    return out->stage.folder;
+}
+
+void outfolder_discard(struct outfolder *out)
+{
+    temporary_remove(&out->stage);
+}
+
 void outfolder_close(struct outfolder *out)
 {
     if (out->path[0] != '\0') {
-        temporary_remove(&out->stage);
+        outfolder_discard(out);
         (void)close(out->lock);
         out->path[0] = '\0';
     }
@@ -114,33 +124,40 @@ static int is_named(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Remove the earlier files that are not replaced, and rename the new ones to their places. */
+/* Rename what is in `from` into `to`. Other files in a folder that both have stay. */
+static bool move_into(const char *from, const char *to)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(from, &entries, is_named, alphasort);
+    bool good = count >= 0;
+    for (int i = 0; i < count; i++) {
+        char old_path[PATH_BYTES];
+        char new_path[PATH_BYTES];
+        (void)snprintf(old_path, sizeof old_path, "%s/%s", from, entries[i]->d_name);
+        (void)snprintf(new_path, sizeof new_path, "%s/%s", to, entries[i]->d_name);
+        good = good && (rename(old_path, new_path) == 0 ||
+                        ((errno == ENOTEMPTY || errno == EEXIST) && move_into(old_path, new_path)));
+        free(entries[i]);
+    }
+    free((void *)entries);
+    return good;
+}
+
+/* Remove the earlier files that are not replaced, and earlier folders; rename the new ones to their
+ * places. */
 static bool change_places(const struct outfolder *out, const char *const *kinds)
 {
-    char from[PATH_BYTES];
-    char to[PATH_BYTES];
-    struct dirent **staged = NULL;
-    int count = scandir(out->stage.folder, &staged, is_named, alphasort);
-    bool good = count >= 0;
-    for (; good && *kinds != NULL; kinds++) {
+    for (; *kinds != NULL; kinds++) {
+        char from[PATH_BYTES];
+        char to[PATH_BYTES];
+        struct stat info;
         (void)snprintf(from, sizeof from, "%s/%s", out->stage.folder, *kinds);
         (void)snprintf(to, sizeof to, "%s/%s", out->path, *kinds);
-        if (access(from, F_OK) != 0) {
+        if (stat(from, &info) != 0 || S_ISDIR(info.st_mode)) {
             folder_remove(to);
         }
     }
-    for (int i = 0; i < count; i++) {
-        struct stat info;
-        (void)snprintf(from, sizeof from, "%s/%s", out->stage.folder, staged[i]->d_name);
-        (void)snprintf(to, sizeof to, "%s/%s", out->path, staged[i]->d_name);
-        if (stat(from, &info) == 0 && S_ISDIR(info.st_mode)) {
-            folder_remove(to);
-        }
-        good = good && rename(from, to) == 0;
-        free(staged[i]);
-    }
-    free((void *)staged);
-    return good;
+    return move_into(out->stage.folder, out->path);
 }
 
 bool outfolder_commit(struct outfolder *out, const char *const *kinds, struct error *error)

@@ -31,12 +31,17 @@ typedef void (*outfolder_writer)(const void *ctx, FILE *stream);
 bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer write,
                      const void *ctx, struct error *error);
 
+/* Return the folder in which files are before the commit, "" if none was written: for a program that
+ * adds others. Remove all that was written since the last commit. */
+const char *outfolder_stage(const struct outfolder *out);
+void outfolder_discard(struct outfolder *out);
+
 /* Rename all that was written to its place. Of `kinds`, names of files and folders, or FOLDER/FILE,
  * up to a NULL, remove those that were not written. The folder stays open for
  * more. */
 bool outfolder_commit(struct outfolder *out, const char *const *kinds, struct error *error);
 
-/* Remove what was written since the last commit, and end the lock. */
+/* Discard, and end the lock. */
 void outfolder_close(struct outfolder *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "report_text.h"
+#include "pool.h"
 
 #include "memory.h"
 
