@@ -1,22 +1,23 @@
 /*
- * starter: a timer structure that is right, and waits for you to make it fast.
+ * starter: a correct timer structure, to start your own from.
  *
  *   pending <-> [due 20, id 4] <-> [due 3, id 0] <-> [due 8, id 7] <-> pending      in no order
- *   due     <-> [due 2, id 1] <-> due                               expired, not yet handed out
+ *   due     <-> [due 2, id 1] <-> due                               expired, not fired yet
  *
- * All pending timers stand in one doubly linked list, in no order. A start puts the timer at its
- * end. An advance does nothing before the tick `earliest`; from then on it walks the whole list,
- * moves what is due to a second list, and hands that one out, timer by timer.
+ * All pending timers are in one doubly linked list, in no order. start(2, 5) appends timer 2 to it,
+ * and stop(7) unlinks timer 7. advance(3) walks the whole list, moves the expired timers to a
+ * second list, and fires those. An advance before the tick `earliest` does nothing.
  *
- * Say here what yours does instead, what it is good at, and what it is bad at. What a reader must
- * know to trust the code are its invariants:
+ * Describe your structure here, with a picture and an example, and then:
+ *
+ * Invariants
  *   - a timer is in one of the two lists exactly if its `next` is not UNLINKED
  *   - no timer in `pending` is due before the tick `earliest`
- *   - callbacks start timers in `pending` only, so nothing that they start fires in the same
- *     advance
+ *   - callbacks start timers in `pending` only, so that these do not fire in the same advance
  *
- * All hooks, and what each must keep to, are explained in timerlab.h. Here stands which of them you
- * must write (required) and which you may leave out (optional), and what is easily got wrong.
+ * Complexity: start and stop O(1), a tick O(1), expiry O(n). Use it for few timers. Bad at: more.
+ *
+ * timerlab.h explains all hooks. The comments below name the required ones and common mistakes.
  */
 #include <timerlab.h>
 
@@ -26,7 +27,7 @@
 
 #define UNLINKED UINT32_MAX
 
-/* The lists' own nodes; timer `id` is node id + FIRST. Timers are named by index, not by pointer:
+/* The heads of the two lists; timer `id` is node id + FIRST. Links are indices instead of pointers:
  * four bytes instead of eight, and the nodes may move. */
 enum { PENDING, DUE, FIRST };
 
@@ -37,13 +38,9 @@ struct starter_node {
 };
 
 struct starter_timers {
-    struct tl_counters counters; /* optional; what TL_COUNT adds to under -DTL_COUNTERS */
+    struct tl_counters counters; /* optional: TL_COUNT adds to them under -DTL_COUNTERS */
     const struct tl_allocator *allocator;
-    struct starter_node heads[FIRST];
-    struct starter_node *own; /* the timers' nodes; NULL where they lie in the caller's records */
-    char *first;              /* where that of timer 0 is, */
-    size_t stride;            /* and how far it is from one to the next */
-    bool embedded;            /* they lie in records */
+    struct starter_node *nodes;
     uint32_t capacity;
     uint64_t clock;
     uint64_t earliest;
@@ -52,13 +49,7 @@ struct starter_timers {
 
 static inline struct starter_node *starter_at(const struct starter_timers *timers, uint32_t index)
 {
-    return index < FIRST ? (void *)&timers->heads[index]
-                         : (void *)(timers->first + (size_t)(index - FIRST) * timers->stride);
-}
-
-static size_t starter_own_bytes(const struct starter_timers *timers, uint32_t capacity)
-{
-    return timers->embedded ? 0 : capacity * sizeof(struct starter_node);
+    return &timers->nodes[index];
 }
 
 static void starter_unlink(struct starter_timers *timers, uint32_t index)
@@ -80,85 +71,8 @@ static void starter_append(struct starter_timers *timers, uint32_t list, uint32_
     TL_COUNT(timers, moves, 1);
 }
 
-/* Required. Grows, never shrinks; pending timers stay as they are; on failure nothing has changed.
- * Take here all the memory that timers 0 .. capacity-1 will ever need: `start` must not fail. */
-static enum tl_status starter_reserve(void *self, uint32_t capacity)
-{
-    struct starter_timers *timers = self;
-    if (capacity <= timers->capacity) {
-        return TL_OK;
-    }
-    if (capacity >= UNLINKED - FIRST) {
-        return TL_ERR_CAPACITY;
-    }
-    if (!timers->embedded) {
-        struct starter_node *own = timers->allocator->resize(
-            timers->allocator->ctx, timers->own, starter_own_bytes(timers, timers->capacity),
-            starter_own_bytes(timers, capacity), alignof(struct starter_node));
-        if (own == NULL) {
-            return TL_ERR_NOMEM; /* the old block is still whole, and still ours */
-        }
-        timers->own = own;
-        timers->first = (char *)own;
-        timers->stride = sizeof *own;
-    }
-    for (uint32_t id = timers->capacity; id < capacity; id++) {
-        *starter_at(timers, id + FIRST) = (struct starter_node){.next = UNLINKED};
-    }
-    timers->capacity = capacity;
-    return TL_OK;
-}
-
-/* Optional, with .embedded_bytes; without both, `first` and `stride` become an array, and the
- * address of a node is known a little faster. The caller has a record for each id, a connection
- * say, and our node lies in it: what he reads anyway brings it along. The records have moved with
- * all that is in them, so nothing of ours may name a node by its address. */
-static void starter_moved(void *self, const struct tl_records *records)
-{
-    struct starter_timers *timers = self;
-    timers->first = (char *)records->base + records->offset_bytes;
-    timers->stride = records->stride_bytes;
-    timers->embedded = true;
-}
-
-/* Required. All memory comes from config->allocator, and goes back to it with the same size and
- * alignment. config->options is your struct of options, filled in from their table and checked. */
-static enum tl_status starter_create(const struct tl_config *config, void **self)
-{
-    struct starter_timers *timers =
-        tl_alloc(config->allocator, sizeof *timers, alignof(struct starter_timers));
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *timers = (struct starter_timers){
-        .allocator = config->allocator, .clock = config->now, .earliest = TL_NEVER};
-    for (uint32_t list = PENDING; list < FIRST; list++) {
-        timers->heads[list] = (struct starter_node){.next = list, .prev = list};
-    }
-    if (config->records != NULL) {
-        starter_moved(timers, config->records);
-    }
-    enum tl_status status = starter_reserve(timers, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, timers, sizeof *timers, alignof(struct starter_timers));
-        return status;
-    }
-    *self = timers;
-    return TL_OK;
-}
-
-/* Required. Timers may be pending; none fires. */
-static void starter_destroy(void *self)
-{
-    struct starter_timers *timers = self;
-    const struct tl_allocator *allocator = timers->allocator;
-    tl_free(allocator, timers->own, starter_own_bytes(timers, timers->capacity),
-            alignof(struct starter_node));
-    tl_free(allocator, timers, sizeof *timers, alignof(struct starter_timers));
-}
-
-/* Required. A timer that is not pending is no error: TL_IDLE, and nothing has changed. One that
- * has expired but not been handed out yet is still pending, and can still be stopped. */
+/* Required. A timer that is not pending is no error: return TL_IDLE and change nothing. A timer
+ * that has expired but not fired yet is still pending. */
 static enum tl_status starter_stop(void *self, uint32_t id)
 {
     struct starter_timers *timers = self;
@@ -167,12 +81,12 @@ static enum tl_status starter_stop(void *self, uint32_t id)
     }
     starter_unlink(timers, id + FIRST);
     timers->count--;
-    return TL_OK; /* `earliest` may now be too early, which costs one vain advance and no more */
+    return TL_OK; /* `earliest` may now be too early, which costs one vain advance */
 }
 
-/* Required. Also moves a pending timer. Three things are easily got wrong: the deadline may have
- * passed (the timer is then due now, which means in the next advance); it may be 2^63, so beware of
- * overflow; and if it is beyond your horizon, return TL_ERR_HORIZON before anything has changed. */
+/* Required. Also moves a pending timer. Note: the deadline may have passed (the timer is then due
+ * in the next advance); it may be 2^63 (beware of overflow); if it is beyond your horizon, return
+ * TL_ERR_HORIZON before you change anything. */
 static enum tl_status starter_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct starter_timers *timers = self;
@@ -187,7 +101,7 @@ static enum tl_status starter_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* Moves what is due by `now` from one list to the other, and learns when the rest is due. */
+/* Moves the expired timers from one list to the other, and computes `earliest` of the rest. */
 static void starter_collect(struct starter_timers *timers, uint64_t now)
 {
     timers->earliest = TL_NEVER;
@@ -205,10 +119,10 @@ static void starter_collect(struct starter_timers *timers, uint64_t now)
     }
 }
 
-/* Required. `now` may stay, go on by one, or jump by years. First collect, then call: a callback
- * may start and stop any timer, so no position in a list can be kept across it, and the timer that
- * it is about must be unlinked before. What the budget leaves over stays in `due` for the next
- * call. */
+/* Required. `now` may stay, grow by one, or jump by years. Collect first and call back later: a
+ * callback may start and stop any timer, so that no position in a list is valid after it, and its
+ * own timer must not be pending any more. Timers above the budget stay in `due` for the next call.
+ * */
 static uint64_t starter_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
                                 void *ctx)
 {
@@ -228,8 +142,9 @@ static uint64_t starter_advance(void *self, uint64_t now, uint64_t budget, tl_fi
     return fired;
 }
 
-/* Optional, with TL_CAP_NEXT; without it the structure is driven every tick. Never too late: a
- * program sleeps until then. Too early is allowed if it grows when an advance fired nothing. */
+/* Optional, with TL_CAP_NEXT; without it the structure is driven at every tick. A program sleeps
+ * until this tick, so it must not be too late. It may be too early if it grows after an advance
+ * without expiries. */
 static uint64_t starter_next(const void *self)
 {
     const struct starter_timers *timers = self;
@@ -239,20 +154,85 @@ static uint64_t starter_next(const void *self)
     return starter_at(timers, PENDING)->next != PENDING ? timers->earliest : TL_NEVER;
 }
 
+static size_t starter_bytes(uint32_t capacity)
+{
+    return ((size_t)FIRST + capacity) * sizeof(struct starter_node);
+}
+
+/* Required. Grow only; pending timers stay as they are; on failure change nothing. Allocate all
+ * memory for the timers 0 .. capacity-1 here, because `start` must not fail. */
+static enum tl_status starter_reserve(void *self, uint32_t capacity)
+{
+    struct starter_timers *timers = self;
+    if (capacity <= timers->capacity) {
+        return TL_OK;
+    }
+    if (capacity >= UNLINKED - FIRST) {
+        return TL_ERR_CAPACITY;
+    }
+    struct starter_node *nodes = timers->allocator->resize(
+        timers->allocator->ctx, timers->nodes, starter_bytes(timers->capacity),
+        starter_bytes(capacity), alignof(struct starter_node));
+    if (nodes == NULL) {
+        return TL_ERR_NOMEM; /* the old block is unchanged */
+    }
+    timers->nodes = nodes;
+    for (uint32_t id = timers->capacity; id < capacity; id++) {
+        nodes[id + FIRST] = (struct starter_node){.next = UNLINKED};
+    }
+    timers->capacity = capacity;
+    return TL_OK;
+}
+
+/* Required. Timers may be pending; none fires. */
+static void starter_destroy(void *self)
+{
+    struct starter_timers *timers = self;
+    const struct tl_allocator *allocator = timers->allocator;
+    tl_free(allocator, timers->nodes, starter_bytes(timers->capacity),
+            alignof(struct starter_node));
+    tl_free(allocator, timers, sizeof *timers, alignof(struct starter_timers));
+}
+
+/* Required. Take all memory from config->allocator, and return it with the same size and alignment.
+ * config->options is your struct of options, filled in from the table .options and checked. */
+static enum tl_status starter_create(const struct tl_config *config, void **self)
+{
+    struct starter_timers *timers =
+        tl_alloc(config->allocator, sizeof *timers, alignof(struct starter_timers));
+    if (timers == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    *timers = (struct starter_timers){
+        .allocator = config->allocator, .clock = config->now, .earliest = TL_NEVER};
+    timers->nodes = tl_alloc(config->allocator, starter_bytes(0), alignof(struct starter_node));
+    enum tl_status status =
+        timers->nodes == NULL ? TL_ERR_NOMEM : starter_reserve(timers, config->capacity);
+    if (status != TL_OK) {
+        starter_destroy(timers);
+        return status;
+    }
+    for (uint32_t list = PENDING; list < FIRST; list++) {
+        timers->nodes[list] = (struct starter_node){.next = list, .prev = list};
+    }
+    *self = timers;
+    return TL_OK;
+}
+
 /* Required. */
 static uint64_t starter_count(const void *self)
 {
     return ((const struct starter_timers *)self)->count;
 }
 
-/* Optional: the work done, in the units of struct tl_counters. */
+/* Optional: the work done. */
 static void starter_counters(const void *self, struct tl_counters *out)
 {
     *out = ((const struct starter_timers *)self)->counters;
 }
 
-/* Optional, and worth it: called by the tests, it finds the operation that broke an invariant,
- * where otherwise only a timer is lost much later. */
+/* Optional, and useful: the tests call it after each operation, and so find the one that broke an
+ * invariant. */
 static enum tl_status starter_check(const void *self, char *why, size_t why_bytes)
 {
     const struct starter_timers *timers = self;
@@ -283,24 +263,21 @@ static enum tl_status starter_check(const void *self, char *why, size_t why_byte
     return TL_OK;
 }
 
-/* Required: all texts, and the hooks that are called so above. Optional besides those: .options, a
- * table of struct tl_option that ends with {0}, with .options_bytes, the size of the struct that it
- * fills in; .precision, for structures that may fire early or
- * late, in place of TL_CAP_EXACT; .walk, what the inside looks like;
- * .differs, in what it is not like its origin; .embedded_bytes and .moved, for timers in the
- * caller's records.
+/* Required: the texts and the hooks marked so above. Optional: .options, a table of struct
+ * tl_option that ends with {0}, and .options_bytes; .precision instead of TL_CAP_EXACT, for
+ * structures that fire early or late; .walk, to show the inside; .differs, the differences from the
+ * origin; .embedded_bytes and .moved, for timers in the caller's records.
  *
- * The capabilities are promises, explained in timerlab.h, and `timerlab check` holds you to them:
- * claim what you keep for every value of every option. */
+ * `timerlab check` tests every capability declared here, with every value of every option. */
 TL_ALGO(starter) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_SLOW,
     .name = "starter",
-    .summary = "one list in no order, walked when something is due",
+    .summary = "one list in no order, walked when a timer is due",
     .origin = "your name, your paper, or the system that it is from",
     .description =
         "All pending timers in one doubly linked list without order. An advance walks the whole "
-        "list if something can be due, and does nothing otherwise. Bad at: many timers.",
+        "list if a timer can be due, and does nothing otherwise. Bad at: many timers.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(n)"},
     .create = starter_create,
     .destroy = starter_destroy,
@@ -312,6 +289,4 @@ TL_ALGO(starter) = {
     .count = starter_count,
     .counters = starter_counters,
     .check = starter_check,
-    .embedded_bytes = sizeof(struct starter_node),
-    .moved = starter_moved,
 };

@@ -1,21 +1,23 @@
-//! starter: a timer structure that is right, and waits for you to make it fast.
+//! starter: a correct timer structure, to start your own from.
 //!
 //!     pending <-> [due 20, id 4] <-> [due 3, id 0] <-> [due 8, id 7] <-> pending      in no order
-//!     due     <-> [due 2, id 1] <-> due                               expired, not yet handed out
+//!     due     <-> [due 2, id 1] <-> due                               expired, not fired yet
 //!
-//! All pending timers stand in one doubly linked list, in no order. A start puts the timer at its
-//! end. An advance does nothing before the tick `earliest`; from then on it walks the whole list,
-//! moves what is due to a second list, and hands that one out, timer by timer.
+//! All pending timers are in one doubly linked list, in no order. start(2, 5) appends timer 2 to it, and
+//! stop(7) unlinks timer 7. advance(3) walks the whole list, moves the expired timers to a second list, and
+//! fires those. An advance before the tick `earliest` does nothing.
 //!
-//! Say here what yours does instead, what it is good at, and what it is bad at. What a reader must
-//! know to trust the code are its invariants:
+//! Describe your structure here, with a picture and an example, and then:
+//!
+//! Invariants
 //!   - a timer is in one of the two lists exactly if its `next` is not UNLINKED
 //!   - no timer in `PENDING` is due before the tick `earliest`
-//!   - callbacks start timers in `PENDING` only, so nothing that they start fires in the same advance
+//!   - callbacks start timers in `PENDING` only, so that these do not fire in the same advance
 //!
-//! All hooks, and what each must keep to, are explained in timerlab.rs, which is the contract's header
-//! timerlab.h in Rust. At the end of this file stands which of them you must write (required) and which
-//! you may leave out (optional), and what is easily got wrong.
+//! Complexity: start and stop O(1), a tick O(1), expiry O(n). Use it for few timers. Bad at: more.
+//!
+//! timerlab.rs, the header timerlab.h in Rust, explains all hooks. The comments at the end of this file name
+//! the required ones and common mistakes.
 
 mod timerlab;
 
@@ -26,7 +28,7 @@ use std::os::raw::{c_char, c_void};
 use std::ptr::{self, NonNull};
 use timerlab::*;
 
-// --- memory: all of it is the caller's, who counts it ---------------------------------------------
+// --- memory: all of it comes from the caller, which counts it -------------------------------------
 
 /// Resizes a block from `old` to `new` values: as the contract's allocator does, None on failure.
 unsafe fn resize<T>(from: *const tl_allocator, block: *mut T, old: usize, new: usize) -> Option<NonNull<T>> {
@@ -35,8 +37,7 @@ unsafe fn resize<T>(from: *const tl_allocator, block: *mut T, old: usize, new: u
     NonNull::new(resize((*from).ctx, block.cast(), bytes(old)?, bytes(new)?, align_of::<T>()).cast())
 }
 
-/// In the place of Vec and Box, whose memory nobody would count: values that lie side by side, and
-/// whose number grows.
+/// A growable array. Vec and Box would take memory that is not counted.
 struct Array<T: Copy> {
     from: *const tl_allocator,
     first: NonNull<T>,
@@ -48,7 +49,7 @@ impl<T: Copy> Array<T> {
         Array { from, first: NonNull::dangling(), count: 0 }
     }
 
-    /// The new ones are `value`. On failure nothing has changed.
+    /// Set the new values to `value`. On failure change nothing.
     fn grow(&mut self, count: usize, value: T) -> Result<(), tl_status> {
         let old = if self.count == 0 { ptr::null_mut() } else { self.first.as_ptr() };
         if count > self.count {
@@ -89,7 +90,7 @@ impl<T: Copy> DerefMut for Array<T> {
 
 const UNLINKED: u32 = u32::MAX;
 
-/// The lists' own nodes; timer `id` is node id + FIRST. Timers are named by index, not by pointer: four
+/// The heads of the two lists; timer `id` is node id + FIRST. Links are indices instead of pointers: four
 /// bytes instead of eight, and the nodes may move.
 const PENDING: u32 = 0;
 const DUE: u32 = 1;
@@ -174,7 +175,7 @@ impl Timers {
         self.earliest = self.earliest.min(due);
     }
 
-    /// Whether it was pending. `earliest` may then be too early, which costs one vain advance and no more.
+    /// Whether it was pending. `earliest` may then be too early, which costs one vain advance.
     fn stop(&mut self, id: u32) -> bool {
         let linked = self.next_of(id + FIRST) != UNLINKED;
         if linked {
@@ -184,7 +185,7 @@ impl Timers {
         linked
     }
 
-    /// Moves what is due by `now` from one list to the other, and learns when the rest is due.
+    /// Moves the expired timers from one list to the other, and computes `earliest` of the rest.
     fn collect(&mut self, now: u64) {
         self.clock = now;
         if self.earliest > now {
@@ -205,7 +206,7 @@ impl Timers {
         }
     }
 
-    /// Of what `collect` has found, the next one, which is not pending any more.
+    /// Unlinks the next timer that `collect` has found.
     fn take_due(&mut self) -> Option<u32> {
         let index = self.next_of(DUE);
         if index == DUE {
@@ -251,7 +252,7 @@ impl Timers {
     }
 }
 
-/// A sentence, in bytes of the caller's.
+/// A text in the caller's memory.
 struct Why {
     at: *mut c_char,
     bytes: usize,
@@ -280,14 +281,14 @@ fn status(result: Result<(), tl_status>) -> tl_status {
     result.err().unwrap_or(TL_OK)
 }
 
-/// What `create` gave. A callback may come back while `advance` is at work, and ask for this again: so no
-/// hook keeps what this returns any longer than it takes to do one thing, and none keeps it across `fire`.
+/// The structure that `create` made. A callback may call hooks while `advance` runs, so no hook may keep this
+/// reference across `fire`.
 unsafe fn timers<'a>(this: *mut c_void) -> &'a mut Timers {
     &mut *this.cast::<Timers>()
 }
 
-/// Required. All memory comes from config.allocator, and goes back to it with the same size and alignment:
-/// no Vec, no Box. config.options is your struct of options, filled in from their table and checked.
+/// Required. Take all memory from config.allocator, and return it with the same size and alignment: no Vec, no
+/// Box. config.options is your struct of options, filled in from the table `options` and checked.
 unsafe extern "C" fn create(config: *const tl_config, this: *mut *mut c_void) -> tl_status {
     let from = (*config).allocator;
     let memory = match resize::<Timers>(from, ptr::null_mut(), 0, 1) {
@@ -314,29 +315,29 @@ unsafe extern "C" fn destroy(this: *mut c_void) {
     resize(from, this.cast::<Timers>(), 1, 0);
 }
 
-/// Required. Grows, never shrinks; pending timers stay as they are; on failure nothing has changed. Take
-/// here all the memory that timers 0 .. capacity-1 will ever need: `start` must not fail.
+/// Required. Grow only; pending timers stay as they are; on failure change nothing. Allocate all memory for the
+/// timers 0 .. capacity-1 here, because `start` must not fail.
 unsafe extern "C" fn reserve(this: *mut c_void, capacity: u32) -> tl_status {
     status(timers(this).reserve(capacity))
 }
 
-/// Required. Also moves a pending timer. Three things are easily got wrong: the deadline may have passed
-/// (the timer is then due now, which means in the next advance); it may be 2^63, so beware of overflow; and
-/// if it is beyond your horizon, return TL_ERR_HORIZON before anything has changed.
+/// Required. Also moves a pending timer. Note: the deadline may have passed (the timer is then due in the next
+/// advance); it may be 2^63 (beware of overflow); if it is beyond your horizon, return TL_ERR_HORIZON before you
+/// change anything.
 unsafe extern "C" fn start(this: *mut c_void, id: u32, deadline: u64) -> tl_status {
     timers(this).start(id, deadline);
     TL_OK
 }
 
-/// Required. A timer that is not pending is no error: TL_IDLE, and nothing has changed. One that has
-/// expired but not been handed out yet is still pending, and can still be stopped.
+/// Required. A timer that is not pending is no error: return TL_IDLE and change nothing. A timer that has expired
+/// but not fired yet is still pending.
 unsafe extern "C" fn stop(this: *mut c_void, id: u32) -> tl_status {
     if timers(this).stop(id) { TL_OK } else { TL_IDLE }
 }
 
-/// Required. `now` may stay, go on by one, or jump by years. First collect, then call: a callback may start
-/// and stop any timer, so no position in a list can be kept across it, and the timer that it is about must
-/// be unlinked before. What the budget leaves over stays in DUE for the next call.
+/// Required. `now` may stay, grow by one, or jump by years. Collect first and call back later: a callback may
+/// start and stop any timer, so that no position in a list is valid after it, and its own timer must not be
+/// pending any more. Timers above the budget stay in DUE for the next call.
 unsafe extern "C" fn advance(this: *mut c_void, now: u64, budget: u64, fire: tl_fire_fn, ctx: *mut c_void) -> u64 {
     timers(this).collect(now);
     let mut fired = 0;
@@ -350,8 +351,8 @@ unsafe extern "C" fn advance(this: *mut c_void, now: u64, budget: u64, fire: tl_
     fired
 }
 
-/// Optional, with TL_CAP_NEXT; without it the structure is driven every tick. Never too late: a program
-/// sleeps until then. Too early is allowed if it grows when an advance fired nothing.
+/// Optional, with TL_CAP_NEXT; without it the structure is driven at every tick. A program sleeps until this
+/// tick, so it must not be too late. It may be too early if it grows after an advance without expiries.
 unsafe extern "C" fn next(this: *const c_void) -> u64 {
     timers(this as *mut c_void).next()
 }
@@ -361,43 +362,41 @@ unsafe extern "C" fn count(this: *const c_void) -> u64 {
     timers(this as *mut c_void).count
 }
 
-/// Optional: the work done, in the units of tl_counters.
+/// Optional: the work done.
 unsafe extern "C" fn counters(this: *const c_void, out: *mut tl_counters) {
     *out = timers(this as *mut c_void).counters;
 }
 
-/// Optional, and worth it: called by the tests, it finds the operation that broke an invariant, where
-/// otherwise only a timer is lost much later.
+/// Optional, and useful: the tests call it after each operation, and so find the one that broke an invariant.
 unsafe extern "C" fn check(this: *const c_void, why: *mut c_char, why_bytes: usize) -> tl_status {
     let mut why = Why { at: why, bytes: why_bytes, said: false };
     let _ = timers(this as *mut c_void).check(&mut why);
     if why.said { TL_ERR_CORRUPT } else { TL_OK }
 }
 
-/// A text as C has them.
+/// A C string.
 macro_rules! text {
     ($text:expr) => {
         concat!($text, "\0").as_ptr() as *const c_char
     };
 }
 
-/// Required: all texts, and the hooks that are called so above. Optional besides those: `options`, a table of
-/// tl_option, with `options_bytes`, the size of the struct that it fills in; `precision`, for structures that may
-/// fire early or late, instead of TL_CAP_EXACT; `walk`, the inside; `differs`, in what it is not like its origin;
-/// `embedded_bytes` and `moved`, for timers in the caller's records.
+/// Required: the texts and the hooks marked so above. Optional: `options`, a table of tl_option, and
+/// `options_bytes`; `precision` instead of TL_CAP_EXACT, for structures that fire early or late; `walk`, to show the
+/// inside; `differs`, the differences from the origin; `embedded_bytes` and `moved`, for timers in the caller's
+/// records.
 ///
-/// The capabilities are promises, explained in timerlab.rs, and `timerlab check` holds you to them: claim what
-/// you keep for every value of every option.
+/// `timerlab check` tests every capability declared here, with every value of every option.
 #[no_mangle]
 pub static timerlab_algo: tl_algo = tl_algo {
     abi: TL_ABI,
     capabilities: TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_SLOW,
     name: text!("starter"),
-    summary: text!("one list in no order, walked when something is due"),
+    summary: text!("one list in no order, walked when a timer is due"),
     origin: text!("your name, your paper, or the system that it is from"),
     description: text!(
         "All pending timers in one doubly linked list without order. An advance walks the whole list if \
-         something can be due, and does nothing otherwise. Bad at: many timers."
+         a timer can be due, and does nothing otherwise. Bad at: many timers."
     ),
     cost: tl_cost { start: text!("O(1)"), stop: text!("O(1)"), tick: text!("O(1)"), expire: text!("O(n)") },
     options: ptr::null(),
