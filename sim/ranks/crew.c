@@ -124,12 +124,12 @@ static bool run_pass(struct crew *crew, struct worker *worker, const struct orde
 {
     const struct simulate_request *request = crew->plan->request;
     const struct share *share = &worker->share;
-    struct pass_request pass = {.stream = worker->stream,
-                                .pass = order->pass,
-                                .window = request->window,
-                                .tape = worker->tapes[order->subject],
-                                .max_delay_ticks = order->max_delay_ticks,
-                                .names = share->names};
+    struct replay_request pass = {.stream = worker->stream,
+                                  .pass = order->pass,
+                                  .window = request->window,
+                                  .tape = worker->tapes[order->subject],
+                                  .max_delay_ticks = order->max_delay_ticks,
+                                  .names = share->names};
     pass.algo = simulate_subject(request, order->subject, order->pass, &pass.options);
     if (crew->ranks.ranks > 1 && !pass.window.asked) {
         /* At the same tick on all, whenever their operations come. */

@@ -4,6 +4,7 @@
 #include "memory.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,28 +137,24 @@ static uint64_t name_of(const struct oracle *oracle, uint32_t id)
     return oracle->names != NULL && id < oracle->ids ? oracle->names[id] : id;
 }
 
-/* Counts a fault; the first few are kept. Returns where to write its detail, or NULL. */
-static char *note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id, uint64_t tick,
-                        uint64_t due, uint64_t event)
+/* Count a fault; the first few are kept, with their detail. */
+__attribute__((format(printf, 7, 8))) static void
+note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id, uint64_t tick, uint64_t due,
+           uint64_t event, const char *format, ...)
 {
     struct verdict *verdict = oracle->verdict;
     verdict->faults[kind]++;
     if (verdict->fault_count++ >= ORACLE_FAULTS_KEPT) {
-        return NULL;
+        return;
     }
     struct fault *fault = &verdict->first[verdict->fault_count - 1];
     *fault = (struct fault){
         .kind = kind, .id = name_of(oracle, id), .tick = tick, .due = due, .event = event};
-    return fault->detail;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(fault->detail, sizeof fault->detail, format, arguments);
+    va_end(arguments);
 }
-
-#define EXPLAIN(text, ...)                                                                         \
-    do {                                                                                           \
-        char *explain_to = (text);                                                                 \
-        if (explain_to != NULL) {                                                                  \
-            (void)snprintf(explain_to, sizeof((struct fault *)0)->detail, __VA_ARGS__);            \
-        }                                                                                          \
-    } while (0)
 
 /* Since when without a break each advance has used its budget up, the last one included; TL_NEVER
  * if that has not. */
@@ -194,11 +191,10 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
     struct tl_precision precision = precision_of(oracle, id);
     uint64_t last = last_chance(oracle, timer, precision);
     if (tick >= last && last < crowded_since(oracle)) {
-        char *text = note_fault(oracle, FAULT_LOST, id, tick, timer->due, event_of(oracle, timer));
-        EXPLAIN(text,
-                "not fired by tick %" PRIu64
-                ", when it was stopped or restarted; it may be %" PRIu64 " late",
-                tick, precision.late_ticks);
+        note_fault(oracle, FAULT_LOST, id, tick, timer->due, event_of(oracle, timer),
+                   "not fired by tick %" PRIu64
+                   ", when it was stopped or restarted; it may be %" PRIu64 " late",
+                   tick, precision.late_ticks);
     } else {
         oracle->verdict->averted += !reaction;
     }
@@ -249,15 +245,15 @@ static void judge_stop(struct oracle *oracle, uint64_t tick,
     if (timer->state == PENDING) {
         judge_overdue(oracle, timer, id, tick, operation->reaction);
         if (answer != TL_OK) {
-            char *text = note_fault(oracle, FAULT_STATUS, id, tick, timer->due, event);
-            EXPLAIN(text, "stop of a pending timer answered: %s", tl_status_text(answer));
+            note_fault(oracle, FAULT_STATUS, id, tick, timer->due, event,
+                       "stop of a pending timer answered: %s", tl_status_text(answer));
         }
         oracle->pending--;
         timer->state = STOPPED;
         note_event(oracle, id, event);
     } else if (answer != TL_IDLE) {
-        char *text = note_fault(oracle, FAULT_STATUS, id, tick, 0, event);
-        EXPLAIN(text, "stop of a timer that is not pending answered: %s", tl_status_text(answer));
+        note_fault(oracle, FAULT_STATUS, id, tick, 0, event,
+                   "stop of a timer that is not pending answered: %s", tl_status_text(answer));
     }
 }
 
@@ -288,18 +284,14 @@ void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool
 static void judge_unexpected(struct oracle *oracle, const struct timer *timer, uint32_t id,
                              uint64_t now)
 {
-    char *text = note_fault(oracle, FAULT_DUPLICATE, id, now, 0,
-                            timer->state == NEVER_STARTED ? NO_EVENT : event_of(oracle, timer));
-    switch (timer->state) {
-    case FIRED:
-        EXPLAIN(text, "fired twice: it had fired at tick %" PRIu64, timer->due);
-        break;
-    case STOPPED:
-        EXPLAIN(text, "fired after a stop");
-        break;
-    default:
-        EXPLAIN(text, "fired, but was never started");
-        break;
+    if (timer->state == FIRED) {
+        note_fault(oracle, FAULT_DUPLICATE, id, now, 0, event_of(oracle, timer),
+                   "fired twice: it had fired at tick %" PRIu64, timer->due);
+    } else if (timer->state == STOPPED) {
+        note_fault(oracle, FAULT_DUPLICATE, id, now, 0, event_of(oracle, timer),
+                   "fired after a stop");
+    } else {
+        note_fault(oracle, FAULT_DUPLICATE, id, now, 0, NO_EVENT, "fired, but was never started");
     }
 }
 
@@ -311,18 +303,15 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     uint64_t order = order_of(oracle, id);
     if (oracle->any_in_advance) {
         if (ordered && due < oracle->last_due) {
-            char *text =
-                note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, event_of(oracle, timer));
-            EXPLAIN(text, "fired after timer %" PRIu64 ", which was due at %" PRIu64,
-                    name_of(oracle, oracle->last_id), oracle->last_due);
+            note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, event_of(oracle, timer),
+                       "fired after timer %" PRIu64 ", which was due at %" PRIu64,
+                       name_of(oracle, oracle->last_id), oracle->last_due);
         } else if (due == oracle->last_due && order < oracle->last_order) {
-            char *text =
-                note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, event_of(oracle, timer));
-            EXPLAIN(text,
-                    "fired after timer %" PRIu64
-                    ", which was due at the same tick but started later "
-                    "(event %" PRIu64 ")",
-                    name_of(oracle, oracle->last_id), oracle->last_event);
+            note_fault(oracle, FAULT_MISORDERED, id, now, timer->due, event_of(oracle, timer),
+                       "fired after timer %" PRIu64
+                       ", which was due at the same tick but started later "
+                       "(event %" PRIu64 ")",
+                       name_of(oracle, oracle->last_id), oracle->last_event);
         }
     }
     oracle->any_in_advance = true;
@@ -349,16 +338,16 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
 {
     struct verdict *verdict = oracle->verdict;
     if (id >= oracle->ids) {
-        char *text = note_fault(oracle, FAULT_DUPLICATE, id, now, 0, NO_EVENT);
-        EXPLAIN(text, "fired, but there are only %" PRIu32 " timers", oracle->ids);
+        note_fault(oracle, FAULT_DUPLICATE, id, now, 0, NO_EVENT,
+                   "fired, but there are only %" PRIu32 " timers", oracle->ids);
         return;
     }
     struct timer *timer = &oracle->timers[id];
     if (oracle->fired++ >= oracle->budget) {
-        char *text = note_fault(oracle, FAULT_BUDGET, id, now,
-                                timer->state == PENDING ? timer->due : 0, event_of(oracle, timer));
-        EXPLAIN(text, "fired as number %" PRIu64 " of an advance with a budget of %" PRIu64,
-                oracle->fired, oracle->budget);
+        note_fault(oracle, FAULT_BUDGET, id, now, timer->state == PENDING ? timer->due : 0,
+                   event_of(oracle, timer),
+                   "fired as number %" PRIu64 " of an advance with a budget of %" PRIu64,
+                   oracle->fired, oracle->budget);
     }
     if (timer->state != PENDING) {
         judge_unexpected(oracle, timer, id, now);
@@ -367,16 +356,15 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     file_lateness(oracle, timer->due, now);
     struct tl_precision precision = precision_of(oracle, id);
     if (due_is_early(now, timer->due, precision.early_ticks)) {
-        char *text = note_fault(oracle, FAULT_EARLY, id, now, timer->due, event_of(oracle, timer));
-        EXPLAIN(text, "fired %" PRIu64 " ticks early; at most %" PRIu64 " are declared",
-                timer->due - now, precision.early_ticks);
+        note_fault(oracle, FAULT_EARLY, id, now, timer->due, event_of(oracle, timer),
+                   "fired %" PRIu64 " ticks early; at most %" PRIu64 " are declared",
+                   timer->due - now, precision.early_ticks);
     } else if (now > timer->due) {
         uint64_t last = last_chance(oracle, timer, precision);
         if (now > last && last < oracle->crowded_at) {
-            char *text =
-                note_fault(oracle, FAULT_LATE, id, now, timer->due, event_of(oracle, timer));
-            EXPLAIN(text, "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared",
-                    now - timer->due, precision.late_ticks);
+            note_fault(oracle, FAULT_LATE, id, now, timer->due, event_of(oracle, timer),
+                       "fired %" PRIu64 " ticks late; at most %" PRIu64 " are declared",
+                       now - timer->due, precision.late_ticks);
         }
     }
     judge_order(oracle, timer, id, now);
@@ -487,9 +475,8 @@ void oracle_finish(struct oracle *oracle, uint64_t now)
     for (uint32_t id = 0; id < oracle->ids && oracle->pending > 0; id++) {
         struct timer *timer = &oracle->timers[id];
         if (timer->state == PENDING) {
-            char *text =
-                note_fault(oracle, FAULT_LOST, id, now, timer->due, event_of(oracle, timer));
-            EXPLAIN(text, "never fired, and was neither stopped nor restarted");
+            note_fault(oracle, FAULT_LOST, id, now, timer->due, event_of(oracle, timer),
+                       "never fired, and was neither stopped nor restarted");
             timer->state = STOPPED;
             oracle->pending--;
         }

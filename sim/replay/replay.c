@@ -6,17 +6,17 @@
 #include "replay_pass.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *latency_op_word(enum latency_op op)
 {
-    static const char *const words[] = {
-#define LATENCY_OP_WORD(code, word) word,
-        LATENCY_OP_MAP(LATENCY_OP_WORD)
-#undef LATENCY_OP_WORD
-    };
+    static const char *const words[] = {[LATENCY_START] = "start",
+                                        [LATENCY_RESTART] = "restart",
+                                        [LATENCY_STOP] = "stop",
+                                        [LATENCY_ADVANCE] = "advance"};
     return words[op];
 }
 
@@ -33,15 +33,25 @@ void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enu
     replay->refused_deadline = deadline;
 }
 
+void replay_end(struct replay *replay, enum replay_status status, const char *format, ...)
+{
+    struct replay_result *result = replay->result;
+    va_list arguments;
+    result->status = status;
+    va_start(arguments, format);
+    (void)vsnprintf(result->reason, sizeof result->reason, format, arguments);
+    va_end(arguments);
+}
+
 void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds)
 {
     replay->refused = TL_ERR_UNAVAILABLE;
-    (void)snprintf(replay->result->reason, sizeof replay->result->reason,
-                   "from tick %" PRIu64 " on %" PRIu64
-                   " ticks in which nothing comes are to be driven while timers are pending, "
-                   "%.0f s a pass, where --timeout allows %.0f%s",
-                   from_tick, to_tick - from_tick, seconds, replay->request->patience_seconds,
-                   replay->use_next ? "" : "; it has no `next` to sleep by");
+    replay_end(replay, REPLAY_UNSUPPORTED,
+               "from tick %" PRIu64 " on %" PRIu64
+               " ticks in which nothing comes are to be driven while timers are pending, "
+               "%.0f s a pass, where --timeout allows %.0f%s",
+               from_tick, to_tick - from_tick, seconds, replay->request->patience_seconds,
+               replay->use_next ? "" : "; it has no `next` to sleep by");
 }
 
 static const struct pass *const passes[] = {
@@ -63,22 +73,26 @@ static const struct pass *running_pass(const struct replay *replay)
     return pass == &latency_pass && !replay->in_window ? &throughput_pass : pass;
 }
 
+/* TL_ERR_NOMEM or another refusal of the structure, as the status of the pass. */
+static enum replay_status status_of(enum tl_status refusal)
+{
+    return refusal == TL_ERR_NOMEM ? REPLAY_NO_MEMORY : REPLAY_UNSUPPORTED;
+}
+
 static void report_refusal(struct replay *replay)
 {
-    struct replay_result *result = replay->result;
-    result->status = replay->refused == TL_ERR_NOMEM ? REPLAY_NO_MEMORY : REPLAY_UNSUPPORTED;
-    if (result->reason[0] != '\0') {
+    const char *why = tl_status_text(replay->refused);
+    if (replay->result->reason[0] != '\0') {
         return; /* it was given up, with a word why */
     }
     if (replay->refused == TL_ERR_HORIZON) {
-        (void)snprintf(result->reason, sizeof result->reason,
-                       "operation %" PRIu64 ": a delay of %" PRIu64 " ticks: %s",
-                       replay->refused_event, replay->refused_deadline - replay->now,
-                       tl_status_text(replay->refused));
+        replay_end(replay, REPLAY_UNSUPPORTED,
+                   "operation %" PRIu64 ": a delay of %" PRIu64 " ticks: %s", replay->refused_event,
+                   replay->refused_deadline - replay->now, why);
     } else {
-        (void)snprintf(result->reason, sizeof result->reason,
-                       "operation %" PRIu64 " at tick %" PRIu64 ": %s", replay->refused_event,
-                       replay->now, tl_status_text(replay->refused));
+        replay_end(replay, status_of(replay->refused),
+                   "operation %" PRIu64 " at tick %" PRIu64 ": %s", replay->refused_event,
+                   replay->now, why);
     }
 }
 
@@ -110,9 +124,8 @@ bool replay_create(struct replay *replay)
         return true;
     }
     replay->self = NULL;
-    result->status = status == TL_ERR_NOMEM ? REPLAY_NO_MEMORY : REPLAY_UNSUPPORTED;
-    (void)snprintf(result->reason, sizeof result->reason, "for %" PRIu32 " timers: %s",
-                   replay->header->ids, tl_status_text(status));
+    replay_end(replay, status_of(status), "for %" PRIu32 " timers: %s", replay->header->ids,
+               tl_status_text(status));
     return false;
 }
 
@@ -245,6 +258,28 @@ static void make_steps(struct replay *replay, size_t from, size_t to)
     }
 }
 
+struct stopwatch {
+    uint64_t ns;
+    uint64_t processor_ns;
+};
+
+static struct stopwatch start_clock(void)
+{
+    struct stopwatch watch = {.processor_ns = clock_processor_ns()};
+    watch.ns = clock_now_ns();
+    return watch;
+}
+
+/* Inside the window, adds what has passed. */
+static void stop_clock(struct replay *replay, const struct stopwatch *watch)
+{
+    uint64_t ended_ns = clock_now_ns();
+    if (replay->in_window) {
+        replay->result->window_ns += ended_ns - watch->ns;
+        replay->result->window_processor_ns += clock_processor_ns() - watch->processor_ns;
+    }
+}
+
 /* Runs groups of a block; inside the window, the clock runs. */
 static bool run_groups(struct replay *replay, const struct stream_block *block, size_t from,
                        size_t to)
@@ -256,17 +291,12 @@ static bool run_groups(struct replay *replay, const struct stream_block *block, 
     if (replay->step_room != NULL) {
         make_steps(replay, from, to);
     }
-    uint64_t begun_processor_ns = clock_processor_ns();
-    uint64_t begun_ns = clock_now_ns();
+    struct stopwatch watch = start_clock();
     bool taken = pass->apply(replay, from, to);
-    uint64_t ended_ns = clock_now_ns();
+    stop_clock(replay, &watch);
     size_t end = to > from ? block->groups[to - 1].first + block->groups[to - 1].count : 0;
-    if (replay->in_window) {
-        replay->result->window_ns += ended_ns - begun_ns;
-        replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
-        if (replay->loop == NULL) {
-            replay->result->window_events += to > from ? end - block->groups[from].first : 0;
-        }
+    if (replay->in_window && replay->loop == NULL && to > from) {
+        replay->result->window_events += end - block->groups[from].first;
     }
     if (end > 0) {
         replay->next_event = stream_event(block, end - 1) + 1;
@@ -330,13 +360,9 @@ static bool run_external(struct replay *replay, const struct stretch *stretch)
 /* Lets time pass behind the last operation; inside the window, the clock runs. */
 static void pass_timed(struct replay *replay, uint64_t tick, bool comes)
 {
-    uint64_t begun_processor_ns = clock_processor_ns();
-    uint64_t begun_ns = clock_now_ns();
+    struct stopwatch watch = start_clock();
     running_pass(replay)->pass_rest(replay, tick, comes);
-    if (replay->in_window) {
-        replay->result->window_ns += clock_now_ns() - begun_ns;
-        replay->result->window_processor_ns += clock_processor_ns() - begun_processor_ns;
-    }
+    stop_clock(replay, &watch);
 }
 
 /* The tick of the last reaction of a stretch behind its last group; 0: there is none. */
@@ -380,6 +406,14 @@ static bool pass_rest(struct replay *replay, uint64_t tick)
     return end_section(replay);
 }
 
+/* The last tick of the window. */
+static uint64_t window_end(const struct replay *replay)
+{
+    const struct replay_window *window = &replay->request->window;
+    uint64_t end_tick = replay->header->end_tick;
+    return window->asked && window->to_tick < end_tick ? window->to_tick : end_tick;
+}
+
 /* The window begins with the operations to come. One that was asked for begins at its first tick
  * exactly, whenever those are. */
 static bool begin_window(struct replay *replay, struct marks *begin)
@@ -396,10 +430,9 @@ static bool begin_window(struct replay *replay, struct marks *begin)
     replay->in_window = true;
     replay->window_tick = replay->now;
     if (replay->request->pass == PASS_CHECK && replay->algo->counters != NULL) {
-        bool early = window->asked && window->to_tick < end_tick;
         /* Nothing has been advanced yet if the clock stands at 0. */
-        work_begin(&replay->result->work, replay->now > 0 ? replay->now + 1 : 0,
-                   early ? window->to_tick : end_tick, &begin->counters);
+        work_begin(&replay->result->work, replay->now > 0 ? replay->now + 1 : 0, window_end(replay),
+                   &begin->counters);
     }
     return true;
 }
@@ -407,10 +440,7 @@ static bool begin_window(struct replay *replay, struct marks *begin)
 /* The rest of the window behind its last operation. */
 static bool finish_window(struct replay *replay, const struct marks *begin)
 {
-    const struct replay_window *window = &replay->request->window;
-    uint64_t end_tick = replay->header->end_tick;
-    bool early = window->asked && window->to_tick < end_tick;
-    bool taken = pass_rest(replay, early ? window->to_tick : end_tick);
+    bool taken = pass_rest(replay, window_end(replay));
     subtract_marks(replay, begin);
     work_end(&replay->result->work);
     replay->in_window = false;
@@ -467,18 +497,16 @@ static bool take_drive(struct replay *replay)
 {
     const struct replay_drive *drive = &replay->request->drive;
     const struct tl_algo *algo = replay->algo;
-    struct replay_result *result = replay->result;
     replay->plain = drive_is_plain(drive);
     replay->use_next = drive->kind != DRIVE_POLL && (algo->capabilities & TL_CAP_NEXT) != 0;
     replay->syncs = replay->use_next && replay_is_durable(algo);
     replay->paced = replay->syncs || !replay->plain;
     replay->budget = drive->budget > 0 ? drive->budget : TL_NO_BUDGET;
     if (drive->budget > 0 && (algo->capabilities & (TL_CAP_BUDGET | TL_CAP_FIRES_NOTHING)) == 0) {
-        result->status = REPLAY_UNSUPPORTED;
-        (void)snprintf(result->reason, sizeof result->reason,
-                       "a budget of %" PRIu64
-                       ": it does not promise `budget`, and fires all that is due at once",
-                       drive->budget);
+        replay_end(replay, REPLAY_UNSUPPORTED,
+                   "a budget of %" PRIu64
+                   ": it does not promise `budget`, and fires all that is due at once",
+                   drive->budget);
         return false;
     }
     replay->service = service_open(drive, replay->header->tick_ns, replay->header->end_tick);
@@ -572,9 +600,8 @@ static bool run_pass(struct replay *replay)
         result->not_reached = replay->header->reactions - result->reactions;
     }
     if (replay->strayed) {
-        result->status = REPLAY_FAULT;
-        (void)snprintf(result->reason, sizeof result->reason,
-                       "fired other timers than in the checked run, or in another order");
+        replay_end(replay, REPLAY_FAULT,
+                   "fired other timers than in the checked run, or in another order");
     }
     if (pass->finish != NULL) {
         pass->finish(replay);

@@ -61,16 +61,7 @@ static inline bool replay_is_durable(const struct tl_algo *algo)
 }
 
 /* The kinds of call that the latency pass tells apart. */
-#define LATENCY_OP_MAP(X)                                                                          \
-    X(LATENCY_START, "start")                                                                      \
-    X(LATENCY_RESTART, "restart") X(LATENCY_STOP, "stop") X(LATENCY_ADVANCE, "advance")
-
-enum latency_op {
-#define LATENCY_OP_ENUM(code, word) code,
-    LATENCY_OP_MAP(LATENCY_OP_ENUM)
-#undef LATENCY_OP_ENUM
-        LATENCY_OPS
-};
+enum latency_op { LATENCY_START, LATENCY_RESTART, LATENCY_STOP, LATENCY_ADVANCE, LATENCY_OPS };
 
 const char *latency_op_word(enum latency_op op);
 

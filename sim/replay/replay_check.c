@@ -167,7 +167,7 @@ static bool is_done(struct replay *replay, uint64_t tick, uint64_t event,
         return true;
     }
     if (replay->recorder != NULL) {
-        tape_record_superseded(replay->recorder, tick, event);
+        tape_record_outside(replay->recorder, TAPE_SUPERSEDED, tick, event);
     }
     return false;
 }
@@ -183,7 +183,8 @@ static uint64_t wait_until_free(struct replay *replay, const struct trace_group 
                                 service_applies(replay->service, group->tick));
     if (replay->recorder != NULL) {
         pass_time_checked(replay, tick, true); /* what is held back comes first */
-        tape_record_applied(replay->recorder, tick, stream_event(replay->block, group->first));
+        tape_record_outside(replay->recorder, TAPE_APPLIED, tick,
+                            stream_event(replay->block, group->first));
     }
     return tick;
 }
@@ -212,7 +213,7 @@ static bool wakes_for(struct replay *replay, const struct stream_reaction *react
     }
     replay->wakeups += replay->slack != NULL;
     if (replay->recorder != NULL) {
-        tape_record_wakeup(replay->recorder, tick);
+        tape_record_outside(replay->recorder, TAPE_WAKEUP, tick, 0);
     }
     return true;
 }
@@ -298,12 +299,11 @@ static bool drain_window(struct replay *replay, const struct due_window *window)
             pending = oracle_pending(replay->oracle);
         }
         if (!has_next && idle_ticks == IDLE_TICKS_MAX) {
-            replay->result->status = REPLAY_UNSUPPORTED;
-            (void)snprintf(replay->result->reason, sizeof replay->result->reason,
-                           "%" PRIu64 " timers are pending at tick %" PRIu64 ", %" PRIu64
-                           " ticks after the trace's end; it has no `next`, and declares that they "
-                           "may fire until tick %" PRIu64,
-                           pending, tick, tick - end_tick, chance);
+            replay_end(replay, REPLAY_UNSUPPORTED,
+                       "%" PRIu64 " timers are pending at tick %" PRIu64 ", %" PRIu64
+                       " ticks after the trace's end; it has no `next`, and declares that they "
+                       "may fire until tick %" PRIu64,
+                       pending, tick, tick - end_tick, chance);
             return false;
         }
         tick = wake;
@@ -361,19 +361,16 @@ static void judge_end(struct replay *replay)
     const struct verdict *verdict = &result->verdict;
     if (verdict->fault_count > 0) {
         const struct fault *fault = &verdict->first[0];
-        result->status = REPLAY_FAULT;
-        (void)snprintf(result->reason, sizeof result->reason,
-                       "%" PRIu64 " faults; first: timer %" PRIu64 " at tick %" PRIu64 ": %s",
-                       verdict->fault_count, fault->id, fault->tick, fault->detail);
+        replay_end(replay, REPLAY_FAULT,
+                   "%" PRIu64 " faults; first: timer %" PRIu64 " at tick %" PRIu64 ": %s",
+                   verdict->fault_count, fault->id, fault->tick, fault->detail);
     } else if (counted != pending) {
-        result->status = REPLAY_FAULT;
-        (void)snprintf(result->reason, sizeof result->reason,
-                       "count says %" PRIu64 " pending at the end tick, where %" PRIu64 " are",
-                       counted, pending);
+        replay_end(replay, REPLAY_FAULT,
+                   "count says %" PRIu64 " pending at the end tick, where %" PRIu64 " are", counted,
+                   pending);
     } else if (replay->algo->check != NULL &&
                replay->algo->check(replay->self, why, sizeof why) != TL_OK) {
-        result->status = REPLAY_FAULT;
-        (void)snprintf(result->reason, sizeof result->reason, "its own check: %s", why);
+        replay_end(replay, REPLAY_FAULT, "its own check: %s", why);
     }
 }
 

@@ -142,7 +142,7 @@ static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t
             break;
         }
         if (replay->slack != NULL && replay->recorder != NULL) {
-            tape_record_wakeup(replay->recorder, wake);
+            tape_record_outside(replay->recorder, TAPE_WAKEUP, wake, 0);
         }
         uint64_t fired = round_to(replay, wake, advance);
         replay->wakeups++;

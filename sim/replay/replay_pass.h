@@ -195,6 +195,10 @@ void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now
 /* Notes the operation that the structure refused: its number in the trace, and its deadline. */
 void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status);
 
+/* End the pass with a status, and a sentence why. */
+void replay_end(struct replay *replay, enum replay_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Gives up a stretch of ticks that would take so many seconds. */
 void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds);
 

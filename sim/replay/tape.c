@@ -161,21 +161,10 @@ void tape_record(struct tape_recorder *recorder, const struct loop_operation *op
     }
 }
 
-void tape_record_wakeup(struct tape_recorder *recorder, uint64_t tick)
+void tape_record_outside(struct tape_recorder *recorder, enum tape_outside_op op, uint64_t tick,
+                         uint64_t event)
 {
-    record_outside(recorder, &(struct tape_outside){.tick = tick, .op = TAPE_WAKEUP});
-}
-
-void tape_record_superseded(struct tape_recorder *recorder, uint64_t tick, uint64_t event)
-{
-    record_outside(recorder,
-                   &(struct tape_outside){.tick = tick, .event = event, .op = TAPE_SUPERSEDED});
-}
-
-void tape_record_applied(struct tape_recorder *recorder, uint64_t tick, uint64_t event)
-{
-    record_outside(recorder,
-                   &(struct tape_outside){.tick = tick, .event = event, .op = TAPE_APPLIED});
+    record_outside(recorder, &(struct tape_outside){.tick = tick, .event = event, .op = op});
 }
 
 /* Returns how many bytes the section takes, compressed. */

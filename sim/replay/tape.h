@@ -42,7 +42,7 @@ struct tape_place {
 enum tape_outside_op {
     TAPE_START = TRACE_START,
     TAPE_STOP = TRACE_STOP,
-    TAPE_WAKEUP,     /* the loop comes round by itself */
+    TAPE_WAKEUP, /* the loop comes round by itself, and the structure's `next` does not say when */
     TAPE_SUPERSEDED, /* the external operation is not done */
     TAPE_APPLIED, /* the external operations of a tick, from this one on, are applied at `tick` */
 };
@@ -80,14 +80,10 @@ void tape_record_firing(struct tape_recorder *recorder);
 void tape_record(struct tape_recorder *recorder, const struct loop_operation *operation,
                  uint64_t tick);
 
-/* A loop comes round by itself, and the structure's `next` does not say when. */
-void tape_record_wakeup(struct tape_recorder *recorder, uint64_t tick);
-
-/* The external operation number `event` was superseded. */
-void tape_record_superseded(struct tape_recorder *recorder, uint64_t tick, uint64_t event);
-
-/* The loop applies the external operations of a tick, of which `event` is the first, at `tick`. */
-void tape_record_applied(struct tape_recorder *recorder, uint64_t tick, uint64_t event);
+/* Something other than an operation is done outside of callbacks at `tick`; `event` is the number of
+ * the external operation that it concerns, if any. */
+void tape_record_outside(struct tape_recorder *recorder, enum tape_outside_op op, uint64_t tick,
+                         uint64_t event);
 
 /* Ends a section. False with `error` set if it could not be written, or memory was short. */
 bool tape_record_section(struct tape_recorder *recorder, struct error *error);

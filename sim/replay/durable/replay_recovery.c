@@ -28,11 +28,9 @@ static void adopted(void *ctx, uint32_t id, uint64_t deadline, uint64_t generati
 static void report_failure(struct replay *replay, const char *what, enum tl_status status)
 {
     struct tl_durability durability = {0};
-    struct replay_result *result = replay->result;
     replay->algo->durability(replay->self, &durability);
-    result->status = REPLAY_FAULT;
-    (void)snprintf(result->reason, sizeof result->reason, "%s: %s", what,
-                   durability.failure != NULL ? durability.failure : tl_status_text(status));
+    replay_end(replay, REPLAY_FAULT, "%s: %s", what,
+               durability.failure != NULL ? durability.failure : tl_status_text(status));
 }
 
 void recovery_finish(struct replay *replay)
@@ -56,11 +54,9 @@ void recovery_finish(struct replay *replay)
     if (status != TL_OK) {
         report_failure(replay, "recover after the end tick", status);
     } else if (replay->adopted != pending || replay->algo->count(replay->self) != pending) {
-        result->status = REPLAY_FAULT;
-        (void)snprintf(result->reason, sizeof result->reason,
-                       "%" PRIu64
-                       " timers were pending and synced at the end tick; it brought back "
-                       "%" PRIu64 ", and counts %" PRIu64,
-                       pending, replay->adopted, replay->algo->count(replay->self));
+        replay_end(replay, REPLAY_FAULT,
+                   "%" PRIu64 " timers were pending and synced at the end tick; it brought back "
+                   "%" PRIu64 ", and counts %" PRIu64,
+                   pending, replay->adopted, replay->algo->count(replay->self));
     }
 }

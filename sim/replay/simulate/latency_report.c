@@ -6,15 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *time_word(enum latency_time time)
-{
-    static const char *const words[] = {
-#define LATENCY_TIME_WORD(code, word) word,
-        LATENCY_TIME_MAP(LATENCY_TIME_WORD)
-#undef LATENCY_TIME_WORD
-    };
-    return words[time];
-}
+static const char *const time_words[] = {
+    [LATENCY_SERVICE] = "service", [LATENCY_RESPONSE] = "response"};
 
 static const struct histogram *distribution(const struct latency_row *row, enum latency_time time,
                                             int op)
@@ -81,7 +74,7 @@ static bool add_histogram(const struct latency_row *row, enum latency_time time,
     const char *options = contender_options(row->contender);
     (void)snprintf(own, sizeof name - strlen(name), "%s.%s%s%s.%s.%s.hgrm", row->trace,
                    contender_name(row->contender), options[0] != '\0' ? "_" : "", options,
-                   latency_op_word((enum latency_op)op), time_word(time));
+                   latency_op_word((enum latency_op)op), time_words[time]);
     tame(own);
     return outfolder_write(folder, name, write_histogram, distribution(row, time, op), error);
 }

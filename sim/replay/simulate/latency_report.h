@@ -13,15 +13,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The two times of a call: see replay.h. X(code, word) */
-#define LATENCY_TIME_MAP(X) X(LATENCY_SERVICE, "service") X(LATENCY_RESPONSE, "response")
-
-enum latency_time {
-#define LATENCY_TIME_ENUM(code, word) code,
-    LATENCY_TIME_MAP(LATENCY_TIME_ENUM)
-#undef LATENCY_TIME_ENUM
-        LATENCY_TIMES
-};
+/* The two times of a call: see replay.h. */
+enum latency_time { LATENCY_SERVICE, LATENCY_RESPONSE, LATENCY_TIMES };
 
 /* The curve of each structure and operation as CSV: at 1 - 2^-(k/4), down to single values. */
 void latency_write_csv(const struct simulation *simulation, enum latency_time time, FILE *stream);

@@ -59,26 +59,16 @@ static uint64_t run_weight(const struct simulate_request *request)
     return pass_weights[PASS_THROUGHPUT] + (request->latency ? pass_weights[PASS_LATENCY] : 0);
 }
 
-bool simulate_pass(const struct simulate_request *request, const struct pass_request *pass,
+bool simulate_pass(const struct simulate_request *request, struct replay_request *pass,
                    struct replay_result *result, struct child_outcome *outcome, struct error *error)
 {
-    struct replay_request replay = {
-        .stream = pass->stream,
-        .algo = pass->algo,
-        .options = pass->options,
-        .pass = pass->pass,
-        .drive = request->drive,
-        .window = pass->window,
-        .memory_limit_bytes = request->memory_limit_bytes,
-        .patience_seconds = request->timeout_seconds,
-        .max_delay_ticks = pass->max_delay_ticks,
-        .names = pass->names,
-        .tape = pass->tape,
-    };
+    pass->drive = request->drive;
+    pass->memory_limit_bytes = request->memory_limit_bytes;
+    pass->patience_seconds = request->timeout_seconds;
     int tape = pass->tape != NULL ? tape_file(pass->tape) : -1;
     const struct child_request child = {
         .run = run_in_child,
-        .ctx = &replay,
+        .ctx = pass,
         .kept = &tape,
         .kept_count = tape >= 0,
         .result_bytes = sizeof *result,
@@ -114,7 +104,7 @@ static bool run_somewhere(struct job *job, struct subject *subject, enum replay_
         return ranks->pass(ranks->ctx, (size_t)(subject - job->subjects), pass, result, outcome,
                            subject->by_rank, error);
     }
-    const struct pass_request run = {
+    struct replay_request run = {
         .stream = job->stream,
         .algo = pass == PASS_CHECK ? subject->counted : subject->timed,
         .options = subject->options,

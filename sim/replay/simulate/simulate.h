@@ -121,21 +121,10 @@ struct simulation {
  * round goes backwards, and each pair of rounds begins with another one. */
 size_t simulate_turn(unsigned round, size_t at, size_t count);
 
-/* One structure's pass over one trace, or over the share of one, in a child process. */
-struct pass_request {
-    const struct stream *stream; /* the trace */
-    const struct tl_algo *algo;
-    const void *options;
-    enum replay_pass pass;
-    struct replay_window window;
-    struct tape *tape; /* these as in replay.h */
-    uint64_t max_delay_ticks;
-    const uint64_t *names;
-};
-
-/* Runs it, as the request has it else. False, with `error` set, only if no
- * process could be made. */
-bool simulate_pass(const struct simulate_request *request, const struct pass_request *pass,
+/* Run a pass of one structure over one trace, or over the share of one, in a child process. Its
+ * drive and limits become those of `request`. False, with `error` set, only if no process could be
+ * made. */
+bool simulate_pass(const struct simulate_request *request, struct replay_request *pass,
                    struct replay_result *result, struct child_outcome *outcome,
                    struct error *error);
 

@@ -11,6 +11,10 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+/* A new element at the end of an array. */
+#define ADDED(rows, count)                                                                         \
+    ((rows) = memory_resize((rows), (count) + 1, sizeof *(rows)), &(rows)[(count)++])
+
 void keep_found(struct job *job, size_t count)
 {
     struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
@@ -30,9 +34,7 @@ void keep_faults(struct job *job, const struct subject *subject)
     const struct verdict *verdict = &subject->check->verdict;
     struct simulation *simulation = job->simulation;
     for (size_t i = 0; i < verdict->fault_count && i < ORACLE_FAULTS_KEPT; i++) {
-        simulation->faults = memory_resize(simulation->faults, simulation->fault_count + 1,
-                                           sizeof *simulation->faults);
-        simulation->faults[simulation->fault_count++] = (struct fault_row){
+        *ADDED(simulation->faults, simulation->fault_count) = (struct fault_row){
             .trace = job->trace_name, .contender = subject->contender, .fault = verdict->first[i]};
     }
 }
@@ -40,9 +42,7 @@ void keep_faults(struct job *job, const struct subject *subject)
 void keep_fired_set(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
-    simulation->fired_sets = memory_resize(simulation->fired_sets, simulation->fired_set_count + 1,
-                                           sizeof *simulation->fired_sets);
-    simulation->fired_sets[simulation->fired_set_count++] =
+    *ADDED(simulation->fired_sets, simulation->fired_set_count) =
         (struct fired_set){.trace = job->trace_name,
                            .contender = subject->contender,
                            .exact = subject->check->exact,
@@ -53,18 +53,14 @@ void keep_fired_set(struct job *job, const struct subject *subject)
 void keep_latency(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
-    simulation->latencies = memory_resize(simulation->latencies, simulation->latency_count + 1,
-                                          sizeof *simulation->latencies);
-    simulation->latencies[simulation->latency_count++] = (struct latency_row){
+    *ADDED(simulation->latencies, simulation->latency_count) = (struct latency_row){
         .trace = job->trace_name, .contender = subject->contender, .all = subject->latency};
 }
 
 void keep_work(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
-    simulation->works =
-        memory_resize(simulation->works, simulation->work_count + 1, sizeof *simulation->works);
-    simulation->works[simulation->work_count++] = (struct work_row){
+    *ADDED(simulation->works, simulation->work_count) = (struct work_row){
         .trace = job->trace_name, .contender = subject->contender, .series = &subject->check->work};
 }
 
@@ -118,9 +114,7 @@ static double window_seconds(const struct replay_window *window, const struct tr
 static void add_trace(struct job *job, const struct trace_header *header)
 {
     struct simulation *simulation = job->simulation;
-    simulation->traces =
-        memory_resize(simulation->traces, simulation->trace_count + 1, sizeof *simulation->traces);
-    struct trace_row *row = &simulation->traces[simulation->trace_count++];
+    struct trace_row *row = ADDED(simulation->traces, simulation->trace_count);
     *row = (struct trace_row){.name = trace_label(job->request->traces, job->request->trace_count,
                                                   simulation->trace_count - 1),
                               .path = memory_copy(job->trace_path),
@@ -154,9 +148,7 @@ void keep_ranks(struct job *job, const struct subject *subject)
 {
     struct simulation *simulation = job->simulation;
     for (uint32_t rank = 0; rank < job->request->ranks->ranks; rank++) {
-        simulation->ranks =
-            memory_resize(simulation->ranks, simulation->rank_count + 1, sizeof *simulation->ranks);
-        simulation->ranks[simulation->rank_count++] =
+        *ADDED(simulation->ranks, simulation->rank_count) =
             (struct rank_row){.trace = job->trace_name,
                               .contender = subject->contender,
                               .rank = rank,
