@@ -55,7 +55,7 @@ static void fail(const struct tl_algo *algo, void *timers, const char *what)
     exit(1);
 }
 
-/* The loop. */
+/* Recover, fire, acknowledge, start, sync, answer: in this order. */
 static void run(const struct tl_algo *algo, void *timers)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -92,7 +92,6 @@ static void run(const struct tl_algo *algo, void *timers)
         (void)printf("started %u\n", id); /* 6. and only now answer */
     }
 }
-/* The end of the loop. */
 
 int main(int argc, char **argv)
 {
