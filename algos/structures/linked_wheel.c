@@ -100,9 +100,10 @@ struct linked_wheel {
     uint32_t usual_first;            /* its first head */
     struct links *heads AND_RECORDS; /* and after them the wheel's own nodes */
     uint64_t count;                  /* timers pending */
-    uint64_t first_at; /* nothing is on level 1 before this tick; begins[1]: nothing at all is */
-    uint64_t upper_at; /* no other level has anything to do before */
-    uint64_t begins[LEVELS + 1]; /* the first deadline that a level takes; the end of all */
+    uint64_t first_at;               /* nothing is on level 1 before this tick */
+    uint64_t upper_at;               /* no other level has anything to do before */
+    uint64_t begins[LEVELS + 1]; /* the first deadline that a level takes; the end of all. Advances
+                                  * that have nothing to do leave them as they were. */
     uint32_t usual;
     uint32_t last; /* the level of the last start that was not usual, */
     uint32_t same; /* and how many before it had the same */
@@ -286,10 +287,29 @@ static inline void file_on(struct linked_wheel *wheel, uint32_t shift, uint32_t 
     uint64_t slot = due >> shift;
     node_at(wheel, timer)->filed = slot << shift;
     append(wheel, first + ((uint32_t)slot & (SLOTS - 1)), timer);
-    if (__builtin_expect(due < wheel->first_at, 0)) { /* then it is on level 1 */
+    if (__builtin_expect(due < wheel->first_at, 0)) { /* it may be on level 1 */
         wheel->first_at = due;
         wheel->work_at = due < wheel->work_at ? due : wheel->work_at;
     }
+}
+
+/* A level above the first has to be looked at from this tick on. */
+static void look_from(struct linked_wheel *wheel, uint64_t tick)
+{
+    wheel->upper_at = tick < wheel->upper_at ? tick : wheel->upper_at;
+    wheel->work_at = tick < wheel->work_at ? tick : wheel->work_at;
+}
+
+/* When a slot's block is to be moved down: while the clock is in the block before. */
+static inline uint64_t move_at(uint32_t level, uint64_t tick)
+{
+    return ((tick >> block_shift(level)) - 1) << block_shift(level);
+}
+
+/* The end of the block in which the clock was when the levels were set. */
+static inline uint64_t end_of_block(const struct linked_wheel *wheel, uint32_t level)
+{
+    return wheel->begins[level] - (UINT64_C(1) << block_shift(level));
 }
 
 /* The level that takes a deadline after the clock. */
@@ -306,6 +326,9 @@ static inline void file_again(struct linked_wheel *wheel, ref timer, uint64_t du
     uint32_t level = due < wheel->begins[1] ? 0 : level_for(wheel, due);
     TL_COUNT(wheel, cascades, 1);
     file_on(wheel, shift_of(level), first_head(level), timer, due);
+    if (level > 0) {
+        look_from(wheel, move_at(level, due));
+    }
 }
 
 static void set_usual(struct linked_wheel *wheel, uint32_t level)
@@ -328,6 +351,22 @@ static __attribute__((noinline)) void file_unusual(struct linked_wheel *wheel, r
         wheel->same = 0;
     }
     file_on(wheel, shift_of(level), first_head(level), timer, due);
+    if (level > 0) {
+        look_from(wheel, level == wheel->usual ? end_of_block(wheel, level) : move_at(level, due));
+    }
+}
+
+/* Set where the levels begin, as the clock stands. */
+static void set_levels(struct linked_wheel *wheel)
+{
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        uint64_t begin = ((wheel->clock >> block_shift(level)) + 2) << block_shift(level);
+        if (wheel->begins[level] == begin) {
+            break; /* nor do those above change */
+        }
+        wheel->begins[level] = begin;
+    }
+    set_usual(wheel, wheel->usual);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -371,6 +410,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
             return TL_OK;
         }
         unlink_timer(wheel, timer);
+    }
+    if (__builtin_expect(wheel->clock >= end_of_block(wheel, 1), 0)) {
+        set_levels(wheel);
     }
     if (__builtin_expect(deadline - wheel->usual_from < wheel->usual_span, 1)) {
         file_on(wheel, wheel->usual_shift, wheel->usual_first, timer, deadline);
@@ -416,27 +458,25 @@ static inline uint32_t to_occupied(const struct linked_wheel *wheel, uint32_t le
     return found != NULL ? (uint32_t)(found - &occupied[begin]) & (SLOTS - 1) : SLOTS;
 }
 
-/* The first tick after this one whose slot of level 1 is occupied, or begins[1]. */
+/* The first tick after this one whose slot of level 1 is occupied; TL_NEVER if none is. */
 static inline uint64_t next_tick(const struct linked_wheel *wheel, uint64_t tick)
 {
     uint32_t ahead = to_occupied(wheel, 0, tick, SLOTS);
-    return ahead < SLOTS ? tick + 1 + ahead : wheel->begins[1];
+    return ahead < SLOTS ? tick + 1 + ahead : TL_NEVER;
 }
 
-static inline uint64_t block_end(const struct linked_wheel *wheel)
+/* When a level above the first has to be looked at next, if nothing is in the blocks that are
+ * moved down now. Starts on the usual level do not lower `upper_at`: hence the end of its block. */
+static uint64_t next_move(const struct linked_wheel *wheel)
 {
-    return wheel->begins[1] - SLOTS / 2;
-}
-
-/* Set where the levels begin, as the clock stands. */
-static void set_levels(struct linked_wheel *wheel)
-{
-    bool none = wheel->first_at == wheel->begins[1];
-    for (uint32_t level = 1; level < LEVELS; level++) {
-        wheel->begins[level] = ((wheel->clock >> block_shift(level)) + 2) << block_shift(level);
+    uint64_t first = wheel->usual > 0 ? end_of_block(wheel, wheel->usual) : TL_NEVER;
+    for (uint32_t level = 1; level < LEVELS && end_of_block(wheel, level) < first; level++) {
+        uint32_t ahead = to_occupied(wheel, level, wheel->clock, SLOTS);
+        uint64_t slot = (wheel->clock >> shift_of(level)) + 1 + ahead;
+        uint64_t tick = ahead < SLOTS ? move_at(level, slot << shift_of(level)) : TL_NEVER;
+        first = tick < first ? tick : first;
     }
-    wheel->first_at = none ? wheel->begins[1] : wheel->first_at;
-    set_usual(wheel, wheel->usual);
+    return first;
 }
 
 /* --- advance and next: moving slots down ------------------------------------------------------ */
@@ -502,7 +542,7 @@ static __attribute__((noinline)) void move_down(struct linked_wheel *wheel, uint
             left |= move_block(wheel, slot, portion_of(wheel, level, ticks));
         }
     }
-    wheel->upper_at = left ? wheel->clock + 1 : block_end(wheel);
+    wheel->upper_at = left ? wheel->clock + 1 : next_move(wheel);
 }
 
 /* Move the clock to `now`, and to DUE the slots that it passes, and what is left of the blocks that
@@ -572,10 +612,12 @@ static __attribute__((noinline)) uint64_t advance_far(struct linked_wheel *wheel
     uint64_t left = budget;
     uint64_t ticks = now - wheel->clock;
     splice_to_due(wheel, LATE);
-    bool first = wheel->first_at <= now && wheel->first_at != wheel->begins[1];
+    bool first = wheel->first_at <= now;
     collect(wheel, first ? 0 : 1, now);
     bool all = fire_list(wheel, DUE, &left, fire, ctx);
-    move_down(wheel, ticks);
+    if (wheel->upper_at <= now) {
+        move_down(wheel, ticks);
+    }
     set_work_at(wheel, first ? next_tick(wheel, now) : wheel->first_at);
     if (!all || !is_empty(wheel, LATE)) {
         leave_work(wheel);
@@ -598,14 +640,16 @@ static __attribute__((noinline)) void defer(struct linked_wheel *wheel, uint64_t
 static __attribute__((noinline)) uint64_t advance_awake(struct linked_wheel *wheel, uint64_t now,
                                                         uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    if (__builtin_expect(now >= wheel->upper_at, 0)) {
+    if (__builtin_expect(now >= wheel->upper_at || now >= end_of_block(wheel, 1), 0)) {
         uint64_t ticks = now - wheel->clock;
         if (wheel->upper_at == 0 || (wheel->clock + 1) >> block_shift(1) != now >> block_shift(1)) {
             return advance_far(wheel, now, budget, fire, ctx);
         }
         wheel->clock = now;
         set_levels(wheel);
-        move_down(wheel, ticks);
+        if (now >= wheel->upper_at) {
+            move_down(wheel, ticks);
+        }
     }
     uint64_t left = budget;
     uint64_t tick = wheel->first_at;
@@ -762,10 +806,11 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     struct linked_wheel empty = {.clock = config->now,
                                  .usual = 1,
+                                 .first_at = TL_NEVER,
                                  .begins[LEVELS] = UINT64_MAX,
                                  .allocator = config->allocator};
     set_levels(&empty);
-    empty.upper_at = empty.work_at = block_end(&empty);
+    empty.upper_at = empty.work_at = end_of_block(&empty, 1);
     return structure_create(config, &empty, wheel_reserve, self);
 }
 
