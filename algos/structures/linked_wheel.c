@@ -467,14 +467,20 @@ static inline uint64_t next_tick(const struct linked_wheel *wheel, uint64_t tick
 
 /* When a level above the first has to be looked at next, if nothing is in the blocks that are
  * moved down now. Starts on the usual level do not lower `upper_at`: hence the end of its block. */
-static uint64_t next_move(const struct linked_wheel *wheel)
+static uint64_t next_move(struct linked_wheel *wheel)
 {
-    uint64_t first = wheel->usual > 0 ? end_of_block(wheel, wheel->usual) : TL_NEVER;
+    uint64_t first = TL_NEVER;
     for (uint32_t level = 1; level < LEVELS && end_of_block(wheel, level) < first; level++) {
         uint32_t ahead = to_occupied(wheel, level, wheel->clock, SLOTS);
-        uint64_t slot = (wheel->clock >> shift_of(level)) + 1 + ahead;
-        uint64_t tick = ahead < SLOTS ? move_at(level, slot << shift_of(level)) : TL_NEVER;
-        first = tick < first ? tick : first;
+        if (ahead < SLOTS && level == wheel->usual) {
+            first = end_of_block(wheel, level);
+        } else if (ahead < SLOTS) {
+            uint64_t slot = (wheel->clock >> shift_of(level)) + 1 + ahead;
+            uint64_t tick = move_at(level, slot << shift_of(level));
+            first = tick < first ? tick : first;
+        } else if (level == wheel->usual) {
+            set_usual(wheel, 0);
+        }
     }
     return first;
 }
@@ -805,12 +811,11 @@ static void wheel_destroy(void *self)
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     struct linked_wheel empty = {.clock = config->now,
-                                 .usual = 1,
                                  .first_at = TL_NEVER,
                                  .begins[LEVELS] = UINT64_MAX,
                                  .allocator = config->allocator};
     set_levels(&empty);
-    empty.upper_at = empty.work_at = end_of_block(&empty, 1);
+    empty.upper_at = empty.work_at = TL_NEVER;
     return structure_create(config, &empty, wheel_reserve, self);
 }
 
