@@ -7,6 +7,7 @@
 #include "text_table.h"
 #include "tolerance.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -174,7 +175,9 @@ static void format_real(double value, int digits, int extra, char *text, size_t 
     if (digits < SIGNIFICANT(0)) {
         (void)snprintf(text, text_bytes, "%.*f", digits, value);
     } else {
-        (void)snprintf(text, text_bytes, "%.*g", digits - SIGNIFICANT(0) + extra, value);
+        int significant = digits - SIGNIFICANT(0) + extra;
+        int most = DBL_DECIMAL_DIG; /* more say nothing */
+        (void)snprintf(text, text_bytes, "%.*g", significant < most ? significant : most, value);
     }
 }
 
