@@ -18,8 +18,8 @@
  * moved down, evenly and by turns: 16 nodes an advance, or as many as the number of timers makes
  * necessary; so it is with all levels. So no tick has a bulk to move, several nodes are on their
  * way from memory at once, and a block's slots are empty when the clock enters it. An advance over
- * several blocks takes the slots that it passes or enters to DUE, fires what is due there and files
- * the rest again. LATE has timers that were due when started; they fire in the next advance.
+ * several blocks takes the slots that it passes or enters to DUE, fires the due timers and files the
+ * rest again. LATE has timers that were due when started; they fire in the next advance.
  *
  * It departs from a plain hierarchical wheel in that restarts to later are late, slots are moved
  * down ahead of time and by turns, and the level that most starts go to is the first guess;
@@ -57,7 +57,7 @@ enum {
     LISTS = 1 << LISTS_BITS,
     SLOTS = 2 << (BITS + LISTS_BITS), /* of each level: two blocks of the next */
     LEVELS = 9,
-    DUE = 0,   /* what an advance over several slots has collected, or its budget left */
+    DUE = 0,   /* collected by an advance over several slots, or left by its budget */
     LATE,      /* started when already due */
     FIRST = 8, /* the first head of level 1 */
     HEADS = FIRST + LEVELS * SLOTS,
@@ -94,6 +94,8 @@ struct node {
 struct linked_wheel {
     alignas(ALIGN) uint64_t work_at; /* an advance to before this only sets the clock */
     uint64_t clock;
+    uint64_t levels_end; /* from this tick on the levels begin later; an advance that has nothing to
+                          * do leaves that to the next start */
     uint64_t usual_from; /* the usual level takes deadlines from here on, */
     uint64_t usual_span; /* this many */
     uint32_t usual_shift;
@@ -102,8 +104,7 @@ struct linked_wheel {
     uint64_t count;                  /* timers pending */
     uint64_t first_at;               /* nothing is on level 1 before this tick */
     uint64_t upper_at;               /* no other level has anything to do before */
-    uint64_t begins[LEVELS + 1]; /* the first deadline that a level takes; the end of all. Advances
-                                  * that have nothing to do leave them as they were. */
+    uint64_t begins[LEVELS + 1];     /* the first deadline that a level takes; the end of all */
     uint32_t usual;
     uint32_t last; /* the level of the last start that was not usual, */
     uint32_t same; /* and how many before it had the same */
@@ -366,6 +367,7 @@ static void set_levels(struct linked_wheel *wheel)
         }
         wheel->begins[level] = begin;
     }
+    wheel->levels_end = end_of_block(wheel, 1);
     set_usual(wheel, wheel->usual);
 }
 
@@ -393,6 +395,24 @@ static __attribute__((noinline)) enum tl_status start_late(struct linked_wheel *
     return TL_OK;
 }
 
+static inline enum tl_status file_start(struct linked_wheel *wheel, ref timer, uint64_t deadline)
+{
+    if (__builtin_expect(deadline - wheel->usual_from < wheel->usual_span, 1)) {
+        file_on(wheel, wheel->usual_shift, wheel->usual_first, timer, deadline);
+    } else {
+        file_unusual(wheel, timer, deadline);
+    }
+    return TL_OK;
+}
+
+/* The first start after advances that have left the levels as they were. */
+static __attribute__((noinline)) enum tl_status start_after_jump(struct linked_wheel *wheel,
+                                                                 ref timer, uint64_t deadline)
+{
+    set_levels(wheel);
+    return file_start(wheel, timer, deadline);
+}
+
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct linked_wheel *wheel = self;
@@ -411,15 +431,10 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         }
         unlink_timer(wheel, timer);
     }
-    if (__builtin_expect(wheel->clock >= end_of_block(wheel, 1), 0)) {
-        set_levels(wheel);
+    if (__builtin_expect(wheel->clock >= wheel->levels_end, 0)) {
+        return start_after_jump(wheel, timer, deadline);
     }
-    if (__builtin_expect(deadline - wheel->usual_from < wheel->usual_span, 1)) {
-        file_on(wheel, wheel->usual_shift, wheel->usual_first, timer, deadline);
-    } else {
-        file_unusual(wheel, timer, deadline);
-    }
-    return TL_OK;
+    return file_start(wheel, timer, deadline);
 }
 
 static enum tl_status wheel_stop(void *self, uint32_t id)
@@ -458,7 +473,7 @@ static inline uint32_t to_occupied(const struct linked_wheel *wheel, uint32_t le
     return found != NULL ? (uint32_t)(found - &occupied[begin]) & (SLOTS - 1) : SLOTS;
 }
 
-/* The first tick after this one whose slot of level 1 is occupied; TL_NEVER if none is. */
+/* The first tick after this one with an occupied slot of level 1; TL_NEVER if there is none. */
 static inline uint64_t next_tick(const struct linked_wheel *wheel, uint64_t tick)
 {
     uint32_t ahead = to_occupied(wheel, 0, tick, SLOTS);
@@ -466,7 +481,7 @@ static inline uint64_t next_tick(const struct linked_wheel *wheel, uint64_t tick
 }
 
 /* When a level above the first has to be looked at next, if nothing is in the blocks that are
- * moved down now. Starts on the usual level do not lower `upper_at`: hence the end of its block. */
+ * moved down now. Starts on the usual level do not lower `upper_at`, so the end of its block counts. */
 static uint64_t next_move(struct linked_wheel *wheel)
 {
     uint64_t first = TL_NEVER;
@@ -534,7 +549,7 @@ static inline bool move_block(struct linked_wheel *wheel, uint32_t slot, uint32_
     return left;
 }
 
-/* Move down what this many ticks have time for of the next blocks. */
+/* Move down the share of the next blocks that is due for this many ticks. */
 static __attribute__((noinline)) void move_down(struct linked_wheel *wheel, uint64_t ticks)
 {
     bool left = false;
@@ -551,8 +566,8 @@ static __attribute__((noinline)) void move_down(struct linked_wheel *wheel, uint
     wheel->upper_at = left ? wheel->clock + 1 : next_move(wheel);
 }
 
-/* Move the clock to `now`, and to DUE the slots that it passes, and what is left of the blocks that
- * it enters, from a level up. */
+/* Move the clock to `now`, and to DUE the slots that it passes, and the rest of the blocks that it
+ * enters, from a level up. */
 static void collect(struct linked_wheel *wheel, uint32_t level, uint64_t now)
 {
     uint64_t old = wheel->clock;
@@ -575,7 +590,7 @@ static void collect(struct linked_wheel *wheel, uint32_t level, uint64_t now)
     }
 }
 
-/* Fire what is due of a list that nothing is filed into meanwhile, and file the rest again. False:
+/* Fire the due timers of a list that nothing is filed into meanwhile; file the rest again. False:
  * the budget is used up before its end. */
 static inline bool fire_list(struct linked_wheel *wheel, uint32_t slot, uint64_t *left,
                              tl_fire_fn fire, void *ctx)
@@ -646,7 +661,7 @@ static __attribute__((noinline)) void defer(struct linked_wheel *wheel, uint64_t
 static __attribute__((noinline)) uint64_t advance_awake(struct linked_wheel *wheel, uint64_t now,
                                                         uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    if (__builtin_expect(now >= wheel->upper_at || now >= end_of_block(wheel, 1), 0)) {
+    if (__builtin_expect(now >= wheel->upper_at || now >= wheel->levels_end, 0)) {
         uint64_t ticks = now - wheel->clock;
         if (wheel->upper_at == 0 || (wheel->clock + 1) >> block_shift(1) != now >> block_shift(1)) {
             return advance_far(wheel, now, budget, fire, ctx);
