@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The README and docs/: every link and picture is there, heading included; every picture in docs/pictures
-# is shown; every page is on the map; and none is longer than one reads to the end. What a script or the
-# program makes does not count: pages that say so at the top, and what stands between two marks
+# Every link of every page is there, heading included; every picture in docs/pictures is shown; every page of docs/
+# is on the map; no page, and not all together, has more words than a reader has patience for. What a script or the
+# program makes does not count: pages that say so at the top, and what is between two marks
 # (<!-- name --> and <!-- end of name -->).
 set -euo pipefail
 # shellcheck source=tests/lib.sh
@@ -22,7 +22,8 @@ links() { # PAGE
         tr '\n' ' ' | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' || true
 }
 
-for page in "${pages[@]}"; do
+mapfile -d '' -t every < <(scripts/files '*.md')
+for page in "${every[@]}"; do
     while read -r link; do
         case $link in
         http://* | https://*) continue ;;
@@ -46,13 +47,16 @@ for page in docs/*/*.md; do
         complain "$page is not on the map, docs/README.md"
 done
 
+all=0
 for page in "${pages[@]:1}"; do
     if sed -n 3p "$page" | grep -q '^Made by `\(scripts\|docs/tools\)/'; then
         continue
     fi
     words=$(sed '/^<!-- [a-z]* -->$/,/^<!-- end of [a-z]* -->$/d' "$page" | wc -w)
     [ "$words" -le 1500 ] || complain "$page has $words words, and 1,500 are what one reads to the end"
+    [[ $page != docs/* ]] || all=$((all + words))
 done
+[ "$all" -le 35000 ] || complain "the pages of docs/ have $all words written by hand, and may have 35,000"
 words=$(wc -w <README.md)
 [ "$words" -le 700 ] || complain "README.md has $words words, and may have 700"
 tables=$(grep -cE '^\|( *:?-+:? *\|)+$' README.md || true)
