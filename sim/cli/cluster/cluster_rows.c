@@ -2,14 +2,9 @@
 
 #include "command.h"
 #include "context.h"
-#include "csv_table.h"
 #include "memory.h"
-#include "results.h"
-#include "text_table.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,28 +64,67 @@ int cluster_command_run(const struct command_line *line, int argc, char **argv, 
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Takes the value. */
-static void put(json_t *row, json_t *value, const char *name, va_list arguments)
+void cluster_row_begin(struct cluster_table *table)
 {
-    char text[96];
-    (void)vsnprintf(text, sizeof text, name, arguments);
-    (void)json_object_set_new(row, text, value);
+    table->kind.columns = table->columns;
+    table->results.kind = &table->kind;
+    (void)results_add(&table->results);
+    table->filled = 0;
 }
 
-void cluster_row_count(json_t *row, uint64_t value, const char *name, ...)
+static struct row *last_row(const struct cluster_table *table)
 {
-    va_list arguments;
-    va_start(arguments, name);
-    put(row, json_integer((json_int_t)value), name, arguments);
-    va_end(arguments);
+    return &table->results.rows[table->results.count - 1];
 }
 
-void cluster_row_real(json_t *row, double value, const char *name, ...)
+/* The next column of the last row, which the first row names. */
+static unsigned add_column(struct cluster_table *table, int digits, const char *name)
 {
-    va_list arguments;
-    va_start(arguments, name);
-    put(row, isfinite(value) ? json_real(value) : json_null(), name, arguments);
-    va_end(arguments);
+    if (table->results.count == 1) {
+        table->columns[table->filled] =
+            (struct column_info){.name = memory_copy(name), .digits = digits};
+        table->kind.count++;
+    }
+    return table->filled++;
+}
+
+void cluster_row_text(struct cluster_table *table, const char *value, const char *name)
+{
+    row_set_text(last_row(table), add_column(table, TEXT, name), value);
+}
+
+void cluster_row_count(struct cluster_table *table, uint64_t value, const char *name)
+{
+    row_set_integer(last_row(table), add_column(table, 0, name), value);
+}
+
+void cluster_row_real(struct cluster_table *table, double value, const char *name)
+{
+    row_set_real(last_row(table), add_column(table, SIGNIFICANT(9), name), value);
+}
+
+void cluster_row_copy(struct cluster_table *table, const struct cluster_table *from,
+                      const char *const *names, size_t count)
+{
+    const struct row *row = last_row(from);
+    for (size_t i = 0; i < count; i++) {
+        unsigned c = (unsigned)row_kind_column(&from->kind, names[i]);
+        if (from->columns[c].digits == TEXT) {
+            cluster_row_text(table, row_text(row, c), names[i]);
+        } else {
+            bool real = from->columns[c].digits != 0;
+            last_row(table)->cells[add_column(table, real ? SIGNIFICANT(4) : 0, names[i])] =
+                row->cells[c];
+        }
+    }
+}
+
+static void free_table(struct cluster_table *table)
+{
+    results_free(&table->results);
+    for (unsigned c = 0; c < table->kind.count; c++) {
+        free((void *)table->columns[c].name);
+    }
 }
 
 uint64_t cluster_causes_sum(const uint64_t counts[CLUSTER_CAUSES])
@@ -102,7 +136,8 @@ uint64_t cluster_causes_sum(const uint64_t counts[CLUSTER_CAUSES])
     return sum;
 }
 
-json_t *cluster_causes_text(const uint64_t counts[CLUSTER_CAUSES])
+void cluster_row_causes(struct cluster_table *table, const uint64_t counts[CLUSTER_CAUSES],
+                        const char *name)
 {
     char text[256] = "";
     for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
@@ -112,68 +147,7 @@ json_t *cluster_causes_text(const uint64_t counts[CLUSTER_CAUSES])
                            cluster_cause_word((enum cluster_cause)cause), counts[cause]);
         }
     }
-    return json_string(text);
-}
-
-static bool is_scalar(const json_t *value)
-{
-    return !json_is_array(value) && !json_is_object(value);
-}
-
-static void format_value(const json_t *value, bool for_people, char *text, size_t bytes)
-{
-    if (json_is_string(value)) {
-        (void)snprintf(text, bytes, "%s", json_string_value(value));
-    } else if (json_is_integer(value)) {
-        (void)snprintf(text, bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    } else if (json_is_real(value)) {
-        (void)snprintf(text, bytes, for_people ? "%.4g" : "%.9g", json_real_value(value));
-    } else {
-        (void)snprintf(text, bytes, "%s", for_people ? "-" : "");
-    }
-}
-
-/* As a table, or as CSV if `table` is NULL. */
-static void write_rows(const json_t *rows, struct text_table *table, FILE *stream)
-{
-    for (size_t i = 0; i <= json_array_size(rows) && json_array_size(rows) > 0; i++) {
-        json_t *row = json_array_get(rows, i > 0 ? i - 1 : 0);
-        const char *separator = "";
-        const char *name = NULL;
-        json_t *value = NULL;
-        json_object_foreach(row, name, value)
-        {
-            char text[512];
-            if (!is_scalar(value)) {
-                continue;
-            }
-            format_value(value, table != NULL, text, sizeof text);
-            if (table == NULL) {
-                (void)fputs(separator, stream);
-                csv_write_field(stream, i == 0 ? name : text);
-                separator = ",";
-                continue;
-            }
-            if (i == 0 && table->columns < TEXT_TABLE_COLUMNS_MAX) {
-                table->right[table->columns++] = json_is_number(value);
-            }
-            text_table_add(table, "%s", i == 0 ? name : text);
-        }
-        (void)fputs(table == NULL ? "\n" : "", stream);
-    }
-}
-
-void cluster_rows_write_csv(const json_t *rows, FILE *stream)
-{
-    write_rows(rows, NULL, stream);
-}
-
-static void write_table(const json_t *rows, FILE *stream)
-{
-    struct text_table table = {0};
-    write_rows(rows, &table, stream);
-    text_table_write(&table, stream);
-    text_table_free(&table);
+    cluster_row_text(table, text, name);
 }
 
 /* --- from beginning to end -------------------------------------------------------------------- */
@@ -181,21 +155,25 @@ static void write_table(const json_t *rows, FILE *stream)
 bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arguments, int argc,
                         char **argv)
 {
-    *work = (struct cluster_work){
-        .rows = json_array(), .shown = json_array(), .context = context_json(argc, argv)};
+    *work = (struct cluster_work){.context = context_json(argc, argv)};
     return arguments->out_dir == NULL ||
            outfolder_open(&work->folder, arguments->out_dir, &arguments->error);
 }
 
-static void write_csv_file(const void *ctx, FILE *stream)
+void cluster_write_csv(const void *results, FILE *stream)
 {
-    cluster_rows_write_csv(((const struct cluster_work *)ctx)->rows, stream);
+    results_write_csv(results, stream);
 }
 
 static void write_json(const void *ctx, FILE *stream)
 {
     const struct cluster_work *work = ctx;
-    results_write_rows(work->rows, work->context, false, stream);
+    json_t *rows = results_json_rows(&work->rows.results);
+    if (work->complete != NULL) {
+        work->complete(work, rows);
+    }
+    results_write_rows(rows, work->context, false, stream);
+    json_decref(rows);
 }
 
 static bool keep(struct cluster_work *work, const char *name, const char *const *kinds,
@@ -203,7 +181,7 @@ static bool keep(struct cluster_work *work, const char *name, const char *const 
 {
     char file[64];
     (void)snprintf(file, sizeof file, "%s.csv", name);
-    bool done = outfolder_write(&work->folder, file, write_csv_file, work, error);
+    bool done = outfolder_write(&work->folder, file, cluster_write_csv, &work->rows.results, error);
     (void)snprintf(file, sizeof file, "%s.json", name);
     return done && outfolder_write(&work->folder, file, write_json, work, error) &&
            outfolder_commit(&work->folder, kinds, error);
@@ -217,11 +195,12 @@ bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *argum
     if (!done) {
         command_complain(&arguments->error);
     } else if (arguments->format == CLUSTER_CSV) {
-        write_csv_file(work, stdout);
+        results_write_csv(&work->rows.results, stdout);
     } else if (arguments->format == CLUSTER_JSON) {
         write_json(work, stdout);
     } else {
-        write_table(json_array_size(work->shown) > 0 ? work->shown : work->rows, stdout);
+        results_write_table(
+            work->shown.results.count > 0 ? &work->shown.results : &work->rows.results, stdout);
     }
     return done;
 }
@@ -229,6 +208,6 @@ bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *argum
 void cluster_work_free(struct cluster_work *work)
 {
     json_decref(work->context);
-    json_decref(work->shown);
-    json_decref(work->rows);
+    free_table(&work->shown);
+    free_table(&work->rows);
 }

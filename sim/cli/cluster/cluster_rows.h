@@ -10,6 +10,7 @@
 #include "error.h"
 #include "outfolder.h"
 #include "protocol.h"
+#include "results.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -50,21 +51,39 @@ int cluster_command_run(const struct command_line *line, int argc, char **argv, 
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Puts a number into a row, by the name that `name` formats; what is not finite is none. */
-void cluster_row_count(json_t *row, uint64_t value, const char *name, ...)
-    __attribute__((format(printf, 3, 4)));
-void cluster_row_real(json_t *row, double value, const char *name, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Rows of one kind. The first row names the columns, because causes, paths and roles have lists of
+ * words of their own; all rows have the same ones in the same order. */
+struct cluster_table {
+    struct results results;
+    struct row_kind kind;
+    struct column_info columns[COLUMNS];
+    unsigned filled; /* columns of the last row */
+};
 
-/* The sum of counts by cause, and which there were: "crash 3, reply_lost 17". */
+/* Begin a row. */
+void cluster_row_begin(struct cluster_table *table);
+
+/* Add a value to the last row; one that is not finite is none. */
+void cluster_row_text(struct cluster_table *table, const char *value, const char *name);
+void cluster_row_count(struct cluster_table *table, uint64_t value, const char *name);
+void cluster_row_real(struct cluster_table *table, double value, const char *name);
+
+/* Add the values of these columns of the last row of `from`. */
+void cluster_row_copy(struct cluster_table *table, const struct cluster_table *from,
+                      const char *const *names, size_t count);
+
+/* The sum of counts by cause; and add to a row which there were: "crash 3, reply_lost 17". */
 uint64_t cluster_causes_sum(const uint64_t counts[CLUSTER_CAUSES]);
-json_t *cluster_causes_text(const uint64_t counts[CLUSTER_CAUSES]);
+void cluster_row_causes(struct cluster_table *table, const uint64_t counts[CLUSTER_CAUSES],
+                        const char *name);
 
 /* What a command finds, from its beginning to its end. */
 struct cluster_work {
-    json_t *rows;    /* objects, all with the same names */
-    json_t *shown;   /* what of them fits a terminal; may stay empty: all of it */
-    json_t *context; /* of the run */
+    struct cluster_table rows;
+    struct cluster_table shown; /* the columns that fit a terminal; may stay empty: all of them */
+    void (*complete)(const struct cluster_work *work, json_t *rows); /* adds to the JSON; or NULL */
+    void *ctx;                                                       /* of the command */
+    json_t *context;                                                 /* of the run */
     struct outfolder folder;
 };
 
@@ -73,12 +92,13 @@ bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arg
                         char **argv);
 
 /* Once all is done: keeps the rows in the folder, if there is one, as NAME.csv and NAME.json beside
- * what was written before, and prints them: what they have of numbers and texts in CSV and the
- * table, all of it in JSON. Otherwise says why it is not. `kinds` as for outfolder_commit. */
+ * what was written before, and prints them. Otherwise says why it is not. `kinds` as for
+ * outfolder_commit. */
 bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *arguments, bool done,
                       const char *name, const char *const *kinds);
 void cluster_work_free(struct cluster_work *work);
 
-void cluster_rows_write_csv(const json_t *rows, FILE *stream);
+/* Write a struct results as CSV, for outfolder_write. */
+void cluster_write_csv(const void *results, FILE *stream);
 
 #endif

@@ -66,31 +66,67 @@ static const char *const kinds[] = {"check.csv", "check.json", "runs.csv", NULL}
 
 /* --- one protocol under one set of faults ---------------------------------------------------- */
 
-static json_t *row_of(const struct cluster_protocol *protocol, const char *faults,
-                      const struct check_result *result)
+enum { STEP_PROTOCOL, STEP_FAULTS, STEP_SECOND, STEP_TEXT };
+
+/* The rows of runs.csv: the shortest losing run of each case that has one, step by step. */
+static const struct column_info step_columns[] = {
+    [STEP_PROTOCOL] = {.name = "protocol", .digits = TEXT},
+    [STEP_FAULTS] = {.name = "faults", .digits = TEXT},
+    [STEP_SECOND] = {.name = "second"},
+    [STEP_TEXT] = {.name = "step", .digits = TEXT}};
+static const struct row_kind step_kind = {.columns = step_columns,
+                                          .count = sizeof step_columns / sizeof step_columns[0]};
+
+static void add_row(struct cluster_table *row, struct results *steps,
+                    const struct cluster_protocol *protocol, const char *faults,
+                    const struct check_result *result)
 {
-    json_t *row = json_pack("{ss ss}", "protocol", protocol->name, "faults", faults);
+    cluster_row_begin(row);
+    cluster_row_text(row, protocol->name, "protocol");
+    cluster_row_text(row, faults, "faults");
     cluster_row_count(row, result->states, "states");
     cluster_row_count(row, result->end_count, "ends");
     cluster_row_count(row, result->lost_ends, "lost_ends");
     cluster_row_count(row, result->most_calls, "most_calls");
     cluster_row_count(row, result->most_acks, "most_acks");
     cluster_row_count(row, result->run_count, "losing_steps");
-    (void)json_object_set_new(row, "status", json_string(result->lost_ends > 0 ? "loses" : "ok"));
-    json_t *run = json_array();
+    cluster_row_text(row, result->lost_ends > 0 ? "loses" : "ok", "status");
     for (size_t i = 0; i < result->run_count; i++) {
+        struct row *step = results_add(steps);
         char text[96];
         check_step_text(&result->run[i], text, sizeof text);
-        (void)json_array_append_new(
-            run, json_pack("{s:i, s:s}", "second", (int)result->run[i].second, "step", text));
+        row_set_text(step, STEP_PROTOCOL, protocol->name);
+        row_set_text(step, STEP_FAULTS, faults);
+        row_set_integer(step, STEP_SECOND, result->run[i].second);
+        row_set_text(step, STEP_TEXT, text);
     }
-    (void)json_object_set_new(row, "run", run);
-    return row;
+}
+
+/* Adds each row's steps, which follow one another in the order of the rows. */
+static void add_runs(const struct cluster_work *work, json_t *rows)
+{
+    const struct results *steps = work->ctx;
+    size_t i;
+    size_t at = 0;
+    json_t *row = NULL;
+    json_array_foreach(rows, i, row)
+    {
+        json_t *run = json_array();
+        json_int_t end = (json_int_t)at + json_integer_value(json_object_get(row, "losing_steps"));
+        for (; (json_int_t)at < end; at++) {
+            const struct row *step = &steps->rows[at];
+            (void)json_array_append_new(run, json_pack("{s:i, s:s}", "second",
+                                                       (int)row_value(step, STEP_SECOND), "step",
+                                                       row_text(step, STEP_TEXT)));
+        }
+        (void)json_object_set_new(row, "run", run);
+    }
 }
 
 struct work {
     struct check_arguments *arguments;
     struct cluster_work found;
+    struct results steps;
     struct progress progress;
     size_t done;
     bool right;
@@ -102,7 +138,7 @@ static void check_case(struct work *work, const struct cluster_protocol *protoco
 {
     struct check_result result = {0};
     check_search(protocol, &wanted->faults, &result);
-    (void)json_array_append_new(work->found.rows, row_of(protocol, wanted->name, &result));
+    add_row(&work->found.rows, &work->steps, protocol, wanted->name, &result);
     work->right = work->right && result.lost_ends == 0;
     free(result.ends);
     progress_update(&work->progress, ++work->done);
@@ -132,59 +168,44 @@ static void check_protocol(struct work *work, const struct cluster_protocol *pro
 
 /* --- what is printed -------------------------------------------------------------------------- */
 
-/* The shortest losing run of each row that has one: as CSV, or for people. */
-static void write_runs_as(const json_t *rows, bool csv, FILE *stream)
+static void print_runs(const struct results *steps)
 {
-    size_t i;
-    json_t *row = NULL;
-    (void)fputs(csv ? "protocol,faults,second,step\n" : "", stream);
-    json_array_foreach(rows, i, row)
-    {
-        const char *protocol = json_string_value(json_object_get(row, "protocol"));
-        const char *faults = json_string_value(json_object_get(row, "faults"));
-        size_t k;
-        json_t *step = NULL;
-        json_array_foreach(json_object_get(row, "run"), k, step)
-        {
-            int second = (int)json_integer_value(json_object_get(step, "second"));
-            const char *text = json_string_value(json_object_get(step, "step"));
-            if (csv) {
-                (void)fprintf(stream, "%s,%s,%d,\"%s\"\n", protocol, faults, second, text);
-                continue;
-            }
-            if (k == 0) {
-                (void)fprintf(stream, "\n%s, faults: %s: a timer is lost\n", protocol, faults);
-            }
-            (void)fprintf(stream, "  second %d  %s\n", second, text);
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct row *step = &steps->rows[i];
+        const char *protocol = row_text(step, STEP_PROTOCOL);
+        const char *faults = row_text(step, STEP_FAULTS);
+        if (i == 0 || strcmp(protocol, row_text(step - 1, STEP_PROTOCOL)) != 0 ||
+            strcmp(faults, row_text(step - 1, STEP_FAULTS)) != 0) {
+            (void)printf("\n%s, faults: %s: a timer is lost\n", protocol, faults);
         }
+        (void)printf("  second %.0f  %s\n", row_value(step, STEP_SECOND),
+                     row_text(step, STEP_TEXT));
     }
-}
-
-static void write_runs(const void *ctx, FILE *stream)
-{
-    write_runs_as(ctx, true, stream);
 }
 
 static int run(void *at, int argc, char **argv)
 {
     struct check_arguments *arguments = at;
     struct cluster_arguments *common = &arguments->common;
-    struct work work = {.arguments = arguments, .right = true};
+    struct work work = {.arguments = arguments, .steps = {.kind = &step_kind}, .right = true};
     bool done = cluster_work_begin(&work.found, common, argc, argv);
+    work.found.complete = add_runs;
+    work.found.ctx = &work.steps;
     progress_begin(&work.progress, "protocols", "cases", 0);
     for (size_t i = 0; done && i < common->count; i++) {
         check_protocol(&work, common->protocols[i]);
     }
     progress_end(&work.progress);
     if (done && common->out_dir != NULL) {
-        done = outfolder_write(&work.found.folder, "runs.csv", write_runs, work.found.rows,
+        done = outfolder_write(&work.found.folder, "runs.csv", cluster_write_csv, &work.steps,
                                &common->error);
     }
     done = cluster_work_end(&work.found, common, done, "check", kinds);
     if (done && common->format == CLUSTER_TABLE && arguments->named) {
-        write_runs_as(work.found.rows, false, stdout);
+        print_runs(&work.steps);
     }
     cluster_work_free(&work.found);
+    results_free(&work.steps);
     return done && work.right ? EXIT_OK : EXIT_FAULT;
 }
 

@@ -196,12 +196,15 @@ static uint64_t sum(const uint64_t numbers[RUN_ROLES])
     return all;
 }
 
-static json_t *row_of(const char *protocol, const struct run_plan *plan,
-                      const struct run_result *result)
+static void add_row(struct cluster_table *row, const char *protocol, const struct run_plan *plan,
+                    const struct run_result *result)
 {
-    json_t *row = json_pack("{ss ss ss}", "protocol", protocol, "engine", plan->engine->name,
-                            "status", run_is_right(result) ? "ok" : "fault");
-    (void)json_object_set_new(row, "clock", json_string(plan->steps_are_time ? "steps" : "real"));
+    char name[64];
+    cluster_row_begin(row);
+    cluster_row_text(row, protocol, "protocol");
+    cluster_row_text(row, plan->engine->name, "engine");
+    cluster_row_text(row, run_is_right(result) ? "ok" : "fault", "status");
+    cluster_row_text(row, plan->steps_are_time ? "steps" : "real", "clock");
     cluster_row_count(row, plan->seed, "seed");
     cluster_row_count(row, result->started, "started");
     cluster_row_count(row, result->restarted, "restarted");
@@ -220,45 +223,46 @@ static json_t *row_of(const char *protocol, const struct run_plan *plan,
     cluster_row_count(row, result->twice_done, "acked_twice");
     cluster_row_count(row, cluster_causes_sum(result->duplicates), "duplicates");
     for (int cause = 0; cause < CLUSTER_CAUSES; cause++) {
-        cluster_row_count(row, result->duplicates[cause], "duplicates_%s",
-                          cluster_cause_word((enum cluster_cause)cause));
+        (void)snprintf(name, sizeof name, "duplicates_%s",
+                       cluster_cause_word((enum cluster_cause)cause));
+        cluster_row_count(row, result->duplicates[cause], name);
     }
     for (int role = 0; role < RUN_ROLES; role++) {
-        cluster_row_count(row, result->kills[role], "kills_%s", run_role_names[role]);
+        (void)snprintf(name, sizeof name, "kills_%s", run_role_names[role]);
+        cluster_row_count(row, result->kills[role], name);
     }
     cluster_row_count(row, sum(result->pauses), "pauses");
     for (int path = RUN_PATHS - 1; path >= 0; path--) {
         const struct run_lateness *late = &result->lateness[path];
-        const char *name = path == PATH_ALL ? "" : run_path_names[path];
-        const char *between = path == PATH_ALL ? "" : "_";
-        cluster_row_count(row, late->count, "late_%s%scount", name, between);
-        cluster_row_count(row, late->p50_ms, "late_%s%sp50_ms", name, between);
-        cluster_row_count(row, late->p99_ms, "late_%s%sp99_ms", name, between);
-        cluster_row_count(row, late->max_ms, "late_%s%smax_ms", name, between);
+        const uint64_t values[] = {late->count, late->p50_ms, late->p99_ms, late->max_ms};
+        static const char *const names[] = {"count", "p50_ms", "p99_ms", "max_ms"};
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            (void)snprintf(name, sizeof name, "late_%s%s%s",
+                           path == PATH_ALL ? "" : run_path_names[path],
+                           path == PATH_ALL ? "" : "_", names[i]);
+            cluster_row_count(row, values[i], name);
+        }
     }
     cluster_row_real(row, result->seconds, "seconds");
     cluster_row_real(row, result->fired_per_second, "fired_per_s");
-    (void)json_object_set_new(row, "duplicates_by", cluster_causes_text(result->duplicates));
-    return row;
+    cluster_row_causes(row, result->duplicates, "duplicates_by");
 }
 
 /* What of a row fits a terminal. */
-static json_t *short_row_of(const json_t *whole, const struct run_result *result)
+static void add_short_row(struct cluster_work *work, const struct run_result *result)
 {
     static const char *const alike[] = {"protocol", "started", "stopped",    "fired",
                                         "lost",     "early",   "after_stop", "garbled"};
-    json_t *row = json_object();
-    for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++) {
-        (void)json_object_set(row, alike[i], json_object_get(whole, alike[i]));
-    }
+    struct cluster_table *row = &work->shown;
+    cluster_row_begin(row);
+    cluster_row_copy(row, &work->rows, alike, sizeof alike / sizeof alike[0]);
     cluster_row_count(row, cluster_causes_sum(result->duplicates), "again");
-    (void)json_object_set_new(row, "why", cluster_causes_text(result->duplicates));
+    cluster_row_causes(row, result->duplicates, "why");
     cluster_row_count(row, sum(result->kills) + sum(result->pauses), "faults");
     cluster_row_count(row, result->lateness[PATH_ALL].p99_ms, "p99 ms");
     cluster_row_count(row, result->lateness[PATH_ALL].max_ms, "max ms");
     cluster_row_count(row, (uint64_t)result->fired_per_second, "fired/s");
-    (void)json_object_set_new(row, "status", json_string(run_is_right(result) ? "ok" : "fault"));
-    return row;
+    cluster_row_text(row, run_is_right(result) ? "ok" : "fault", "status");
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -290,9 +294,8 @@ static int run(void *at, int argc, char **argv)
         done = run_protocol(arguments, protocol, &result);
         if (done) {
             right = right && run_is_right(&result);
-            json_t *row = row_of(protocol->name, &arguments->plan, &result);
-            (void)json_array_append_new(work.shown, short_row_of(row, &result));
-            (void)json_array_append_new(work.rows, row);
+            add_row(&work.rows, protocol->name, &arguments->plan, &result);
+            add_short_row(&work, &result);
         }
     }
     done = cluster_work_end(&work, common, done, "run", kinds);

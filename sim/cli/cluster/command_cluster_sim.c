@@ -84,28 +84,42 @@ static void list_parameters(FILE *stream)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void set_lateness(json_t *row, const char *path, const struct histogram *lateness)
+static void set_lateness(struct cluster_table *row, const char *path,
+                         const struct histogram *lateness)
 {
     static const double shares[] = {0.5, 0.99, 1};
     static const char *const names[] = {"p50", "p99", "max"};
     for (size_t i = 0; i < 3; i++) {
+        char name[64];
         double value_us =
             shares[i] < 1 ? (double)histogram_quantile(lateness, shares[i]) : (double)lateness->max;
-        cluster_row_real(row, lateness->total > 0 ? value_us / 1e3 : NAN, "late_%s%s%s_ms", path,
-                         path[0] != '\0' ? "_" : "", names[i]);
+        (void)snprintf(name, sizeof name, "late_%s%s%s_ms", path, path[0] != '\0' ? "_" : "",
+                       names[i]);
+        cluster_row_real(row, lateness->total > 0 ? value_us / 1e3 : NAN, name);
     }
 }
 
-/* Add the distribution of a path to the rows of lateness.csv. */
-static void add_curve(json_t *curves, const char *protocol, const char *path,
+enum { CURVE_PROTOCOL, CURVE_PATH, CURVE_SHARE, CURVE_LATE_MS };
+
+/* The rows of lateness.csv: the distributions by path. */
+static const struct column_info curve_columns[] = {
+    [CURVE_PROTOCOL] = {.name = "protocol", .digits = TEXT},
+    [CURVE_PATH] = {.name = "path", .digits = TEXT},
+    [CURVE_SHARE] = {.name = "share", .digits = SIGNIFICANT(9)},
+    [CURVE_LATE_MS] = {.name = "late_ms", .digits = SIGNIFICANT(9)}};
+static const struct row_kind curve_kind = {.columns = curve_columns,
+                                           .count = sizeof curve_columns / sizeof curve_columns[0]};
+
+static void add_curve(struct results *curves, const char *protocol, const char *path,
                       const struct histogram *lateness)
 {
     static const double shares[] = {0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
     for (size_t i = 0; lateness->total > 0 && i < sizeof shares / sizeof shares[0]; i++) {
-        (void)json_array_append_new(
-            curves,
-            json_pack("{ss ss sf sf}", "protocol", protocol, "path", path, "share", shares[i],
-                      "late_ms", (double)histogram_quantile(lateness, shares[i]) / 1e3));
+        struct row *row = results_add(curves);
+        row_set_text(row, CURVE_PROTOCOL, protocol);
+        row_set_text(row, CURVE_PATH, path);
+        row_set_real(row, CURVE_SHARE, shares[i]);
+        row_set_real(row, CURVE_LATE_MS, (double)histogram_quantile(lateness, shares[i]) / 1e3);
     }
 }
 
@@ -114,10 +128,13 @@ static double per_fired(uint64_t count, const struct cluster_outcome *outcome)
     return outcome->books.fired > 0 ? (double)count / (double)outcome->books.fired : NAN;
 }
 
-static json_t *row_of(const struct cluster_protocol *protocol,
-                      const struct cluster_outcome *outcome, const char *status, json_t *curves)
+static void add_row(struct cluster_table *row, const struct cluster_protocol *protocol,
+                    const struct cluster_outcome *outcome, const char *status,
+                    struct results *curves)
 {
-    json_t *row = json_pack("{ss ss}", "protocol", protocol->name, "status", status);
+    cluster_row_begin(row);
+    cluster_row_text(row, protocol->name, "protocol");
+    cluster_row_text(row, status, "status");
     struct histogram *all = memory_new(1, sizeof *all);
     cluster_row_count(row, outcome->books.started, "started");
     cluster_row_count(row, outcome->books.fired, "fired");
@@ -125,10 +142,10 @@ static json_t *row_of(const struct cluster_protocol *protocol,
     cluster_row_count(row, outcome->books.dead, "dead");
     cluster_row_count(row, outcome->books.pending, "pending");
     cluster_row_count(row, outcome->books.lost, "lost");
-    (void)json_object_set_new(row, "lost_by", cluster_causes_text(outcome->lost));
+    cluster_row_causes(row, outcome->lost, "lost_by");
     cluster_row_count(row, outcome->early, "early");
     cluster_row_count(row, cluster_causes_sum(outcome->duplicates), "duplicates");
-    (void)json_object_set_new(row, "duplicates_by", cluster_causes_text(outcome->duplicates));
+    cluster_row_causes(row, outcome->duplicates, "duplicates_by");
     for (int path = 0; path < CLUSTER_PATHS; path++) {
         histogram_merge(all, &outcome->lateness_us[path]);
     }
@@ -136,7 +153,7 @@ static json_t *row_of(const struct cluster_protocol *protocol,
     for (int path = 0; path < CLUSTER_PATHS; path++) {
         const char *word = cluster_path_word((enum cluster_path)path);
         const struct histogram *lateness = &outcome->lateness_us[path];
-        cluster_row_count(row, lateness->total, "%s", word);
+        cluster_row_count(row, lateness->total, word);
         set_lateness(row, word, lateness);
         add_curve(curves, protocol->name, word, lateness);
     }
@@ -160,11 +177,10 @@ static json_t *row_of(const struct cluster_protocol *protocol,
         "bytes_per_live");
     cluster_row_real(row, outcome->seconds, "simulated_s");
     free(all);
-    return row;
 }
 
 /* The columns of the table for people: CSV and JSON have all. */
-static json_t *short_row_of(const json_t *row)
+static void add_short_row(struct cluster_work *work)
 {
     static const char *const shown[] = {"protocol",
                                         "status",
@@ -184,11 +200,8 @@ static json_t *short_row_of(const json_t *row)
                                         "drain_s",
                                         "store_operations_per_fired",
                                         "syncs_per_fired"};
-    json_t *few = json_object();
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-        (void)json_object_set(few, shown[i], json_object_get(row, shown[i]));
-    }
-    return few;
+    cluster_row_begin(&work->shown);
+    cluster_row_copy(&work->shown, &work->rows, shown, sizeof shown / sizeof shown[0]);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -199,7 +212,7 @@ static void show_progress(void *progress, uint64_t started)
 }
 
 static bool simulate(struct sim_arguments *arguments, const struct cluster_protocol *protocol,
-                     struct cluster_work *work, json_t *curves, bool *right)
+                     struct cluster_work *work, struct results *curves, bool *right)
 {
     const struct tl_entry *entry = tl_registry_find("radix-heap");
     const struct tl_algo *algo = tl_entry_for_records(entry);
@@ -224,20 +237,14 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
     progress_end(&progress);
     if (done) {
         bool balanced = cluster_books_balance(&outcome->books, &why);
-        json_t *row = row_of(protocol, outcome, balanced ? "ok" : why.text, curves);
-        (void)json_array_append_new(work->shown, short_row_of(row));
-        (void)json_array_append_new(work->rows, row);
+        add_row(&work->rows, protocol, outcome, balanced ? "ok" : why.text, curves);
+        add_short_row(work);
         *right = *right && balanced;
         (void)fprintf(stderr, "%s: %" PRIu64 " events, %.1f s, %.3g events/s\n", protocol->name,
                       outcome->events, took_s, (double)outcome->events / took_s);
     }
     free(outcome);
     return done;
-}
-
-static void write_curves(const void *ctx, FILE *stream)
-{
-    cluster_rows_write_csv(ctx, stream);
 }
 
 static int run(void *at, int argc, char **argv)
@@ -250,16 +257,17 @@ static int run(void *at, int argc, char **argv)
         list_parameters(stdout);
         return EXIT_OK;
     }
-    json_t *curves = json_array();
+    struct results curves = {.kind = &curve_kind};
     bool done = cluster_work_begin(&work, common, argc, argv);
     for (size_t i = 0; done && i < common->count; i++) {
-        done = simulate(arguments, common->protocols[i], &work, curves, &right);
+        done = simulate(arguments, common->protocols[i], &work, &curves, &right);
     }
     if (done && common->out_dir != NULL) {
-        done = outfolder_write(&work.folder, "lateness.csv", write_curves, curves, &common->error);
+        done = outfolder_write(&work.folder, "lateness.csv", cluster_write_csv, &curves,
+                               &common->error);
     }
     done = cluster_work_end(&work, common, done, "sim", kinds);
-    json_decref(curves);
+    results_free(&curves);
     cluster_work_free(&work);
     return done && right ? EXIT_OK : EXIT_FAULT;
 }
