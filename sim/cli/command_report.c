@@ -112,8 +112,8 @@ static const struct command_line syntax = {
 
 /* --- pictures -------------------------------------------------------------------------------- */
 
-static bool draw(const struct report_arguments *arguments, struct outfolder *out,
-                 struct error *error)
+static bool draw(const struct report_arguments *arguments, const struct report_data *data,
+                 struct outfolder *out, struct error *error)
 {
     bool paper = arguments->figures >= 0;
     const char *place = paper ? "figures" : "pictures";
@@ -123,9 +123,9 @@ static bool draw(const struct report_arguments *arguments, struct outfolder *out
     char form[32];
     (void)snprintf(form, sizeof form, "%.3s:%s",
                    &FIGURE_FORMATS[paper ? 4 * arguments->figures : 0], size);
-    bool done =
-        plots_find("draw", program, error) &&
-        pictures_write(out, place, arguments->folders.items, arguments->folders.count, error);
+    bool done = plots_find("draw", program, error) &&
+                pictures_write(out, place, arguments->folders.items, arguments->folders.count,
+                               data->structures, error);
     if (done) {
         (void)snprintf(folder, sizeof folder, "%s/%s", outfolder_stage(out), place);
         const char *words[] = {program, folder, paper ? form : NULL, NULL};
@@ -183,7 +183,7 @@ static int run(const struct report_arguments *arguments)
     struct outfolder folder;
     bool done = outfolder_open(&folder, out, &error);
     bool drawn = true;
-    if (done && !arguments->no_pictures && !draw(arguments, &folder, &error)) {
+    if (done && !arguments->no_pictures && !draw(arguments, &data, &folder, &error)) {
         /* What is known is worth a page without pictures. */
         command_complain(&error);
         drawn = false;

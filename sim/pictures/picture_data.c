@@ -3,14 +3,12 @@
 
 #include "csv_table.h"
 #include "memory.h"
+#include "plots_folder.h"
 #include "result_set.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Longer words are cut; what else is in the name of a file fits 255 bytes. */
-#define WORD_CHARS 100
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -28,13 +26,11 @@ const char *picture_series(struct pictures *all, const json_t *row, const char *
                        options[0] != '\0' ? ":" : "", options, set[0] != '\0' ? "@" : "", set);
 }
 
-void picture_table_add(json_t *table, json_t *row)
+void picture_table_add(struct pictures *all, json_t *table, json_t *row)
 {
-    struct pictures names = {0};
-    const char *series = picture_series(&names, row, json_word(row, "options"));
+    const char *series = picture_series(all, row, json_word(row, "options"));
     (void)json_object_set_new(row, "series", json_string(series));
     (void)json_array_append_new(table, row);
-    pool_free(&names.pool);
 }
 
 json_t *picture_table_read(struct pictures *all, const char *const *folders, size_t count,
@@ -55,7 +51,7 @@ json_t *picture_table_read(struct pictures *all, const char *const *folders, siz
         json_array_foreach(table, k, row)
         {
             (void)json_object_set_new(row, "set", json_string(result_mark(i, count, mark)));
-            picture_table_add(rows, json_incref(row));
+            picture_table_add(all, rows, json_incref(row));
         }
         json_decref(table);
     }
@@ -104,19 +100,19 @@ void picture_begin(struct pictures *all, const char *columns)
 /* Characters with a meaning in gnuplot's data or lists of words are replaced by ones that look alike. */
 void picture_field(struct pictures *all, bool first, const char *text, const char *empty)
 {
-    const char *shown = text[0] != '\0' ? text : empty;
-    const char *quote = strchr(shown, ',') != NULL ? "\"" : "";
-    (void)fprintf(all->csv, "%s%s", first ? "" : ",", quote);
-    for (const char *c = shown; *c != '\0'; c++) {
-        if ((unsigned char)*c <= ' ' || *c == '\x7f') {
+    static const char characters[] = "\"'\\,";
+    static const char *const alike[] = {"”", "’", "∖", "‚"};
+    (void)fputs(first ? "" : ",", all->csv);
+    for (const char *c = text[0] != '\0' ? text : empty; *c != '\0'; c++) {
+        const char *special = strchr(characters, *c);
+        if (special != NULL) {
+            (void)fputs(alike[special - characters], all->csv);
+        } else if ((unsigned char)*c <= ' ' || *c == '\x7f') {
             (void)fputs("\u00a0", all->csv); /* a space that ends no word */
-        } else if (strchr("\"'\\", *c) != NULL) {
-            (void)fputs(*c == '"' ? "”" : *c == '\'' ? "’" : "∖", all->csv);
         } else {
             (void)fputc(*c, all->csv);
         }
     }
-    (void)fputs(quote, all->csv);
 }
 
 void picture_end_row(struct pictures *all)
@@ -153,11 +149,7 @@ void picture_finish(struct pictures *all, const struct picture *picture)
 
 const char *picture_word(struct pictures *all, const char *text)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    char word[WORD_CHARS + 1] = "";
-    for (size_t i = 0; i < WORD_CHARS && text[i] != '\0'; i++) {
-        word[i] = strchr(letters, text[i]) != NULL ? text[i] : '_';
-    }
+    char word[PLOTS_NAME_BYTES];
+    plots_name(text, word);
     return pool_format(&all->pool, "%s", word);
 }

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A structure at one point of the map. */
+/* A structure at one point of the map; `ns` is infinite if it did not run there. */
 struct candidate {
-    const char *series; /* NULL: none */
+    const char *series;
     double ns;
     double spread;
 };
@@ -50,49 +50,47 @@ static size_t count_points(struct pictures *all, const json_t *rows, const char 
     return count;
 }
 
-/* No candidate if it did not run at all the points. */
 static struct candidate candidate_of(struct pictures *all, const json_t *here, const char *series,
                                      size_t points)
 {
     const json_t *rows = picture_where(all, here, "series", series);
-    struct candidate candidate = {.series = json_array_size(rows) >= points ? series : NULL};
+    struct candidate candidate = {.series = series, .ns = INFINITY};
     double logs = 0;
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         logs += log(json_figure(row, "ns_per_event"));
         candidate.spread += json_figure(row, "ns_per_event_mad") / (double)points;
     }
-    candidate.ns = exp(logs / (double)points);
+    candidate.ns = json_array_size(rows) >= points ? exp(logs / (double)points) : INFINITY;
     return candidate;
 }
 
 /* Write the fastest at a point; `at` has the point's columns. Of equals, the first in the tables wins. */
 static void write_point(struct pictures *all, const json_t *here, size_t points, const char *at)
 {
-    struct candidate best = {0};
-    struct candidate next = {0};
+    struct candidate best = {.ns = INFINITY};
+    struct candidate next = {.series = "nothing", .ns = INFINITY};
     const char *series = NULL;
     const json_t *style = NULL;
     json_object_foreach(all->looks, series, style)
     {
         struct candidate other = candidate_of(all, here, series, points);
-        if (other.series != NULL && (best.series == NULL || other.ns < best.ns)) {
-            next = best;
+        if (other.ns < best.ns) {
+            next = best.series != NULL ? best : next;
             best = other;
-        } else if (other.series != NULL && (next.series == NULL || other.ns < next.ns)) {
+        } else if (other.ns < next.ns) {
             next = other;
         }
     }
     if (points == 0 || best.series == NULL) {
         return;
     }
-    bool alone = next.series == NULL;
-    bool certain = alone || next.ns - best.ns > 3 * (best.spread + next.spread);
+    bool certain = next.ns - best.ns > 3 * (best.spread + next.spread);
     picture_field(all, true, best.series, "");
     (void)fprintf(all->csv, ",%d,%s,%.2f",
                   (int)json_integer_value(json_object_get(all->looks, best.series)), at, best.ns);
-    picture_field(all, false, alone ? "nothing" : next.series, "");
-    (void)fprintf(all->csv, ",%.2f,%d", alone ? 1 : next.ns / best.ns, certain);
+    picture_field(all, false, next.series, "");
+    (void)fprintf(all->csv, ",%.2f,%d", isinf(next.ns) ? 1 : next.ns / best.ns, certain);
     picture_end_row(all);
 }
 

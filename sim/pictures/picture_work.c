@@ -68,23 +68,27 @@ static const char *number(struct pictures *all, double value)
     return pool_format(&all->pool, value == floor(value) ? "%.0f" : "%.6g", value);
 }
 
+/* Add a row: that of the worst tick or of the first stretch, with these figures. */
 static void add_point(struct pictures *all, json_t *table, const struct stretch *stretch,
                       bool worst, bool peak)
 {
-    const json_t *of = worst ? stretch->worst : stretch->first;
+    json_t *row = json_copy((json_t *)(worst ? stretch->worst : stretch->first));
     double work = value_of(stretch, worst);
-    picture_table_add(
-        table,
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "trace",
-                  json_word(of, "trace"), "algo", json_word(of, "algo"), "options",
-                  json_word(of, "options"), "set", json_word(of, "set"), "measure",
-                  worst ? "worst" : "mean", "from_tick", json_word(stretch->first, "from_tick"),
-                  "to_tick", json_word(stretch->last, "to_tick"), "work", number(all, work),
-                  "shown", number(all, fmax(work, LEAST)), "tick",
-                  json_word(of, worst ? "worst_tick" : "from_tick"), "cascades",
-                  number(all, worst ? json_figure(of, "worst_cascades") : stretch->cascades),
-                  "fired", number(all, worst ? json_figure(of, "worst_fired") : stretch->fired),
-                  "peak", peak ? "1" : "0"));
+    const char *const figures[][2] = {
+        {"measure", worst ? "worst" : "mean"},
+        {"from_tick", json_word(stretch->first, "from_tick")},
+        {"to_tick", json_word(stretch->last, "to_tick")},
+        {"work", number(all, work)},
+        {"shown", number(all, fmax(work, LEAST))},
+        {"tick", json_word(row, worst ? "worst_tick" : "from_tick")},
+        {"cascades", number(all, worst ? json_figure(row, "worst_cascades") : stretch->cascades)},
+        {"fired", number(all, worst ? json_figure(row, "worst_fired") : stretch->fired)},
+        {"peak", peak ? "1" : "0"},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        (void)json_object_set_new(row, figures[i][0], json_string(figures[i][1]));
+    }
+    (void)json_array_append_new(table, row);
 }
 
 /* Add one line of the picture. */

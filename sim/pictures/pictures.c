@@ -9,212 +9,117 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#define LIST            PICTURES_FOLDER "/pictures.csv"
 
 /* A sweep of more traces is drawn only as a whole. */
 #define TRACES_OF_SWEEP 4
 
 static const char *const table_names[TABLES] = {
-    "results", "latency", "response", "work", "bench", "threads", "", "live", "lateness"};
+    "results", "latency", "response", "work", "bench", "threads", "live", "lateness", "lateness"};
+
+/* Bars and lines; the rest of the arguments says by which columns they are sorted. */
+#define BARS(of, kind, heading, text, shown, ...)                                                  \
+    {                                                                                              \
+        .table = of, .name = kind, .script = kind, .title = heading, .about = text,                \
+        .columns = shown, __VA_ARGS__                                                              \
+    }
+#define LINES(of, file, kind, setting, heading, text, shown, ...)                                  \
+    {                                                                                              \
+        .table = of, .name = file, .script = kind, .settings = {setting}, .title = heading,        \
+        .about = text, .columns = shown, .lines = true, __VA_ARGS__                                \
+    }
+#define CURVES(of, file, setting, heading, text)                                                   \
+    LINES(of, file, "latency", setting, heading, text, "op,percentile,latency_ns",                 \
+          .by = "latency_ns", .at = "percentile")
 
 /* Of each trace. */
 static const struct picture trace_pictures[] = {
-    {.table = RESULTS,
-     .name = "throughput",
-     .script = "throughput",
-     .title = "Time per event and throughput",
-     .about =
+    BARS(RESULTS, "throughput", "Time per event and throughput",
          "The whole trace, replayed as fast as possible. Less time, and more events per second, "
          "are better.",
-     .columns =
          "status,ns_per_event,ns_per_event_mad,events_per_s,floor_ns_per_event,fired,averted",
-     .by = "ns_per_event"},
-    {.table = LATENCY,
-     .name = "latency",
-     .script = "latency",
-     .title = "Latency by percentile",
-     .about = "Service time of single operations. The rarest and longest are on the right.",
-     .columns = "op,percentile,latency_ns",
-     .by = "latency_ns",
-     .at = "percentile",
-     .lines = true},
-    {.table = RESPONSE,
-     .name = "response",
-     .script = "latency",
-     .settings = {"response"},
-     .title = "Response time by percentile",
-     .about = "Service time plus the time that an operation waits for earlier ones, on the trace's "
-              "own schedule.",
-     .columns = "op,percentile,latency_ns",
-     .by = "latency_ns",
-     .at = "percentile",
-     .lines = true},
-    {.table = RESULTS,
-     .name = "stall",
-     .script = "stall",
-     .title = "Stall",
-     .about = "The longest pause: how long a single advance kept everything else waiting.",
-     .columns = "status,stall_ns",
-     .by = "stall_ns"},
-    {.table = WORK,
-     .name = "work",
-     .script = "work",
-     .title = "Work over time",
-     .about =
-         "Compares, moves, visited slots and cascades of the per-tick bookkeeping. A spike is a "
-         "tick at which many timers expired or were moved, as in a cascade; everything else "
-         "waits for it. These are counts, the same on any machine.",
-     .columns = "measure,from_tick,to_tick,work,shown,tick,cascades,fired,peak",
-     .by = "shown",
-     .lines = true},
-    {.table = RESULTS,
-     .name = "memory",
-     .script = "memory",
-     .title = "Memory",
-     .about = "Bytes per timer, the peak, and the bytes kept after all timers are gone.",
-     .columns = "status,bytes_per_timer,bytes_peak,bytes_drained",
-     .by = "bytes_per_timer"},
-    {.table = RESULTS,
-     .name = "wakeups",
-     .script = "wakeups",
-     .title = "Wakeups",
-     .about = "How often the caller has to wake up for each expiry, and how often for nothing.",
-     .columns = "status,wakeups_per_fired,idle_wakeups",
-     .by = "wakeups_per_fired"},
-    {.table = RESULTS,
-     .name = "lateness",
-     .script = "lateness",
-     .title = "Lateness",
-     .about =
-         "How early and how late timers expire, for structures that do not fire every timer on "
-         "its due tick.",
-     .columns = "lateness_min,lateness_p50,lateness_p99,lateness_max,declared_early,declared_late",
-     .by = "lateness_max",
-     .not_on_time = true},
+         .by = "ns_per_event"),
+    CURVES(LATENCY, "latency", NULL, "Latency by percentile",
+           "Service time of single operations. The rarest and longest are on the right."),
+    CURVES(RESPONSE, "response", "response", "Response time by percentile",
+           "Service time plus the time that an operation waits for earlier ones, on the trace's "
+           "own schedule."),
+    BARS(RESULTS, "stall", "Stall",
+         "The longest pause: how long a single advance kept everything else waiting.",
+         "status,stall_ns", .by = "stall_ns"),
+    LINES(WORK, "work", "work", NULL, "Work over time",
+          "Compares, moves, visited slots and cascades of the per-tick bookkeeping. A spike is a "
+          "tick at which many timers "
+          "expired or were moved, as in a cascade; everything else waits for it. These are counts, "
+          "the same on any machine.",
+          "measure,from_tick,to_tick,work,shown,tick,cascades,fired,peak", .by = "shown"),
+    BARS(RESULTS, "memory", "Memory",
+         "Bytes per timer, the peak, and the bytes kept after all timers are gone.",
+         "status,bytes_per_timer,bytes_peak,bytes_drained", .by = "bytes_per_timer"),
+    BARS(RESULTS, "wakeups", "Wakeups",
+         "How often the caller has to wake up for each expiry, and how often for nothing.",
+         "status,wakeups_per_fired,idle_wakeups", .by = "wakeups_per_fired"),
+    BARS(RESULTS, "lateness", "Lateness",
+         "How early and how late timers expire, for structures that do not fire every timer on its "
+         "due tick.",
+         "lateness_min,lateness_p50,lateness_p99,lateness_max,declared_early,declared_late",
+         .by = "lateness_max", .not_on_time = true),
 };
 
 /* Of a sweep, against each of its parameters. */
-static const struct picture sweep_pictures[] = {
-    {.name = "sweep-ns",
-     .title = "Time per event",
-     .columns = "ns_per_event,ns_per_event_mad",
-     .by = "ns_per_event"},
-    {.name = "sweep-bytes",
-     .title = "Memory",
-     .columns = "bytes_per_timer",
-     .by = "bytes_per_timer"},
-    {.name = "sweep-stall", .title = "Stall", .columns = "stall_ns", .by = "stall_ns"},
-    {.name = "sweep-start",
-     .title = "99th percentile of start",
-     .columns = "start_p99_ns",
-     .by = "start_p99_ns"},
-    {.name = "sweep-stop",
-     .title = "99th percentile of stop",
-     .columns = "stop_p99_ns",
-     .by = "stop_p99_ns"},
-    {.name = "sweep-advance",
-     .title = "99th percentile of advance",
-     .columns = "advance_p99_ns",
-     .by = "advance_p99_ns"},
+static const struct {
+    const char *title;
+    const char *column;
+    const char *spread;
+} sweep_pictures[] = {
+    {"Time per event", "ns_per_event", ",ns_per_event_mad"},
+    {"Memory", "bytes_per_timer", ""},
+    {"Stall", "stall_ns", ""},
+    {"99th percentile of start", "start_p99_ns", ""},
+    {"99th percentile of stop", "stop_p99_ns", ""},
+    {"99th percentile of advance", "advance_p99_ns", ""},
 };
 
 /* Of no trace. */
 static const struct picture other_pictures[] = {
-    {.table = BENCH,
-     .name = "cost",
-     .script = "cost",
-     .settings = {"ns_per_op"},
-     .title = "Cost of single operations",
-     .about = "Time per operation against the number of timers.",
-     .columns = "op,n,ns_per_op,ns_per_op_mad",
-     .by = "ns_per_op",
-     .at = "n",
-     .per = "op",
-     .lines = true},
-    {.table = BENCH,
-     .name = "cost-limit",
-     .script = "cost",
-     .settings = {"x_limit"},
-     .title = "Cost as a multiple of the limit",
-     .about = "The limit is the least time that any structure could take on this machine.",
-     .columns = "op,n,x_limit",
-     .by = "x_limit",
-     .at = "n",
-     .per = "op",
-     .lines = true},
-    {.table = BENCH,
-     .name = "cost-stall",
-     .script = "cost",
-     .settings = {"longest_advance_ns"},
-     .title = "Stall against the number of timers",
-     .about = "The longest single advance.",
-     .columns = "op,n,longest_advance_ns",
-     .by = "longest_advance_ns",
-     .at = "n",
-     .per = "op",
-     .lines = true},
-    {.table = THREADS,
-     .name = "threads",
-     .script = "threads",
-     .title = "Many threads",
-     .about = "Structures with front ends: operations per second against the number of threads.",
-     .columns = "cancelled_percent,threads,operations_per_second,call_ns_p99",
-     .by = "operations_per_second",
-     .at = "threads",
-     .lines = true},
-    {.table = CLUSTER,
-     .name = "cluster-lateness",
-     .script = "latency",
-     .settings = {"lateness"},
-     .title = "Lateness by path",
-     .about =
-         "How late the service was called, simulated: at once, after an error, after a process "
-         "died, or when a second pass found the timer.",
-     .columns = "op,percentile,latency_ns",
-     .by = "latency_ns",
-     .at = "percentile",
-     .lines = true},
+    LINES(BENCH, "cost", "cost", "ns_per_op", "Cost of single operations",
+          "Time per operation against the number of timers.", "op,n,ns_per_op,ns_per_op_mad",
+          .by = "ns_per_op", .at = "n", .per = "op"),
+    LINES(BENCH, "cost-limit", "cost", "x_limit", "Cost as a multiple of the limit",
+          "The limit is the least time that any structure could take on this machine.",
+          "op,n,x_limit", .by = "x_limit", .at = "n", .per = "op"),
+    LINES(BENCH, "cost-stall", "cost", "longest_advance_ns", "Stall against the number of timers",
+          "The longest single advance.", "op,n,longest_advance_ns", .by = "longest_advance_ns",
+          .at = "n", .per = "op"),
+    LINES(THREADS, "threads", "threads", NULL, "Many threads",
+          "Structures with front ends: operations per second against the number of threads.",
+          "cancelled_percent,threads,operations_per_second,call_ns_p99",
+          .by = "operations_per_second", .at = "threads"),
+    BARS(LIVE, "live", "By the real clock",
+         "Wakeups and CPU use of structures that sleep until the next expiry, or are polled at "
+         "every tick.",
+         "status,timer_wakeups_per_second,idle_wakeups_per_second,cpu_percent",
+         .by = "timer_wakeups_per_second"),
+    CURVES(LIVE_LATENESS, "live-lateness", "lateness", "Lateness by the real clock",
+           "How late timers expired: those of structures that sleep until the next expiry, and "
+           "those of polled ones."),
+    CURVES(CLUSTER, "cluster-lateness", "lateness", "Lateness by path",
+           "How late the service was called, simulated: at once, after an error, after a process "
+           "died, or when a second pass "
+           "found the timer."),
 };
 
 /* --- looks ----------------------------------------------------------------------------------- */
 
-/* The capabilities of structures, by name; the last folder that describes one counts. The caller owns it. */
-static json_t *read_structures(struct pictures *all, const char *const *folders, size_t count)
-{
-    json_t *structures = json_object();
-    for (size_t i = 0; i < count && !all->failed; i++) {
-        struct stat info;
-        json_error_t why;
-        const char *path = pool_format(&all->pool, "%s/structures.json", folders[i]);
-        if (stat(path, &info) != 0 || info.st_size == 0) {
-            continue;
-        }
-        json_t *list = memory_unless_short(json_load_file(path, 0, &why));
-        all->failed = !json_is_array(list);
-        if (all->failed) {
-            (void)error_set(all->error, "%s: does not list structures as JSON", path);
-        }
-        for (size_t k = 0; k < json_array_size(list); k++) {
-            const json_t *structure = json_array_get(list, k);
-            (void)json_object_set(structures, json_word(structure, "name"),
-                                  json_object_get(structure, "capabilities"));
-        }
-        json_decref(list);
-    }
-    return structures;
-}
-
-/* As a folder describes the structure, or else as this program knows it. */
+/* As `structures` describe a structure, or else as this program knows it. */
 static uint32_t capabilities_of(const json_t *structures, const struct catalog *catalog,
                                 const char *name)
 {
     struct error unknown;
-    const json_t *words = json_object_get(structures, name);
+    const json_t *known = json_object_get(structures, name);
     const struct catalog_entry *entry =
-        words == NULL ? catalog_find(catalog, name, &unknown) : NULL;
-    return entry != NULL ? entry->timed->capabilities : results_read_capabilities(words);
+        known == NULL ? catalog_find(catalog, name, &unknown) : NULL;
+    return entry != NULL ? entry->timed->capabilities
+                         : results_read_capabilities(json_object_get(known, "capabilities"));
 }
 
 /* Contenders get the styles 1, 2, ... in the order of the tables, baselines 0, -1, ...; slow
@@ -225,7 +130,7 @@ static void give_looks(struct pictures *all, const json_t *structures)
     json_int_t contenders = 0;
     json_int_t baselines = 0;
     catalog_init(&catalog);
-    for (enum table t = RESULTS; t <= CLUSTER; t++) {
+    for (enum table t = RESULTS; t < TABLES; t++) {
         const json_t *names = picture_distinct(all, all->tables[t], "series");
         for (size_t i = 0; i < json_array_size(names); i++) {
             const char *series = json_string_value(json_array_get(names, i));
@@ -244,14 +149,10 @@ static void give_looks(struct pictures *all, const json_t *structures)
 
 /* --- of a trace ------------------------------------------------------------------------------ */
 
-/* The last part of a trace's path without its ending, as a word that is not among `used`. */
+/* A trace's name in pictures, a word that is not among `used`. */
 static const char *short_name(struct pictures *all, const char *trace, json_t *used)
 {
-    const char *slash = strrchr(trace, '/');
-    const char *last = slash != NULL ? slash + 1 : trace;
-    const char *dot = strrchr(last, '.');
-    int length = (int)(dot != NULL ? (size_t)(dot - last) : strlen(last));
-    const char *base = picture_word(all, pool_format(&all->pool, "%.*s", length, last));
+    const char *base = picture_word(all, trace);
     const char *name = base;
     for (unsigned i = 2; json_object_get(used, name) != NULL; i++) {
         name = pool_format(&all->pool, "%s-%u", base, i);
@@ -325,18 +226,22 @@ static void add_lines(struct pictures *all, const json_t *knobs, const char *x, 
     const char *text = text_end(&about);
     const char *x_name = picture_word(all, x + strlen("p_"));
     for (size_t i = 0; i < sizeof sweep_pictures / sizeof sweep_pictures[0]; i++) {
-        struct picture picture = sweep_pictures[i];
-        picture.script = "sweep";
-        picture.settings[0] = picture.by;
-        picture.settings[1] = picture_word(all, x);
-        picture.settings[2] = picture_word(all, panel);
-        picture.name = pool_format(&all->pool, "%s-%s", picture.name, x_name);
-        picture.title = pool_format(&all->pool, "%s against %s", picture.title, x_name);
-        picture.about = text;
-        picture.columns = pool_format(&all->pool, "%s,%s,%s", panel, x, picture.columns);
-        picture.at = x;
-        picture.lines = true;
-        picture_cut(all, rows, &picture);
+        const char *column = sweep_pictures[i].column;
+        picture_cut(
+            all, rows,
+            &(struct picture){
+                .name = pool_format(&all->pool, "sweep-%.*s-%s", (int)strcspn(column, "_"), column,
+                                    x_name),
+                .script = "sweep",
+                .settings = {column, picture_word(all, x), picture_word(all, panel)},
+                .title = pool_format(&all->pool, "%s against %s", sweep_pictures[i].title, x_name),
+                .about = text,
+                .columns = pool_format(&all->pool, "%s,%s,%s%s", panel, x, column,
+                                       sweep_pictures[i].spread),
+                .by = column,
+                .at = x,
+                .lines = true,
+            });
     }
 }
 
@@ -361,67 +266,37 @@ static void add_sweep(struct pictures *all, const json_t *knobs)
 
 /* --- of other commands ----------------------------------------------------------------------- */
 
-/* The lateness.csv of `cluster sim` in the columns of latency.csv: a series for each protocol, a panel
- * for each path. Rows of `timerlab live`, which writes a file of the same name, are not taken. */
-static json_t *cluster_table(struct pictures *all)
+/* The lateness.csv of `timerlab live` or `cluster sim` in the columns of latency.csv: the one that has
+ * these columns for structure, panel, and lateness in units of `ns`. */
+static json_t *curves(struct pictures *all, const json_t *lateness, const char *algo,
+                      const char *panel, const char *late, double ns)
 {
     json_t *table = picture_table(all);
-    for (size_t i = 0; i < json_array_size(all->tables[LATENESS]); i++) {
-        const json_t *row = json_array_get(all->tables[LATENESS], i);
-        if (json_word(row, "protocol")[0] != '\0') {
+    for (size_t i = 0; i < json_array_size(lateness); i++) {
+        const json_t *row = json_array_get(lateness, i);
+        if (json_word(row, panel)[0] != '\0') {
             picture_table_add(
-                table,
-                json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "algo", json_word(row, "protocol"),
-                          "options", "", "op", json_word(row, "path"), "percentile",
+                all, table,
+                json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "algo", json_word(row, algo), "options",
+                          json_word(row, "options"), "op", json_word(row, panel), "percentile",
                           pool_format(&all->pool, "%.9g", json_figure(row, "share") * 100),
                           "latency_ns",
-                          pool_format(&all->pool, "%.9g", json_figure(row, "late_ms") * 1e6), "set",
+                          pool_format(&all->pool, "%.9g", json_figure(row, late) * ns), "set",
                           json_word(row, "set")));
         }
     }
     return table;
 }
 
-/* Write a row of live.csv or lateness.csv. */
-static void write_live(struct pictures *all, const json_t *row, const char *panel)
+/* A row of live.csv is a structure with a drive, which is shown as its last option. */
+static void show_drives(struct pictures *all)
 {
-    bool late = strcmp(panel, "lateness_us") == 0;
-    const char *drive = json_word(row, "drive");
-    picture_field(all, true, json_word(row, "series"), "");
-    picture_field(all, false, drive, "");
-    (void)fprintf(all->csv, ",%d,%s", strcmp(drive, "sleep") == 0 ? 1 : 2, panel);
-    picture_field(all, false, late ? json_word(row, "share") : "", "nan");
-    picture_field(all, false, json_word(row, panel), "nan");
-    picture_end_row(all);
-}
-
-/* A picture for each folder that has live.csv. */
-static void add_live(struct pictures *all)
-{
-    static const char *const panels[] = {"timer_wakeups_per_second", "idle_wakeups_per_second",
-                                         "cpu_percent", "lateness_us"};
-    const json_t *marks = picture_distinct(all, all->tables[LIVE], "set");
-    for (size_t m = 0; m < json_array_size(marks); m++) {
-        const char *mark = json_string_value(json_array_get(marks, m));
-        const char *dash = mark[0] != '\0' ? "-" : "";
-        picture_begin(all, "series,drive,style,panel,share,value");
-        for (size_t p = 0; p < sizeof panels / sizeof panels[0]; p++) {
-            const json_t *rows = picture_where(
-                all, all->tables[strcmp(panels[p], "lateness_us") == 0 ? LATENESS : LIVE], "set",
-                mark);
-            for (size_t i = 0; i < json_array_size(rows); i++) {
-                write_live(all, json_array_get(rows, i), panels[p]);
-            }
-        }
-        picture_finish(all, &(struct picture){
-                                .name = pool_format(&all->pool, "live%s%s", dash, mark),
-                                .script = "live",
-                                .title = pool_format(&all->pool, "By the real clock%s%s",
-                                                     dash[0] != '\0' ? ", " : "", mark),
-                                .about = "Wakeups, CPU use and lateness of structures that sleep "
-                                         "until the next expiry, or are polled at every tick.",
-                                .trace = mark,
-                            });
+    for (size_t i = 0; i < json_array_size(all->tables[LIVE]); i++) {
+        json_t *row = json_array_get(all->tables[LIVE], i);
+        const char *options = json_word(row, "options");
+        const char *shown = pool_format(&all->pool, "%s%s%s", options,
+                                        options[0] != '\0' ? ", " : "", json_word(row, "drive"));
+        (void)json_object_set_new(row, "options", json_string(shown));
     }
 }
 
@@ -442,7 +317,6 @@ static void add_all(struct pictures *all)
     for (size_t i = 0; i < sizeof other_pictures / sizeof other_pictures[0]; i++) {
         picture_cut(all, all->tables[other_pictures[i].table], &other_pictures[i]);
     }
-    add_live(all);
 }
 
 static void write_list(const void *ctx, FILE *stream)
@@ -452,18 +326,20 @@ static void write_list(const void *ctx, FILE *stream)
 }
 
 bool pictures_write(struct outfolder *out, const char *place, const char *const *folders,
-                    size_t count, struct error *error)
+                    size_t count, const json_t *structures, struct error *error)
 {
     char *list = NULL;
     size_t list_bytes = 0;
     struct pictures all = {
         .out = out, .place = place, .error = error, .kept = json_array(), .looks = json_object()};
-    json_t *structures = read_structures(&all, folders, count);
     for (size_t t = 0; t < TABLES; t++) {
         all.tables[t] = picture_table_read(&all, folders, count, table_names[t]);
     }
     all.tables[WORK] = picture_work(&all, all.tables[WORK]);
-    all.tables[CLUSTER] = cluster_table(&all);
+    all.tables[LIVE_LATENESS] =
+        curves(&all, all.tables[LIVE_LATENESS], "algo", "drive", "lateness_us", 1e3);
+    all.tables[CLUSTER] = curves(&all, all.tables[CLUSTER], "protocol", "path", "late_ms", 1e6);
+    show_drives(&all);
     all.list = memory_stream(&list, &list_bytes);
     give_looks(&all, structures);
     add_all(&all);
@@ -471,7 +347,6 @@ bool pictures_write(struct outfolder *out, const char *place, const char *const 
     bool done =
         !all.failed && outfolder_write(out, pool_format(&all.pool, "%s/pictures.csv", place),
                                        write_list, list, error);
-    json_decref(structures);
     json_decref(all.kept);
     json_decref(all.looks);
     pool_free(&all.pool);

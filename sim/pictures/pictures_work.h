@@ -19,7 +19,18 @@
 #include <stdio.h>
 
 /* In the order in which their series get their looks. */
-enum table { RESULTS, LATENCY, RESPONSE, WORK, BENCH, THREADS, CLUSTER, LIVE, LATENESS, TABLES };
+enum table {
+    RESULTS,
+    LATENCY,
+    RESPONSE,
+    WORK,
+    BENCH,
+    THREADS,
+    LIVE,
+    LIVE_LATENESS,
+    CLUSTER,
+    TABLES
+};
 
 struct pictures {
     struct outfolder *out;
@@ -62,7 +73,7 @@ json_t *picture_table_read(struct pictures *all, const char *const *folders, siz
 
 /* Return an empty table, and add a row, of which this takes the reference, after naming it. */
 json_t *picture_table(struct pictures *all);
-void picture_table_add(json_t *table, json_t *row);
+void picture_table_add(struct pictures *all, json_t *table, json_t *row);
 
 /* Return the rows that have this text in `column`. */
 json_t *picture_where(struct pictures *all, const json_t *rows, const char *column,
@@ -86,7 +97,7 @@ void picture_end_row(struct pictures *all);
 /* Write and list the picture that was begun, unless it has no rows. */
 void picture_finish(struct pictures *all, const struct picture *picture);
 
-/* Return a copy of the text in letters that are harmless everywhere. */
+/* Return the name of a trace or parameter as a word (plots_name). */
 const char *picture_word(struct pictures *all, const char *text);
 
 /* Write a picture that is cut out of these rows of its table, unless they have no value that it shows. */

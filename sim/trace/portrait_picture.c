@@ -4,7 +4,6 @@
 #include "plots_folder.h"
 #include "program.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,30 +14,7 @@
 #define PREFIX "portrait-"
 
 static const char *const endings[] = {".svg", ".png"};
-#define ENDINGS   (sizeof endings / sizeof endings[0])
-
-/* Two of them, and what else is in the name of a file, fit 255 bytes. */
-#define NAME_ROOM 108
-
-/* A trace's name, in letters that are harmless everywhere; `number` tells it from one before of the
- * same name. */
-static void make_name(const char *trace_path, size_t number, char name[NAME_ROOM])
-{
-    const char *slash = strrchr(trace_path, '/');
-    const char *last = slash != NULL ? slash + 1 : trace_path;
-    const char *dot = strrchr(last, '.');
-    size_t length = dot != NULL && dot > last ? (size_t)(dot - last) : strlen(last);
-    length = length < NAME_ROOM - 8 ? length : NAME_ROOM - 8;
-    (void)snprintf(name, NAME_ROOM, "%.*s", (int)length, last);
-    if (number > 1) {
-        (void)snprintf(name + length, NAME_ROOM - length, "-%zu", number);
-    }
-    for (char *c = name; *c != '\0'; c++) {
-        if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL) {
-            *c = '_';
-        }
-    }
-}
+#define ENDINGS (sizeof endings / sizeof endings[0])
 
 /* FOLDER/portrait-NAME, with the names of all traces. */
 static bool make_stem(const char *const *names, size_t count, const char *folder,
@@ -87,12 +63,12 @@ bool portrait_picture(const struct trace_portrait *portraits, const char *const 
     if (!folder_make(folder, error)) {
         return false;
     }
-    char room[PORTRAITS_MAX][NAME_ROOM];
+    char room[PORTRAITS_MAX][PLOTS_NAME_BYTES + 2];
     const char *names[PORTRAITS_MAX] = {room[0], room[1]};
     for (size_t i = 0; i < count && i < PORTRAITS_MAX; i++) {
-        make_name(trace_paths[i], 1, room[i]);
-        if (i > 0 && strcmp(names[i], names[i - 1]) == 0) {
-            make_name(trace_paths[i], i + 1, room[i]);
+        plots_name(trace_paths[i], room[i]);
+        if (i > 0 && strcmp(names[i], names[0]) == 0) {
+            (void)strcat(room[i], "-2");
         }
     }
     char data[PATH_MAX];

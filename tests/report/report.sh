@@ -316,7 +316,7 @@ quick,,poll,1000,988,3' >won/live.csv
     grep -q 'The 60 best of 1000 structures are drawn; the table has all' thousand/pictures/pictures.csv ||
         complain "nothing says how many of a thousand are drawn: $(cat thousand/pictures/pictures.csv)"
     for name in throughput-day.one stall-day.one memory-day.one latency-day.one wakeups-day.one \
-        work-day.one cost threads live; do
+        work-day.one cost threads live live-lateness; do
         for ending in csv svg png; do
             [ -s "won/pictures/$name.$ending" ] || complain "there is no $name.$ending"
         done
@@ -353,7 +353,7 @@ quick,,poll,1000,988,3' >won/live.csv
     page won '<g class="value"><title>quick: 990 at tick 402, with 980 cascades and 1 fired</title>'
     page won 'A spike is a tick at which'
     page won 'front(quick): 4.00 M a second with 4 threads'
-    page won 'quick, poll'
+    page won 'quick: 1,000, Wakeups for timers'
     [ "$(grep -oE 'id="[^"]*"' won/report.html | sort | uniq -d)" = "" ] ||
         complain "identifiers of the page occur twice"
     wait $both || complain "two folders: no pictures: $(cat said-both)"
