@@ -14,7 +14,7 @@
 #define TRACES_OF_SWEEP 4
 
 static const char *const table_names[TABLES] = {
-    "results", "latency", "response", "work", "bench", "threads", "live", "lateness", "lateness"};
+    "results", "latency", "response", "work", "bench", "threads", "lateness", "live", "lateness"};
 
 /* Bars and lines; the rest of the arguments says by which columns they are sorted. */
 #define BARS(of, kind, heading, text, shown, ...)                                                  \
@@ -99,7 +99,7 @@ static const struct picture other_pictures[] = {
          "every tick.",
          "status,timer_wakeups_per_second,idle_wakeups_per_second,cpu_percent",
          .by = "timer_wakeups_per_second"),
-    CURVES(LIVE_LATENESS, "live-lateness", "lateness", "Lateness by the real clock",
+    CURVES(LATE, "live-lateness", "lateness", "Lateness by the real clock",
            "How late timers expired: those of structures that sleep until the next expiry, and "
            "those of polled ones."),
     CURVES(CLUSTER, "cluster-lateness", "lateness", "Lateness by path",
@@ -336,8 +336,7 @@ bool pictures_write(struct outfolder *out, const char *place, const char *const 
         all.tables[t] = picture_table_read(&all, folders, count, table_names[t]);
     }
     all.tables[WORK] = picture_work(&all, all.tables[WORK]);
-    all.tables[LIVE_LATENESS] =
-        curves(&all, all.tables[LIVE_LATENESS], "algo", "drive", "lateness_us", 1e3);
+    all.tables[LATE] = curves(&all, all.tables[LATE], "algo", "drive", "lateness_us", 1e3);
     all.tables[CLUSTER] = curves(&all, all.tables[CLUSTER], "protocol", "path", "late_ms", 1e6);
     show_drives(&all);
     all.list = memory_stream(&list, &list_bytes);

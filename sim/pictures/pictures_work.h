@@ -19,18 +19,7 @@
 #include <stdio.h>
 
 /* In the order in which their series get their looks. */
-enum table {
-    RESULTS,
-    LATENCY,
-    RESPONSE,
-    WORK,
-    BENCH,
-    THREADS,
-    LIVE,
-    LIVE_LATENESS,
-    CLUSTER,
-    TABLES
-};
+enum table { RESULTS, LATENCY, RESPONSE, WORK, BENCH, THREADS, CLUSTER, LIVE, LATE, TABLES };
 
 struct pictures {
     struct outfolder *out;

@@ -80,18 +80,13 @@ static bool read_results(struct report_set *set, struct error *error)
 /* What the commands of `timerlab cluster` leave: NAME.json each. */
 static const char *const cluster_drives[] = {"check", "sim", "run"};
 
-static bool find_cluster(char path[4096], const char *folder, size_t drive)
-{
-    char name[32];
-    (void)snprintf(name, sizeof name, "%s.json", cluster_drives[drive]);
-    return find_file(path, folder, name);
-}
-
 static bool read_cluster(struct report_data *data, struct report_set *set, struct error *error)
 {
     char path[4096];
     for (size_t d = 0; d < sizeof cluster_drives / sizeof cluster_drives[0]; d++) {
-        if (!find_cluster(path, set->folder, d)) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "%s.json", cluster_drives[d]);
+        if (!find_file(path, set->folder, name)) {
             continue;
         }
         json_t *whole = read_json(path, error);
@@ -238,14 +233,11 @@ static bool read_folder(struct report_data *data, struct report_set *set, struct
         return error_set(error, "%s: %s; give a folder that `timerlab sim -o` or scripts/run left",
                          set->folder, strerror(errno));
     }
-    static const char *const others[] = {"results.json", "bench.csv", "bench.json", "threads.csv",
-                                         "live.csv"};
+    static const char *const files[] = {"results.json", "bench.csv",  "bench.json", "threads.csv",
+                                        "live.csv",     "check.json", "sim.json",   "run.json"};
     bool any = false;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        any = any || find_file(path, set->folder, others[i]);
-    }
-    for (size_t d = 0; d < sizeof cluster_drives / sizeof cluster_drives[0]; d++) {
-        any = any || find_cluster(path, set->folder, d);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        any = any || find_file(path, set->folder, files[i]);
     }
     if (trace_is(set->folder)) {
         return error_set(error, "%s: " TRACE_NO_RESULTS, set->folder, set->folder);
