@@ -7,7 +7,6 @@
 #include "text_table.h"
 #include "tolerance.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -175,9 +174,7 @@ static void format_real(double value, int digits, int extra, char *text, size_t 
     if (digits < SIGNIFICANT(0)) {
         (void)snprintf(text, text_bytes, "%.*f", digits, value);
     } else {
-        int significant = digits - SIGNIFICANT(0) + extra;
-        int most = DBL_DECIMAL_DIG; /* more say nothing */
-        (void)snprintf(text, text_bytes, "%.*g", significant < most ? significant : most, value);
+        (void)snprintf(text, text_bytes, "%.*g", digits - SIGNIFICANT(0) + extra, value);
     }
 }
 
