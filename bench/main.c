@@ -137,7 +137,7 @@ static struct option_row options[OPTIONS_MAX] = {
     {{"plain-rows", 0, NULL, 0, "Only plain rows, without the other forms, even with a filter", 0},
      .kind = OPTION_FLAG,
      AT(plain_rows)},
-    {{"patience", 0, "SECONDS", 0, "Leave out rows whose preparation takes longer (10)", 0},
+    {{"patience", 0, "SECONDS", 0, "Skip rows that need longer than this to prepare (10)", 0},
      OPTION_SECONDS(0, SECONDS_MAX),
      AT(patience_s)},
     {{"benchmark_min_time", 0, "SECONDS", 0,
@@ -154,11 +154,11 @@ static struct option_row options[OPTIONS_MAX] = {
       0},
      OPTION_WHOLE(1, 1000000),
      AT(repetitions)},
-    {{"list-suites", 0, NULL, 0, "Print what each suite measures, and why, and exit", 0},
+    {{"list-suites", 0, NULL, 0, "Print the purpose of each suite and exit", 0},
      .kind = OPTION_FLAG,
      AT(list_suites)},
     OPTION_ROW_PROGRESS,
-    {.option = {.doc = "Forms of rows; suites that do not have a form are left out:", .group = 1}},
+    {.option = {.doc = "Forms of rows; suites without a form skip it:", .group = 1}},
 };
 
 /* Appends a row for each axis. */
@@ -273,8 +273,10 @@ static void print_suites(const char *standard)
         if (!suite_is_of(suite, standard)) {
             continue;
         }
-        (void)printf("%s\n  measures  %s; ns per %s\n  tells     %s\n", suite->text.name,
-                     suite->text.what, suite->text.per, suite->text.why);
+        (void)printf("%s\n"
+                     "  measures  %s; ns per %s\n"
+                     "  shows     %s\n",
+                     suite->text.name, suite->text.what, suite->text.per, suite->text.why);
         for (frozen = suite->frozen; frozen != NULL && frozen->n != 0; frozen++) {
             (void)printf("  n:%-7" PRIu32 " warmed up for %" PRIu32 " ticks, checksum %016" PRIx64
                          "\n",
@@ -328,7 +330,7 @@ static void add_context(json_t *context, const struct arguments *arguments,
     note(context, "clock_overhead_ns", text);
     note(context, "hardware_counters", hardware_counters_open());
     (void)snprintf(text, sizeof text, "%.200s%s", disk_floor_place(),
-                   disk_floor_is_memory() ? ", which lies in memory: no disk is waited for" : "");
+                   disk_floor_is_memory() ? ", which is in memory: no disk is involved" : "");
     note(context, "files", text);
     for (size_t i = 0; i < count; i++) {
         const struct suite_subject *subject = &subjects[i];

@@ -89,7 +89,7 @@ TL_ALGO(null) = {
     .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_BASELINE |
                     TL_CAP_FIRES_NOTHING,
     .name = "null",
-    .summary = "keeps no timers: what the harness itself costs",
+    .summary = "keeps no timers: measures the overhead of the harness",
     .origin = "after fio's null engine",
     .description =
         "Accepts every operation and forgets it. The difference between a structure's figure and "

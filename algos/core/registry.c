@@ -195,8 +195,8 @@ static void validate_embedding(const struct tl_algo *algo, struct text *complain
     }
     if (algo->embedded_bytes % TL_EMBEDDED_ALIGN != 0) {
         complain(complaint,
-                 "embedded_bytes is not a multiple of 8, so that a timer behind it in the same "
-                 "record would not be aligned",
+                 "embedded_bytes is not a multiple of 8, so that a second timer in the same record "
+                 "would not be aligned",
                  "");
     }
 }

@@ -618,7 +618,7 @@ enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers,
         if (i > 0 && numbers[i] != numbers[i - 1] + 1) {
             char name[STORE_NAME_BYTES];
             store_name(name, STORE_LOG, numbers[i - 1] + 1, "");
-            return store_fail(log->store, "%s: missing, though there are others behind it", name);
+            return store_fail(log->store, "%s: missing, although later files exist", name);
         }
         status = open_segment(log, numbers[i]);
     }
@@ -682,7 +682,7 @@ static enum tl_status take_sequence(struct reading *reading, uint64_t sequence)
                ? TL_OK
                : store_fail(log->store,
                             "%s: corrupt: the log begins with record %" PRIu64
-                            ", and what there is besides ends with %" PRIu64,
+                            ", and the other files end with %" PRIu64,
                             name_segment(log, log->segments[0].number, ""), sequence,
                             reading->after);
 }
@@ -812,7 +812,7 @@ static enum tl_status judge_end(struct reading *reading, uint64_t upto)
         return store_fail(
             log->store, "%s: corrupt at byte %" PRIu64 ": record %" PRIu64 " is not there, %s",
             name_segment(log, segment->number, ""), byte_of(segment, reading->end), reading->next,
-            reading->hole ? "though it was on the disk when some behind it were written"
+            reading->hole ? "though it was on the disk when later ones were written"
                           : "which a snapshot goes back to");
     }
     return TL_OK;

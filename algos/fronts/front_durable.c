@@ -1094,10 +1094,12 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
 
 static const struct tl_choice sync_choices[] = {
     {"always", SYNC_ALWAYS, "each start and stop waits for the disk: none is lost, whatever fails"},
-    {"group", SYNC_GROUP, "many wait together: what is acknowledged is not lost, whatever fails"},
+    {"group", SYNC_GROUP,
+     "many operations share one wait for the disk: no acknowledged operation is lost, whatever "
+     "fails"},
     {"none", SYNC_NONE,
-     "nobody waits: what is acknowledged outlives the process; a loss of power may leave nothing "
-     "that can be opened"},
+     "no wait: acknowledged operations outlive the process; after a power failure the log may be "
+     "unreadable"},
     {NULL, 0, NULL},
 };
 
@@ -1114,34 +1116,33 @@ static const struct tl_option durable_option_table[] = {
     {"sync", TL_CHOICE(struct durable_options, sync), SYNC_GROUP, 0, 0, sync_choices,
      "when it waits for the disk"},
     {"delivery", TL_CHOICE(struct durable_options, delivery), AT_LEAST, 0, 0, delivery_choices,
-     "what a crash does to the timers that are firing"},
+     "effect of a crash on timers during their callbacks"},
     {"group", TL_U64(struct durable_options, group), 5000, 1, GROUP_MAX, NULL,
      "operations per commit, unless a commit is requested earlier"},
     {"window", TL_TICKS(struct durable_options, window), 10, 0, INT64_C(1) << 40, NULL,
      "an advance commits operations that have waited this many ticks"},
     {"snapshot", TL_U64(struct durable_options, snapshot), 120, 10, 100000, NULL,
-     "the pending timers are written down when the log has so many records for a "
-     "hundred of them"},
+     "write a snapshot of the pending timers when the log has this many records for each hundred "
+     "of them"},
     {"least", TL_U64(struct durable_options, least), 393216, 16, 1 << 30, NULL,
-     "and not before it has so many"},
+     "and not before the log has this many records"},
     {0},
 };
 
 const struct tl_front tl_front_durable = {
     .name = "durable",
-    .summary = "whose timers outlive the process",
+    .summary = "with a log, so that timers outlive the process",
     .origin = "the shape of beanstalkd's binlog, of RocketMQ's TimerLog and of Redis' append-only "
               "file",
     .description =
-        "Each start, stop and firing is also written to a log, in eight bytes, many in one commit, "
-        "with checksums; now and then the pending timers are written down, a few with each "
-        "operation, and the log before that goes. After a crash the timers are read from both and "
-        "started again. What is acknowledged survives the end of the process, and, unless "
-        "sync=none, the loss of power. A full disk refuses starts, never stops: the room for the "
-        "record that ends a timer is taken when it starts. An fsync that failed is final: nothing "
-        "is started, stopped or fired any more. The clock within one advance, the order and what "
-        "is early or late stay the structure's. Bad at: sync=always, where each operation is one "
-        "wait for the disk.",
+        "Writes each start, stop and expiry to a log: eight bytes each, many in one commit, with "
+        "checksums. From time to time it writes a snapshot of the pending timers, a few with each "
+        "operation, and deletes the older log. After a crash it reads both and starts the timers "
+        "again. Acknowledged operations survive the end of the process and, unless sync=none, a "
+        "loss of power. When the disk is full, starts are refused but stops are not, because a "
+        "start reserves the space for the record that ends the timer. A failed fsync is final: "
+        "after it no timer starts, stops or fires. Order, and earliness or lateness, are those of "
+        "the structure. Bad at: sync=always, where each operation is one wait for the disk.",
     .options = durable_option_table,
     .options_bytes = sizeof(struct durable_options),
     .bars = TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING,

@@ -383,21 +383,20 @@ static const struct tl_option handoff_option_table[] = {
 
 const struct tl_front tl_front_handoff = {
     .name = "handoff",
-    .summary = "behind queues that whoever advances it empties",
+    .summary = "with queues that the advancing thread empties",
     .origin = "Netty's and Dubbo's HashedWheelTimer: 100,000 moved a tick, a queue of cancelled "
               "timers",
     .description =
-        "The structure belongs to the one thread that advances it. Who starts or stops a timer "
-        "writes that down under a short lock and puts the timer into a queue, so nobody waits for "
-        "an advance, however long its stall. Each advance first takes out all that was stopped, "
-        "then files what was started, at most so many a tick, and then lets the structure fire. So "
-        "a start is seen by the structure at the next tick; in a flood of them it waits its turn "
-        "and may be late by the ticks that this takes. It is driven tick by tick: what stands in "
-        "the queues has no next tick. A start cannot be refused any more when its turn comes, so "
-        "the structure must have no horizon and no limit to how many are pending. A timer that is "
-        "restarted keeps its place in the "
-        "queue. Besides what the structure takes, a timer takes 24 bytes. Netty's queues are "
-        "without locks and take a new object for each start; Dubbo's have locks as here.",
+        "The structure belongs to the one thread that advances it. Other threads record a start or "
+        "stop under a short lock and put the timer into a queue, so they never wait for an "
+        "advance. Each advance first removes the stopped timers, then starts the queued ones, up "
+        "to a limit per tick, and then lets the structure fire. The structure therefore sees a "
+        "start at the next tick; in a burst of starts a timer may be late by the ticks that it "
+        "waits in the queue. It must be driven tick by tick, because queued timers have no next "
+        "tick. A queued start cannot be refused, so the structure must have no horizon and no "
+        "limit on pending timers. A restarted timer keeps its place in the queue. A timer takes 24 "
+        "bytes in addition to those of the structure. Netty's queues are without locks and take a "
+        "new object for each start; Dubbo's have locks as here.",
     .options = handoff_option_table,
     .options_bytes = sizeof(struct handoff_options),
     .for_threads = true,

@@ -492,9 +492,8 @@ static const struct tl_choice stop_choices[] = {
 
 static const struct tl_option lazy_option_table[] = {
     {"slack", TL_TICKS(struct lazy_options, slack), 0, 0, INT64_C(1) << 40, NULL,
-     "a timer that is restarted to within so many ticks of the deadline that the "
-     "structure has for it keeps that one, and fires so much early or late "
-     "(nginx: 299 of a millisecond)"},
+     "a timer restarted to within this many ticks of its deadline in the structure keeps that "
+     "deadline, and fires early or late by the difference (nginx: 299 of a millisecond)"},
     {"stop", TL_CHOICE(struct lazy_options, stop), STOP_NOW, 0, 0, stop_choices,
      "what becomes of a timer that is stopped"},
     {0},
@@ -505,16 +504,14 @@ const struct tl_front tl_front_lazy = {
     .summary = "in which a restart to a later deadline is only written down",
     .origin = "Netty's IdleStateHandler, HAProxy's tasks, nginx (NGX_TIMER_LAZY_DELAY)",
     .description =
-        "A timer that is restarted to a later deadline stays where the structure has it; only the "
-        "deadline is written down. When it fires in the structure before that, it is started again "
-        "for the rest. So any number of restarts within one timeout costs one firing for nothing, "
-        "and no moves; a loop that sleeps until `next` is woken for it. An earlier deadline moves "
-        "the timer at once. What the structure promises about early and late is kept: where it is "
-        "late by its nature, a timer stays only as far as the promise for the new deadline "
-        "allows. With `slack` it stays for small changes either way and fires that much away from "
-        "what was asked. The structure must have no horizon. Bad at: timers that are rarely "
-        "restarted, and sleeping loops whose timers are "
-        "few.",
+        "A timer that is restarted to a later deadline stays where it is in the structure; only "
+        "the new deadline is recorded. When the structure fires the timer before that deadline, it "
+        "is started again for the rest. So any number of restarts within one timeout costs one "
+        "early wakeup and no moves. An earlier deadline moves the timer at once. The structure's "
+        "promises of earliness and lateness hold: where it fires late by design, a timer stays "
+        "only if the promise for the new deadline allows it. With `slack` it also stays for small "
+        "changes either way, and fires early or late by the change. The structure must have no "
+        "horizon. Bad at: timers that are rarely restarted, and sleeping loops with few timers.",
     .options = lazy_option_table,
     .options_bytes = sizeof(struct lazy_options),
     .needs = TL_CAP_UNLIMITED,

@@ -143,14 +143,13 @@ static void locked_durability(const void *self, struct tl_durability *out)
 
 const struct tl_front tl_front_locked = {
     .name = "locked",
-    .summary = "behind one lock",
+    .summary = "under one lock",
     .origin = "the plainest way; coarser than Kafka's timer and RussellLuo/timingwheel, which also "
               "lock single buckets",
-    .description =
-        "One lock around the structure, taken by every call and held until it returns. Whoever "
-        "starts or stops a timer waits while another does, and while an advance lasts, callbacks "
-        "included: the structure's stall becomes everybody's. Nothing else changes, so all "
-        "promises of the structure stand.",
+    .description = "One lock around the structure, taken by every call and held until it returns. "
+                   "A thread that starts or stops a timer waits for other threads' calls and for a "
+                   "whole advance, callbacks included: the structure's longest pause delays every "
+                   "thread. Nothing else changes, so all promises of the structure hold.",
     .for_threads = true,
     .keeps = UINT32_MAX,
     .create = locked_create,

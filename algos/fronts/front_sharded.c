@@ -293,16 +293,16 @@ static const struct tl_option sharded_option_table[] = {
 
 const struct tl_front tl_front_sharded = {
     .name = "sharded",
-    .summary = "several, each behind a lock of its own, chosen by id",
+    .summary = "several instances, each under its own lock, chosen by id",
     .origin = "a wheel or heap per core or per bucket of ids, as in brpc, Tokio and Go since 1.10",
     .description =
-        "Several of the structure, each behind a lock of its own; a timer's id says which one is "
-        "its. Threads that work on different shards do not meet. One thread advances: it takes one "
-        "lock after the other, notes who is due, and calls back when it holds none, so a start "
-        "waits for one shard's share of the work at most. Timers of different shards fire in the "
+        "Several instances of the structure, each under its own lock; the timer's id selects the "
+        "instance. Threads that use different shards do not contend. One thread advances: it takes "
+        "one lock after the other, notes the due timers, and calls back when it holds no lock, so "
+        "a start waits at most for the work of one shard. Timers of different shards fire in the "
         "order of the shards, not of their deadlines, and an advance cannot be given a budget. "
-        "Fixed memory and idle ticks cost as many times as there are shards; besides, each timer "
-        "takes 5 bytes.",
+        "Fixed memory and the cost of idle ticks are multiplied by the number of shards, and each "
+        "timer takes 5 more bytes.",
     .options = sharded_option_table,
     .options_bytes = sizeof(struct sharded_options),
     .for_threads = true,

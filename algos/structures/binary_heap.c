@@ -283,18 +283,17 @@ TL_ALGO(binary_heap) = {
     .origin = "Williams 1964; libuv, libevent",
     .description =
         "A binary heap in an array, ordered by due tick and then by start, with the keys in the "
-        "array and the place of every timer beside it: start, stop and restart take a number of "
-        "steps that grows with the logarithm of the timers. Exact in everything: order, next "
+        "array and the place of every timer in a second one: start, stop and restart take a number "
+        "of steps that grows with the logarithm of the timers. Exact in everything: order, next "
         "expiry, no horizon. Bad at: very many timers, where each level moved is a cache miss.",
     .differs =
-        "timers of one tick fire in the order of their starts, as in libuv, in libevent in "
-        "any order; what a callback starts that is due already waits for the next advance, as "
-        "in libevent and in libuv from 1.48 on, where older ones call it in the same turn; "
-        "next has no upper limit, where libuv's is 2^31 - 1 milliseconds and libevent's 35 "
-        "minutes; stop says whether the timer was pending, where uv_timer_stop and event_del "
-        "answer 0 either way; the keys stand in the array, where both follow references to "
-        "compare; a timer that starts itself when it fires sifts once, there it goes through "
-        "the heap twice.",
+        "timers of one tick fire in the order of their starts, as in libuv, in libevent in any "
+        "order; a timer that a callback starts already due waits for the next advance, as in "
+        "libevent and in libuv from 1.48 on, where older ones call it in the same turn; next has "
+        "no upper limit, where libuv's is 2^31 - 1 milliseconds and libevent's 35 minutes; stop "
+        "says whether the timer was pending, where uv_timer_stop and event_del answer 0 either "
+        "way; the keys are in the array, where both follow references to compare; a timer that "
+        "starts itself when it fires sifts once, where theirs goes through the heap twice.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .create = heap_create,
     .destroy = heap_destroy,

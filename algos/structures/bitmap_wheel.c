@@ -324,7 +324,7 @@ static const struct tl_option wheel_option_table[] = {
     {"levels", TL_U32(struct wheel_options, levels), 6, LEVELS_MIN, LEVELS_MAX, NULL,
      "levels (WHEEL_NUM); delays of 2^(bits*levels) or more wait in the last"},
     {"look", TL_CHOICE(struct wheel_options, look), LOOK_ENTERED, 0, 0, look_choices,
-     "whose timers are filed again: of slots"},
+     "timers filed again together: those of a slot"},
     {0},
 };
 

@@ -493,7 +493,8 @@ static void timer_destroy(void *self)
 }
 
 static const struct tl_choice sweep_choices[] = {
-    {"never", SWEEP_NEVER, "what was left in the heap stays until its time comes, as formerly"},
+    {"never", SWEEP_NEVER,
+     "entries that are left in the heap stay until their time, as in earlier versions"},
     {NULL, 0, NULL},
 };
 
@@ -607,11 +608,11 @@ TL_ALGO(brpc_timer) = {
     .description =
         "Each start puts a task into one of some buckets, and a stop leaves it where it is. The "
         "advance at which the nearest tick is reached, or before which a nearer one was started, "
-        "empties the buckets into a heap, but for what was stopped meanwhile, and fires what is "
-        "due. What is stopped later stays in the heap until its tick, or until that has twice as "
-        "many tasks as after its last sweep, and at least `sweep`. Bad at: memory when most timers "
-        "are stopped, since every start takes a task that stays; and the advance that empties full "
-        "buckets.",
+        "empties the buckets into a heap, except for tasks stopped meanwhile, and fires the due "
+        "ones. A task that is stopped later stays in the heap until its tick, or until the heap "
+        "has twice as many tasks as after its last sweep, and at least `sweep`. Bad at: memory "
+        "when most timers are stopped, since every start takes a task that stays; and the advance "
+        "that empties full buckets.",
     .cost = {.start = "O(1)",
              .stop = "O(1)",
              .tick = "O(1)",
@@ -629,10 +630,9 @@ TL_ALGO(brpc_timer) = {
     .counters = timer_counters,
     .check = timer_check,
     .walk = timer_walk,
-    .differs =
-        "a timer's bucket is that of its id, where the original's is that of the thread "
-        "that starts it; the thread that a nearer task wakes empties the buckets at the next "
-        "advance, not at once; what a callback starts when already due waits for the next "
-        "advance, where the original empties the buckets again and runs it; stop of the "
-        "timer that fires finds it idle, where the original says that it is running.",
+    .differs = "a timer's bucket is that of its id, where the original's is that of the thread "
+               "that starts it; the thread that a nearer task wakes empties the buckets at the "
+               "next advance, not at once; a timer that a callback starts already due waits for "
+               "the next advance, where the original empties the buckets again and runs it; stop "
+               "of the timer that fires finds it idle, where the original says that it is running.",
 };

@@ -337,14 +337,14 @@ TL_ALGO(cache_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "cache-wheel",
-    .summary = "five coarse wheels for what may come a second late",
+    .summary = "five coarse wheels for timers that may be a second late",
     .origin = "Caffeine, TimerWheel.java",
     .description =
         "Wheels of 64, 64, 32, 4 and 1 buckets, as wide as a second, a minute, an hour, a day and "
-        "a week or so, each a power of two. When the clock enters another bucket of a level, what "
-        "is in those that it leaves and enters fires, or is filed again by what is left of its "
-        "delay. So a timer is never early, and late by up to the narrowest bucket's width. Made "
-        "for caches, where an entry that has expired is only to be dropped some time. Bad at: "
+        "a week or so, each a power of two. When the clock enters another bucket of a level, the "
+        "timers in the buckets that it leaves and enters fire, or are filed again by the rest of "
+        "their delay. So a timer is never early, and late by up to the narrowest bucket's width. "
+        "Made for caches, where an entry that has expired is only to be dropped some time. Bad at: "
         "precision, by design, and many timers of one wide bucket, all filed again in one advance.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_option_table,
@@ -363,10 +363,10 @@ TL_ALGO(cache_wheel) = {
     .walk = wheel_walk,
     .differs =
         "a narrowest bucket is `span` ticks, 1.024 s for ticks of 1 ms, where the original's is "
-        "2^30 ns; what a budget leaves over waits in a list of its own, where the original sets "
-        "its clock back and empties the same buckets again; all buckets are emptied before the "
-        "first callback, so what that starts when already due waits for the next bucket; an entry "
-        "that the cache will not let go is not scheduled again.",
+        "2^30 ns; timers beyond a budget wait in a list of their own, where the original sets its "
+        "clock back and empties the same buckets again; all buckets are emptied before the first "
+        "callback, so a timer that a callback starts already due waits for the next bucket; an "
+        "entry that the cache will not let go is not scheduled again.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

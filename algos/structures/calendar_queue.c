@@ -112,21 +112,20 @@ TL_ALGO(calendar_queue) = {
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
                     TL_CAP_UNLIMITED,
     .name = "calendar-queue",
-    .summary = "a page a day, used again every year, made anew as the timers grow or shrink",
+    .summary = "a page a day, used again every year, rebuilt as the timers grow or shrink",
     .origin = "Brown 1988",
     .description =
         "Sorted lists for the days of a year; a timer goes to the page of its day, whatever the "
         "year, and the first one is found by turning pages from today. The days double or halve "
         "with the timers, and their length is taken from the first 25 of them. Constant while "
         "distances are of one kind. Bad at: timeouts of very different lengths, with which pages "
-        "are long or empty and operations linear; the tick in which it is made anew.",
-    .differs =
-        "the length of a day is rounded to a power of two ticks, which changes what a search "
-        "passes, not when the calendar is made anew or what fires; timers can be stopped, which "
-        "shrinks the calendar as dequeuing does, in Brown's there is no such operation; what is "
-        "due at its start waits on a list of its own for the next advance, in Brown's it is "
-        "entered at once; timers that are all due at one tick make days of one tick, where Brown "
-        "divides by zero.",
+        "are long or empty and operations linear; the tick in which it is rebuilt.",
+    .differs = "the length of a day is rounded to a power of two ticks, which changes the length "
+               "of searches, not when the calendar is rebuilt or which timers fire; timers can be "
+               "stopped, which shrinks the calendar as dequeuing does, and Brown's has no such "
+               "operation; a timer due at its start waits on a list of its own for the next "
+               "advance, in Brown's it is entered at once; timers that are all due at one tick "
+               "make days of one tick, where Brown divides by zero.",
     .cost = {.start = "O(1) expected, O(n) worst",
              .stop = "O(1) amortised",
              .tick = "O(1)",

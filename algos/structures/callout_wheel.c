@@ -236,7 +236,7 @@ static const struct tl_option wheel_option_table[] = {
     {"precision", TL_TICKS(struct wheel_options, precision), 0, 0, INT64_C(1) << 32, NULL,
      "ticks by which any timer may be late"},
     {"deviation", TL_U32(struct wheel_options, deviation), 4, 1, 31, deviation_choices,
-     "a timer may be late by its delay halved so many times (tc_precexp)"},
+     "a timer may be late by its delay halved this many times (tc_precexp)"},
     {0},
 };
 
@@ -311,7 +311,7 @@ TL_ALGO(callout_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "callout-wheel",
-    .summary = "a hashed wheel of windows: timers that bear it fire together",
+    .summary = "a hashed wheel of windows: timers that may be late fire together",
     .origin = "FreeBSD 10, sys/kern/kern_timeout.c",
     .description =
         "One wheel of 2^15 buckets of four ticks. Each timer may be late by 1/16 of its delay, or "
@@ -335,15 +335,14 @@ TL_ALGO(callout_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .walk = wheel_walk,
-    .differs =
-        "one precision for all timers, where each start gives its own. An advance before the first "
-        "window ends fires nothing, where an interrupt that comes anyway takes what has begun. A "
-        "deadline that is not ahead fires at once, whatever `precision`. One wheel, where each "
-        "processor has its own. Deadlines are not moved to the next clock interrupt for long "
-        "delays, and callbacks cannot run in the interrupt. A look ahead in vain goes twice as far "
-        "as the last, where it wakes up again and again; and after a pause of nearly a turn it "
-        "sees all that comes next, where timers of a later turn may hide it. A bucket's head takes "
-        "24 bytes, not 8.",
+    .differs = "one precision for all timers, where each start gives its own. An advance before "
+               "the first window ends fires nothing, where an interrupt that comes anyway fires "
+               "timers inside their window. A deadline that is not ahead fires at once, whatever "
+               "`precision`. One wheel, where each processor has its own. Deadlines are not moved "
+               "to the next clock interrupt for long delays, and callbacks cannot run in the "
+               "interrupt. A look ahead in vain goes twice as far as the last, where it wakes up "
+               "again and again; and after a pause of nearly a turn it sees all the next timers, "
+               "where those of a later turn may hide them. A bucket's head takes 24 bytes, not 8.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

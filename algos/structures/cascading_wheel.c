@@ -516,22 +516,21 @@ TL_ALGO(cascading_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "cascading-wheel",
-    .summary = "seconds, minutes, hours: wheels whose slots cascade, tick by tick",
+    .summary = "seconds, minutes, hours: wheels with cascading slots, tick by tick",
     .origin = "Varghese and Lauck 1987, scheme 7; Linux before 4.8",
     .description =
         "Up to five levels, each slot as wide as the whole level below; the spans are options, so "
         "l1=60:l2=60:l3=24 is a clock. When a hand has gone round, the next level's moves by one "
-        "slot and that slot's timers are filed again, lower. What no level reaches waits in the "
-        "furthest slot. Bad at: an upper slot with very many timers, all filed again in one tick, "
-        "and idle times, since it must be driven every tick.",
-    .differs =
-        "with level=delay, the default, a timer goes to the lowest level that reaches it, as "
-        "in Linux; the paper's example is level=digit; Linux from 2.6.35 to 4.7 rounds a "
-        "deadline that mod_timer sets by up to 1/256 of its delay, here it stays as it is; "
-        "what is at or before the clock fires in the next advance, where Linux waits for the "
-        "next tick; no lock, no deferrable timers; a jump fires what it passes in no order, "
-        "where Linux works off tick by tick, and the paper knows no jumps; beyond the last "
-        "level the paper takes no timer, Linux and this file it again.",
+        "slot and that slot's timers are filed again, lower. A timer beyond all levels waits in "
+        "the furthest slot. Bad at: an upper slot with very many timers, all filed again in one "
+        "tick, and idle times, since it must be driven every tick.",
+    .differs = "with level=delay, the default, a timer goes to the lowest level that reaches it, "
+               "as in Linux; the paper's example is level=digit; Linux from 2.6.35 to 4.7 rounds a "
+               "deadline that mod_timer sets by up to 1/256 of its delay, here it stays as it is; "
+               "a deadline at or before the clock fires in the next advance, where Linux waits for "
+               "the next tick; no lock, no deferrable timers; a jump fires the timers that it "
+               "passes in no order, where Linux works tick by tick, and the paper knows no jumps; "
+               "beyond the last level the paper takes no timer, Linux and this file it again.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),

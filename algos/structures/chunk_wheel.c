@@ -1112,13 +1112,13 @@ TL_ALGO(chunk_wheel) = {
     .summary = "a hierarchical wheel of chunked slots for hundreds of thousands of timers: starts "
                "wait in batches",
     .origin = "our own",
-    .description =
-        "Ten levels of slots; the slot of the next block is moved a level down ahead of time, "
-        "evenly. A slot is a chain of chunks of ids: a start stores the deadline in the node, and "
-        "is looked at later, with others; a stop or a restart to later leaves the entry where it "
-        "is, and when that comes up, the node says what has become of the timer. No call does at "
-        "once what others deferred. The node may be stored in the caller's record. Bad at: few "
-        "timers; very many timers of one tick, all restarted shortly before it.",
+    .description = "Ten levels of slots; the slot of the next block is moved a level down ahead of "
+                   "time, evenly. A slot is a chain of chunks of ids: a start stores the deadline "
+                   "in the node, and is looked at later, with others; a stop or a restart to later "
+                   "leaves the entry where it is, and when the entry is reached, the node shows "
+                   "whether the timer is still pending, and for when. No call does at once what "
+                   "others deferred. The node may be stored in the caller's record. Bad at: few "
+                   "timers; very many timers of one tick, all restarted shortly before it.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .create = wheel_create,
     .destroy = wheel_destroy,

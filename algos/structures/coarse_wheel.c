@@ -247,7 +247,7 @@ static const struct tl_choice rounding_choices[] = {
 
 static const struct tl_option wheel_option_table[] = {
     {"levels", TL_U32(struct wheel_options, levels), 9, LEVELS_MIN, LEVELS_MAX, NULL,
-     "levels of 64 slots (LVL_DEPTH); what is further waits in the last"},
+     "levels of 64 slots (LVL_DEPTH); timers beyond wait in the last"},
     {"rounding", TL_CHOICE(struct wheel_options, rounding), ROUNDING_CEIL, 0, 0, rounding_choices,
      "where a deadline inside a granule goes"},
     {0},
@@ -343,19 +343,19 @@ TL_ALGO(coarse_wheel) = {
         "Nine levels of 64 slots, each eight times as coarse as the one before. A timer's delay "
         "names its level, its deadline is rounded up to the level's granularity, and it fires from "
         "that slot: never early, late by at most 8/63 of the delay. A bitmap a level leads from "
-        "occupied slot to occupied slot. What is beyond the cutoff, where the kernel would fire "
+        "occupied slot to occupied slot. A timer beyond the cutoff, where the kernel would fire "
         "early, waits in the furthest slot and is filed again. Bad at: precision, by design, and "
         "many timers of one granule, which fire in one advance.",
     .differs =
-        "a deadline that is a multiple of its granule fires there, where the kernel goes on "
-        "to the next one: rounding=next is the kernel's; what is beyond the cutoff waits and "
-        "is filed again, where the kernel fires at the furthest slot, early; a timer that is "
-        "set to the deadline that it has is filed again as any other, where mod_timer leaves "
-        "it in the coarser slot that it may be in; the clock is the tick, where the kernel's "
-        "is one jiffy ahead once the timers of a jiffy have run, so that delays at a level's "
-        "first tick may be filed a level lower there; what fires in one advance does so level "
-        "by level in order of start, in the kernel bucket by bucket, coarse ones first, "
-        "newest first; no lock, no deferrable, pinned or migrating timers.",
+        "a deadline that is a multiple of its granule fires there, where the kernel goes on to the "
+        "next one: rounding=next is the kernel's; a timer beyond the cutoff waits and is filed "
+        "again, where the kernel fires at the furthest slot, early; a timer that is set to the "
+        "deadline that it has is filed again as any other, where mod_timer leaves it in the "
+        "coarser slot that it may be in; the clock is the tick, where the kernel's is one jiffy "
+        "ahead once the timers of a jiffy have run, so that delays at a level's first tick may be "
+        "filed a level lower there; the timers of one advance fire level by level in order of "
+        "start, in the kernel bucket by bucket, coarse ones first, newest first; no lock, no "
+        "deferrable, pinned or migrating timers.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),

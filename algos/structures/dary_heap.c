@@ -312,12 +312,11 @@ TL_ALGO(dary_heap) = {
         "aligned to cache lines: with four children half the levels of a binary heap, each one "
         "line. Exact in everything: order, next expiry, no horizon. Bad at: expiry of very many "
         "timers, where each level moved is a cache miss; large arities, which compare more.",
-    .differs =
-        "timers of one tick fire in the order of their starts, in libev in any order, and so "
-        "in Go; a timer fires at its tick, where libev waits until the clock is beyond it, "
-        "and what libev sleeps has an upper limit of a minute; stop says whether the timer "
-        "was pending, where ev_timer_stop answers nothing; Go since 1.14 only marks what is "
-        "stopped and takes it out later, which is not done here.",
+    .differs = "timers of one tick fire in the order of their starts, in libev in any order, and "
+               "so in Go; a timer fires at its tick, where libev waits until the clock is beyond "
+               "it, and what libev sleeps has an upper limit of a minute; stop says whether the "
+               "timer was pending, where ev_timer_stop answers nothing; Go since 1.14 only marks a "
+               "stopped timer and removes it later, which is not done here.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = heap_option_table,
     .options_bytes = sizeof(struct heap_options),

@@ -515,17 +515,16 @@ TL_ALGO(duration_queues) = {
         "Timers of the same duration are due in the order of their starts, so each duration has a "
         "queue to which starts append; a hash table finds it, and a heap of the queues, or a scan, "
         "finds which is due first. A server has few durations. When more of them are in use than "
-        "there are queues, the timers of the others stand in the heap one by one. Bad at: very "
-        "many distinct durations, with which it becomes a binary heap.",
-    .differs =
-        "durations get queues as they come, where libevent's are said beforehand, at most 256 "
-        "of them, and Lawn and Envoy have no limit; a restart moves the timer, where Lawn's "
-        "set_element_ttl leaves the first one in its queue, so that it fires twice; next may "
-        "be that of a timer that was stopped, as in libevent, where Lawn and Envoy look "
-        "again, and libevent is woken for it even if its queue is empty by then; no scale "
-        "factor and no minimum, by which Envoy makes all wait shorter under load; stop says "
-        "whether the timer was pending, where the three answer the same either way; what is "
-        "due at its start waits for the next advance.",
+        "there are queues, the timers of the others are in the heap one by one. Bad at: very many "
+        "distinct durations, with which it becomes a binary heap.",
+    .differs = "durations get queues as they come, where libevent's are set beforehand, at most "
+               "256 of them, and Lawn and Envoy have no limit; a restart moves the timer, where "
+               "Lawn's set_element_ttl leaves the first one in its queue, so that it fires twice; "
+               "next may be that of a timer that was stopped, as in libevent, where Lawn and Envoy "
+               "look again, and libevent is woken for it even if its queue is empty by then; no "
+               "scale factor and no minimum, by which Envoy makes all wait shorter under load; "
+               "stop says whether the timer was pending, where the three answer the same either "
+               "way; a timer due at its start waits for the next advance.",
     .cost = {.start = "O(1), O(log t) where it is the first of its duration",
              .stop = "O(1), O(log t) where it was the last",
              .tick = "O(1)",

@@ -430,7 +430,7 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
             return corrupt(why, why_bytes, "timer %" PRIu32 ": %s", id, wrong);
         }
         if (is_beyond(tree, due_of(tree, FIRST + id))) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is behind the clock", id);
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is before the clock", id);
         }
         leaves++;
     }
@@ -484,7 +484,7 @@ TL_ALGO(ebtree) = {
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
                     TL_CAP_BUDGET,
     .name = "ebtree",
-    .summary = "a radix tree whose forks lie in the timers, so that a stop relinks and no more",
+    .summary = "a radix tree with its forks in the timers, so that a stop only relinks",
     .origin = "Tarreau's ebtree, of HAProxy",
     .description =
         "An elastic binary tree: each timer holds a leaf and the one fork that its key made "
@@ -493,13 +493,12 @@ TL_ALGO(ebtree) = {
         "their starts. Keys have 32 bits and turn over, as HAProxy's ticks do, or 64. Bad at: "
         "memory latency, a cache miss a level, as often as the first timer is looked for; "
         "deadlines further ahead than 2^31 ticks, unless keys have 64 bits.",
-    .differs =
-        "links are 32-bit indices, not pointers: 32 bytes a timer instead of 40; a restart always "
-        "moves the timer, where HAProxy's tasks stay at an earlier place in the tree until it is "
-        "reached; a deadline beyond half a turn is refused, not the caller's mistake; one that has "
-        "passed is due at the clock, so it cannot be taken for a far one; jumps of the clock may "
-        "be of any size; no cap on what one call wakes but the budget; tick 0 is a tick like any "
-        "other.",
+    .differs = "links are 32-bit indices, not pointers: 32 bytes a timer instead of 40; a restart "
+               "always moves the timer, where HAProxy's tasks stay at an earlier place in the tree "
+               "until it is reached; a deadline beyond half a turn is refused, not the caller's "
+               "mistake; one that has passed is due at the clock, so it cannot be taken for a far "
+               "one; jumps of the clock may be of any size; no cap on the timers that one call "
+               "wakes but the budget; tick 0 is a tick like any other.",
     .cost = {.start = "O(log n) expected, O(key bits) worst",
              .stop = "O(1)",
              .tick = "O(log n) expected",

@@ -511,14 +511,15 @@ TL_ALGO(ffs_queue) = {
     .origin = "Eiffel's cFFS (Saeed et al. 2019)",
     .description =
         "A bucket a tick in two windows that take turns; a tree of bitmaps finds the first bucket "
-        "that is not empty with one find-first-set instruction a level. What lies beyond both is "
+        "that is not empty with one find-first-set instruction a level. Timers beyond both are "
         "kept in the last bucket and filed again at each turn (the paper serves it at the wrong "
         "time). Ordered, and constant in everything while delays stay within the windows. Bad at: "
         "delays of many windows, all of which every turn moves; memory for wide windows.",
-    .differs = "what lies beyond both windows waits in the last bucket and is filed again when the "
-               "windows take turns, where in Eiffel it is served with it, early, the windows being "
-               "as long as the longest delay; if all that is left lies there, the windows jump to "
-               "it; timers can be stopped and moved, Eiffel dequeues only; a bucket is one tick.",
+    .differs =
+        "timers beyond both windows wait in the last bucket and are filed again when the windows "
+        "take turns, where Eiffel serves them with that bucket, early, as its windows are as long "
+        "as the longest delay; if all pending timers are there, the windows jump to them; timers "
+        "can be stopped and moved, Eiffel dequeues only; a bucket is one tick.",
     .cost = {.start = "O(1)",
              .stop = "O(1)",
              .tick = "O(1)",

@@ -210,12 +210,12 @@ TL_ALGO(fixed_wheel) = {
     .summary = "the connection wheel: one timeout for all",
     .origin = "the idle-connection wheel of many servers",
     .description =
-        "All timers have the same timeout, an option, so each start goes to the slot behind the "
-        "hand, whatever its delay, and what the hand finds has been silent for a whole turn. Eight "
-        "bytes a timer, nothing computed. A shorter delay is served with the timeout and so late "
-        "by the difference; of longer ones one more tick is taken, as rounding up gives it. Bad "
-        "at: a second timeout, and idle times, "
-        "since it must be driven every tick.",
+        "All timers have the same timeout, an option, so each start goes to the slot that the hand "
+        "has just left, whatever its delay, and the timers that the hand finds have been silent "
+        "for a whole turn. Eight bytes a timer, nothing computed. A shorter delay gets the full "
+        "timeout and so is late by the difference; of longer ones, a delay of one more tick is "
+        "accepted, as rounding up gives it. Bad at: a second timeout, and idle times, since it "
+        "must be driven every tick.",
     .differs =
         "its originals are many, and no two alike: most put connections, not timers, into the "
         "slots, close all that the hand finds in one sweep, and come late by up to a slot; "

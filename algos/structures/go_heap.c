@@ -468,8 +468,9 @@ static enum tl_status check_entry(const struct go_heap *heap, size_t i, char *wh
     }
     if (pending && ((node->state & MODIFIED) == 0 ? node->when != entry.when
                                                   : node->when < heap->first_modified)) {
-        return corrupt(why, why_bytes, "timer %" PRIu32 " is due at %" PRIu64 ", and nobody knows",
-                       entry.id, node->when);
+        return corrupt(why, why_bytes,
+                       "timer %" PRIu32 " is due at %" PRIu64 ", and no entry says so", entry.id,
+                       node->when);
     }
     return TL_OK;
 }
@@ -528,8 +529,8 @@ TL_ALGO(go_heap) = {
     .description =
         "A heap of four children an entry without a back-index, in which each timer has one entry "
         "at the most. Stop makes the timer a zombie, restart marks it as modified, and both leave "
-        "the entry where it is: what is marked is put right when it comes to the top. The whole "
-        "heap is put right, and zombies are dropped, when the earliest tick to which a timer was "
+        "the entry where it is: a marked entry is corrected when it reaches the top. The whole "
+        "heap is corrected, and zombies are dropped, when the earliest tick to which a timer was "
         "moved is reached, and when more than a quarter are zombies. Bad at: restarts of a few "
         "timers to near ticks among very many others, each of which goes through the whole heap; "
         "and `next`, which may name the tick of a marked entry.",
@@ -549,10 +550,10 @@ TL_ALGO(go_heap) = {
     .check = heap_check,
     .walk = heap_walk,
     .differs =
-        "one heap, where the original has one for each processor, and moves and steals; what "
-        "a callback starts when already due waits for the next advance, where the original "
-        "runs it if it is not after the time that was asked for before; no periods, no "
-        "channels, which the original keeps out of the heap while nobody waits for them.",
+        "one heap, where the original has one for each processor, and moves and steals; a timer "
+        "that a callback starts already due waits for the next advance, where the original runs it "
+        "if it is not after the time that was read before; no periods, and no channels, which the "
+        "original keeps out of the heap while no goroutine waits for them.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -216,7 +216,7 @@ TL_ALGO(hashed_ordered_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_EXACT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "hashed-ordered-wheel",
-    .summary = "a hashed wheel whose slots are in order",
+    .summary = "a hashed wheel with ordered slots",
     .origin = "Varghese and Lauck 1987, scheme 5",
     .description =
         "One wheel of lists; a timer is filed under its due tick modulo the slots, in its place by "

@@ -376,18 +376,17 @@ TL_ALGO(henriksen_list) = {
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
                     TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "henriksen-list",
-    .summary = "a sorted list, and an index into it whose pointers are pulled to where starts go",
+    .summary = "a sorted list, and an index into it that adapts to where starts go",
     .origin = "Henriksen 1977, Kingston 1986; SSJ",
-    .description =
-        "A list in order of due tick, with an index of pointers that is searched by halves. A "
-        "start goes on from the pointer found, and pulls the next one along after every four "
-        "timers that it had to go over; the index doubles and halves with need. The event set of "
-        "several simulation languages. Stop and expiry are constant, and no tuning is needed. Bad "
-        "at: scans, a cache miss a timer; delays whose law changes; a single start, which may be "
-        "linear.",
+    .description = "A list in order of due tick, with an index of pointers that is searched by "
+                   "halves. A start goes on from the pointer found, and pulls the next one along "
+                   "after every four timers that it had to go over; the index doubles and halves "
+                   "with need. The event set of several simulation languages. Stop and expiry are "
+                   "constant, and no tuning is needed. Bad at: scans, a cache miss a timer; delays "
+                   "with a changing distribution; a single start, which may be linear.",
     .differs =
-        "a stop leaves its timer's pointers in the index, to be found out by a later search, where "
-        "SSJ's moves them to the neighbour at once; what is due at its start waits on a list of "
+        "a stop leaves its timer's pointers in the index, to be detected by a later search, where "
+        "SSJ's moves them to the neighbour at once; a timer due at its start waits on a list of "
         "its own for the next advance, in SSJ it is entered at once, at its own tick.",
     .cost = {.start = "O(sqrt n) amortised, O(n) worst",
              .stop = "O(1)",

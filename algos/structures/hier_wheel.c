@@ -656,7 +656,7 @@ static const struct tl_choice rounding_choices[] = {
 
 static const struct tl_choice clock_choices[] = {
     {"advance", CLOCK_ADVANCE, "the wheels follow every advance: a level by the timer's delay"},
-    {"bucket", CLOCK_BUCKET, "they stand at the last bucket that expired, as in Kafka"},
+    {"bucket", CLOCK_BUCKET, "they are at the last bucket that expired, as in Kafka"},
     {NULL, 0, NULL},
 };
 
@@ -751,7 +751,7 @@ static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
         if (stand > timer->clock / timer->unit ||
             wheel.current_time != timer->wheels[n].current_time ||
             wheel.hand != timer->wheels[n].hand) {
-            return corrupt(why, why_bytes, "level %" PRIu32 " stands at unit %" PRIu64, n + 1,
+            return corrupt(why, why_bytes, "level %" PRIu32 " is at unit %" PRIu64, n + 1,
                            timer->wheels[n].current_time);
         }
         wheel_stand_at(&wheel, stand_of(timer), timer->wheel_size);
@@ -813,11 +813,10 @@ TL_ALGO(hier_wheel) = {
     .description =
         "Levels of wheels, each as wide as a bucket of the next; a timer is filed on the lowest "
         "level that reaches it and moves down a level when its bucket expires. The occupied "
-        "buckets stand in a delay queue, so an idle structure sleeps until the next of them. "
+        "buckets are in a delay queue, so an idle structure sleeps until the next of them. "
         "Overflow wheels are allocated when first needed. With clock=bucket levels are chosen by "
         "where the last bucket expired, as in Kafka, and timers move down more levels. Bad at: a "
-        "far bucket with very many "
-        "timers, all filed again in the one advance that opens it.",
+        "far bucket with very many timers, all filed again in the one advance that opens it.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = timer_option_table,
     .options_bytes = sizeof(struct timer_options),

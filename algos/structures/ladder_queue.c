@@ -562,12 +562,12 @@ TL_ALGO(ladder_queue) = {
         "that no length of a day has to fit all. Bad at: the tick in which the unsorted timers, "
         "all at once, become a rung.",
     .differs =
-        "nothing that a caller can notice: order and ticks are the paper's. Inside, time is "
-        "in whole ticks, so that buckets are, and one of one tick is never spawned from; Top "
-        "comes down, and a bucket to the bottom, only when something in it may be due, in the "
-        "paper with any dequeue that finds the bottom empty, so that what is started "
-        "meanwhile may go to another tier; timers can be stopped, the paper only enqueues and "
-        "dequeues; what is due at its start waits on a list of its own for the next advance.",
+        "nothing that a caller can notice: order and ticks are the paper's. Inside, time and "
+        "buckets are in whole ticks, and a bucket of one tick never spawns a rung; Top is moved "
+        "down, and a bucket to the bottom, only when a timer in it may be due, in the paper with "
+        "any dequeue that finds the bottom empty, so that a timer started meanwhile may go to "
+        "another tier; timers can be stopped, the paper only enqueues and dequeues; a timer due at "
+        "its start waits on a list of its own for the next advance.",
     .cost = {.start = "O(1) amortised", .stop = "O(1)", .tick = "O(1)", .expire = "O(1) amortised"},
     .create = queue_create,
     .destroy = queue_destroy,

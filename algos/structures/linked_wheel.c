@@ -851,7 +851,7 @@ static const char *check_node(const struct linked_wheel *wheel, uint32_t slot,
                               const struct node *node)
 {
     if (slot < FIRST) {
-        return wheel->work_at != 0 ? "what is due is not looked at" : NULL;
+        return wheel->work_at != 0 ? "the due timers are not examined" : NULL;
     }
     uint32_t level = (slot - FIRST) / SLOTS;
     uint64_t block = level == 0 ? 1 : UINT64_C(1) << block_shift(level);

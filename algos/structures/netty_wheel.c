@@ -372,17 +372,17 @@ TL_ALGO(netty_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_REFUSES,
     .name = "netty-wheel",
-    .summary = "a hashed wheel of ticks of 100, with rounds, behind a queue of starts",
+    .summary = "a hashed wheel of ticks of 100, with rounds and a queue of starts",
     .origin = "Netty 4.2 and Dubbo, HashedWheelTimer.java",
     .description =
-        "What is started waits in a queue until a tick of the wheel, of 100 ticks as a rule, is "
-        "over; then up to 100,000 of the queue are filed, each under the tick in which it is due, "
-        "with the number of turns to wait, and what is in the slot of the tick that is over fires. "
-        "Never early, late by up to a whole tick of the wheel, and in a flood of starts by one "
-        "more for each 100,000 that go before. With `pending` a start is refused where so many are "
-        "pending, stopped ones included until the worker has seen them. Bad at: precision; many "
-        "timers on few slots with delays of many turns; and the worker wakes at every tick, idle "
-        "or not.",
+        "A started timer waits in a queue until the current tick of the wheel, of 100 ticks as a "
+        "rule, is over; then up to 100,000 of the queue are filed, each under the tick in which it "
+        "is due, with the number of turns to wait, and the due timers in the slot of that tick "
+        "fire. Never early; late by up to a whole tick of the wheel, and in a burst of starts by "
+        "one more for each 100,000 that go before. With `pending` a start is refused when that "
+        "many are pending, including stopped ones that the worker has not seen. Bad at: precision; "
+        "many timers on few slots with delays of many turns; and the worker wakes at every tick, "
+        "idle or not.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
@@ -397,12 +397,12 @@ TL_ALGO(netty_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .walk = wheel_walk,
-    .differs =
-        "a timer that was stopped gives its memory back at once, and takes no place among the "
-        "100,000 of a tick, where the original keeps it in queue or slot; callbacks run when all "
-        "ticks that an advance passes have been worked off, where the original runs those of each "
-        "tick before the next; destroy leaves what is pending unsaid, where the original's stop "
-        "returns it; a tick may be shorter than 1 ms; no thread, so nothing fires but in advance.",
+    .differs = "a timer that was stopped gives its memory back at once, and takes no place among "
+               "the 100,000 of a tick, where the original keeps it in queue or slot; callbacks run "
+               "when all ticks that an advance passes have been worked off, where the original "
+               "runs those of each tick before the next; destroy does not report the pending "
+               "timers, where the original's stop returns them; a tick may be shorter than 1 ms; "
+               "no thread, so nothing fires but in advance.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

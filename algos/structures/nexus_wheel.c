@@ -304,7 +304,7 @@ static const struct tl_option wheel_option_table[] = {
     {"step", TL_U32(struct wheel_options, step), 3, 1, BITS_MAX - 1, NULL,
      "a level is 2^step times as coarse as the one before (clk_shift); below bits"},
     {"levels", TL_U32(struct wheel_options, levels), 7, 1, LEVELS_MAX, NULL,
-     "levels (num_levels); what is further waits in the last"},
+     "levels (num_levels); timers beyond wait in the last"},
     {"moves", TL_U64(struct wheel_options, moves), MOVES_ALL, 0, INT64_C(1) << 32, moves_choices,
      "timers that an advance may move to finer levels (max_rebalances_per_poll)"},
     {0},
@@ -440,12 +440,11 @@ TL_ALGO(nexus_wheel) = {
     .counters = buckets_counters,
     .check = wheel_check,
     .walk = wheel_walk,
-    .differs =
-        "fires in callbacks, where it fills a list of values that the caller goes through: what "
-        "such a callback stops does not fire any more. What next_deadline once said it keeps, "
-        "though a stop has made it too early; here next does not. Timers are named by ids: no "
-        "handles, and no wheel that refuses beyond a number of timers. The separate call that "
-        "moves timers ahead of time is left out.",
+    .differs = "fires in callbacks, where it fills a list of values that the caller goes through: "
+               "a timer that a callback stops no longer fires. next_deadline keeps its answer "
+               "although a stop has made it too early; here next does not. Timers are named by "
+               "ids: no handles, and no wheel that refuses beyond a number of timers. The separate "
+               "call that moves timers ahead of time is omitted.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -391,8 +391,7 @@ static const struct tl_option wheel_option_table[] = {
     {"failover", TL_CHOICE(struct wheel_options, failover), 1, 0, 0, failover_choices,
      "whether anything is refused"},
     {"interval", TL_U32(struct wheel_options, interval), 32, 1, 65536, NULL,
-     "the heap is looked at every so many times the resolution "
-     "(FAILOVER_INTERVAL)"},
+     "the heap is examined once in this many units of the resolution (FAILOVER_INTERVAL)"},
     {0},
 };
 
@@ -515,13 +514,12 @@ TL_ALGO(probing_wheel) = {
     .name = "probing-wheel",
     .summary = "slots of a fixed capacity: what finds one full goes to the next",
     .origin = "bitwheel (Rust) 0.6",
-    .description =
-        "Gears of 64 slots, each 64 times as coarse as the one before; a slot holds 32 timers and "
-        "no more. A timer whose slot is full goes to one of the next two; where those are full, "
-        "too, it waits in a heap that is looked at every 32 ticks, or, with failover=no, is "
-        "refused: back-pressure. Deadlines are rounded down to their gear's width and nothing "
-        "cascades, so timers fire early by up to that width. Bad at: precision, and many timers "
-        "of one time.",
+    .description = "Gears of 64 slots, each 64 times as coarse as the one before; a slot holds 32 "
+                   "timers and no more. If its slot is full, a timer goes to one of the next two; "
+                   "if those are full, too, it waits in a heap that is examined every 32 ticks, "
+                   "or, with failover=no, is refused: back-pressure. Deadlines are rounded down to "
+                   "their gear's width and nothing cascades, so timers fire early by up to that "
+                   "width. Bad at: precision, and many timers of one time.",
     .cost = {.start = "O(1), O(log n) where slots are full",
              .stop = "O(1), O(log n) in the heap",
              .tick = "O(1)",
@@ -542,12 +540,12 @@ TL_ALGO(probing_wheel) = {
     .walk = wheel_walk,
     .differs =
         "a deadline that is not ahead fires in the next advance, where it waits up to a turn of "
-        "the first gear. What is beyond the last gear's reach goes to the heap or is refused, "
-        "where it is filed all the same and fires turns early. Probing ends a turn ahead, where "
-        "it goes on and fires what it files a turn early. Stops what is late, too, where a "
-        "timer behind its deadline cannot be cancelled. next knows of stops at once, and of the "
-        "deadlines in the heap. In the heap, timers of one tick have no order. Memory is for the "
-        "timers, not for all that the slots could hold. The resolution is 4 ms by default.",
+        "the first gear. A timer beyond the last gear's reach goes to the heap or is refused, "
+        "where the original files it and fires it turns early. Probing ends a turn ahead, where "
+        "the original goes on and fires the timer a turn early. Late timers can be stopped, where "
+        "the original cannot cancel a timer after its deadline. next knows of stops at once, and "
+        "of the deadlines in the heap. In the heap, timers of one tick have no order. Memory is "
+        "for the timers, not for all that the slots could hold. The resolution is 4 ms by default.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -369,18 +369,16 @@ TL_ALGO(rbtree) = {
     .name = "rbtree",
     .summary = RBTREE_SUMMARY,
     .origin = "Bayer 1972; nginx, Linux hrtimer; libbsd",
-    .description =
-        "A red-black tree ordered by due tick and then by start, on the tree macros of "
-        "<bsd/sys/tree.h>, with the earliest node kept beside it. Exact in everything, and "
-        "logarithmic in the worst case, not only on average. Bad at: memory latency, a cache "
-        "miss a level; 48 bytes a timer.",
-    .differs =
-        "a restart always moves the timer, where nginx leaves one that would move by less "
-        "than 300 ms where it is, and so fires it that much early or late; what a callback "
-        "starts that is due already waits for the next advance, where nginx and hrtimer fire "
-        "it in the same loop; deadlines are ticks without the slack of hrtimer, which fires "
-        "within a range and sets the clock event to its end; the first node is kept at hand, "
-        "as in hrtimer, where nginx walks down to it.",
+    .description = "A red-black tree ordered by due tick and then by start, on the tree macros of "
+                   "<bsd/sys/tree.h>, with a pointer to the earliest node. Exact in everything, "
+                   "and logarithmic in the worst case, not only on average. Bad at: memory "
+                   "latency, a cache miss a level; 48 bytes a timer.",
+    .differs = "a restart always moves the timer, where nginx leaves one that would move by less "
+               "than 300 ms where it is, and so fires it that much early or late; a timer that a "
+               "callback starts already due waits for the next advance, where nginx and hrtimer "
+               "fire it in the same loop; deadlines are ticks without the slack of hrtimer, which "
+               "fires within a range and sets the clock event to its end; the first node is kept "
+               "at hand, as in hrtimer, where nginx walks down to it.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .create = tree_create,
     .destroy = nodes_destroy,

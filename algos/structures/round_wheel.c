@@ -248,7 +248,7 @@ TL_ALGO(round_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "round-wheel",
-    .summary = "a hashed wheel whose timers count rounds",
+    .summary = "a hashed wheel with a count of rounds in each timer",
     .origin = "Varghese and Lauck 1987, scheme 6",
     .description =
         "One wheel of lists; a timer is filed under its due tick modulo the slots, with the number "

@@ -301,14 +301,13 @@ TL_ALGO(sampling_expiry) = {
         "goes on while more than a tenth of them were. So about a tenth of the pending timers at "
         "most are due and have not fired: a cycle ends with probability 0.92 if 5 % of the timers "
         "are due, 0.68 if 10 %, 0.21 if 20 % and 0.004 if 40 %. The last due timer is found within "
-        "a turn of the cursor, capacity / 20 cycles. Bad at: firing in time; it is for deadlines "
+        "a turn of the cursor, capacity / 20 cycles. Bad at: expiry in time; it is for deadlines "
         "that only limit memory, as a cache's.",
-    .differs =
-        "no expiry on access, which Redis does besides, as nothing here is accessed; the "
-        "cursor goes over ids, where Redis's goes over the buckets of a hash table; no limit "
-        "to a cycle's time, which Redis ends after a quarter of its period; an advance over "
-        "several periods does all their cycles; keys of one database; "
-        "each turn of the cursor says which timer is due next, so that a driver may sleep.",
+    .differs = "no expiry on access, which Redis does as well, as nothing here is accessed; the "
+               "cursor goes over ids, where Redis's goes over the buckets of a hash table; no "
+               "limit to a cycle's time, which Redis ends after a quarter of its period; an "
+               "advance over several periods does all their cycles; keys of one database; each "
+               "turn of the cursor says which timer is due next, so that a driver may sleep.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(n/k)"},
     .options = sampling_option_table,
     .options_bytes = sizeof(struct sampling_options),

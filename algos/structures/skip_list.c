@@ -279,17 +279,17 @@ TL_ALGO(skip_list) = {
     .summary = "an ordered list with up to ten lanes that skip ahead",
     .origin = "Pugh 1990; DPDK rte_timer",
     .description =
-        "An ordered list in which a quarter of the timers also stand in a lane above, a quarter "
-        "of those in the next, and so on: a search goes right and down. Expiry takes the list's "
-        "beginning. The chances come from a generator of its own, so runs repeat exactly. Exact "
-        "in everything. Bad at: memory latency, several cache misses a lane; 64 bytes a timer.",
+        "An ordered list in which a quarter of the timers are also in a lane above, a quarter of "
+        "those in the next, and so on: a search goes right and down. Expiry takes the list's "
+        "beginning. The chances come from a generator of its own, so runs repeat exactly. Exact in "
+        "everything. Bad at: memory latency, several cache misses a lane; 64 bytes a timer.",
     .differs =
-        "stop says whether the timer was pending, where rte_timer_stop answers 0 either way; "
-        "a callback may stop or start any timer, where those that this rte_timer_manage has "
-        "already taken to fire answer -1 and fire; one list without locks, not one for each "
-        "core; no periodic timers; timers of one tick are told apart by a serial, so that a "
-        "stop finds its node by the search alone, where rte_timer looks at all timers of that "
-        "tick before it; heights are drawn from a generator of its own, with DPDK's chances.",
+        "stop says whether the timer was pending, where rte_timer_stop answers 0 either way; a "
+        "callback may stop or start any timer, where those that this rte_timer_manage has already "
+        "taken to fire answer -1 and fire; one list without locks, not one for each core; no "
+        "periodic timers; timers of one tick are distinguished by a serial number, so that a stop "
+        "finds its node by the search alone, where rte_timer looks at all timers of that tick "
+        "before it; heights are drawn from a generator of its own, with DPDK's chances.",
     .cost = {.start = "O(log n) expected",
              .stop = "O(log n) expected",
              .tick = "O(1)",

@@ -168,7 +168,7 @@ struct queue_options {
 
 static const struct tl_option queue_option_table[] = {
     {"rounds", TL_U64(struct queue_options, rounds), 20, 0, 1000000, NULL,
-     "rounds, each of as many firings as there are timers, before days are made longer or "
+     "rounds, each of as many expiries as there are timers, before days are made longer or "
      "shorter"},
     {0},
 };
@@ -187,19 +187,19 @@ TL_ALGO(snoopy_calendar) = {
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET |
                     TL_CAP_UNLIMITED,
     .name = "snoopy-calendar",
-    .summary = "a calendar queue whose days become longer or shorter by what they have cost",
+    .summary = "a calendar queue that sets the length of its days by their measured cost",
     .origin = "Tan and Thng 2000; ns-2's calendar scheduler",
     .description =
         "A calendar queue that counts the pages that it turns to fire and the timers that it "
-        "passes to start. Every so many rounds, if one is more than twice the other, its days are "
-        "made longer or shorter by the square root of their quotient, so that no sample of the "
-        "timers decides. Bad at: getting there, which takes many rounds of firings; timers that "
-        "are mostly stopped; delays of very different lengths; the tick in which it is made anew.",
+        "passes to start. Every few rounds, if one is more than twice the other, its days are made "
+        "longer or shorter by the square root of their quotient, so that no sample of the timers "
+        "decides. Bad at: getting there, which takes many rounds of expiries; timers that are "
+        "mostly stopped; delays of very different lengths; the tick in which it is rebuilt.",
     .differs =
         "the length of a day is a power of two ticks, and no less than one; counts timers, not "
         "different ticks, for the number of days; a start that is due before all of its page is "
         "looked for from the end as any other; before the first round is over a day is measured as "
-        "by Brown, where ns-2 takes the fullest page; a stop shrinks the calendar, too; what is "
+        "by Brown, where ns-2 takes the fullest page; a stop shrinks the calendar, too; a timer "
         "due at its start waits on a list of its own for the next advance.",
     .cost = {.start = "O(1) expected, O(n) worst",
              .stop = "O(1) amortised",

@@ -286,9 +286,9 @@ TL_ALGO(sorted_array) = {
     .description =
         "All pending timers in one array, ordered by due tick and then by start, the first to "
         "expire at the end. A start finds its place by halving and moves the entries after it by "
-        "one; an expiry takes the last entry. Nothing is faster for some hundreds of timers, whose "
-        "entries a processor moves in a few copies. Bad at: thousands, since a start moves half of "
-        "the array, and many timers of one tick that are stopped.",
+        "one; an expiry takes the last entry. Nothing is faster for some hundreds of timers, since "
+        "a processor moves their entries in a few copies. Bad at: thousands, since a start moves "
+        "half of the array, and many timers of one tick that are stopped.",
     .differs = "nothing that a caller can notice: a textbook's sorted array, with the order "
                "reversed so that an expiry moves nothing.",
     .cost = {.start = "O(n)", .stop = "O(n)", .tick = "O(1)", .expire = "O(1)"},

@@ -317,13 +317,13 @@ TL_ALGO(splay_tree) = {
     .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
                     TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "splay-tree",
-    .summary = "a search tree that rotates what was touched last to its root",
+    .summary = "a search tree that rotates the timer touched last to its root",
     .origin = "Sleator and Tarjan 1985",
     .description =
-        "A binary search tree without balance: every access splays, so that recent timers are "
-        "near the root and any sequence of operations costs a logarithm each on average; timers "
-        "taken from the front cost a constant. Exact in everything. Bad at: a single operation, "
-        "which may take n steps; very many timers, whose paths miss the cache at every level.",
+        "A binary search tree without balance: every access splays, so that recent timers are near "
+        "the root and any sequence of operations costs a logarithm each on average; timers taken "
+        "from the front cost a constant. Exact in everything. Bad at: a single operation, which "
+        "may take n steps; very many timers, with a cache miss at every level.",
     .differs = "nothing that a caller can notice: the paper's bottom-up splaying and joining, with "
                "ties broken by a serial.",
     .cost = {.start = "O(log n) amortised",

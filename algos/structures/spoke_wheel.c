@@ -563,22 +563,20 @@ TL_ALGO(spoke_wheel) = {
     .origin = "Agrona, DeadlineTimerWheel.java",
     .description =
         "One wheel, each slot of which is an array of deadlines instead of a list; the hand reads "
-        "through the arrays, fires what is due and leaves the rest for another turn. A full array "
-        "doubles all of them, and they never shrink. Where memory is refused, or a large "
+        "through the arrays, fires the due timers and leaves the rest for another turn. A full "
+        "array doubles all of them, and they never shrink. Where memory is refused, or a large "
         "wheel would have more than 16 places for each timer, timers go to other spokes and are "
-        "looked for. Bad at: many "
-        "timers of one tick, which every spoke pays for in memory, delays of many turns, and idle "
-        "times, since it must be driven every tick.",
-    .differs =
-        "an advance looks through every spoke that the clock has passed and the one that it "
-        "is in, where Agrona polls one spoke a call and goes on when that tick is over: so "
-        "there a timer fires a tick late if polled once a tick, and one spoke a call is all "
-        "that a pause is made up by; what a handler schedules at or before now waits for the "
-        "next advance, where it may fire in the same poll; a spoke's timers fire in no order, "
-        "in Agrona place by place; spokes count from tick 0, not from startTime; a timer is "
-        "the caller's id, where Agrona names it by its place and cancelTimer may hit another "
-        "that has taken it; a handler cannot keep its timer by returning false; with 2^30 "
-        "places Agrona throws, here timers go to other spokes.",
+        "looked for. Bad at: many timers of one tick, which every spoke pays for in memory, delays "
+        "of many turns, and idle times, since it must be driven every tick.",
+    .differs = "an advance looks through every spoke that the clock has passed and the one that it "
+               "is in, where Agrona polls one spoke a call and goes on when that tick is over: so "
+               "there a timer fires a tick late if polled once a tick, and it catches up after a "
+               "pause at one spoke a call; a timer that a handler schedules at or before now waits "
+               "for the next advance, where it may fire in the same poll; a spoke's timers fire in "
+               "no order, in Agrona place by place; spokes count from tick 0, not from startTime; "
+               "a timer is the caller's id, where Agrona names it by its place and cancelTimer may "
+               "hit another that has taken it; a handler cannot keep its timer by returning false; "
+               "with 2^30 places Agrona throws, here timers go to other spokes.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/spokes)", .expire = "O(1)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),

@@ -268,9 +268,9 @@ static const struct tl_choice restart_choices[] = {
 
 static const struct tl_option wheel_option_table[] = {
     {"levels", TL_U32(struct wheel_options, levels), 6, LEVELS_MIN, LEVELS_MAX, NULL,
-     "levels of 64 slots (NUM_LEVELS); what is beyond waits in the last"},
+     "levels of 64 slots (NUM_LEVELS); timers beyond wait in the last"},
     {"restart", TL_CHOICE(struct wheel_options, restart), RESTART_LAZY, 0, 0, restart_choices,
-     "what a restart for later does (extend_expiration)"},
+     "effect of a restart to a later deadline (extend_expiration)"},
     {0},
 };
 
@@ -366,13 +366,13 @@ TL_ALGO(tokio_wheel) = {
     .abi = TL_ABI,
     .capabilities = TL_CAP_ORDERED | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_BUDGET | TL_CAP_UNLIMITED,
     .name = "tokio-wheel",
-    .summary = "a hierarchy of blocks, whose restarts for later are only noted",
+    .summary = "a hierarchy of blocks that only notes restarts to later",
     .origin = "tokio, runtime/time/wheel",
     .description =
         "Six levels of 64 slots, each slot as wide as the whole level below. The highest bit in "
         "which clock and deadline differ names the level, so all that the lowest occupied level "
-        "holds comes first. A slot is filed again, lower, when the clock comes to it; then fires "
-        "what is due, in order of deadlines. A pending timer that gets a later deadline notes it "
+        "holds comes first. A slot is filed again, lower, when the clock reaches it; then the due "
+        "timers fire in order of deadlines. A pending timer that gets a later deadline notes it "
         "and stays where it is until its old one comes. Bad at: an upper slot with very many "
         "timers, all filed again in the one advance that enters it.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
@@ -391,9 +391,9 @@ TL_ALGO(tokio_wheel) = {
     .walk = wheel_walk,
     .differs =
         "a deadline that is not ahead fires in the next advance, where the wheel refuses it and "
-        "the caller fires it at once. What a callback stops does not fire any more, where all that "
-        "a turn of the driver finds has fired before any task runs. One thread and no wakers; "
-        "deadlines are ticks already, where they are rounded up to a millisecond.",
+        "the caller fires it at once. A timer that a callback stops no longer fires, where all "
+        "timers that a turn of the driver finds have fired before any task runs. One thread and no "
+        "wakers; deadlines are ticks already, where they are rounded up to a millisecond.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
     .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -512,20 +512,18 @@ TL_ALGO(two_level_wheel) = {
     .name = "two-level-wheel",
     .summary = "a wheel for soon, one for later, a heap for the rest",
     .origin = "Erlang/OTP, erts/emulator/beam/time.c",
-    .description =
-        "Two large wheels: 2^14 slots of one tick, and 2^14 slots of 2^13 ticks, each of which "
-        "moves to the first wheel when it comes near; what is beyond both stands in a heap. A "
-        "timer moves once at most. Bits for slots, and for words of bits, lead to the next "
-        "timeout. Bad at: a later slot with very many timers, all moved in one advance, and small "
-        "memories, since the wheels alone take 1.3 MB.",
-    .differs =
-        "what a callback starts at or before the clock waits for the next advance, where Erlang "
-        "times it out in the same bump; an advance fires all that is due unless it is given a "
-        "budget, where Erlang yields after about 100 timeouts; next names the first later slot "
-        "with timers, where Erlang settles for the first of 512 that are not all empty, and for a "
-        "week if there is no timer; timers of one tick fire in no order, in Erlang in that of "
-        "their starts, as far as they came to the tick's slot by the same way; one wheel for all, "
-        "not one for each scheduler.",
+    .description = "Two large wheels: 2^14 slots of one tick, and 2^14 slots of 2^13 ticks, each "
+                   "of which moves to the first wheel when it comes near; timers beyond both are "
+                   "in a heap. A timer moves once at most. Bits for slots, and for words of bits, "
+                   "lead to the next timeout. Bad at: a later slot with very many timers, all "
+                   "moved in one advance, and small memories, since the wheels alone take 1.3 MB.",
+    .differs = "a timer that a callback starts at or before the clock waits for the next advance, "
+               "where Erlang times it out in the same bump; an advance fires all that is due "
+               "unless it is given a budget, where Erlang yields after about 100 timeouts; next "
+               "names the first later slot with timers, where Erlang settles for the first of 512 "
+               "that are not all empty, and for a week if there is no timer; timers of one tick "
+               "fire in no order, in Erlang in that of their starts, if they reached the tick's "
+               "slot by the same way; one wheel for all, not one for each scheduler.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),

@@ -274,11 +274,11 @@ TL_ALGO(unordered_list) = {
         "All pending timers side by side in one array, in no order. A start appends, a stop closes "
         "the gap with the last one, and each tick compares every deadline with the clock. Nothing "
         "is simpler, and for a few dozen timers nothing need be. Bad at: everything beyond.",
-    .differs = "timers that fire in one advance do so in no order, in Redis newest first, whatever "
-               "their ticks; all are due by the tick of the advance, where Redis reads the clock "
-               "anew for each; a stop closes the gap at once, where aeDeleteTimeEvent leaves the "
-               "event to be freed by the next pass; an array, not a list, and the paper's counts "
-               "down where this compares.",
+    .differs =
+        "timers that fire in one advance do so in no order, in Redis newest first, whatever their "
+        "ticks; all are due by the tick of the advance, where Redis reads the clock again for "
+        "each; a stop closes the gap at once, where aeDeleteTimeEvent leaves the event to be freed "
+        "by the next pass; an array, not a list, and the paper's counts down where this compares.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(1)"},
     .create = list_create,
     .destroy = list_destroy,

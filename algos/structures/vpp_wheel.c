@@ -257,7 +257,7 @@ static void wheel_destroy(void *self)
 }
 
 static const struct tl_choice wheels_choices[] = {
-    {"overflow", WITH_OVERFLOW, "three, and a list of what lies beyond their turn: no horizon"},
+    {"overflow", WITH_OVERFLOW, "three, and a list of timers beyond their turn: no horizon"},
     {NULL, 0, NULL},
 };
 
@@ -364,9 +364,9 @@ TL_ALGO(vpp_wheel) = {
         "of one tick fire in another order, VPP's the last one filed first; passes over empty "
         "slots, so that `next` looks beyond the turn of the fast ring and jumps may be of any "
         "size; a deadline for which the last ring would have gone round is refused, VPP files it a "
-        "turn too early; what is due at its start fires with the next advance, VPP takes no "
+        "turn too early; a timer due at its start fires with the next advance, VPP takes no "
         "interval of 0; keeps the deadline itself, in 16 bytes a timer with or without overflow; "
-        "no cap on what one call hands out but the budget.",
+        "no cap on the timers that one call hands out but the budget.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),

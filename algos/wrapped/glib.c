@@ -320,12 +320,11 @@ TL_ALGO(glib) = {
         "compares with the virtual clock. GLib keeps no queue: every turn asks every source. Its "
         "sources come from malloc, about 200 bytes each, which the bytes shown do not include. "
         "Bad at: more than some hundred timers. Needs libglib2.0-dev when timerlab is built.",
-    .differs =
-        "timers are custom sources, so that they have the caller's clock, where "
-        "g_timeout_add's compare with the machine's; what a callback starts that is due "
-        "already waits for the next advance, and what it moves does not fire, though GLib "
-        "dispatches all that it has found ready; a budget is kept by those sources; stop says "
-        "whether the timer was pending, as g_source_remove does.",
+    .differs = "timers are custom sources, so that they use the caller's clock, where those of "
+               "g_timeout_add compare with the machine's; a timer that a callback starts already "
+               "due waits for the next advance, and one that it moves does not fire, although GLib "
+               "dispatches all sources that it has found ready; those sources keep the budget; "
+               "stop says whether the timer was pending, as g_source_remove does.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(n)"},
     .create = glib_create,
     .destroy = glib_destroy,

@@ -994,7 +994,7 @@ static const struct tl_choice delivery_words[] = {
     {NULL, 0, NULL}};
 
 static const struct tl_choice sync_words[] = {
-    {"group", SYNC_GROUP, "commits together what comes together, and waits for the disk"},
+    {"group", SYNC_GROUP, "commits concurrent operations together, and waits for the disk"},
     {"always", SYNC_ALWAYS, "the same before each start, stop and advance returns"},
     {"none", SYNC_NONE, "as group, but never waits: a loss of power may take the whole file"},
     {NULL, 0, NULL}};
@@ -1003,13 +1003,13 @@ static const struct tl_option kv_option_table[] = {
     {"path", TL_TEXT(struct kv_options, path), 0, 0, 0, NULL,
      "the folder that holds the store; without it a temporary one"},
     {"delivery", TL_CHOICE(struct kv_options, delivery), AT_LEAST, 0, 0, delivery_words,
-     "what a crash does to what is being fired"},
+     "effect of a crash on timers during their callbacks"},
     {"sync", TL_CHOICE(struct kv_options, sync), SYNC_GROUP, 0, 0, sync_words,
-     "when what is done is durable"},
+     "when an operation becomes durable"},
     {"batch", TL_U32(struct kv_options, batch), 500, 1, 100000, NULL,
      "operations in a commit, and timers taken to be fired, at most"},
     {"window", TL_TICKS(struct kv_options, window), 10, 0, INT64_C(1) << 40, NULL,
-     "ticks after which an advance commits what is not"},
+     "ticks after which an advance commits uncommitted operations"},
     {"retry", TL_TICKS(struct kv_options, retry), 1000, 1, INT64_C(1) << 40, NULL,
      "ticks after which a commit is tried again that a full disk refused"},
     {0},
@@ -1022,30 +1022,28 @@ TL_ALGO(kv_wheel) = {
                     TL_CAP_OWN_MEMORY | TL_CAP_DURABLE,
     .name = "kv-wheel",
     .summary = "timers in an ordered store of keys and values, which outlives the process",
-    .origin = "a hashed wheel kept in a table, with the order of keys in place of buckets",
+    .origin = "a hashed wheel kept in a table, with the order of keys instead of buckets",
     .description =
-        "A start is a put, a stop a removal, and what is due is read from the table's first key "
-        "on, a batch at a time; memory holds 16 bytes a timer, the key of each. The store is "
-        "LMDB's, which is "
-        "needed when timerlab is built" LMDB_NOTE ", and loaded when a structure is made. "
-        "delivery= says what a crash does to what is "
-        "being fired, sync= what a crash or a loss of power leaves. What was not committed is not "
-        "acknowledged. When the disk is full starts are refused, stops are not, and what is due "
-        "fires from memory with delivery=at-least and waits with the others; it is tried again "
-        "every "
-        "retry= ticks and by sync. What is written when there is room again has the tick of its "
-        "start as the deadline of a timer that was late by "
-        "then, as recover tells. Its memory is not all counted: a map, a cache. Bad at: speed.",
+        "A start is a put and a stop a removal; due timers are read in batches from the table's "
+        "first key on. Memory holds the key of each timer, 16 bytes. The store is LMDB's, which is "
+        "needed when timerlab is built" LMDB_NOTE
+        ", and loaded when a structure is created. delivery= sets the effect of a crash on timers "
+        "during their callbacks, sync= that of a crash or power failure on recent operations. "
+        "Uncommitted operations are not acknowledged. When the disk is full, starts are refused "
+        "and stops are not; due timers fire from memory with delivery=at-least, and wait with the "
+        "other values. Writing is tried again every retry= ticks and by sync. A timer that is "
+        "written late, when there is space again, gets the tick of its start as its deadline, as "
+        "recover reports. The store's map and cache are not counted as memory. Bad at: speed.",
     .differs =
-        "what is due in the very tick fires in it, where `start_time < now` waits for the next; "
-        "the clock is the caller's and is not a record that schedulers race for, so no crash lies "
-        "between moving it and fetching what is due; what is started for a slot that was fetched "
-        "already fires in the next advance; a timer leaves the table in the transaction that "
+        "a timer fires in its own tick, where `start_time < now` waits for the next; the clock is "
+        "the caller's and not a record that schedulers race for, so no crash can fall between "
+        "moving it and fetching the due timers; a timer started for a slot that was already "
+        "fetched fires in the next advance; a timer leaves the table in the transaction that "
         "delivery= names, not when it is fetched; no second pass for missed timers, which repeats "
-        "what only waits. One process has the table; no executors, no queue, no retries. The "
-        "design as published loses what was fetched and not called when a node ends (as "
-        "delivery=at-most does, which says so), is late with what is due in the very second or is "
-        "filed behind it, and calls twice what is queued for longer than its scan's delay: "
+        "timers that only wait. One process uses the table; no executors, no queue, no retries. "
+        "The design as published loses timers that were fetched but not called when a node ends "
+        "(as delivery=at-most does by definition), is late with timers of the current second, and "
+        "calls timers twice that are queued for longer than its scan's delay: "
         "docs/reference/kv-wheel.md has the command for each.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = kv_option_table,

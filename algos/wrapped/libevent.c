@@ -271,7 +271,7 @@ TL_ALGO(libevent) = {
     .description =
         "The timers of libevent's event loop through its public interface, under a virtual clock "
         "of one millisecond a tick. A binary heap in an array of pointers to events of 128 bytes; "
-        "what is due goes through a queue of active events. Each advance is a turn of the loop "
+        "due timers go through a queue of active events. Each advance is a turn of the loop "
         "without waiting, its call of epoll_wait included unless poll=none; `next` is the wait "
         "that libevent asks for, 35 minutes at most. The heap grows by doubling, and never "
         "shrinks. Bad at: an advance every tick, and many timers, for every comparison follows "

@@ -280,16 +280,16 @@ TL_ALGO(libuv) = {
         "one millisecond a tick. A binary heap linked by pointers, with the order of starts to "
         "break ties. An advance asks uv_backend_timeout whether anything is due, and if so turns "
         "the loop without waiting, its call of epoll_wait included unless poll=none; `next` is "
-        "that wait. What a callback starts that is due already waits for the next advance, where "
+        "that wait. A timer that a callback starts already due waits for the next advance, where "
         "libuv 1.44 would call it in the same turn. Deadlines reach 2^44 ticks beyond the clock "
         "when the loop was last empty. The loop's own few kilobytes come from malloc, and the "
         "bytes shown do not include them. Bad at: many timers, each a handle of 152 bytes. Needs "
         "libuv1-dev when timerlab is built.",
     .differs =
-        "what a callback starts that is due already waits for the next advance, where libuv "
-        "before 1.48 calls it in the same turn; stop says whether the timer was pending, "
-        "where uv_timer_stop answers 0 either way; no repeating timers; the clock is the "
-        "caller's; deadlines reach 2^44 ticks beyond the clock when the loop was last empty.",
+        "a timer that a callback starts already due waits for the next advance, where libuv before "
+        "1.48 calls it in the same turn; stop says whether the timer was pending, where "
+        "uv_timer_stop answers 0 either way; no repeating timers; the clock is the caller's; "
+        "deadlines reach 2^44 ticks beyond the clock when the loop was last empty.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = event_loop_option_table,
     .options_bytes = sizeof(struct event_loop_options),

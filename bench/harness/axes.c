@@ -54,7 +54,7 @@ static const struct form forms[] = {
     {{AXIS_CANCELLED, 50}, "50", "every other"},
     {{AXIS_CANCELLED, 90}, "90", "most"},
     {{AXIS_CANCELLED, 99}, "99", "nearly all"},
-    {{AXIS_FIELD, 16}, "16", "a deadline and something beside it"},
+    {{AXIS_FIELD, 16}, "16", "a deadline and one more field"},
     {{AXIS_FIELD, 8}, "8", "a deadline"},
     {{AXIS_FIELD, 64}, "64", "a line of the cache"},
     {{AXIS_CLOCK, CLOCK_THREAD}, "thread", "the thread's processor time, by which all is measured"},
@@ -80,7 +80,7 @@ static const struct form forms[] = {
     {{AXIS_TICK, TICK_1NS}, "1ns", "a nanosecond; each advance passes over a million ticks"},
     {{AXIS_TICK, TICK_1US}, "1us", "a microsecond; each advance passes over a thousand ticks"},
     {{AXIS_TICK, TICK_100MS}, "100ms", "a tenth of a second"},
-    {{AXIS_WARM, STREAM_WARM_AUTO}, "auto", "twice the longest delay, or what there is time for"},
+    {{AXIS_WARM, STREAM_WARM_AUTO}, "auto", "twice the longest delay, or as long as time permits"},
     {{AXIS_WARM, 0}, "0", "all timers have just been started"},
     {{AXIS_RECORD, 0}, "0", "there is none: nothing is touched but the timer"},
     {{AXIS_RECORD, 64}, "64", "a line of the cache"},
@@ -93,7 +93,7 @@ static const struct form forms[] = {
     {{AXIS_PAGES, PAGES_HUGE}, "huge", "huge pages, where the kernel has them"},
     {{AXIS_PAGES, PAGES_SMALL}, "small", "pages of 4 KiB"},
     {{AXIS_COMMIT, 1}, "1", "each waits for itself"},
-    {{AXIS_COMMIT, 100}, "100", "what comes within a few milliseconds"},
+    {{AXIS_COMMIT, 100}, "100", "the operations of a few milliseconds"},
     {{AXIS_COMMIT, 5000}, "5000", "as much as can wait"},
 };
 enum { FORMS = sizeof forms / sizeof forms[0] };

@@ -29,13 +29,13 @@ enum axis_kind {
     X(AXIS_DELAYS, "delays", AXIS_WORD, "how long timers run")                                     \
     X(AXIS_ORDER, "order", AXIS_WORD, "which timer comes next")                                    \
     X(AXIS_EARLIER, "earlier", AXIS_SHARE, "share of the restarts that go to an earlier tick")     \
-    X(AXIS_CALLBACK, "callback", AXIS_WORD, "what a timer's callback does")                        \
+    X(AXIS_CALLBACK, "callback", AXIS_WORD, "action of a timer's callback")                        \
     X(AXIS_EVERY, "every", AXIS_WHOLE, "ticks between two restarts of a timer, in the mean")       \
     X(AXIS_STEP, "step", AXIS_WHOLE, "ticks that each advance passes over")                        \
     X(AXIS_TICK, "tick", AXIS_WORD, "length of a tick; delays stay the same in seconds")           \
-    X(AXIS_WARM, "warm", AXIS_WHOLE, "ticks that nobody times, before those that count")           \
+    X(AXIS_WARM, "warm", AXIS_WHOLE, "untimed ticks before the measured ones")                     \
     X(AXIS_RECORD, "record", AXIS_WHOLE,                                                           \
-      "bytes of a timer's connection, whose first and last are touched by each operation")         \
+      "bytes of a timer's connection; each operation touches the first and the last")              \
     X(AXIS_NODE, "node", AXIS_WORD, "where the structure's own bytes of a timer lie")              \
     X(AXIS_COLD, "cold", AXIS_WHOLE, "MiB that other work writes between two advances")            \
     X(AXIS_PAGES, "pages", AXIS_WORD, "what backs the structure's memory")                         \

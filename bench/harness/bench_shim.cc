@@ -155,7 +155,7 @@ bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usa
     benchmark::Initialize(&default_count, defaults, refuse_flag);
     for (int i = 1; i < *argc; i++) {
         if (std::strncmp(argv[i], "--benchmark_out", 15) == 0) {
-            standard_files_tell("%s: %s: the library ignores what goes wrong with its file; take "
+            standard_files_tell("%s: %s: the library does not report errors of its file; use "
                                 "--benchmark_format=json and standard output\n",
                                 program_invocation_short_name, argv[i]);
             return false;

@@ -143,7 +143,7 @@ FLOOR(64)
         .name = "record-" #bytes,                                                                  \
         .summary = "a record of " #bytes " bytes for each timer, and the expiries known",          \
         .origin = "timerlab-bench",                                                                \
-        .description = "What no structure can undercut: one record touched for each operation.",   \
+        .description = "Lower bound for every structure: one record touched for each operation.",  \
         .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},               \
         .create = create_##bytes, .destroy = floor_destroy, .reserve = floor_reserve,              \
         .start = start_##bytes, .stop = stop_##bytes, .advance = advance_##bytes,                  \

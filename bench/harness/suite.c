@@ -139,7 +139,7 @@ uint64_t rounds_of(const struct fixture *fixture, uint64_t operations)
 
 bool leave_out(struct fixture *fixture, const char *format, ...)
 {
-    static const char head[] = "left out: ";
+    static const char head[] = "skipped: ";
     va_list arguments;
     va_start(arguments, format);
     memcpy(fixture->error, head, sizeof head);

@@ -218,7 +218,7 @@ static bool look(struct fixture *fixture, struct tl_durability *durability)
 {
     fixture->algo->durability(fixture->self, durability);
     return durability->durable_sequence == durability->sequence ||
-           fail(fixture, "behind a sync only %" PRIu64 " of %" PRIu64 " operations are durable",
+           fail(fixture, "after a sync only %" PRIu64 " of %" PRIu64 " operations are durable",
                 durability->durable_sequence, durability->sequence);
 }
 
@@ -245,7 +245,7 @@ static bool play_round(struct contest *contest)
     }
     uint64_t begun_ns = clock_now_ns();
     if (!disk_floor_append(&contest->disk, round->commits, round->commit, contest->waits)) {
-        return fail(contest->fixture, "the file beside it cannot be written");
+        return fail(contest->fixture, "the file for comparison cannot be written");
     }
     contest->disk_ns += clock_now_ns() - begun_ns;
     round->clock += round->commits;
@@ -295,7 +295,7 @@ static bool make_contest(struct contest *contest)
         }
     }
     return disk_floor_open(&contest->disk, round->commit) ||
-           fail(fixture, "%s: a file beside it cannot be made", disk_floor_place());
+           fail(fixture, "%s: the file for comparison cannot be created", disk_floor_place());
 }
 
 static void end_contest(struct contest *contest)
@@ -313,8 +313,8 @@ static void end_contest(struct contest *contest)
 static void say_what_the_disk_is(struct bench_row *row)
 {
     if (disk_floor_is_memory()) {
-        (void)snprintf(row->remark, sizeof row->remark,
-                       "%.60s lies in memory: no disk is waited for", disk_floor_place());
+        (void)snprintf(row->remark, sizeof row->remark, "%.60s is in memory: no disk is involved",
+                       disk_floor_place());
     }
 }
 
@@ -395,12 +395,10 @@ static bool measure_durable(struct fixture *fixture, struct bench_measured *out)
 extern const struct suite suites_durable[];
 const struct suite suites_durable[] = {
     {.text = {.name = "durable",
-              .what =
-                  "starts, stops, expiries and restarts among n durable timers, a commit behind "
-                  "every so many, by the wall's clock; by turns with the same bytes appended "
-                  "to a file and synced",
-              .why = "what it costs that timers outlive the process, and how much of that is the "
-                     "disk's",
+              .what = "starts, stops, expiries and restarts among n durable timers, with a commit "
+                      "after every few, by the wall clock; in turn with the same bytes appended to "
+                      "a file and synced",
+              .why = "cost of timers that outlive the process, and the disk's part of it",
               .per = "operation"},
      .axes = 1 << AXIS_COMMIT,
      .needs = TL_CAP_DURABLE,

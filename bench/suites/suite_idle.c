@@ -107,7 +107,7 @@ const struct suite suites_idle[] = {
      .measure = measure_far_jump},
     {.text = {.name = "empty-ticks",
               .what = "ten timers far ahead, tick by tick",
-              .why = "what an idle server pays a thousand times a second",
+              .why = "the cost that an idle server has a thousand times a second",
               .per = "tick"},
      .fixed_n = FAR_TIMERS,
      .limit = "indirect-call",

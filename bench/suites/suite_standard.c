@@ -84,8 +84,8 @@ static const struct frozen recorded[] = {
 #define ROW(stream, sizes, plan_hook, measure_hook, unit, ...)                                     \
     {                                                                                              \
         .text = {.name = STANDARD "." stream,                                                      \
-                 .what = stream ", frozen: each timer in or beside a record of 64 bytes",          \
-                 .why = "one figure beside those of others",                                       \
+                 .what = stream ", frozen: each timer in or next to a record of 64 bytes",         \
+                 .why = "one figure to compare with published ones",                               \
                  .per = unit},                                                                     \
         .standard = STANDARD, .frozen = sizes,                                                     \
         .plain = {{AXIS_RECORD, RECORD_LINE_BYTES}, {AXIS_NODE, NODE_ABLE}, __VA_ARGS__},          \

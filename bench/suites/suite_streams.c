@@ -846,7 +846,7 @@ static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
 #define RESTARTS                                                                                   \
     "random ones of n timers restart, each about every 10,000 ticks; each expiry starts "
 
-static const char floor_listed[] = "fires nothing: called back by a list of what is due";
+static const char floor_listed[] = "fires nothing: called back by a list of the due timers";
 
 extern const struct suite suites_streams[];
 const struct suite suites_streams[] = {
@@ -954,7 +954,7 @@ const struct suite suites_streams[] = {
     {.text = {.name = "saw",
               .what = "random ones of n timers restart, each about every 1,000 ticks, with 60,000 "
                       "ticks and then 3,000 less each time, down to 3,000, and again",
-              .why = "what is hostile to putting off: nearly every restart is to an earlier tick",
+              .why = "the worst case for deferring: nearly every restart is to an earlier tick",
               .per = "operation"},
      .axes = RESTART_AXES,
      .flags_only = NAMED_FLAGS,
@@ -1004,7 +1004,7 @@ const struct suite suites_streams[] = {
               .what =
                   "copies of a recording, evenly shifted in time, over and over, as many as make "
                   "n timers; in its own ticks; --recording FILE.trace",
-              .why = "what a real program asks of its timers",
+              .why = "the demands of a real program on its timers",
               .per = "operation"},
      .axes = (STEADY_AXES | 1u << AXIS_CALLBACK) &
              ~(1u << AXIS_DELAYS | 1u << AXIS_STEP | 1u << AXIS_TICK),

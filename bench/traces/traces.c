@@ -360,7 +360,7 @@ static void take_import(void *arguments, const struct option_row *row, const cha
 
 static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct settings, "NAME[:opt=v...],...",
-                          "Structures whose latency is measured, in addition to the one that fires "
+                          "Structures to measure latency with, in addition to the one that fires "
                           "nothing (the first of `timerlab list`)"),
     {{"import", 0, "FORMAT:FILE", 0, "Also import this file, in its format's default settings", 0},
      .repeats = true,
@@ -426,9 +426,8 @@ static void complete(void *arguments, struct argp_state *state)
 
 static const char help[] =
     "Measures how fast traces are made, imported, read and replayed. items_per_second counts lines "
-    "and operations, by the processor time of this program. What is compared in a row is measured "
-    "by turns; limit_ns is its lower bound.\v"
-    "Rows:\n"
+    "and operations, by the processor time of this program. The sides of a comparison are measured "
+    "in turn; limit_ns is the lower bound.\vRows:\n"
     "  scan_lines/FORMAT  counts the line ends of a file: the least work of any reader\n"
     "  import/FORMAT      imports it; limit_ns is a scan, times_scan the ratio\n"
     "  generate/server    simulates the workload; bytes_per_event is the file's size, "
@@ -443,11 +442,9 @@ static const char help[] =
     "a reading that is not kept; filing_ns is the time of filing the latencies, outside of the "
     "timed part\n"
     "  memory/NAME/pass:... memory that the pass itself holds, own_bytes, and longer_own_bytes for "
-    "a longer trace; times_longer and times_own are the ratios\n"
-    "\n"
+    "a longer trace; times_longer and times_own are the ratios\n\n"
     "Google Benchmark's own flags work, too, written with =. Files are made in $TMPDIR, or in "
-    "/dev/shm, and removed.\n"
-    "\n"
+    "/dev/shm, and removed.\n\n"
     "Exit status: 0 measured; 1 something failed (its row says what); 2 the command line cannot be "
     "followed.";
 

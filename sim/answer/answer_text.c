@@ -86,7 +86,7 @@ static void write_counted(const struct answer *answer, const char *code, FILE *s
            answer->entries[near].ns <= NEAR_COUNTS * answer->entries[0].ns + NEAR_COUNTS_NS) {
         near++;
     }
-    (void)fputs("Counts leave out cache misses: ", stream);
+    (void)fputs("Counts do not include cache misses: ", stream);
     if (near > 1) {
         (void)fputs("the clock may prefer ", stream);
         write_names(answer, 1, near, code, stream);

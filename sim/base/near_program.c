@@ -13,11 +13,10 @@ bool near_program_find(const char *const places[2], const char *name, char path[
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length < 0) {
-        return error_set(
-            error,
-            "the program's own place cannot be told: /proc/self/exe: %s; where /proc is "
-            "not mounted, `mount -t proc proc /proc` does it",
-            strerror(errno));
+        return error_set(error,
+                         "the program's own path cannot be determined: /proc/self/exe: %s; if "
+                         "/proc is not mounted, run `mount -t proc proc /proc`",
+                         strerror(errno));
     }
     program[length] = '\0';
     const char *folder = dirname(program);

@@ -103,8 +103,8 @@ static const struct catalog_entry *find_composition(const struct catalog *catalo
     }
     size_t bytes = strlen(name);
     if (name[bytes - 1] != ')') {
-        (void)error_set(error, "'%s': a front end's structure stands in parentheses, as in %s",
-                        name, "locked(hier-wheel)");
+        (void)error_set(error, "'%s': write a front end's structure in parentheses, as in %s", name,
+                        "locked(hier-wheel)");
         return NULL;
     }
     char *front_name = memory_copy(name);
@@ -189,8 +189,8 @@ bool catalog_leaves_path_alone(const struct tl_algo *algo, const void *options, 
     const char *folder = path != NULL ? (const char *)options + path->offset : "";
     return (algo->capabilities & TL_CAP_DURABLE) == 0 || folder[0] == '\0' ||
            error_set(error,
-                     "%s: path=%s: a structure is made several times, each time with files of its "
-                     "own; leave out path, and set TMPDIR to a folder on the disk that is meant",
+                     "%s: path=%s: a structure is created several times, each time with files of "
+                     "its own; omit path, and set TMPDIR to a folder on the intended disk",
                      algo->name, folder);
 }
 

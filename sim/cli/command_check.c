@@ -127,11 +127,11 @@ static const struct option_row options[] = {
                           "repeated"),
     OPTION_ROW_PLUGIN(struct check_arguments, OPTION_PLUGIN_TEXT),
     {{"case", 0, "NAME", 0, "Only this case; fuzz is the fuzzer", 0}, .take = take_case},
-    {{"list", 0, NULL, 0, "Show the cases and what each asserts", 0}, OPTION_FLAG, AT(list)},
+    {{"list", 0, NULL, 0, "List the cases and their assertions", 0}, OPTION_FLAG, AT(list)},
     {{"seconds", 0, "S", 0, "How long to fuzz each structure (2); 0: not at all", 0},
      OPTION_SECONDS(0, 1e7),
      AT(plan.seconds)},
-    {{"operations", 0, "N", 0, "Fuzz each for so many operations instead", 0},
+    {{"operations", 0, "N", 0, "Fuzz each structure with N operations instead", 0},
      OPTION_WHOLE(0, UINT64_MAX),
      AT(plan.operations)},
     {{"seed", 0, "K", 0, "Of the fuzzer's first session (1); the next has K + 1", 0},
@@ -143,22 +143,23 @@ static const struct option_row options[] = {
     {{"large", 0, NULL, 0, "With more than a million timers too: minutes rather than seconds", 0},
      OPTION_FLAG,
      AT(large)},
-    {{"all", 0, NULL, 0, "Go on after faults, and tell each of them in full", 0},
+    {{"all", 0, NULL, 0, "Continue after faults, and report each in full", 0},
      OPTION_FLAG,
      AT(all)},
     {{"crash", 0, NULL, 0,
       "Of durable structures: end the process and cut the power at one point after another, under "
-      "each policy, and hold what is recovered to what was acknowledged",
+      "each policy, and compare the recovered timers with the acknowledged ones",
       0},
      OPTION_FLAG,
      AT(crash)},
-    {{"crash-share", 0, "X", 0, "So much of the crashes (1): 0.1 is a tenth, 10 ten times", 0},
+    {{"crash-share", 0, "X", 0,
+      "Fraction of the crashes to run (1): 0.1 is a tenth, 10 ten times as many", 0},
      OPTION_REAL(0.001, 1000),
      AT(crash_share)},
     {{"save", 0, "FILE", 0, "Write the operations that show the simplest fault", 0},
      OPTION_TEXT,
      AT(save_path)},
-    {{"format", 0, "table|json|md", 0, "What to print (table); md with --list only", 0},
+    {{"format", 0, "table|json|md", 0, "Output format (table); md with --list only", 0},
      OPTION_WORD,
      AT(format)},
     OPTION_ROW_WIDE,
@@ -168,9 +169,9 @@ static const struct option_row options[] = {
 
 static const struct command_line syntax = {
     .options = options,
-    .text = "Holds structures to the contract and to what they promise: named cases, then random "
-            "operations against a model. Whatever a structure does, it does in a process of its "
-            "own.\vExit status: 0 nothing is wrong, 1 a fault was found, 2 usage.",
+    .text = "Tests structures against the contract and their own promises: named cases, then "
+            "random operations against a model. Each structure runs in a process of its own.\vExit "
+            "status: 0 no fault, 1 a fault was found, 2 usage.",
     .complete = complete,
 };
 
@@ -413,12 +414,13 @@ static void print_way(const struct check_row *row, const char *name)
             (void)printf("    the fewest operations found that show it, for --replay:\n");
             print_trace(row);
         } else if (row->trace.count > 0) {
-            (void)printf("    the same operations did not show it again: it depends on something "
-                         "else, as memory nobody wrote, addresses or the time. They were:\n");
+            (void)printf(
+                "    the same operations did not show it again: the result depends on something "
+                "else, such as uninitialized memory, addresses or the time. They were:\n");
             print_trace(row);
         } else if (!row->again) {
-            (void)printf("    the case run again did not show it: it depends on something else "
-                         "than what is done, as memory nobody wrote, addresses or the time\n");
+            (void)printf("    the case run again did not show it: the result depends on more than "
+                         "the operations, such as uninitialized memory, addresses or the time\n");
         } else {
             (void)printf("    no list of operations shows it, the case does each time\n");
         }
@@ -574,8 +576,9 @@ static void print_faults(const struct check_report *report)
         i = print_faults_of(report, i);
     }
     if (report->left > 0) {
-        (void)printf("\n%zu cases were not run because others had failed: --all runs them, and "
-                     "tells each fault in full\n",
+        (void)printf("\n"
+                     "%zu cases were not run because others had failed: --all runs them, and "
+                     "reports each fault in full\n",
                      report->left);
     }
 }
@@ -666,7 +669,7 @@ static void print_cases(void)
         }
         add_case(&table, cases[i].name, cases[i].group, needs, cases[i].asserts);
     }
-    add_case(&table, fuzz_name, fuzz_name, "-", "random operations do what the model says");
+    add_case(&table, fuzz_name, fuzz_name, "-", "random operations have the results of the model");
     text_table_write(&table, stdout);
     text_table_free(&table);
 }

@@ -29,8 +29,8 @@
      OPTION_AT(type, drive),                                                                       \
      .take = command_take_drive},                                                                  \
         {{"budget", 0, "K|none", 0,                                                                \
-          "Timers that one advance may fire; what is left fires at the next tick, with poll:N, "   \
-          "too. So it bounds an advance, not the rate: for that, --service (none)",                \
+          "Timers that one advance may fire; the rest fire at the next tick, with poll:N too. It " \
+          "bounds an advance, not the rate: for that, use --service (none)",                       \
           0},                                                                                      \
          OPTION_AT(type, drive),                                                                   \
          .take = command_take_budget},                                                             \
@@ -45,7 +45,7 @@
          0,                                                                                        \
          "AT:FOR[:busy|asleep][:every=TICKS]",                                                     \
          0,                                                                                        \
-         "From tick AT on the loop is busy for so many ticks, or the machine sleeps; A+B are "     \
+         "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; A+B are "  \
          "two pauses (none)",                                                                      \
          0},                                                                                       \
             OPTION_AT(type, drive), .take = command_take_pauses                                    \

@@ -40,19 +40,16 @@ static const struct option_row options[] = {
      OPTION_TEXT,
      OPTION_AT(struct export_arguments, request.folder)},
     {{"prefix", 'p', "NAME", 0,
-      "What all names begin with that are seen outside, and the files (that of the structure, with "
-      "underscores)",
-      0},
+      "Prefix of all public names and of the files (the structure's name, with underscores)", 0},
      OPTION_TEXT,
      OPTION_AT(struct export_arguments, request.prefix)},
     {{"intrusive", 'i', NULL, 0,
-      "What it keeps of each timer lies in a member of your own struct, of which you have an array",
-      0},
+      "Store the data of each timer in a member of your own struct, of which you have an array", 0},
      OPTION_FLAG,
      OPTION_AT(struct export_arguments, request.intrusive)},
     {{"nodes", 'n', NULL, 0,
-      "Also NAME_nodes.h, with which your structs need no array: each lies where it was made, and "
-      "its timer is named by that member; with --intrusive",
+      "Also write NAME_nodes.h, with which your structs need no array: each stays where it was "
+      "allocated, and that member names its timer; with --intrusive",
       0},
      OPTION_FLAG,
      OPTION_AT(struct export_arguments, request.nodes)},

@@ -129,8 +129,8 @@ int command_trace_import(int argc, char **argv)
         .options = options,
         .form = "FORMAT FILE -o FILE",
         .text = "Makes a trace from a recording of another tool.\vFILE may be compressed with "
-                "gzip, Zstandard or xz; - is standard input. What was counted goes to standard "
-                "error and, as JSON, into the trace: `timerlab trace info` shows it.",
+                "gzip, Zstandard or xz; - is standard input. The counts go to standard error and, "
+                "as JSON, into the trace: `timerlab trace info` shows it.",
         .take_word = take_word,
         .complete = complete,
     };

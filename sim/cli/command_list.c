@@ -36,7 +36,7 @@ static bool tell_fault(const char *command, const char *name, const char *fault)
 {
     if (fault[0] != '\0') {
         standard_files_tell("timerlab %s: %s: its memory was not measured: %s; `timerlab check` "
-                            "finds out more\n",
+                            "may show the cause\n",
                             command, name, fault);
     }
     return fault[0] == '\0';
@@ -98,7 +98,7 @@ static void list_fronts(void)
 
 static void list_markdown(const struct catalog *catalog, const struct footprint *footprints)
 {
-    (void)printf("| structure | what it is | after | start | stop | tick | expire | bytes fixed | "
+    (void)printf("| structure | description | after | start | stop | tick | expire | bytes fixed | "
                  "bytes per timer | bytes in a record | promises |\n");
     (void)printf("|---|---|---|---|---|---|---|--:|--:|--:|---|\n");
     for (size_t i = 0; i < catalog->count; i++) {
@@ -226,7 +226,8 @@ static void describe_front(const struct tl_front *front)
         (void)printf("Options: only the structure's (%s(NAME):option=value:...)\n", front->name);
         return;
     }
-    (void)printf("Options, beside the structure's (%s(NAME):option=value:...):\n", front->name);
+    (void)printf("Options, in addition to the structure's (%s(NAME):option=value:...):\n",
+                 front->name);
     for (const struct tl_option *option = front->options; option->name != NULL; option++) {
         describe_option(option);
     }
@@ -377,7 +378,7 @@ int command_describe(int argc, char **argv)
     static const struct command_line syntax = {
         .options = options,
         .form = "NAME",
-        .text = "One structure: where it comes from, how it works, what it promises, its options.",
+        .text = "One structure: its origin, algorithm, promises and options.",
         .take_word = take_name,
         .complete = complete_describe,
     };

@@ -117,7 +117,7 @@ static const struct option_row options[] = {
       0},
      AT(plan.callbacks),
      .take = command_take_service},
-    {{"traffic", 0, "MS", 0, "Traffic comes every so many milliseconds (5)", 0},
+    {{"traffic", 0, "MS", 0, "Milliseconds between bursts of traffic (5)", 0},
      OPTION_TIME(1e6, 1e-2, 1e6),
      AT(traffic_ms)},
     {{"drive", 0, "sleep|poll|both", 0,

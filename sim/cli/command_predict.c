@@ -84,8 +84,7 @@ static void complete(void *at, struct argp_state *state)
         return;
     }
     if (arguments->clock_ns > 0 && kind->clock_ns == 0) {
-        argp_error(state, "--clock-ns: a recording of format %s says what its clock is",
-                   kind->format);
+        argp_error(state, "--clock-ns: a recording of format %s has its own clock", kind->format);
     }
     if (arguments->hz > 0 && kind->clock_ns > 0) {
         argp_error(state, "--hz: a recording of format %s has no jiffies", kind->format);
@@ -117,15 +116,13 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "FORMAT FILE",
-    .text =
-        "Replays a recording through structures, and compares when timers fire with when the "
-        "recorded system expired them: shares of the recorded expiries that a structure fires "
-        "at the same tick, within one and within two, those that it never fires, and firings "
-        "that the recording does not have."
-        "\vFORMAT is ftrace (the kernel's timers: each CPU's are a structure of their own) or "
-        "process, and FILE as for `timerlab trace import`. The worst go to standard error, with "
-        "their lines in FILE. Exit status: 0 done, 1 it cannot be read or a structure cannot "
-        "take it, 2 usage.",
+    .text = "Replays a recording through structures, and compares when timers fire with when the "
+            "recorded system expired them: shares of the recorded expiries that a structure fires "
+            "at the same tick, within one and within two, those that it never fires, and expiries "
+            "that the recording does not have.\vFORMAT is ftrace (the kernel's timers: each CPU's "
+            "are a structure of their own) or process, and FILE as for `timerlab trace import`. "
+            "The worst go to standard error, with their lines in FILE. Exit status: 0 done, 1 it "
+            "cannot be read or a structure cannot take it, 2 usage.",
     .take_word = take_word,
     .complete = complete,
 };

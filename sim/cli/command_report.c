@@ -94,18 +94,16 @@ static const struct command_line syntax = {
     .options = options,
     .form = "DIR...",
     .text =
-        "Writes results as a page: which structure to take and what it costs; a table to sort and "
+        "Writes results as a page: the recommended structure and its cost; a table to sort and "
         "filter, pictures with their values, faults, and how it was measured. report.html needs no "
-        "other file; report.md has its pictures in pictures/."
-        "\vA DIR is what `timerlab sim -o` or scripts/run left: results.json, latency.csv, "
-        "work.csv, "
-        "faults.csv, bench.json or bench.csv, structures.json, commands.txt; what `timerlab "
-        "cluster` left: check.json, sim.json, run.json, lateness.csv; or what `timerlab live` "
-        "(live.csv, lateness.csv) or `timerlab threads --format csv` (threads.csv) wrote. Missing "
-        "files are skipped. Results of several folders, as of two versions or machines, are side "
-        "by side.\n\n"
-        "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, "
-        "2 usage.",
+        "other file; report.md has its pictures in pictures/.\vA DIR is what `timerlab sim -o` or "
+        "scripts/run left: results.json, latency.csv, work.csv, faults.csv, bench.json or "
+        "bench.csv, structures.json, commands.txt; what `timerlab cluster` left: check.json, "
+        "sim.json, run.json, lateness.csv; or what `timerlab live` (live.csv, lateness.csv) or "
+        "`timerlab threads --format csv` (threads.csv) wrote. Missing files are skipped. Results "
+        "of several folders, as of two versions or machines, are side by side.\n\n"
+        "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, 2 "
+        "usage.",
     .take_word = take_folder,
     .complete = complete,
 };

@@ -41,8 +41,8 @@ static void print_summary(const struct trace_scale_request *request,
                         request->out_path, summary->copies, summary->of, summary->connections,
                         summary->ids);
     standard_files_tell("%s: %" PRIu64 " operations, of which %" PRIu64
-                        " start what pends when the timed window begins, and %" PRIu64
-                        " stop what pends where the recording begins anew\n",
+                        " start timers that are pending when the timed window begins, and %" PRIu64
+                        " stop timers that are pending where the recording begins again\n",
                         request->out_path, summary->events, summary->warmup_events,
                         summary->takeovers);
     if (summary->freed > 0) {
@@ -83,12 +83,11 @@ int command_trace_scale(int argc, char **argv)
         .form = "FILE",
         .text =
             "Superposes copies of a recording, so that it becomes one of many connections; - is "
-            "standard input.\v"
-            "Each copy is shifted in time at random, circularly, and has timers of its own: what "
-            "comes in bursts in the recording does so in the result, and reactions stay with their "
-            "causes. The timed window is in a steady state from its beginning. A timer that pends "
-            "where a copy begins anew fires in its time if the recording started it once; one that "
-            "it started several times is stopped when the copy comes to it again.",
+            "standard input.\vEach copy is shifted in time at random, circularly, and has timers "
+            "of its own: bursts in the recording are bursts in the result, and reactions stay with "
+            "their causes. The timed window is in a steady state from its beginning. A timer that "
+            "is pending where a copy begins again fires in its time if the recording started it "
+            "once; one that it started several times is stopped when the copy comes to it again.",
         .take_word = take_path,
         .complete = complete};
     struct trace_scale_request request = {.seed = DEFAULT_SEED};

@@ -80,8 +80,8 @@ static void complete(void *at, struct argp_state *state)
     int sources = (arguments->script_text != NULL) + (arguments->script_file != NULL) +
                   (arguments->trace != NULL);
     if (sources != 1) {
-        argp_error(state, "what is to happen? One of: a script, as in 'start a 2; advance 2'; -f "
-                          "FILE; --trace FILE");
+        argp_error(state, "nothing to show. Give one of: a script, as in 'start a 2; advance 2'; "
+                          "-f FILE; --trace FILE");
     }
     if (arguments->trace == NULL && (window->from_tick != UNSET_TICK ||
                                      window->to_tick != UNSET_TICK || window->id_count > 0)) {
@@ -115,11 +115,12 @@ static const struct option_row options[] = {
     {{"from", 0, "TICK", 0, "The window's first tick (0)", 0}, TICK(window.from_tick)},
     {{"to", 0, "TICK", 0, "The window's last tick (the trace's end)", 0}, TICK(window.to_tick)},
     {{"ids", 0, "ID,ID-ID,...", 0,
-      "Leave out all other timers of the trace; what firings cause then comes at its tick", 0},
+      "Show only these timers of the trace; reactions to expiries then come at their recorded "
+      "ticks",
+      0},
      .number = {.to = UINT32_MAX, .list_max = IDS_MAX - 1, .dash = '-', .example = "3,7-9"},
      .take = take_ids},
-    {{"clock", 0, "TICK", 0, "Where the clock stands at the beginning of a script (0)", 0},
-     TICK(clock)},
+    {{"clock", 0, "TICK", 0, "Tick of the clock at the beginning of a script (0)", 0}, TICK(clock)},
     {{"max-delay", 0, "TICKS", 0,
       "The longest delay to announce to the structure (the script's or trace's own)", 0},
      TICK(max_delay_ticks)},
@@ -131,16 +132,16 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "NAME[:opt=v...] [SCRIPT]",
-    .text = "Shows the inside of a structure after each step: slots, levels, rounds, heaps, queues."
-            "\vThe steps of a script, divided by ; or new lines:\n"
+    .text = "Shows the inside of a structure after each step: slots, levels, rounds, heaps, "
+            "queues.\vThe steps of a script, divided by ; or new lines:\n"
             "  start NAME TICK   starts or restarts a timer for a deadline\n"
             "  stop NAME\n"
             "  advance TICK      one advance to this tick\n"
-            "  tick [COUNT]      so many advances by one tick\n"
-            "  wake [COUNT]      so many advances to where `next` says\n"
+            "  tick [COUNT]      COUNT advances by one tick\n"
+            "  wake [COUNT]      COUNT advances to the tick that `next` returns\n"
             "TICK counts from the clock with a + before it. For example:\n"
             "  timerlab show hier-wheel:slots=3 'start a 2; start b 4; tick 4'\n"
-            "A structure without the hook `walk` is shown as it is known from outside.",
+            "A structure without the hook `walk` is shown as seen from outside.",
     .take_word = take_word,
     .complete = complete,
 };

@@ -90,13 +90,13 @@ static const struct option_row options[] = {
     OPTION_ROW_PLUGIN(struct sim_arguments, OPTION_PLUGIN_TEXT),
     OPTION_ROWS_DRIVE(struct sim_arguments),
     {{"latency", 0, NULL, 0,
-      "Also time every single operation, in passes of their own: what it took, and what one who "
-      "came on the trace's schedule would have waited",
+      "Also measure the latency of each operation, in separate passes: service time, and response "
+      "time with queueing (no coordinated omission)",
       0},
      OPTION_FLAG,
      AT(latency)},
     {{"window", 0, "FROM:TO", 0,
-      "Time these ticks only, both included, instead of all behind the trace's warm-up: to look at "
+      "Time these ticks only, both included, instead of all after the trace's warm-up: to examine "
       "a worst operation again",
       0},
      .number = {.to = TRACE_TICK_MAX, .list_max = 1, .dash = ':', .example = "5000:6000"},
@@ -114,15 +114,13 @@ static const struct option_row options[] = {
      AT(out_dir)},
     OPTION_ROW_TIMEOUT(struct sim_arguments, timeout_seconds, "Of one pass of one structure (600)"),
     {{"memory-limit", 0, "BYTES", 0,
-      "What one structure may use; K, M, G (default: nine tenths of this machine's memory)", 0},
+      "Memory limit of one structure; K, M, G (default: nine tenths of this machine's memory)", 0},
      OPTION_BYTES,
      AT(memory_limit_bytes)},
     OPTION_ROWS_RANKS(struct sim_arguments),
     OPTION_ROW_PROGRESS,
     {{"slow", 0, NULL, 0,
-      "Also run structures whose operations are linear in the timers through traces of more than "
-      "50,000",
-      0},
+      "Also run structures with linear operations through traces of more than 50,000 timers", 0},
      OPTION_FLAG,
      AT(slow)},
     {{"columns", 0, NULL, 0, "Explain the columns of the results, and end", 0},
@@ -302,9 +300,9 @@ static void tell_of_traces(const struct simulation *simulation, const struct rep
         }
         if (trace->empty_ticks > 0) {
             (void)fprintf(stderr,
-                          "%s: in stretches of %" PRIu64 " ticks nothing was pending: what has no "
-                          "`next` passed them in one step; wakeups count each tick, times and work "
-                          "do not\n",
+                          "%s: no timer was pending in %" PRIu64
+                          " ticks: structures without `next` passed each such stretch in one step; "
+                          "wakeups count each tick, times and work do not\n",
                           trace->name, trace->empty_ticks);
         }
     }
@@ -359,9 +357,8 @@ static bool compare_fired_sets(const struct simulation *simulation, uint64_t bud
         }
     }
     if (budget > 0) {
-        (void)fprintf(stderr,
-                      "with a budget each structure chooses which timers wait: exact ones are not "
-                      "held against one another\n");
+        (void)fprintf(stderr, "with a budget each structure chooses which timers wait: exact ones "
+                              "are not compared with one another\n");
     }
     (void)json_object_set_new(context, "fired_sets", sets);
     return equal;

@@ -132,7 +132,7 @@ static void complete(void *at, struct argp_state *state)
     if (arguments->join) {
         if (arguments->structures.selections.count > 0 || arguments->settings.count > 0 ||
             arguments->connections != NULL || arguments->seeds != NULL || request->parts > 0) {
-            argp_error(state, "--join takes folders and -o: what was measured stands in the parts");
+            argp_error(state, "--join takes folders and -o: the settings are those of the parts");
         }
         return;
     }
@@ -141,7 +141,7 @@ static void complete(void *at, struct argp_state *state)
     }
     command_structures_find(&arguments->structures, sweep_select, ALL_OR_NAMES, state);
     if (request->workload == NULL && (arguments->connections != NULL || arguments->seeds != NULL)) {
-        argp_error(state, "-n and --seed are for workloads: traces are what they are");
+        argp_error(state, "-n and --seed are for workloads: traces have both fixed");
     }
     for (size_t i = 0; i < arguments->settings.count; i++) {
         parse_knob(arguments, arguments->settings.items[i], state);
@@ -176,7 +176,7 @@ static void complete(void *at, struct argp_state *state)
 static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct sweep_arguments, "NAME[:opt=v/v...],...|all",
                           "Structures, with options; v/v/v tries each value; may be repeated"),
-    {{"output", 'o', "DIR", 0, "Where the table goes, and what is finished is kept", 0},
+    {{"output", 'o', "DIR", 0, "Folder for the table and the finished parts", 0},
      OPTION_TEXT,
      AT(request.dir)},
     {{"connections", 'n', "N,N,...", 0,
@@ -198,11 +198,11 @@ static const struct option_row options[] = {
      OPTION_TEXT,
      AT(drives)},
     {{"budget", 0, "K|none,...", 0,
-      "Timers that one advance may fire; what is left fires at the next tick (none)", 0},
+      "Timers that one advance may fire; the rest fire at the next tick (none)", 0},
      OPTION_TEXT,
      AT(budgets)},
     {{"pause", 0, "AT:FOR[:busy|asleep][:every=TICKS],...", 0,
-      "From tick AT on the loop is busy for so many ticks, or the machine sleeps; A+B are two "
+      "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; A+B are two "
       "pauses in one run (none)",
       0},
      OPTION_TEXT,
@@ -217,13 +217,12 @@ static const struct option_row options[] = {
     {{"latency", 0, NULL, 0, "Also time every single operation, for stalls and tails", 0},
      OPTION_FLAG,
      AT(request.latency)},
-    {{"slow", 0, NULL, 0,
-      "Also run structures whose operations are linear in the timers on many timers", 0},
+    {{"slow", 0, NULL, 0, "Also run structures with linear operations on many timers", 0},
      OPTION_FLAG,
      AT(request.slow)},
     OPTION_ROW_TIMEOUT(struct sweep_arguments, request.timeout_seconds,
                        "Of one pass of one structure (600)"),
-    {{"limit", 0, "POINTS", 0, "End after so many points; the same command goes on", 0},
+    {{"limit", 0, "POINTS", 0, "End after N points; the same command continues", 0},
      OPTION_WHOLE(1, SWEEP_POINTS_MAX),
      AT(request.limit)},
     {{"part", 0, "K/N", 0,
@@ -249,9 +248,9 @@ static const struct command_line syntax = {
     .options = options,
     .form = "WORKLOAD|TRACE...\n--join DIR... -o DIR",
     .text = "Runs structures, with alternatives of their options, through a workload with "
-            "alternatives of its knobs, and makes one table of it."
-            "\vWhat is finished stays in the folder: interrupted, the same command goes on where "
-            "it stopped; with more values or structures only what is new is run.\n"
+            "alternatives of its knobs, and makes one table of it.\vFinished parts stay in the "
+            "folder: after an interruption the same command continues; with more values or "
+            "structures it runs only the new parts.\n"
             "Exit status: 0 all cells right or unsupported, 1 a fault, crash, timeout or failed "
             "cell, or one that is missing in a join, 2 usage.",
     .take_word = take_word,

@@ -76,8 +76,7 @@ static void complete(void *at, struct argp_state *state)
         const struct tl_front *front = tl_front_of(contenders->items[i].timed);
         if (front == NULL) {
             argp_error(state,
-                       "%s is for one thread; behind a front end it is for many, as in "
-                       "'locked(%s)'",
+                       "%s is for one thread; with a front end it is for many, as in 'locked(%s)'",
                        name, name);
         } else if (!front->for_threads) {
             argp_error(state, "%s is for one thread: the front end %s makes it safe for no more",
@@ -90,15 +89,16 @@ static void take_word(void *at, const char *word, struct argp_state *state)
 {
     (void)at;
     (void)word;
-    argp_error(state, "there is nothing to be named beside the options");
+    argp_error(state, "no argument is expected except options");
 }
 
 #define AT(member) OPTION_AT(struct threads_arguments, member)
 static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct threads_arguments, "FRONT(NAME)[:opt=v...],...",
-                          "Structures behind front ends"),
+                          "Structures with front ends"),
     OPTION_ROW_PLUGIN(struct threads_arguments, OPTION_PLUGIN_TEXT),
-    {{"threads", 0, "N,...", 0, "That start and stop, beside one that advances (1,2,4,8)", 0},
+    {{"threads", 0, "N,...", 0,
+      "Threads that start and stop, in addition to the one that advances (1,2,4,8)", 0},
      AT(threads),
      .number = {.from = 1, .to = 1024, .list_max = LIST_MAX, .example = "1,2,4,8"},
      .take = take_list},
@@ -116,7 +116,7 @@ static const struct option_row options[] = {
     {{"tick", 0, "US", 0, "Microseconds between two advances (1000); 0: none", 0},
      .number = {.to = 1000000000},
      .take = take_tick},
-    {{"seed", 0, "K", 0, "Of what the threads choose (1)", 0},
+    {{"seed", 0, "K", 0, "Seed of the threads' choices (1)", 0},
      OPTION_WHOLE(0, UINT32_MAX),
      AT(plan.seed)},
     OPTION_ROWS_FORMAT(struct threads_arguments, "table|csv"),
@@ -126,11 +126,11 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "",
-    .text = "Structures behind front ends under many threads, each of which starts, restarts and "
-            "stops timers of its own while one advances, whose callbacks do so too (`inside`: how "
-            "often): operations in a second, how long a call takes with what it waits for, and "
-            "whether each timer was stopped or fired, exactly once."
-            "\vExit status: 0 done and right, 1 a timer was lost, fired twice or early, 2 usage.",
+    .text = "Runs structures with front ends under many threads. Each thread starts, restarts and "
+            "stops timers of its own while one advances, and its callbacks do the same (`inside`: "
+            "how often). Reports operations per second, the duration of a call with its waiting "
+            "time, and whether each timer was stopped or fired exactly once.\vExit status: 0 done "
+            "without a fault, 1 a timer was lost, fired twice or early, 2 usage.",
     .take_word = take_word,
     .complete = complete,
 };

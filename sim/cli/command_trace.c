@@ -128,11 +128,10 @@ static int command_info(int argc, char **argv)
     static const struct command_line syntax = {
         .options = options,
         .form = "FILE [FILE]",
-        .text =
-            "Shows what is in a trace, or in two; - is standard input.\vThe picture shows the "
-            "timed window: operations "
-            "and expiries, pending timers, and how the delays are distributed; of two traces on "
-            "the same axes, for a recorded one beside a generated one.",
+        .text = "Shows the contents of one or two traces; - is standard input.\vThe picture shows "
+                "the timed window: operations and expiries, pending timers, and how the delays are "
+                "distributed; of two traces on the same axes, to compare a recorded one with a "
+                "generated one.",
         .take_word = take_path,
         .complete = complete};
     struct trace_arguments arguments = {.most_paths = PORTRAITS_MAX};
@@ -189,8 +188,8 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
     if (info.misplaced > 0) {
         return error_set(error,
                          "%s: operation %" PRIu64 " and %" PRIu64
-                         " others are said to be caused by timers that do not fire at their ticks; "
-                         "a reaction stands at the tick at which its cause is due",
+                         " others name causes that do not fire at their ticks; a reaction has the "
+                         "tick at which its cause is due",
                          arguments->paths[0], info.misplaced_event, info.misplaced - 1);
     }
     standard_files_say(stdout, arguments->paths[0]);
@@ -202,18 +201,18 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
 
 static int command_validate(int argc, char **argv)
 {
-    return with_trace(argc, argv, no_options,
-                      "Reads all of a trace; - is standard input. Exit status 0 if it is whole and "
-                      "what is caused stands "
-                      "where its cause fires, 1 if not, with the place and the reason.",
-                      validate);
+    return with_trace(
+        argc, argv, no_options,
+        "Reads all of a trace; - is standard input. Exit status 0 if it is complete and each "
+        "reaction has the tick at which its cause fires, 1 if not, with the place and the reason.",
+        validate);
 }
 
 const struct command trace_commands[] = {
     {"gen", "a trace from a workload model", command_trace_gen, NULL},
     {"import", "a trace from another tool's recording", command_trace_import, NULL},
     {"scale", "a recording, superposed to more connections", command_trace_scale, NULL},
-    {"info", "what is in a trace", command_info, NULL},
+    {"info", "contents of a trace", command_info, NULL},
     {"head", "a trace's first operations as CSV", command_head, NULL},
     {"dump", "all of a trace as CSV", command_dump, NULL},
     {"validate", "whether a trace is whole", command_validate, NULL},

@@ -60,7 +60,7 @@ static void complete(void *at, struct argp_state *state)
     for (size_t i = 0; i < structures->contenders.count; i++) {
         const struct tl_algo *algo = structures->contenders.items[i].timed;
         if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            argp_error(state, "%s fires nothing: it serves nobody", algo->name);
+            argp_error(state, "%s fires nothing: it cannot serve any traffic", algo->name);
         }
     }
     request->final_timeout_seconds = request->timeout_seconds;
@@ -114,7 +114,7 @@ static const struct option_row options[] = {
      OPTION_TEXT,
      AT(out_path)},
     OPTION_ROW_PLUGIN(struct tune_arguments, OPTION_PLUGIN_TEXT),
-    {{"format", 0, "text|json", 0, "What to print (text)", 0}, OPTION_WORD, AT(format)},
+    {{"format", 0, "text|json", 0, "Output format (text)", 0}, OPTION_WORD, AT(format)},
     OPTION_ROW_WIDE,
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,

@@ -64,7 +64,8 @@
       "how long a taken timer is its taker's")                                                     \
     X(PAR_REAP_S, "reap_s", 1, 0, 1e9, "own", "between looks for leases that ended (0: at once)")  \
     X(PAR_SCAN, "scan", 1, 0, 1, "reference design", "whether there is a second pass")             \
-    X(PAR_SCAN_DELAY, "scan_delay_s", 600, 1e-3, 1e9, "reference design", "how far it is behind")  \
+    X(PAR_SCAN_DELAY, "scan_delay_s", 600, 1e-3, 1e9, "reference design",                          \
+      "delay after the first pass")                                                                \
     X(PAR_SCAN_EVERY, "scan_every_s", 60, 1e-3, 1e9, "Quartz", "how often it looks")               \
     X(PAR_SCAN_BATCH, "scan_batch", 3000, 1, 1e7, "PowerJob; Quartz: 20", "timers of one pass")    \
     X(PAR_CRASH_EVERY, "crash_every_s", 604800, 0, 1e12, "own",                                    \

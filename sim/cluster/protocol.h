@@ -23,11 +23,11 @@
     X(CLUSTER_MOVE_CLOCK, "move-clock", "moves the shared clock past a second, if no other did")   \
     X(CLUSTER_FETCH, "fetch", "reads the records of that second")                                  \
     X(CLUSTER_REMOVE, "remove", "deletes the records that it has read")                            \
-    X(CLUSTER_PUSH, "push", "puts what it holds into the queue")                                   \
-    X(CLUSTER_CLAIM, "claim", "moves what is due from the table into the queue, in one step")      \
+    X(CLUSTER_PUSH, "push", "puts the timers that it holds into the queue")                        \
+    X(CLUSTER_CLAIM, "claim", "moves due timers from the table into the queue, in one step")       \
     X(CLUSTER_CLAIM_PART, "claim-part", "the same, of one partition: others take the others")      \
     X(CLUSTER_HAND_OUT, "hand-out", "puts the names of the lists that are due into a queue")       \
-    X(CLUSTER_LOAD, "load", "takes one such name, and claims what is due in that list")            \
+    X(CLUSTER_LOAD, "load", "takes one such name, and claims the due timers of that list")         \
     X(CLUSTER_JOIN, "join", "gets a node id: a lock of the engine, with its lease")                \
     X(CLUSTER_CLAIM_OWN, "claim-own", "claims from its id's partitions, if it still has the id")   \
     X(CLUSTER_TAKE, "take", "takes a timer out of the queue")                                      \
@@ -82,7 +82,7 @@ bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
  * the holder of the copy before. X(code, word, what it is) */
 #define CLUSTER_CAUSE_MAP(X)                                                                       \
     X(CLUSTER_CAUSE_CRASH, "crash", "a node was killed that held it")                              \
-    X(CLUSTER_CAUSE_OUTRUN, "outrun", "a node lived, but was slower than lease or delay")          \
+    X(CLUSTER_CAUSE_OUTRUN, "outrun", "a node was alive, but slower than its lease or delay")      \
     X(CLUSTER_CAUSE_REPLY, "reply_lost", "the service did it, and the answer was lost")            \
     X(CLUSTER_CAUSE_SCAN, "scan", "the second pass found it, which the first had found too")       \
     X(CLUSTER_CAUSE_LATE, "late_insert", "it came into a second that had been read already")       \

@@ -93,7 +93,7 @@ struct option_row {
             .kind = OPTION_WIDE                                                                    \
     }
 #define OPTION_ROWS_FORMAT(type, formats)                                                          \
-    {{"format", 0, formats, 0, "What to print (table)", 0},                                        \
+    {{"format", 0, formats, 0, "Output format (table)", 0},                                        \
      .kind = OPTION_WORD,                                                                          \
      OPTION_AT(type, format)},                                                                     \
         OPTION_ROW_WIDE

@@ -82,16 +82,15 @@ static bool is_possible(const struct contender *contender, bool intrusive, bool 
                          name);
     }
     if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-        return error_set(error,
-                         "%s cannot be exported: it fires nothing. `timerlab tune` says what to "
-                         "take",
-                         name);
+        return error_set(
+            error,
+            "%s cannot be exported: it fires nothing. `timerlab tune` recommends a structure",
+            name);
     }
     if (!source_of(base, file)) {
         return error_set(error,
-                         "%s cannot be exported: it stands on somebody else's library, which a "
-                         "server can call itself. Of those that can be, `timerlab list` shows "
-                         "what each costs",
+                         "%s cannot be exported: it uses another library, which a server can call "
+                         "itself. `timerlab list` shows the cost of those that can be exported",
                          name);
     }
     if (intrusive && contender->embedded == NULL) {
@@ -735,7 +734,7 @@ static bool set_all(struct export *export)
     set_number(export, "node_bytes", node_bytes);
     set_number(export, "node_words", node_bytes / sizeof(uint64_t));
     set(export, "next_is",
-        (capabilities & TL_CAP_NEXT_EXACT) != 0 ? "the next firing" : "it may fire nothing");
+        (capabilities & TL_CAP_NEXT_EXACT) != 0 ? "the next expiry" : "it may fire nothing");
     set(export, "budget",
         (capabilities & TL_CAP_BUDGET) != 0
             ? "No more than `budget` fire; the rest\n * follow in the next calls."

@@ -100,11 +100,18 @@ static bool write_example(struct outfolder *folder, const char *prefix, struct e
         "#include \"%s.h\"\n\n",
         prefix);
     char *tail = memory_format(
-        "int main(int argc, char **argv)\n{\n    void *self;\n"
+        "int main(int argc, char **argv)\n"
+        "{\n"
+        "    void *self;\n"
         "    if (argc != 2 || %s_open(argv[1], TIMERS, clock_ms(), &self) != TL_OK) {\n"
-        "        (void)fprintf(stderr, \"usage: example FOLDER\\n\");\n        return 2;\n    }\n"
-        "    (void)setvbuf(stdin, NULL, _IONBF, 0); /* so that poll sees what is not read yet */\n"
-        "    run(%s(), self);\n    %s()->destroy(self);\n    return 0;\n}\n",
+        "        (void)fprintf(stderr, \"usage: example FOLDER\\n\");\n"
+        "        return 2;\n"
+        "    }\n"
+        "    (void)setvbuf(stdin, NULL, _IONBF, 0); /* so that poll sees unread input */\n"
+        "    run(%s(), self);\n"
+        "    %s()->destroy(self);\n"
+        "    return 0;\n"
+        "}\n",
         prefix, prefix, prefix);
     const struct writing writing = {head, text, NULL, end, tail};
     bool done = outfolder_write(folder, "example.c", write_text, &writing, error);

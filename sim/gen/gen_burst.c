@@ -23,7 +23,7 @@ static const struct tl_option burst_parameters[] = {
              "probability that an idle connection takes part in a burst", "chosen"),
     GEN_REAL(TIMEOUT_MIN_S, "timeout_min_s", 1, 0.001, 86400, "timeouts: from this", "chosen"),
     GEN_REAL(TIMEOUT_MAX_S, "timeout_max_s", 1, 0.001, 86400, "to this", "chosen"),
-    GEN_REAL(TIMEOUTS, "timeouts", 1, 0, 1e6, "so many distinct ones, evenly apart; 0: any",
+    GEN_REAL(TIMEOUTS, "timeouts", 1, 0, 1e6, "number of distinct ones, evenly spaced; 0: any",
              "chosen"),
     GEN_REAL(CANCELLED, "cancelled", 0.9, 0, 1, "share of timers that are stopped", "chosen"),
     GEN_REAL(LAG_MS, "lag_ms", 50, 0.001, 1e7, "when they are: so long after the burst", "chosen"),

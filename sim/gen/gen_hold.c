@@ -292,7 +292,7 @@ extern const struct gen_workload gen_hold;
 const struct gen_workload gen_hold = {
     .name = "hold",
     .summary = "a constant number of events, each put in again an increment after it is due",
-    .stresses = "the expiry of every timer; how a structure bears a distribution of delays",
+    .stresses = "the expiry of every timer; the effect of a distribution of delays",
     .resembles = "a simulator's pending-event set, as the literature compares them",
     .parameters = hold_parameters,
     .max_connections = UINT32_MAX,

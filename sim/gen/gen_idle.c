@@ -32,7 +32,7 @@ static const struct tl_option idle_parameters[] = {
              "nginx's client and proxy timeouts: 60 s"),
     GEN_REAL(TIMEOUT_MAX_S, "timeout_max_s", 60, 0.001, 86400, "to this",
              "nginx's client and proxy timeouts: 60 s"),
-    GEN_REAL(TIMEOUTS, "timeouts", 1, 0, 1e6, "so many distinct ones, evenly apart; 0: any",
+    GEN_REAL(TIMEOUTS, "timeouts", 1, 0, 1e6, "number of distinct ones, evenly spaced; 0: any",
              "one server, one timeout"),
     GEN_REAL(CLOSE, "close", 0.01, 0, 1, "probability that a packet closes the connection: a stop",
              "chosen"),
@@ -240,7 +240,7 @@ extern const struct gen_workload gen_idle;
 const struct gen_workload gen_idle = {
     .name = "idle",
     .summary = "connections with an idle timer that every packet restarts",
-    .stresses = "restarts of far timers, nearly all of them never firing",
+    .stresses = "restarts of far timers, nearly all of which never fire",
     .resembles = "a server with keep-alive connections, a load balancer, a NAT",
     .parameters = idle_parameters,
     .max_connections = UINT32_MAX / KINDS,

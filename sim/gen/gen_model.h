@@ -249,8 +249,8 @@ gen_simulate(struct gen_model *model, uint64_t end,
 extern const struct tl_choice gen_rearm_words[];
 #define GEN_REARM_ROW(code, source)                                                                \
     GEN_WORD(code, "rearm", 0, gen_rearm_words,                                                    \
-             "what the next delay counts from: delay: the firing; rate: the deadline before; "     \
-             "absolute: the tick at which an exact timer fires",                                   \
+             "start of the next delay: delay: the expiry; rate: the deadline before; absolute: "   \
+             "the tick at which an exact timer fires",                                             \
              source)
 
 static inline enum trace_basis gen_rearm_basis(const struct gen_model *model, unsigned row)

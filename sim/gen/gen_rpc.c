@@ -30,7 +30,7 @@ static const struct tl_option rpc_parameters[] = {
              "h2o's request I/O timeout: 5 s"),
     GEN_REAL(TIMEOUT_MAX_S, "timeout_max_s", 5, 0.001, 86400, "to this",
              "h2o's request I/O timeout: 5 s; Kafka's is 30 s"),
-    GEN_REAL(TIMEOUTS, "timeouts", 1, 0, 1e6, "so many distinct ones, evenly apart; 0: any",
+    GEN_REAL(TIMEOUTS, "timeouts", 1, 0, 1e6, "number of distinct ones, evenly spaced; 0: any",
              "one service, one timeout"),
     GEN_REAL(CANCELLED, "cancelled", 0.99, 0, 1, "share of timers that the reply stops",
              "chosen; Linux's timer.c says of network timeouts: the vast majority"),

@@ -44,8 +44,7 @@ static const struct tl_choice ends_words[] = {
 static const struct tl_option tcp_parameters[] = {
     GEN_TICK_US_ROWS(1000, "1 ms: what servers count in"),
     GEN_WORD(ENDS, "ends", ENDS_SERVER, ends_words,
-             "whose timers: the server's, whose peers are elsewhere; the client's; both's, on one "
-             "host",
+             "timers of: the server, with peers elsewhere; the client; both, on one host",
              "chosen"),
     GEN_REAL(RATE_PER_S, "rate_per_s", 0.1, 1e-6, 1e5, "requests a second on an open connection",
              "chosen"),
@@ -54,8 +53,8 @@ static const struct tl_option tcp_parameters[] = {
              "mean time from the end of a connection to the next, exponential", "chosen"),
     GEN_REAL(CLOSE_CLIENT, "close_client", 0, 0, 1,
              "share of the connections that the client closes first", "chosen"),
-    GEN_REAL(VANISH, "vanish", 0.01, 0, 1, "share of the connections whose peer vanishes unnoticed",
-             "chosen"),
+    GEN_REAL(VANISH, "vanish", 0.01, 0, 1,
+             "share of the connections with a peer that vanishes unnoticed", "chosen"),
     GEN_REAL(REPLY_MS, "reply_ms", 0.1, 0.001, 1e6, "median of the log-normal reply time", NGINX),
     GEN_REAL(RTT_MS, "rtt_ms", 0.05, 0.001, 1e5,
              "median of the connections' log-normal round trip time", "one host: 0.05 ms"),

@@ -364,7 +364,8 @@ static bool ends_in_time(struct gen_model *model, const struct gen_moments *when
 {
     const struct tl_option *rows = model->workload->parameters;
     return !(when->share > 0) || when->every == 0 || (double)when->every > ticks ||
-           error_set(model->error, "%s: %s is not longer than what it repeats lasts; choose more",
+           error_set(model->error,
+                     "%s: %s is not longer than the part that it repeats; choose a longer one",
                      model->workload->name, rows[every_row].name);
 }
 

@@ -76,12 +76,10 @@ enum {
                  "likewise",                                                                       \
                  "DNS clients of WRCCDC: 1.53 beyond 10 s (Hill)"),                                \
         GEN_REAL((first) + GEN_TOGETHER, "together", together, 1, 1e6,                             \
-                 "so many connections are a client's, and have their bursts together",             \
-                 together_source),                                                                 \
+                 "connections per client, which have their bursts together", together_source),     \
         GEN_REAL((first) + GEN_HOT, "hot", 50, 1, 1e6,                                             \
-                 "the busiest client has so many times the bursts of the idlest, or what its "     \
-                 "connections "                                                                    \
-                 "can do; 1: all have as many",                                                    \
+                 "ratio of the bursts of the busiest client to those of the idlest, limited by "   \
+                 "its connections; 1: all have the same number",                                   \
                  "hosts of NASA's web log: the busiest has 56 times the median's requests"),       \
         GEN_REAL((first) + GEN_HOT_SHAPE, "hot_shape", 2, 0.1, 10,                                 \
                  "tail of the clients' rates, likewise", "hosts of NASA's web log: 1.99 (Hill)")

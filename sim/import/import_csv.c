@@ -12,12 +12,11 @@
 
 const struct import_option import_csv_options[] = {
     {"end-tick", "TICK", false,
-     "where the trace ends (default: as the text says, or else behind "
-     "the last row)"},
+     "where the trace ends (default: the value in the text, or else after the last row)"},
     {"ids", "N|dense", false,
-     "how many timers there are at least; dense: numbers them anew, from 0 (default: as the text "
-     "says, or else dense where their ids are sparse)"},
-    {"tick-ns", "NS", false, "what a tick lasts (default: as the text says, or else 1000000)"},
+     "minimum number of timers; dense: renumber them from 0 (default: the value in the text, or "
+     "else dense where the ids are sparse)"},
+    {"tick-ns", "NS", false, "length of a tick (default: the value in the text, or else 1000000)"},
     {"warmup-end-tick", "TICK", false,
      "where the warm-up ends (default: as the text says, or "
      "else 0)"},
@@ -33,7 +32,7 @@ static void report_ids(const struct import_job *job, const struct trace_text_ids
         return;
     }
     (void)fprintf(job->report,
-                  "%s: %" PRIu32 " timers, numbered anew: their ids, which go up to %" PRIu32
+                  "%s: %" PRIu32 " timers, renumbered: their ids, which go up to %" PRIu32
                   ", are 0 to %" PRIu32 " now, in the same order",
                   job->output, ids->named, ids->largest, ids->named - 1);
     if (asked) {

@@ -366,7 +366,7 @@ static bool read_packets(struct pcap_import *import, struct error *error)
         import->cut_off = true;
         return true;
     }
-    return error_set(error, "%s: cannot be read behind packet %" PRIu64 ": %s", tally->name,
+    return error_set(error, "%s: cannot be read after packet %" PRIu64 ": %s", tally->name,
                      tally->lines, why);
 }
 

@@ -92,7 +92,7 @@ void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_n
     if (gap_ns > DAY_NS && gap_ns > span_ns / 2) {
         import_doubt(tally,
                      "nothing happens for %.1f days, from %.6f s after its beginning on: are two "
-                     "recordings joined, or is a time stamp wrong? What is pending expires in "
+                     "recordings joined, or is a time stamp wrong? Pending timers expire in "
                      "between, and rates are those of the whole time; cut it there",
                      (double)gap_ns / (double)DAY_NS, (double)at_ns / 1e9);
     }

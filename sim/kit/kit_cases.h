@@ -56,67 +56,72 @@
       false, case_stop_fired)                                                                      \
     X("stop-twice", "stop", "the second stop says so and changes nothing", 0, false,               \
       case_stop_twice)                                                                             \
-    X("reused-id", "stop", "what an id's earlier life left behind does not act on its next", 0,    \
-      false, case_reused_id)                                                                       \
+    X("reused-id", "stop", "stale entries of an id's earlier timer do not affect its next timer",  \
+      0, false, case_reused_id)                                                                    \
     X("callback-stop-self", "callbacks", "a timer is not pending inside its own callback", 0,      \
       false, case_callback_stop_self)                                                              \
     X("callback-restart-self", "callbacks", "a callback may start its own timer again", 0, false,  \
       case_callback_restart_self)                                                                  \
     X("callback-restart-now", "callbacks",                                                         \
-      "what a callback starts for now or the past fires in the next advance, not in this", 0,      \
-      false, case_callback_restart_now)                                                            \
+      "a timer that a callback starts for now or the past fires in the next advance, not in this " \
+      "one",                                                                                       \
+      0, false, case_callback_restart_now)                                                         \
     X("callback-start-other", "callbacks", "a callback may start other timers", 0, false,          \
       case_callback_start_other)                                                                   \
-    X("callback-stop-other", "callbacks", "what a callback stops does not fire, due or not", 0,    \
-      false, case_callback_stop_other)                                                             \
-    X("callback-restart-other", "callbacks", "what a callback moves fires then and only then", 0,  \
-      false, case_callback_restart_other)                                                          \
+    X("callback-stop-other", "callbacks",                                                          \
+      "a timer that a callback stops does not fire, due or not", 0, false,                         \
+      case_callback_stop_other)                                                                    \
+    X("callback-restart-other", "callbacks",                                                       \
+      "a timer that a callback moves fires at its new deadline only", 0, false,                    \
+      case_callback_restart_other)                                                                 \
     X("callback-same-tick", "callbacks",                                                           \
-      "callbacks may stop, move and start what is due at the same tick", 0, false,                 \
+      "callbacks may stop, move and start timers that are due at the same tick", 0, false,         \
       case_callback_same_tick)                                                                     \
     X("callback-again", "callbacks",                                                               \
-      "what its callback starts again and again fires each time, in its turn", 0, false,           \
+      "a timer that its callback restarts again and again fires each time, in its turn", 0, false, \
       case_callback_again)                                                                         \
     X("callback-mixed", "callbacks", "callbacks may start, move and stop at random", 0, false,     \
       case_callback_mixed)                                                                         \
     X("budget", "budget", "no more fire than the budget says, and the rest follow", TL_CAP_BUDGET, \
       false, case_budget)                                                                          \
     X("budget-left-over", "budget",                                                                \
-      "what a budget left over is pending: it can be stopped or moved", TL_CAP_BUDGET, false,      \
-      case_budget_left_over)                                                                       \
+      "a timer left over by a budget is pending: it can be stopped or moved", TL_CAP_BUDGET,       \
+      false, case_budget_left_over)                                                                \
     X("budget-callback", "budget", "budget and callbacks that start, move and stop go together",   \
       TL_CAP_BUDGET, false, case_budget_callback)                                                  \
     X("advance-by-one", "time", "tick by tick, every timer fires in its time", 0, false,           \
       case_advance_by_one)                                                                         \
     X("advance-irregular", "time", "in steps of any length, every timer fires in its time", 0,     \
       false, case_advance_irregular)                                                               \
-    X("advance-stay", "time", "an advance that does not move the clock fires what is due, once",   \
-      0, false, case_advance_stay)                                                                 \
-    X("advance-jump", "time", "jumps of 2^10 to 2^40 ticks fire what they pass, and only that", 0, \
-      false, case_advance_jump)                                                                    \
+    X("advance-stay", "time",                                                                      \
+      "an advance that does not move the clock fires the due timers, once", 0, false,              \
+      case_advance_stay)                                                                           \
+    X("advance-jump", "time",                                                                      \
+      "jumps of 2^10 to 2^40 ticks fire the timers that they pass, and no others", 0, false,       \
+      case_advance_jump)                                                                           \
     X("long-idle", "time", "after long times without timers all is as before", 0, false,           \
       case_long_idle)                                                                              \
     X("wrap", "time", "many turns of every wheel change nothing", 0, false, case_wrap)             \
     X("precision", "time", "no timer is earlier or later than declared for its delay", 0, false,   \
       case_precision)                                                                              \
-    X("next", "next", "next is never behind the next firing, and exactly that if promised",        \
+    X("next", "next", "next is never after the next expiry, and exactly that if promised",         \
       TL_CAP_NEXT, false, case_next)                                                               \
     X("next-drive", "next", "driven by next alone, next grows and every timer fires in its time",  \
       TL_CAP_NEXT, false, case_next_drive)                                                         \
-    X("next-turn", "next", "what comes down several levels of a wheel at once is not overlooked",  \
-      TL_CAP_NEXT, false, case_next_turn)                                                          \
+    X("next-turn", "next",                                                                         \
+      "timers that descend several levels of a wheel at once are not overlooked", TL_CAP_NEXT,     \
+      false, case_next_turn)                                                                       \
     X("order", "order", "within one advance timers fire in order of due tick", TL_CAP_ORDERED,     \
       false, case_order)                                                                           \
     X("fifo", "order", "timers of one due tick fire in the order of their starts", TL_CAP_FIFO,    \
       false, case_fifo)                                                                            \
     X("refused", "refusals",                                                                       \
-      "a refused start leaves nothing behind, and a pending timer as it was", 0, false,            \
+      "a refused start changes nothing, and leaves a pending timer as it was", 0, false,           \
       case_refused)                                                                                \
-    X("full", "refusals",                                                                          \
-      "what is refused for being full leaves all as it was, and room comes back", TL_CAP_REFUSES,  \
-      false, case_full)                                                                            \
+    X("full", "refusals", "a start refused for being full changes nothing, and room comes back",   \
+      TL_CAP_REFUSES, false, case_full)                                                            \
     X("horizon", "refusals",                                                                       \
-      "what is nearer than a deadline that is taken is taken too, at any time", 0, false,          \
+      "a deadline nearer than an accepted one is accepted too, at any time", 0, false,             \
       case_horizon)                                                                                \
     X("options-ends", "refusals", "every option works, or is refused, at both ends of its range",  \
       0, true, case_options_ends)                                                                  \
@@ -153,7 +158,7 @@
       case_many_destroyed)                                                                         \
     X("callback-crowd", "large", "thousands of callbacks of one advance may start, move and stop", \
       0, true, case_callback_crowd)                                                                \
-    X("long-life", "large", "one instance is right for more than 2^17 starts, firings and stops",  \
+    X("long-life", "large", "one instance is right for more than 2^17 starts, expiries and stops", \
       0, true, case_long_life)                                                                     \
     X("number-again", "large", "a start does not act for one of 2^8, 2^16 or 2^17 starts before",  \
       0, true, case_number_again)                                                                  \
@@ -169,23 +174,23 @@
       KIT_NEEDS_RECORDS, false, case_records_none)                                                 \
     X("records-alike", "embedded", "timers fire alike, wherever they lie", KIT_NEEDS_RECORDS,      \
       false, case_records_alike)                                                                   \
-    X("records-contract", "embedded", "what the other cases assert holds with records, too",       \
+    X("records-contract", "embedded", "the assertions of the other cases hold with records, too",  \
       KIT_NEEDS_RECORDS, true, case_records_contract)                                              \
     X("small-cases", "small", "all short sequences of operations on few timers, state by state",   \
       0, true, case_small)                                                                         \
-    X("invariants", "inside", "the structure's own check and walk agree with what was done to it", \
-      0, false, case_invariants)                                                                   \
+    X("invariants", "inside", "the structure's own check and walk agree with the operations", 0,   \
+      false, case_invariants)                                                                      \
     X("counters", "inside",                                                                        \
       "the counters of work done only grow, not absurdly, and each structure has its own", 0,      \
       true, case_counters)                                                                         \
-    X("undisturbed", "inside", "what is only asked changes nothing, nor does counting", 0, false,  \
+    X("undisturbed", "inside", "calls that only ask change nothing, nor does counting", 0, false,  \
       case_undisturbed)                                                                            \
     X("cost", "inside", "the work counted grows with the timers as the descriptor says", 0, true,  \
       case_cost)                                                                                   \
     X("determinism", "inside", "equal operations give equal results, whatever memory held before", \
       0, false, case_determinism)                                                                  \
     X("two-threads", "threads",                                                                    \
-      "what one thread does to a structure, at any moment, another's thread does not notice", 0,   \
+      "two threads, each with an instance of its own, do not affect each other at any moment", 0,  \
       true, case_two_threads)
 
 #define KIT_CASE_FUNCTION(name, group, asserts, needs, once, function)                             \

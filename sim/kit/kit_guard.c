@@ -394,14 +394,15 @@ static void *guard_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
         report(guard, "gave back twice %s", block_text(block, text));
     }
     if (block != NULL && block->owner != guard) {
-        report(guard, "gave back what belongs to another structure, %s", block_text(block, text));
+        report(guard, "freed a block that belongs to another structure, %s",
+               block_text(block, text));
     }
     if (block != NULL && block->bytes != old_bytes) {
         report(guard, "gave back as one of %zu bytes %s", old_bytes, block_text(block, text));
     }
     if (block != NULL && block->align != align) {
-        report(guard, "gave back as aligned to %zu what was asked for as aligned to %zu, %s", align,
-               block->align, block_text(block, text));
+        report(guard, "freed with alignment %zu a block that was allocated with alignment %zu, %s",
+               align, block->align, block_text(block, text));
     }
     if (new_bytes == 0) {
         if (block != NULL) {

@@ -251,7 +251,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     subject_check_memory(subject);
     if (subject->guard.blocks != 0) {
         kit_fail(subject->witness, FAULT_LEAK,
-                 "create refused (%s) and left %" PRIu64 " bytes in %" PRIu64 " blocks behind",
+                 "create refused (%s) and leaked %" PRIu64 " bytes in %" PRIu64 " blocks",
                  tl_status_name(status), subject->guard.bytes, subject->guard.blocks);
     }
     bool starved = subject->guard.refused != refused;
@@ -289,8 +289,8 @@ void subject_destroy(struct kit_subject *subject)
     subject_check_memory(subject);
     if (subject->guard.blocks != 0) {
         kit_fail(subject->witness, FAULT_LEAK,
-                 "destroy, with %" PRIu64 " timers pending, left %" PRIu64 " bytes in %" PRIu64
-                 " blocks behind",
+                 "destroy, with %" PRIu64 " timers pending, leaked %" PRIu64 " bytes in %" PRIu64
+                 " blocks",
                  subject->pending, subject->guard.bytes, subject->guard.blocks);
     }
     kit_log_gone(&subject->witness->log, subject->instance);

@@ -313,7 +313,7 @@ static void act_on_own(struct run *run, uint64_t now)
     if (live_draw_below(&run->state, 3) == 0) {
         enum tl_status status = run->plan->algo->stop(run->self, id);
         if (status != (own->pending ? TL_OK : TL_IDLE)) {
-            run_fault(run, "stopped in a callback, it is not what it was before", id);
+            run_fault(run, "its state changed when it was stopped in a callback", id);
         }
         run->inside.stopped += own->pending;
         run->inside.idle += !own->pending;

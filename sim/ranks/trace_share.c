@@ -139,10 +139,9 @@ static bool deal(struct divider *divider)
     list_groups(divider);
     if (divider->group_count < shares) {
         return error_set(divider->error,
-                         "%s: %" PRIu32
-                         " shares cannot be made of it: what its firings cause joins "
-                         "its %" PRIu32 " timers into %" PRIu32
-                         " groups, each of which has to stay in one share",
+                         "%s: it cannot be divided among %" PRIu32
+                         " ranks: reactions join its %" PRIu32 " timers into %" PRIu32
+                         " groups, and each group has to stay on one rank",
                          divider->plan->path, shares, divider->header->ids, divider->group_count);
     }
     divider->loads = memory_new(shares, sizeof *divider->loads);

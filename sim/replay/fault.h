@@ -15,7 +15,7 @@
 #define FAULT_MAP(X)                                                                               \
     X(FAULT_NONE, "none", FAULT_NO_COLUMN, "nothing is wrong")                                     \
     X(FAULT_DESCRIPTOR, "descriptor", FAULT_NO_COLUMN,                                             \
-      "the descriptor cannot be used: it says what is missing")                                    \
+      "the descriptor cannot be used: a member is missing or invalid")                             \
     X(FAULT_STATUS, "status", FAULT_NO_COLUMN,                                                     \
       "a hook returned a status that the contract rules out")                                      \
     X(FAULT_EARLY, "early", COL_EARLY, "a timer fired before the declared precision allows")       \
@@ -29,8 +29,8 @@
       "timers fired out of the promised order, of due ticks or of starts for one due tick")        \
     X(FAULT_BUDGET, "budget", FAULT_NO_COLUMN, "more timers fired than the budget allows")         \
     X(FAULT_COUNT, "count", FAULT_NO_COLUMN,                                                       \
-      "a number that was returned, or handed to a callback, is not what happened")                 \
-    X(FAULT_NEXT, "next", FAULT_NO_COLUMN, "`next` is not what it promises to be")                 \
+      "a number that was returned, or passed to a callback, is wrong")                             \
+    X(FAULT_NEXT, "next", FAULT_NO_COLUMN, "`next` breaks its promise")                            \
     X(FAULT_WALK, "walk", FAULT_NO_COLUMN,                                                         \
       "`walk` does not show every pending timer once, in a cell of a part")                        \
     X(FAULT_COUNTERS, "counters", FAULT_NO_COLUMN, "the counters of work done are not counts")     \
@@ -38,7 +38,7 @@
     X(FAULT_CORRUPT, "corrupt", FAULT_NO_COLUMN,                                                   \
       "the structure's own `check` found a broken invariant")                                      \
     X(FAULT_RANDOM, "random", FAULT_NO_COLUMN,                                                     \
-      "equal operations gave different results: something was read that nobody wrote")             \
+      "equal operations gave different results: uninitialized memory was read")                    \
     X(FAULT_ALLOCATION, "allocation", FAULT_NO_COLUMN, "a hook allocated that promised not to")    \
     X(FAULT_LEAK, "leak", FAULT_NO_COLUMN, "memory was not given back")                            \
     X(FAULT_GUARD, "guard", FAULT_NO_COLUMN,                                                       \

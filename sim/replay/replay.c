@@ -549,7 +549,7 @@ static bool close_loop(struct replay *replay)
         return request->tape == NULL || replay->recorder != NULL;
     }
     if (request->tape == NULL) {
-        return error_set(replay->error, "what the trace's firings cause has not been found out");
+        return error_set(replay->error, "the reactions of the trace have not been determined");
     }
     replay->player = tape_player_open(request->tape);
     replay->executed = memory_new(1, sizeof *replay->executed);

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define WRITTEN "what the firings cause could not be written to a file in $TMPDIR or /tmp: %s"
-#define READ    "what the firings cause could not be read back: %s"
+#define WRITTEN "the reactions could not be written to a file in $TMPDIR or /tmp: %s"
+#define READ    "the reactions could not be read back: %s"
 
 struct tape {
     int file;

@@ -161,7 +161,7 @@ static void write_checked(struct report *report)
 static const struct shown_column failure_columns[] = {
     PROTOCOL_COLUMN,
     {"started", "started", grouped_text, "timers that were accepted", NULL},
-    {"fired", "fired", grouped_text, "timers whose service was called", NULL},
+    {"fired", "fired", grouped_text, "timers with a call of the service", NULL},
     {"lost", "lost", grouped_text, "accepted, neither stopped nor given up, and never called",
      NULL},
     {"lost by", "lost_by", NULL, "the causes", NULL},

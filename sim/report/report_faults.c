@@ -160,7 +160,7 @@ static void write_fault_table(struct report *report)
             table_text(&table, row_text(row, FAULT_DETAIL));
         }
     }
-    table_write(&table, "fault-list", "What the oracle found", "");
+    table_write(&table, "fault-list", "Faults found by the oracle", "");
     if (all > FAULTS_LISTED) {
         page->form->paragraph(page, pool_format(&report->pool,
                                                 "These are the first %d of %zu; all are in "

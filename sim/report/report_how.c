@@ -31,9 +31,9 @@ static const char *promise_words(struct report *report, const json_t *structure)
 static void option_table(struct report *report, const json_t *structure, const char *name)
 {
     static const struct shown_column columns[] = {
-        {"option", "name", NULL, "", NULL},       {"default", "default", NULL, "", NULL},
-        {"from", "min", grouped_text, "", NULL},  {"to", "max", grouped_text, "", NULL},
-        {"what it does", "help", NULL, "", NULL},
+        {"option", "name", NULL, "", NULL},      {"default", "default", NULL, "", NULL},
+        {"from", "min", grouped_text, "", NULL}, {"to", "max", grouped_text, "", NULL},
+        {"action", "help", NULL, "", NULL},
     };
     struct table table = {.report = report};
     size_t i = 0;

@@ -217,8 +217,8 @@ static bool check_comparable(const struct compare_request *request,
     if (comparisons->count > 0 && !met) {
         return error_set(error, "the sets have nothing in common that could be compared");
     }
-    return (met && measured) || error_set(error, "nothing there is what was asked for: no such "
-                                                 "structure, trace or metric");
+    return (met && measured) ||
+           error_set(error, "nothing there matches: no such structure, trace or metric");
 }
 
 bool compare_results(const struct compare_request *request, struct comparisons *comparisons,

@@ -26,7 +26,7 @@
     X(COMPARE_JUDGED, "judged")                                                                    \
     X(COMPARE_REFUSED, "refused")     /* too few runs to be judged */                              \
     X(COMPARE_MISSING, "missing")     /* one side does not have it */                              \
-    X(COMPARE_LEFT_OUT, "left out")   /* one side did not run it, which is no fault */             \
+    X(COMPARE_LEFT_OUT, "skipped")    /* one side did not run it, which is no fault */             \
     X(COMPARE_FAILED, "failed")       /* one side is not ok */                                     \
     X(COMPARE_UNLIKE, "not the same") /* the traces of the two sides differ */
 

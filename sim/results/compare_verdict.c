@@ -43,18 +43,16 @@ static void explain(struct comparison *item, size_t family, double p_max)
                        : item->kind == &bench_kind            ? "--benchmark_repetitions"
                                                               : "--runs");
     } else if (item->one_run) {
-        (void)snprintf(
-            item->reason, sizeof item->reason,
-            "measured apart, one run a side: only a difference above %.0f %% can be told; "
-            "--command measures in turn",
-            100 * COMPARE_MIN_EFFECT_ONE_RUN);
+        (void)snprintf(item->reason, sizeof item->reason,
+                       "measured apart, one run a side: only a difference above %.0f %% is "
+                       "significant; --command measures in turn",
+                       100 * COMPARE_MIN_EFFECT_ONE_RUN);
     } else if (item->judgement.drift > 0) {
-        (void)snprintf(
-            item->reason, sizeof item->reason,
-            "the runs are in no random order, and differ by up to %.1f %% among themselves; "
-            "only a larger difference could be told%s",
-            100 * item->judgement.drift,
-            item->method == METHOD_APART ? " (--command measures in turn)" : "");
+        (void)snprintf(item->reason, sizeof item->reason,
+                       "the runs are in no random order, and differ by up to %.1f %% among "
+                       "themselves; only a larger difference would be significant%s",
+                       100 * item->judgement.drift,
+                       item->method == METHOD_APART ? " (--command measures in turn)" : "");
     }
 }
 

@@ -146,8 +146,8 @@ void compare_warn_of_methods(struct compare_work *work)
             has_checksum(item->other_side, item->workload, item->algo, item->options);
     }
     if (apart) {
-        compare_warn(work, "measured apart, not in turn: what the machine did meanwhile is in the "
-                           "difference; --command measures in turn");
+        compare_warn(work, "measured apart, not in turn: the difference includes changes of the "
+                           "machine; --command measures in turn");
     }
     if (!checksums) {
         compare_warn(work, "some rows have no checksum of their trace: whether it is the same one, "

@@ -58,7 +58,7 @@ static void name_row(struct row *row, const char *name, bool ours)
 
 const char *result_left_out(const char *message)
 {
-    static const char head[] = "left out: ";
+    static const char head[] = "skipped: ";
     size_t length = sizeof head - 1;
     return strncmp(message, head, length) == 0 ? message + length : NULL;
 }
@@ -145,10 +145,10 @@ static bool read_bench(struct result_session *session, const json_t *benchmarks,
     }
     json_decref(known);
     if (good && session->results.count == 0) {
-        good = error_set(error,
-                         "%s: no single runs in it, only aggregates; leave out "
-                         "--benchmark_report_aggregates_only",
-                         session->path);
+        good = error_set(
+            error,
+            "%s: no single runs in it, only aggregates; omit --benchmark_report_aggregates_only",
+            session->path);
     }
     if (good) {
         bench_rows_complete(&session->results, session->context);

@@ -205,11 +205,12 @@ static const char *const span_words[] = {[SPAN_NONE] = "-",
 
 void results_write_columns(FILE *stream)
 {
-    (void)fputs(
-        "The second word is the span: the part of the trace that a column covers. `trace` is up to "
-        "the\nend tick, `window` the timed part of that, `after` what follows the end tick, "
-        "`whole` all.\nDivide only columns of the same span.\n\n",
-        stream);
+    (void)fputs("The second word is the span: the part of the trace that a column covers. `trace` "
+                "is up to the\n"
+                "end tick, `window` the timed part of that, `after` the ticks after the end tick, "
+                "`whole` all.\n"
+                "Divide only columns of the same span.\n\n",
+                stream);
     for (int c = 0; c < COLUMNS; c++) {
         const struct column_info *column = &result_columns[c];
         (void)fprintf(stream, "%-25s %-6s %s\n", column->name, span_words[column->span],
@@ -404,7 +405,7 @@ static const enum column durable_columns[] = {
 
 static const struct theme themes[] = {
     {"speed", speed_columns},
-    {"what fired", right_columns},
+    {"expiries", right_columns},
     {"memory, wakeups, work", cost_columns},
     {"what outlives the process", durable_columns},
     {"latency of single operations", latency_columns},

@@ -49,13 +49,13 @@ extern const char *const live_files[];
     X(COL_STARTS, "starts", 0, TRACE, "starts of timers that were not pending")                    \
     X(COL_RESTARTS, "restarts", 0, TRACE, "starts of timers that were")                            \
     X(COL_STOPS, "stops", 0, TRACE, "stops")                                                       \
-    X(COL_REACTIONS, "reactions", 0, TRACE, "of all these, what a firing caused")                  \
+    X(COL_REACTIONS, "reactions", 0, TRACE, "of all these, the reactions to expiries")             \
     X(COL_NOT_REACHED, "not_reached", 0, TRACE,                                                    \
-      "the trace's reactions that no firing came to cause")                                        \
+      "the trace's reactions that no expiry came to cause")                                        \
     X(COL_FIRED, "fired", 0, TRACE, "timers fired up to the trace's end tick")                     \
     X(COL_DRAINED, "drained", 0, AFTER, "timers fired after it")                                   \
     X(COL_AVERTED, "averted", 0, TRACE,                                                            \
-      "external stops and restarts after the due tick, no firing")                                 \
+      "external stops and restarts after the due tick, without an expiry")                         \
     X(COL_EARLY, "early", 0, WHOLE, "fired earlier than declared")                                 \
     X(COL_LATE_BEYOND, "late_beyond", 0, WHOLE, "fired later than declared")                       \
     X(COL_LOST, "lost", 0, WHOLE, "never fired")                                                   \
@@ -129,7 +129,7 @@ extern const char *const live_files[];
     X(COL_ACKNOWLEDGED_MAX, "acknowledged_lateness_max", 0, WHOLE,                                 \
       "ticks from an operation until it is durable")                                               \
     X(COL_RECOVERY, "recovery_s_per_million", 3, AFTER,                                            \
-      "to bring back what was pending at the end tick")                                            \
+      "to restore the timers that were pending at the end tick")                                   \
     X(COL_REASON, "reason", TEXT, NONE, "why the status is not ok")
 
 /* The rows of timerlab-bench. `start_ns` to `branch_misses_per_op` are medians of the repetitions,
@@ -158,7 +158,7 @@ extern const char *const live_files[];
     X(BENCH_COL_NULL_NS, "null_ns", 3, NONE, "ns_per_op of the structure that fires nothing")      \
     X(BENCH_COL_X_NULL, "x_null", 3, NONE, "ns_per_op as a multiple of null_ns")                   \
     X(BENCH_COL_LIMIT, "limit", TEXT, NONE, "the limit that fits the suite")                       \
-    X(BENCH_COL_LIMIT_NS, "limit_ns", 3, NONE, "what no structure can undercut")                   \
+    X(BENCH_COL_LIMIT_NS, "limit_ns", 3, NONE, "lower bound for every structure")                  \
     X(BENCH_COL_X_LIMIT, "x_limit", 3, NONE, "ns_per_op as a multiple of limit_ns")                \
     X(BENCH_COL_INSTRUCTIONS, "instructions_per_op", 3, NONE, "counted by the processor")          \
     X(BENCH_COL_CYCLES, "cycles_per_op", 3, NONE, "counted by the processor")                      \

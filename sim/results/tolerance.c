@@ -130,7 +130,7 @@ const char *firing_undone_words(const struct firing *firing, const struct firing
     text[0] = '\0';
     if (firing->averted > 0) {
         add(text, "%.3g %% %saverted", 100 * firing_averted_share(firing, frame->exact_fired),
-            isnan(frame->exact_fired) ? "of what it fired or averted was " : "");
+            isnan(frame->exact_fired) ? "of its fired or averted timers was " : "");
     }
     if (firing->not_reached > 0) {
         add(text, "%s%s of %s reactions not reached", firing->averted > 0 ? ", " : "none averted, ",

@@ -266,7 +266,7 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
     bool *active = memory_new(structures + 1, sizeof *active);
-    tuner_tell(tuner, "counting what each structure does");
+    tuner_tell(tuner, "counting the work of each structure");
     for (size_t s = 0; s < structures; s++) {
         active[s] = tl_option_count(tuner->request->structures->items[s].timed) > 0;
         tuner->best[s] = tuner->result->candidate_count;
@@ -274,7 +274,7 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
     }
     bool good = count_defaults(tuner, error);
     if (good && tuner->request->vary) {
-        tuner_tell(tuner, "varying options, by what is counted");
+        tuner_tell(tuner, "varying options, by counted work");
     }
     for (unsigned round = 0; good && tuner->request->vary && round < VARY_ROUNDS; round++) {
         good = vary_round(tuner, round, active, error);

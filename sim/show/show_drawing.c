@@ -596,7 +596,7 @@ void show_draw(const struct show *show, size_t first, size_t count, FILE *stream
     if (!show_sees_inside(show)) {
         canvas.y += 18;
         drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"12\" " DIM,
-                     "It does not show its inside: this is what is known from outside.");
+                     "It does not show its inside: this is its state as seen from outside.");
     }
     canvas.y += 12;
     for (size_t i = first; i < first + count; i++) {

@@ -221,8 +221,8 @@ void show_write_text(const struct show *show, FILE *stream)
         stream);
     if (!show_sees_inside(show)) {
         (void)fprintf(stream,
-                      "%s does not show its inside (it has no hook `walk`): this is what is known "
-                      "from outside\n",
+                      "%s does not show its inside (it has no hook `walk`): this is its state as "
+                      "seen from outside\n",
                       show->algo->name);
     }
     for (size_t i = 0; i < show->step_count; i++) {

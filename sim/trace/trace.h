@@ -77,9 +77,8 @@ struct trace_header {
 
 /* What is to be said wherever something is said of a trace that is open loop. */
 #define TRACE_OPEN_LOOP_NOTE                                                                       \
-    "open loop: the trace does not say what a firing causes, so that what a late structure "       \
-    "leaves "                                                                                      \
-    "undone is done for it"
+    "open loop: the trace does not record reactions to expiries, so a late structure can skip "    \
+    "work"
 
 /* --- writing --------------------------------------------------------------------------------- */
 

@@ -346,7 +346,7 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
         }
         if (cause->basis == TRACE_EXTERNAL || cause->basis > TRACE_ABSOLUTE ||
             (record->op == TRACE_STOP && cause->basis != TRACE_FIXED_DELAY)) {
-            return "what a delay counts from is out of range";
+            return "the base of a delay is out of range";
         }
     }
     decoded->reactions = reactions;

@@ -52,6 +52,6 @@ bool trace_ids_check(struct trace_reader *reader, const char *path, struct error
 
 /* What helps where a trace names few of its ids, in words. */
 #define TRACE_IDS_REMEDY                                                                           \
-    "number them anew: timerlab trace dump FILE | timerlab trace import csv - --ids dense -o NEW"
+    "renumber them: timerlab trace dump FILE | timerlab trace import csv - --ids dense -o NEW"
 
 #endif

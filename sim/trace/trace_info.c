@@ -438,7 +438,7 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
     if (header->max_slack_ticks > 0) {
         (void)fprintf(stream,
                       "  slack             up to %s (%" PRIu32
-                      " ticks): a timer may fire so much later\n",
+                      " ticks): a timer may fire up to this much later\n",
                       duration(a, header->max_slack_ticks, ns), header->max_slack_ticks);
     }
     (void)fprintf(stream,

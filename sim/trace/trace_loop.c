@@ -59,8 +59,8 @@ struct loader {
 static bool no_room(const struct loader *loader, size_t bytes, int why)
 {
     return error_set(loader->error,
-                     "%s: no room beside it for a temporary file of %zu bytes: %s; name a file in "
-                     "a folder that has it",
+                     "%s: no room in its folder for a temporary file of %zu bytes: %s; name a file "
+                     "in a folder that has it",
                      loader->beside, bytes, strerror(why));
 }
 
@@ -100,10 +100,10 @@ static bool map_file(struct loader *loader)
 static bool reserve(struct loader *loader, uint64_t count)
 {
     if (count > loader->header->events - loader->loop->step_count) {
-        return error_set(loader->error,
-                         "%s: its blocks have more operations than its header says; make or copy "
-                         "the file anew",
-                         loader->path);
+        return error_set(
+            loader->error,
+            "%s: its blocks have more operations than its header says; make or copy the file again",
+            loader->path);
     }
     size_t bytes = (size_t)(loader->loop->step_count + count) * sizeof *loader->steps;
     if (bytes > loader->reserved_bytes) {
@@ -156,8 +156,8 @@ static bool take_cause(struct loader *loader, struct loop_step *step, uint64_t e
     if (cause->fired != step->tick) {
         return error_set(loader->error,
                          "%s: operation %" PRIu64
-                         " is said to be caused by a timer that does not fire at its tick; make "
-                         "the trace anew (`timerlab trace validate` says how many there are)",
+                         " names as its cause a timer that does not fire at its tick; make the "
+                         "trace again (`timerlab trace validate` counts such operations)",
                          loader->path, event);
     }
     if (cause->fired_from_warmup && step->tick >= 0) {

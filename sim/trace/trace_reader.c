@@ -17,7 +17,7 @@
 #include <zstd.h>
 
 /* What damage can be answered with, beyond telling it. */
-#define REMEDY "make or copy the file anew"
+#define REMEDY "make or copy the file again"
 
 /* No section's content is longer. */
 #define RAW_MAX                                                                                    \
@@ -149,7 +149,7 @@ static const char *read_section(struct trace_reader *reader, uint64_t at, uint32
     size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw.bytes, section->raw_bytes, stored,
                                      section->stored_bytes);
     if (ZSTD_isError(got) || got != section->raw_bytes) {
-        return "it does not decompress to what it should";
+        return "it decompresses to the wrong size";
     }
     return NULL;
 }
@@ -194,7 +194,7 @@ static bool tell_truncation(const struct trace_reader *reader, uint64_t actual_b
                          reader->blocks);
     }
     return error_set(error,
-                     "%s: truncated behind the last block, %" PRIu64 ": the file has %" PRIu64
+                     "%s: truncated after the last block, %" PRIu64 ": the file has %" PRIu64
                      " of %" PRIu64 " bytes; " REMEDY,
                      reader->path, reader->blocks, actual_bytes, reader->file_bytes);
 }
@@ -271,7 +271,7 @@ static bool read_header(struct trace_reader *reader, struct error *error)
         return tell_truncation(reader, actual_bytes, error);
     }
     if (actual_bytes > reader->file_bytes) {
-        return error_set(error, "%s: %" PRIu64 " bytes too many behind the end; " REMEDY,
+        return error_set(error, "%s: %" PRIu64 " bytes too many after the end; " REMEDY,
                          reader->path, actual_bytes - reader->file_bytes);
     }
     return true;
@@ -290,7 +290,7 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
         (void)trace_origin_valid(reader->origin, section.raw_bytes, &why);
     }
     if (why != NULL) {
-        return error_set(error, "%s: origin, behind the last block, %" PRIu64 ": %s; " REMEDY,
+        return error_set(error, "%s: origin, after the last block, %" PRIu64 ": %s; " REMEDY,
                          reader->path, reader->blocks, why);
     }
     uint64_t end_at = reader->origin_at + TRACE_SECTION_BYTES + section.stored_bytes;
@@ -299,7 +299,7 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
         why = "it is not at the file's end";
     }
     if (why != NULL) {
-        return error_set(error, "%s: end marker, behind the last block, %" PRIu64 ": %s; " REMEDY,
+        return error_set(error, "%s: end marker, after the last block, %" PRIu64 ": %s; " REMEDY,
                          reader->path, reader->blocks, why);
     }
     return true;
@@ -360,7 +360,7 @@ static int finish(const struct trace_reader *reader, struct error *error)
         reader->max_delay_ticks != header->max_delay_ticks ||
         reader->max_slack_ticks != header->max_slack_ticks) {
         (void)error_set(error,
-                        "%s: behind the last block, %" PRIu64
+                        "%s: after the last block, %" PRIu64
                         ": the blocks' sums contradict the header; " REMEDY,
                         reader->path, reader->blocks);
         return -1;

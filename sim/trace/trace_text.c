@@ -257,7 +257,7 @@ static bool read_cause(const struct text *text, const char *at, struct trace_cau
     }
     return refuse(
         text, error,
-        "behind a cause's id comes nothing (fixed delay), r (fixed rate) or a (absolute)");
+        "a cause's id is followed by nothing (fixed delay), r (fixed rate) or a (absolute)");
 }
 
 /* Reads the columns after the delay, as many as the row has. */
@@ -297,7 +297,7 @@ static bool read_row(struct text *text, char *line, struct error *error)
     at = get_number(at, &id);
     if (at == NULL || *at++ != ',' || id > UINT32_MAX) {
         return refuse(text, error,
-                      "no timer id of 32 bits behind the tick; names of another kind are taken by "
+                      "no timer id of 32 bits after the tick; names of another kind are taken by "
                       "`timerlab trace import events --time tick --time-unit ms --op op --key id`");
     }
     const char *rest = get_word(at, "start,");
@@ -422,10 +422,9 @@ static bool commit(struct text *text, const struct trace_text_options *options, 
     uint32_t min_ids = least_ids(text, options);
     if (end_said && events > 0 && end_tick <= text->last_tick) {
         trace_writer_abort(writer);
-        return error_set(error,
-                         "%s: end_tick %" PRIu64 " is not behind the last operation, at tick "
-                         "%" PRIu64,
-                         text->name, end_tick, text->last_tick);
+        return error_set(
+            error, "%s: end_tick %" PRIu64 " is not after the last operation, at tick %" PRIu64,
+            text->name, end_tick, text->last_tick);
     }
     if (!trace_writer_set_tick_ns(writer, tick_ns, error)) {
         trace_writer_abort(writer);

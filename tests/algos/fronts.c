@@ -327,7 +327,7 @@ static void what_cannot_be_composed_is_refused(void **state)
         {"lockd(binary-heap)", "no front end 'lockd'; did you mean 'locked'"},
         {"locked(binary-hep)", "did you mean 'binary-heap'"},
         {"locked", "needs a structure, as in locked(hier-wheel)"},
-        {"locked(binary-heap", "stands in parentheses"},
+        {"locked(binary-heap", "in parentheses"},
         {"locked(sharded(binary-heap))", "one front end at a time"},
         {"handoff(simple-wheel)", "needs a structure that promises `unlimited`"},
         {"lazy(simple-wheel)", "needs a structure that promises `unlimited`"},

@@ -237,9 +237,10 @@ static void counts_are_no_times(void **state)
     }
     answer_make(&results, &trace, &answer);
     assert_int_equal(answer.certainty, ANSWER_COUNTED);
-    expect_words(&answer, "day.trace: Take least: of 3 exact structures it does the least work by "
-                          "the\ncounts. Counts leave out cache misses: the clock may prefer near "
-                          "(without\n--counts tune measures the time).\n");
+    expect_words(&answer,
+                 "day.trace: Take least: of 3 exact structures it does the least work by the\n"
+                 "counts. Counts do not include cache misses: the clock may prefer near (without\n"
+                 "--counts tune measures the time).\n");
     end(&answer, &results);
 }
 

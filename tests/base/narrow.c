@@ -64,14 +64,14 @@ static void tables_are_as_wide_as_the_page(void **state)
                                 "a     1234  12  something that is told at length\n"
                                 "b        5   3  short\n"
                                 "\n"
-                                "columns left out: zero (nothing in them); --wide\n  shows them\n");
+                                "columns omitted: zero (nothing in them); --wide shows\n  them\n");
     char *narrower = table_at(38);
     assert_string_equal(narrower, "name     n  what it is\n"
                                   "a     1234  something that is told at\n"
                                   "            length\n"
                                   "b        5  short\n"
                                   "\n"
-                                  "columns left out: zero (nothing in\n"
+                                  "columns omitted: zero (nothing in\n"
                                   "  them); m (no room); --wide shows\n  them\n");
     free(whole);
     free(just);

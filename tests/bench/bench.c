@@ -151,11 +151,11 @@ static void every_suite_says_what_it_measures_and_why(void **state)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         assert_true(has_line(text, known[i]));
     }
-    size_t told = 0;
-    for (const char *at = text; (at = strstr(at, "\n  tells ")) != NULL; at++) {
-        told++;
+    size_t shown = 0;
+    for (const char *at = text; (at = strstr(at, "\n  shows ")) != NULL; at++) {
+        shown++;
     }
-    assert_true(told > suite_count); /* those of the machine, too */
+    assert_true(shown > suite_count); /* those of the machine, too */
     assert_true(has_line(text, "limit/dependent-load"));
     free(text);
 }
@@ -330,7 +330,7 @@ static void check_hold(const json_t *row, const struct tl_algo *algo, const json
 {
     const char *label = json_string_value(json_object_get(row, "label"));
     if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-        assert_string_equal(label, "fires nothing: called back by a list of what is due");
+        assert_string_equal(label, "fires nothing: called back by a list of the due timers");
         return;
     }
     char key[64];
@@ -385,12 +385,12 @@ static void a_reduced_run_measures_every_row(void **state)
             assert_non_null(row);
             const json_t *message = json_object_get(row, "error_message");
             if (!test_is_available(algo)) {
-                assert_non_null(strstr(json_string_value(message), "left out: a library"));
+                assert_non_null(strstr(json_string_value(message), "skipped: a library"));
                 continue;
             }
             if (message != NULL) {
                 /* What a structure cannot take at all is left out, and says why. */
-                assert_true(strncmp(json_string_value(message), "left out: ", 10) == 0);
+                assert_true(strncmp(json_string_value(message), "skipped: ", 9) == 0);
                 assert_true(is_about_time(suites[s]) || (algo->capabilities & TL_CAP_EXACT) == 0);
                 continue;
             }
@@ -432,7 +432,7 @@ static void what_is_too_slow_is_left_out_and_says_so(void **state)
                        algo->name, algo->name);
         char *text = NULL;
         assert_int_equal(run(command, &text), 0);
-        assert_non_null(strstr(text, "left out: the structure declares itself slow"));
+        assert_non_null(strstr(text, "skipped: the structure declares itself slow"));
         assert_null(strstr(text, "ns_per_op"));
         free(text);
     }
@@ -460,7 +460,7 @@ static void a_structure_that_refuses_a_start_is_left_out_and_says_so(void **stat
                        algo->name, option->name, option->min + 10, algo->name);
         char *text = NULL;
         assert_int_equal(run(command, &text), 0);
-        assert_non_null(strstr(text, "left out: start: "));
+        assert_non_null(strstr(text, "skipped: start: "));
         assert_non_null(strstr(text, "TL_ERR_HORIZON"));
         free(text);
     }
@@ -526,7 +526,7 @@ static json_t *run_durable(const char *structure, const char *flags, const char 
     }
     json_t *report = json_loads(text, 0, NULL);
     assert_non_null(report);
-    assert_non_null(strstr(text, "/dev/shm, which lies in memory: no disk is waited for"));
+    assert_non_null(strstr(text, "/dev/shm, which is in memory: no disk is involved"));
     (void)snprintf(name, sizeof name, row, structure);
     json_t *found = json_incref((json_t *)find_row(json_object_get(report, "benchmarks"), name));
     json_decref(report);
@@ -650,7 +650,7 @@ static void what_cannot_be_followed_is_refused(void **state)
         {"stray", "timerlab-bench: Too many arguments"},
         {"-a \"$(printf '\\033')[31m\"", "there is no structure '\\x1B[31m'"},
         {"--benchmark_stray", "unrecognized option '--benchmark_stray'"},
-        {"--benchmark_out=" REFUSED, "take --benchmark_format=json and standard output"},
+        {"--benchmark_out=" REFUSED, "use --benchmark_format=json and standard output"},
         {"--benchmark_format=toml", "has a value that it does not take"},
         {"--benchmark_min_time=soon", "--benchmark_min_time takes seconds from 0"},
         {"--benchmark_repetitions=some", "--benchmark_repetitions takes a whole number from 1"},
@@ -667,7 +667,7 @@ static void what_cannot_be_followed_is_refused(void **state)
         {"--commit=0", "--commit takes a whole number from 1 to 100000, not '0'"},
         {"-a kv-wheel:path=here", "each time with files of its own"},
         {"-a 'durable(nobody)'", "there is no structure 'nobody'"},
-        {"-a 'durable(binary-heap'", "a front end's structure stands in parentheses"},
+        {"-a 'durable(binary-heap'", "write a front end's structure in parentheses"},
         {"-a 'durable(null)'", "null"},
         {"-a binary-heap,binary-heap", "binary-heap is named twice"},
         {"--step=10 --step=100", "--step is given twice"},

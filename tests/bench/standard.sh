@@ -36,7 +36,7 @@ measure --suite=standard-1 --recording own.trace -a binary-heap --benchmark_filt
 says 'these are not the operations of standard-1: their checksum is ' other.json
 jq -e 'all(.benchmarks[]; .ns_per_op == null)' other.json >out || complain "and has figures"
 measure --suite=standard-1 -a binary-heap --benchmark_filter=recorded >other.json || complain "no recording is a failure"
-says 'left out: it needs --recording FILE.trace' other.json
+says 'skipped: it needs --recording FILE.trace' other.json
 refuses() { # MESSAGE ARGUMENT...
     local message=$1
     shift

@@ -57,7 +57,7 @@ expect 2 "" "unrecognized option '--fromat'; did you mean '--format'" list --fro
 expect 2 "" "unrecognized option '--latecy=x'; did you mean '--latency'" sim --latecy=x
 expect 2 "" "unrecognized option '--zzzzzz'\$" sim --zzzzzz
 expect 0 "^binary-heap " "" list
-expect 0 "^handoff +behind queues" "" list
+expect 0 "^handoff +with queues" "" list
 expect 0 "^lazy .*for one thread" "" list
 expect 0 "^Needs: unlimited" "" describe handoff
 expect 0 "^  moved .default 100000" "" describe "handoff(round-wheel)"
@@ -66,7 +66,7 @@ expect 0 '"name": "hier-wheel"' "" list --format json
 expect 0 '^\| `round-wheel` \|' "" list --format md
 # The front ends too: each structure with those that can stand before it.
 # shellcheck disable=SC2016 # the backticks are Markdown's
-expect 0 '^\| `handoff\(NAME\)` \| behind queues .* \| unlimited \| ' "" list --format md
+expect 0 '^\| `handoff\(NAME\)` \| with queues .* \| unlimited \| ' "" list --format md
 "$TIMERLAB" list --format json >structures.json
 jq -e '(.[] | select(.name == "hier-wheel") | [.fronts[].name]) == ["locked", "handoff", "sharded", "lazy", "durable"]
     and (.[] | select(.name == "simple-wheel") | [.fronts[].name]) == ["locked", "sharded", "durable"]
@@ -144,12 +144,12 @@ expect 2 "" "slots=0 is not usable; it takes 1 to" sim t.trace -a round-wheel:sl
 for command in 'sim t.trace' 'sweep idle -o points' 'tune t.trace' check 'check --crash' live; do
     for structure in 'durable(binary-heap)' 'durable(binary-heap):sync=none' kv-wheel; do
         # shellcheck disable=SC2086 # several words
-        expect 2 "" "path=kept: .*leave out path, and set TMPDIR to a folder" $command -a "$structure:path=kept"
+        expect 2 "" "path=kept: .*omit path, and set TMPDIR to a folder" $command -a "$structure:path=kept"
     done
 done
 # Nor in a file of operations.
 printf 'create capacity 4 now 0 max-delay 10 options path=kept\nstart 0 in 5\n' >operations
-expect 2 "structure +group" "path=kept: .*leave out path, and set TMPDIR to a folder" check -a "durable(binary-heap)" --replay operations
+expect 2 "structure +group" "path=kept: .*omit path, and set TMPDIR to a folder" check -a "durable(binary-heap)" --replay operations
 if [ -e kept ] || [ -e points ]; then
     complain "a refused path= leaves something behind"
 fi
@@ -160,7 +160,7 @@ expect 2 "" "takes sleep, slack, poll, or poll:N" sim t.trace -a all --drive hop
 expect 2 "" "--budget takes how many timers an advance may fire, a whole number from 1" sim t.trace -a all --budget 0
 expect 2 "" "--pause takes AT:FOR" sim t.trace -a all --pause 5:0
 expect 2 "" "--pause takes at most 8 pauses" sim t.trace -a all --pause 1:1+3:1+5:1+7:1+9:1+11:1+13:1+15:1+17:1
-expect 0 '"drive": "poll:10 budget 2 pause 3:2:asleep:every=9"' "exact ones are not held against one another" \
+expect 0 '"drive": "poll:10 budget 2 pause 3:2:asleep:every=9"' "exact ones are not compared with one another" \
     sim t.trace -a binary-heap --runs 0 --drive poll:10 --budget 2 --pause 3:2:asleep:every=9 --format json
 expect 2 "" "--service takes the time of a callback, from 1ns to 100s" sim t.trace -a all --service 5
 expect 2 "" "--service is about one loop" sim t.trace -a all --service 5ms --ranks-in-turn 2
@@ -204,7 +204,7 @@ expect 0 "^tick,id,op,delay,cause$" "" trace dump t.trace
 
 # Ids of a text may be any numbers; only an earlier version left sparse ones, which are refused with the remedy.
 printf '%s\n' tick,id,op,delay 0,4294967294,start,5 1,17,start,7 >sparse.csv
-expect 0 "" "^sparse.trace: 2 timers, numbered anew: .* up to 4294967294, are 0 to 1 now, .* fewer than one in 16" \
+expect 0 "" "^sparse.trace: 2 timers, renumbered: .* up to 4294967294, are 0 to 1 now, .* fewer than one in 16" \
     trace import csv sparse.csv -o sparse.trace
 expect 0 "binary-heap +ok" "sparse.trace: open loop" sim sparse.trace -a binary-heap --runs 0
 expect 0 "" "^t.trace: 3 timers, numbered as in trace.csv" trace import csv trace.csv -o t.trace
@@ -228,7 +228,7 @@ expect 0 "valid: .*; open loop" "" trace validate open.trace
 printf '%s\n' tick,id,op,delay,cause 0,0,start,5, 5,0,start,5,0 9,0,start,5,0 >early.csv
 expect 0 "" "early.trace: reactions 2: " trace import csv early.csv -o early.trace
 expect 0 "1 of them where an exact structure does not fire their cause, the first operation 2" "" trace info early.trace
-expect 1 "" "early.trace: operation 2 and 0 others are said to be caused" trace validate early.trace
+expect 1 "" "early.trace: operation 2 and 0 others name causes that do not fire" trace validate early.trace
 expect 0 "ok" "open.trace: open loop: " sim open.trace -a binary-heap --runs 0
 expect 0 "ordered-list" "exact structures fired the same timers" sim t.trace -a ordered-list,all --runs 2 --latency -o res
 for file in results.csv results.json latency.csv response.csv faults.csv \

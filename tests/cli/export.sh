@@ -24,7 +24,7 @@ refuse 2 'one structure at a time' all
 refuse 2 'names in C begin' hier-wheel --prefix My-wheel
 refuse 2 "timerlab's" hier-wheel --prefix tl
 refuse 1 'timerlab export go-heap' 'locked(go-heap)'
-refuse 1 "somebody else's library" libuv
+refuse 1 "uses another library" libuv
 refuse 1 'is written as its sources' kv-wheel --cpp
 refuse 1 'fires nothing' null
 refuse 1 'Without --intrusive' spoke-wheel --intrusive

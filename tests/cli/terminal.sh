@@ -27,8 +27,8 @@ fits() {
     if [ -z "$column" ]; then
         return
     fi
-    grep -A 9 '^columns left out: ' shown | tr '\n' ' ' | grep -q "[ :]${column}[ ,(].*--wide shows *them" ||
-        complain "$*: does not say that $column is left out: $(tail -n 5 shown)"
+    grep -A 9 '^columns omitted: ' shown | tr '\n' ' ' | grep -q "[ :]${column}[ ,(].*--wide shows *them" ||
+        complain "$*: does not say that $column is omitted: $(tail -n 5 shown)"
     on_terminal "$@" --wide
     grep -qw -- "${column//\//.}" shown || complain "$* --wide: has no $column"
     ! grep -q '^columns left out' shown || complain "$* --wide: leaves out columns"

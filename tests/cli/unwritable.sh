@@ -107,7 +107,7 @@ if [ -c /dev/full ]; then
 fi
 printf 'old\n' >small
 # shellcheck disable=SC2016 # the inner shell's
-refuses '^timerlab: small: could not be written: File too large; nothing was left behind; .*ulimit -f' bash -c \
+refuses '^timerlab: small: could not be written: File too large; no partial file remains; .*ulimit -f' bash -c \
     'ulimit -f 1; "$0" trace gen rpc -n 1000 --seconds 20 -o small' "$TIMERLAB"
 [ "$(cat small)" = old ] || complain "what cannot be written whole has replaced what was there"
 # Whatever writes a file names it and the cause, keeps an earlier one, and leaves nothing. The message goes

@@ -57,7 +57,7 @@ static void callbacks_react(void **state)
     assert_int_equal(import_run_number(&run, "counts.reactions"), 2);
     assert_int_equal(run.header.reactions, 2);
     assert_int_equal(import_run_number(&run, "counts.stop_not_armed"), 1);
-    assert_non_null(strstr(run.report, "reactions 2: what a process does from the line"));
+    assert_non_null(strstr(run.report, "reactions 2: operations of a process between the line"));
     import_run_free(&run);
 }
 
@@ -278,7 +278,7 @@ static void records_say_whose_callback_it_was(void **state)
                                     "5,0,stop\n");
     free(operations);
     import_run_check_causes(&run);
-    assert_non_null(strstr(run.report, "reactions 2: what a callback does"));
+    assert_non_null(strstr(run.report, "reactions 2: operations within a callback"));
     import_run_free(&run);
     file.header.version = 1;
     run = import_bytes(file.bytes, sizeof file.bytes, NULL);

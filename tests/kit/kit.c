@@ -741,9 +741,9 @@ static void traces_are_read_or_refused_with_line(void **state)
         {"create capacity 99999999 now 0 max-delay 0\n", "t, line 1: expected 'create"},
         {"create capacity 4 now 0 max-delay 0 options slot=3\n", "did you mean 'slots'?"},
         {"create capacity 4 now 0 max-delay 0\n\nstart 1\n",
-         "t, line 3: 'start 1' is no operation"},
+         "t, line 3: 'start 1' is not an operation"},
         {"create capacity 4 now 0 max-delay 0 records 8 before 4 behind\n",
-         "t, line 1: what is before and behind a timer in a record are multiples of 8"},
+         "t, line 1: the bytes before and after a timer in a record are multiples of 8"},
         {"create capacity 4 now 0 max-delay 0 records 8 before\n", "t, line 1"},
         {"create capacity 4 now 0 max-delay 0 counted embedded\n",
          "t, line 1: the build with counters takes no records"},
@@ -862,9 +862,9 @@ static void misuse_of_memory_is_noticed(void **state)
         "memory it had freed",
         "back twice",
         "gave back as one of 99 bytes a block of 100 bytes",
-        "as aligned to 16 what was asked for as aligned to 32",
+        "alignment 16 a block that was allocated with alignment 32",
         "wrote to memory it had freed, at offset 7",
-        "what belongs to another structure",
+        "that belongs to another structure",
         "which is no power of two",
     };
     /* Volatile: it must live through the jump back. */

@@ -456,9 +456,9 @@ static void but_for_five_habits(void **state)
 {
     (void)state;
     original_differs(&refusing_case, WAITS_A_TURN, "up to a turn of the first gear");
-    original_differs(&coarse_case, FILES_WHATEVER, "fires turns early");
+    original_differs(&coarse_case, FILES_WHATEVER, "fires it turns early");
     original_differs(&crowded_case, PROBES_ON, "Probing ends a turn ahead");
-    original_differs(&refusing_case, LATE_IS_OVER, "cannot be cancelled");
+    original_differs(&refusing_case, LATE_IS_OVER, "cannot cancel a timer after its deadline");
     struct original_case forgets = coarse_case;
     forgets.next = ORIGINAL_NEXT_AFTER;
     forgets.habits = FORGETS_OVERFLOW;

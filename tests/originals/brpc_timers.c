@@ -362,7 +362,7 @@ static void brpc_timer_empties_its_buckets_later(void **state)
     (void)state;
     original_differs(&cases[0], EMPTIES_AT_ONCE, "empties the buckets at the next advance");
     original_differs(&cases[0], RUNS_IN_THE_SAME,
-                     "what a callback starts when already due waits for the next advance");
+                     "a timer that a callback starts already due waits for the next advance");
 }
 
 int main(void)

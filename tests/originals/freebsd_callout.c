@@ -279,7 +279,7 @@ static void but_for_four_habits(void **state)
     (void)state;
     original_differs(&default_case, EVERY_INTERRUPT, "an interrupt that comes anyway");
     original_differs(&default_case, LOOKS_AS_FAR, "twice as far as the last");
-    original_differs(&small_case, HIDDEN_BY_TURNS, "timers of a later turn may hide it");
+    original_differs(&small_case, HIDDEN_BY_TURNS, "those of a later turn may hide them");
     original_differs(&small_case, NOW_HAS_A_WINDOW, "whatever `precision`");
 }
 

@@ -398,7 +398,7 @@ static void go_heap_holds_back_what_is_due(void **state)
 {
     (void)state;
     original_differs(&cases[0], RUNS_IN_THE_SAME,
-                     "what a callback starts when already due waits for the next advance");
+                     "a timer that a callback starts already due waits for the next advance");
 }
 
 int main(void)

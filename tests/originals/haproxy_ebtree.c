@@ -260,7 +260,8 @@ static void what_differs_is_said(void **state)
                                    .ordered = true,
                                    .next = ORIGINAL_NEXT_SAME,
                                    .clock = UINT32_MAX - 500};
-    original_differs(&wanted, CAPS_THE_RUN_QUEUE, "no cap on what one call wakes but the budget");
+    original_differs(&wanted, CAPS_THE_RUN_QUEUE,
+                     "no cap on the timers that one call wakes but the budget");
     original_differs(&wanted, MOVES_LAZILY, "a restart always moves the timer");
     original_differs(&wanted, KEEPS_THE_PASSED, "one that has passed is due at the clock");
     wanted.delay_bits = 5;

@@ -224,7 +224,7 @@ static void glib_is_glibs_list_of_sources(void **state)
                                             .clock = 1000};
     original_agrees(&loop_case);
     original_differs(&loop_case, DISPATCHES_WHAT_WAS_READY,
-                     "GLib dispatches all that it has found ready");
+                     "GLib dispatches all sources that it has found ready");
 }
 
 /* --- heaps ------------------------------------------------------------------------------------ */

@@ -375,7 +375,7 @@ static void but_for_two_habits(void **state)
     original_differs(&polled_case, HANDS_OUT_VALUES, "a list of values");
     struct original_case keeps = small_case;
     keeps.operations = 3000; /* it shows rarely */
-    original_differs(&keeps, KEEPS_WHAT_IT_SAID, "once said");
+    original_differs(&keeps, KEEPS_WHAT_IT_SAID, "keeps its answer");
     keeps.next = ORIGINAL_NEXT_AFTER;
     keeps.habits = KEEPS_WHAT_IT_SAID;
     original_agrees(&keeps);

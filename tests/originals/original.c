@@ -306,7 +306,7 @@ void original_differs(const struct original_case *wanted, uint32_t habit, const 
     const struct tl_entry *entry = tl_registry_find(wanted->structure);
     assert_non_null(entry);
     if (entry->timed->differs == NULL || strstr(entry->timed->differs, words) == NULL) {
-        fail_msg("%s does not say of its differences: \"%s\"", wanted->structure, words);
+        fail_msg("%s does not list this difference: \"%s\"", wanted->structure, words);
     }
     for (uint64_t seed = 1; seed <= SEEDS_TO_DIFFER; seed++) {
         struct run run;

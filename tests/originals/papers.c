@@ -153,7 +153,8 @@ static void the_windows_of_eiffel(void **state)
         .clock = 1000,
     };
     original_agrees(&queue_case);
-    original_differs(&queue_case, SERVES_THE_LAST_BUCKET, "is served with it, early");
+    original_differs(&queue_case, SERVES_THE_LAST_BUCKET,
+                     "Eiffel serves them with that bucket, early");
 }
 
 static void the_table_of_tasks(void **state)

@@ -293,7 +293,7 @@ static void what_differs_is_said(void **state)
     struct original_case wanted = usual;
     wanted.ids = ORIGINAL_IDS;
     original_differs(&wanted, REDIRECTS_POINTERS, "a stop leaves its timer's pointers");
-    original_differs(&wanted, ENTERS_THE_PASSED, "what is due at its start waits");
+    original_differs(&wanted, ENTERS_THE_PASSED, "a timer due at its start waits");
 }
 
 int main(void)

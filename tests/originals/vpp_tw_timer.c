@@ -402,7 +402,8 @@ static void what_differs_is_said(void **state)
     (void)state;
     struct original_case wanted = geometry(3, 14);
     original_differs(&wanted, COUNTS_AFTERWARDS, "fires at the tick itself");
-    original_differs(&wanted, CAPS_EXPIRATIONS, "no cap on what one call hands out but the budget");
+    original_differs(&wanted, CAPS_EXPIRATIONS,
+                     "no cap on the timers that one call hands out but the budget");
     wanted.next = ORIGINAL_NEXT_SAME;
     original_differs(&wanted, WAKES_EVERY_TURN, "`next` looks beyond the turn of the fast ring");
     wanted.next = ORIGINAL_NEXT_ANY;

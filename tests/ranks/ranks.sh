@@ -107,12 +107,12 @@ refused() { # refused STATUS WORDS ARGUMENTS...
     printf '2,1,start,9,0\n'
 } >joined.csv
 "$TIMERLAB" trace import csv joined.csv -o joined.trace >/dev/null 2>&1
-refused 1 'joins its 2 timers into 1 groups' joined.trace --ranks-in-turn 2
+refused 1 'join its 2 timers into 1 groups' joined.trace --ranks-in-turn 2
 refused 1 '--slice' --gen idle -n 100 --slice 60 --ranks-in-turn 3
 refused 2 'not both' joined.trace --gen idle
 refused 2 'of --gen' joined.trace -n 100
 refused 2 "did you mean 'idle'" --gen idel
 refused 2 'given twice' --gen heartbeat -p rearm=rate -p rearm=rate
 "$TIMERLAB" sim tcp.trace -a 'durable(hier-wheel)' --runs 0 --ranks-in-turn 2 --format csv 2>/dev/null |
-    grep -q "unsupported.*one process's" || fail "what is durable is shared"
+    grep -q "unsupported.*one process, not" || fail "what is durable is shared"
 [ -z "$(find . -maxdepth 1 -name '.timerlab-*')" ] || fail "left behind: $(ls -A)"

@@ -166,7 +166,7 @@ static void too_few_groups_are_refused(void **state)
     struct trace_share share;
     const struct trace_share_plan plan = {.path = in, .shares = 51, .share = 0, .block_ids = 1};
     assert_false(trace_share_write(&plan, out, &share, &error));
-    assert_non_null(strstr(error.text, "joins its 60 timers into 50 groups"));
+    assert_non_null(strstr(error.text, "join its 60 timers into 50 groups"));
     assert_int_not_equal(access(out, F_OK), 0);
     trace_share_free(&share);
     (void)unlink(in);

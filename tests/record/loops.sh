@@ -65,7 +65,7 @@ try_loop() {
         serve "$1" "$((4 * times))" && status=0 || status=$?
     fi
     if [ "$status" = 2 ] && grep -q '^no io_uring' "$1.err"; then
-        echo "$1: left out: $(grep '^no io_uring' "$1.err")"
+        echo "$1: skipped: $(grep '^no io_uring' "$1.err")"
         return 0
     fi
     cat "$1.out"
@@ -89,7 +89,7 @@ while read -r name file library header package; do
         continue
     fi
     if ! echo "#include <$header>" | "$CC" -fsyntax-only -x c - 2>/dev/null; then
-        echo "$name: left out: $package is missing"
+        echo "$name: skipped: $package is missing"
         continue
     fi
     lines=$(wc -l <"$examples/$file")

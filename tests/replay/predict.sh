@@ -158,7 +158,7 @@ refused() { # STATUS WHAT ARGUMENT...
 refused 2 'FORMAT and FILE are needed' ftrace
 refused 2 "no import format 'ftrac'; did you mean 'ftrace'" ftrac small.txt
 refused 2 'format pcap does not say when timers expired' pcap small.txt
-refused 2 'clock-ns: a recording of format ftrace says' ftrace small.txt --clock-ns 5
+refused 2 'clock-ns: a recording of format ftrace has' ftrace small.txt --clock-ns 5
 refused 2 "no structure 'heap'" ftrace small.txt -a heap
 refused 1 'nowhere.txt: cannot be opened' ftrace nowhere.txt
 grep -v expire_entry small.txt >silent.txt

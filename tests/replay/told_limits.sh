@@ -16,7 +16,7 @@ column() {
 status=0
 "$TIMERLAB" sim t.trace -a binary-heap --window 9999999 --runs 1 >out 2>err || status=$?
 [ $status -eq 1 ] || complain "a window behind the end: status $status"
-grep -qE '^timerlab: --window: it begins at tick 9999999, behind the end of t.trace at tick [0-9]+$' err ||
+grep -qE '^timerlab: --window: it begins at tick 9999999, after the end of t.trace at tick [0-9]+$' err ||
     complain "a window behind the end: $(cat err)"
 [ ! -s out ] || complain "a window behind the end: $(cat out)"
 

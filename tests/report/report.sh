@@ -135,7 +135,7 @@ jq '.context.traces = [{name: "some/where/day.one.trace", tick_ns: 4000000, open
 mv noted.json promised/results.json
 report promised
 says promised 'Faster, but late or early: `quick` takes 40.0 ns (10 % averted, 100 of 900 reactions not reached).'
-says promised 'This trace is open loop: the trace does not say'
+says promised 'This trace is open loop: the trace does not record'
 says promised '| 0 to 5 | 0 to 8 | 40,000 (10 %) | 100 |'
 # What tolerates it has it, by ticks or by time.
 for lateness in 8 32ms; do
@@ -427,7 +427,7 @@ fi
 if unshare -rm mount -t tmpfs none /proc 2>/dev/null; then
     # shellcheck disable=SC2016 # the inner shell has it
     unshare -rm sh -c 'mount -t tmpfs none /proc && "$TIMERLAB" report won' 2>said && complain "drawn without /proc"
-    grep -q 'place cannot be told: /proc/self/exe: .*mount -t proc proc /proc' said || complain "without /proc: $(cat said)"
+    grep -q 'path cannot be determined: /proc/self/exe: .*mount -t proc proc /proc' said || complain "without /proc: $(cat said)"
 fi
 
 # What draws and reports knows no structure by its name.

@@ -32,7 +32,7 @@ silent() {
 
 run 0 before.json after.json
 says out '0 faster, 0 slower, 3 cannot tell'
-says out '3 comparisons: cannot tell: measured apart, one run a side: only a difference above 50 % can be told; --command measures in turn'
+says out '3 comparisons: cannot tell: measured apart, one run a side: only a difference above 50 % is significant; --command measures in turn'
 run 0 --min-effect 5% before.json after.json
 prints before-after.txt
 says err 'warning: compiler differs: "GNU 12.2.0" in before.json, "GNU 13.1.0" in after.json'
@@ -174,10 +174,10 @@ for lateness in 7 31999us; do
 done
 jq '.context.traces[].open_loop = true' late.json >open.json
 run 0 --by algo --base heap open.json
-says err 'warning: day.trace: open loop: the trace does not say what a firing causes'
+says err 'warning: day.trace: open loop: the trace does not record reactions to expiries'
 # on whichever side the late one is
 run 0 open.json:wheel open.json:heap
-says err 'warning: day.trace: open loop: the trace does not say what a firing causes'
+says err 'warning: day.trace: open loop: the trace does not record reactions to expiries'
 run 0 --by algo --base heap open.json -a heap,wheel:slots=64
 silent err 'open loop'
 run 0 --by algo --base heap late.json
@@ -239,24 +239,24 @@ jq '(.rows[] | select(.trace == "night.trace" and .algo == "heap"))
 for sides in 'before.json left.json' 'left.json before.json'; do
     # shellcheck disable=SC2086 # two words
     run 0 $sides --threshold 50%
-    says out 'night.trace, heap: left out: left.json: heap: for 5 timers: too many'
-    says out ', 1 left out, 1 not the same;'
+    says out 'night.trace, heap: skipped: left.json: heap: for 5 timers: too many'
+    says out ', 1 skipped, 1 not the same;'
     silent out 'failed'
     silent err 'regression'
 done
 run 0 --format json before.json left.json
-jq -e '.summary["left out"] == 1 and .summary.failed == 0
-    and any(.comparisons[]; .status == "left out" and .reason == "left.json: heap: for 5 timers: too many")' \
-    out >/dev/null || complain "the JSON does not have what was left out: $(cat out)"
+jq -e '.summary.skipped == 1 and .summary.failed == 0
+    and any(.comparisons[]; .status == "skipped" and .reason == "left.json: heap: for 5 timers: too many")' \
+    out >/dev/null || complain "the JSON does not have what was skipped: $(cat out)"
 # what failed all the same outweighs it, on either side
 run 1 --threshold 50% left.json after.json
 says err 'regression: night.trace: after.json: heap: crashed: signal 11'
 run 0 after.json left.json
 says out 'heap: failed: after.json: heap: crashed: signal 11'
 # shellcheck disable=SC2016 # the backticks are the message's
-sed 's/"no `next`"/"left out: too slow; --patience=S waits longer"/' bench-after.json >bench-left.json
+sed 's/"no `next`"/"skipped: too slow; --patience=S waits longer"/' bench-after.json >bench-left.json
 run 0 bench-left.json bench-left.json
-says out 'heap: left out: bench-left.json: heap: too slow; --patience=S waits longer'
+says out 'heap: skipped: bench-left.json: heap: too slow; --patience=S waits longer'
 silent out 'failed'
 # one repetition that failed outweighs others that were left out, the first or not
 for at in first last; do
@@ -411,7 +411,7 @@ says err 'empty: no results in this folder'
 run 1 before.json bench-before.json
 says err 'nothing in common'
 run 1 --min-effect 5% before.json after.json -a nobody
-says err 'nothing there is what was asked for'
+says err 'nothing there matches'
 run 1 --min-effect 5% before.json after.json --metric nothing
 says err 'no such structure, trace or metric'
 run 2 before.json

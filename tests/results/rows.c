@@ -164,7 +164,7 @@ static void repetitions_become_medians(void **state)
         {"hold/a:x=1/n:20", 10.5, 700}};
     char *csv = csv_of(runs, sizeof runs / sizeof runs[0],
                        "{\"run_name\":\"stop/b/n:20/manual_time\",\"run_type\":\"iteration\","
-                       "\"error_occurred\":true,\"error_message\":\"left out: too \\\"slow\\\", "
+                       "\"error_occurred\":true,\"error_message\":\"skipped: too \\\"slow\\\", "
                        "so\"},{\"run_name\":\"hold/a:x=1/n:20/manual_time\",\"run_type\":"
                        "\"aggregate\",\"ns_per_op\":99},");
     const char *lines = strchr(csv, '\n') + 1;

@@ -7,6 +7,10 @@ BEGIN {
     while ((getline <list) > 0)
         if ($0 !~ /^#/ && NF == 2) {
             gsub(/ /, "[ \n]+", $1)
+            if ($2 == "allowed") {
+                allowed = allowed (allowed == "" ? "" : "|") $1
+                continue
+            }
             pattern[++patterns] = "[^a-z0-9_-](" $1 ")[^a-z0-9_-]"
             instead[patterns] = $2
             any = any (any == "" ? "" : "|") $1
@@ -53,6 +57,8 @@ function flush(    text, i, done, rest, word) {
     if (unit_zone == "")
         return
     text = " " tolower(unit) " "
+    while (match(text, allowed))
+        text = substr(text, 1, RSTART - 1) blank(substr(text, RSTART, RLENGTH)) substr(text, RSTART + RLENGTH)
     if (text ~ any)
         for (i = 1; i <= patterns; i++) {
             done = 0
@@ -67,6 +73,11 @@ function flush(    text, i, done, rest, word) {
     if (unit_zone == "docs")
         sentences(unit)
     unit_zone = ""
+}
+
+function blank(text) {
+    gsub(/[^ \n]/, ".", text)
+    return text
 }
 
 function spaced(word) {
@@ -104,14 +115,14 @@ function scan(text,    at, piece) {
         } else if (match(text, /^[ \t]*\/\//)) {
             add("comments", " " substr(text, RLENGTH + 1) " ")
             return
-        } else if (match(text, /^[ \t]*(PRI[a-zA-Z0-9]+[ \t]*)?"([^"\\]|\\.)*"/)) {
+        } else if (match(text, /^[ \t]*((PRI|SCN)[a-zA-Z0-9]+[ \t]*)?"([^"\\]|\\.)*"/)) {
             piece = substr(text, 1, RLENGTH)
             text = substr(text, RLENGTH + 1)
             sub(/^[^"]*"/, "", piece)
             gsub(/\\[ntv"]/, " ", piece)
             add("messages", substr(piece, 1, length(piece) - (piece ~ /"$/)))
         } else if (match(text, /^[ \t]*'([^'\\]|\\.)*'/) || match(text, /^[ \t]*[^"'\/ \t]+/) || match(text, /^[ \t]*./)) {
-            if (substr(text, 1, RLENGTH) !~ /^[ \t]*PRI[a-zA-Z0-9]+$/)
+            if (substr(text, 1, RLENGTH) !~ /^[ \t]*(PRI|SCN)[a-zA-Z0-9]+$/)
                 flush()
             text = substr(text, RLENGTH + 1)
         }

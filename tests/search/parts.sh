@@ -174,7 +174,7 @@ refuses 1 'cannot take the place of one of its parts' --join parts/1 parts/2 -o 
 [ -e x ] && complain "a join that is refused leaves a folder behind"
 refuses 2 'which parts' --join -o x
 refuses 2 'where to' --join parts/1
-refuses 2 'what was measured stands in the parts' --join parts/1 -a all -o x
+refuses 2 'the settings are those of the parts' --join parts/1 -a all -o x
 for part in 0/3 4/3 1/0 3 1/10001 /3 x/3 1/; do
     refuses 2 "takes K/N, part K of N, with K from 1 to N and N up to 10000, not '$part'" rpc -a all --part $part -o x
 done

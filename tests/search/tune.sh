@@ -161,7 +161,7 @@ exports=$(tail -n 1 out | sed -n 's/^to use it  timerlab //p')
 read -ra words <<<"$exports"
 "$TIMERLAB" "${words[@]}" || complain "'$exports': exit status $?"
 [ -s timers/simple_wheel.c ] || complain "'$exports' does not work"
-says '^the counts\. Counts leave out cache misses|by the counts\. Counts leave out'
+says '^the counts\. Counts do not include cache misses|by the counts\. Counts do not include'
 tunes binary-heap sparse.trace -a simple-wheel,round-wheel,binary-heap --counts
 tunes simple-wheel dense.trace -a binary-heap,simple-wheel --counts --drive poll --fixed
 

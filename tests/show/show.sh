@@ -230,8 +230,8 @@ grep -q 'more than 1000 steps' err || complain "it does not say that it left ste
 refuses 2 'which structure' --clock 3
 refuses 2 "did you mean 'hier-wheel'" hier-whel 'tick'
 refuses 2 'one structure at a time' all 'tick'
-refuses 2 'what is to happen' hier-wheel
-refuses 2 'what is to happen' hier-wheel 'tick' -f script
+refuses 2 'nothing to show' hier-wheel
+refuses 2 'nothing to show' hier-wheel 'tick' -f script
 refuses 2 'put it in quotes' hier-wheel start a 2
 refuses 2 'choose from a --trace' hier-wheel 'tick' --from 3
 refuses 2 'from is after --to' hier-wheel --trace t.trace --from 5 --to 3

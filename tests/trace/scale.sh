@@ -6,7 +6,7 @@ set -u
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"
 
-# value FILE NAME: a number of what is in a trace.
+# value FILE NAME: a number of contents of a trace.
 value() {
     "$TIMERLAB" trace info "$1" --format json | jq -r ".$2"
 }
@@ -110,7 +110,7 @@ refuses "its 4611686018427387905 ticks are more than [0-9]+; import it with a lo
     "$TIMERLAB" trace scale last.trace -n 40 --of 20 -o x.trace
 # A disk that is full at once, and one that is full later.
 trap '' XFSZ
-refuses "^timerlab: x.trace: no room beside it for a temporary file of [0-9]+ bytes: File too large" \
+refuses "^timerlab: x.trace: no room in its folder for a temporary file of [0-9]+ bytes: File too large" \
     bash -c 'ulimit -f 100; exec "$@"' - "$TIMERLAB" trace scale one.trace -n 20k -o x.trace
 refuses "^timerlab: x.trace: could not be written: File too large" \
     bash -c 'ulimit -f 4000; exec "$@"' - "$TIMERLAB" trace scale one.trace -n 50k -o x.trace

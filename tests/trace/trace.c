@@ -492,7 +492,7 @@ static void test_damage_names_the_block(void **state)
         at += TRACE_SECTION_BYTES + stored;
     }
     write_copy(content, at);
-    expect_refused("behind the last block, 3");
+    expect_refused("after the last block, 3");
     free(content);
 }
 

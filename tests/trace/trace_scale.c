@@ -636,7 +636,7 @@ static void test_refused(void **state)
     list.count = 2;
     write_recording(&list, 0, 10, "{}");
     expect_refused((struct trace_scale_request){.connections = 10, .of = 1},
-                   "operation 1 is said to be caused by a timer that does not fire at its tick");
+                   "operation 1 names as its cause a timer that does not fire at its tick");
     list.count = 0;
     write_recording(&list, 0, 10, "{}");
     expect_refused((struct trace_scale_request){.connections = 10, .of = 1},

@@ -35,7 +35,7 @@ bool outfile_commit(struct outfile *file, struct error *error);
 
 /* Report that `path` could not be written: the cause, an errno; what that left; and the remedy, if
  * there is one. Always false. */
-#define OUTFILE_NOTHING_LEFT "nothing was left behind"
+#define OUTFILE_NOTHING_LEFT "no partial file remains"
 bool outfile_fail(const char *path, int cause, const char *left, struct error *error);
 
 /* Remove the temporary file. Harmless on an outfile that is ended or zeroed. */

@@ -221,7 +221,7 @@ void text_page_end(struct text_page *page)
     const char *nothing = page->nothing != NULL ? page->nothing + strlen(", ") : "";
     const char *no_room = page->no_room != NULL ? page->no_room + strlen(", ") : "";
     if (nothing[0] != '\0' || no_room[0] != '\0') {
-        char *text = memory_format("\ncolumns left out: %s%s%s%s%s; --wide shows them\n", nothing,
+        char *text = memory_format("\ncolumns omitted: %s%s%s%s%s; --wide shows them\n", nothing,
                                    nothing[0] != '\0' ? " (nothing in them)" : "",
                                    nothing[0] != '\0' && no_room[0] != '\0' ? "; " : "", no_room,
                                    no_room[0] != '\0' ? " (no room)" : "");

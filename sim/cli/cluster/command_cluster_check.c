@@ -29,7 +29,7 @@ static void complete(void *at, struct argp_state *state)
 
 #define AT(member) OPTION_AT(struct check_arguments, member)
 static const struct option_row options[] = {
-    {{"crashes", 0, "K", 0, "Up to so many crashes (as in each of a list of cases)", 0},
+    {{"crashes", 0, "K", 0, "Up to K crashes (default: the number of each listed case)", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
      AT(crashes)},
     {{"outruns", 0, "K", 0, "So often a lease or delay may end though its holder lives", 0},

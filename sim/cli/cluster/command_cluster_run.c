@@ -100,18 +100,18 @@ static const struct option_row options[] = {
     {{"planners", 0, "N", 0, "Processes that start and stop (1)", 0},
      OPTION_WHOLE(1, 64),
      AT(plan.roles[RUN_PLANNER])},
-    {{"schedulers", 0, "N", 0, "That make ready what is due (2)", 0},
+    {{"schedulers", 0, "N", 0, "Schedulers, which move due timers to the queue (2)", 0},
      OPTION_WHOLE(1, 64),
      AT(plan.roles[RUN_SCHEDULER])},
     {{"executors", 0, "N", 0, "That call the service (3)", 0},
      OPTION_WHOLE(1, 64),
      AT(plan.roles[RUN_EXECUTOR])},
     {{"batch", 0, "N", 0, "Timers in a step (20)", 0}, OPTION_WHOLE(1, 1000), AT(plan.batch)},
-    {{"waiting", 0, "N", 0, "Planners wait while so many timers do (10k)", 0},
+    {{"waiting", 0, "N", 0, "Planners pause while N timers are waiting (10k)", 0},
      OPTION_WHOLE(1, 1000000000),
      AT(plan.waiting_max)},
     {{"clock", 0, "steps|real", 0,
-      "Each step is a millisecond, and nobody waits, or the time of this machine (steps)", 0},
+      "steps: each step is a millisecond, without waiting; or the time of this machine (steps)", 0},
      .kind = OPTION_WORD,
      AT(clock)},
     {{"delay", 0, "MS", 0, "Longest delay of a timer (2000)", 0}, OPTION_MS(1, 1e9), AT(delay_ms)},
@@ -124,7 +124,7 @@ static const struct option_row options[] = {
     {{"errors", 0, "PERCENT", 0, "Calls that the service refuses (3)", 0},
      OPTION_PERCENT(0, 90),
      AT(plan.errors)},
-    {{"replies-lost", 0, "PERCENT", 0, "Calls that it carries out, of which nobody hears (1)", 0},
+    {{"replies-lost", 0, "PERCENT", 0, "Calls that the service executes without a reply (1)", 0},
      OPTION_PERCENT(0, 90),
      AT(plan.replies_lost)},
     {{"laters", 0, "PERCENT", 0, "Calls that it answers with a later time; not of seeds (0)", 0},
@@ -134,7 +134,7 @@ static const struct option_row options[] = {
     {{"payload", 0, "BYTES", 0, "Longest parameters of a call (65536)", 0},
      OPTION_WHOLE(0, 65536),
      AT(plan_payload)},
-    {{"lease", 0, "MS", 0, "For how long an executor has what it took (1500)", 0},
+    {{"lease", 0, "MS", 0, "Length of an executor's lease (1500)", 0},
      OPTION_MS(1, 1e9),
      AT(lease_ms)},
     {{"backoff", 0, "MS", 0, "Before a second attempt; doubled before each further one (100)", 0},
@@ -146,7 +146,7 @@ static const struct option_row options[] = {
     {{"poll", 0, "MS", 0, "Who finds nothing to do looks again after this (1)", 0},
      OPTION_MS(1, 1e9),
      AT(poll_ms)},
-    {{"scan", 0, "SECONDS", 0, "The seed's second pass, so long behind the first (0: none)", 0},
+    {{"scan", 0, "SECONDS", 0, "Delay of the seed's second pass after the first (0: none)", 0},
      OPTION_REAL(0, 1e9),
      AT(scan_s)},
     {{"kills", 0, "N", 0, "Kill -9 of planners, schedulers, executors, service and engine (0)", 0},
@@ -170,17 +170,14 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "[PROTOCOL...]",
-    .text =
-        "Timers in a table that many share, for real: planners, schedulers, executors and the "
-        "service that they call are processes, the table is on Redis or PostgreSQL, and all of "
-        "them are killed in the middle of what they do. Each keeps a journal; afterwards "
-        "these say what became of each timer: lost, early, fired after a confirmed stop, called "
-        "with another payload, or more than once and why. Protocols: lease (the default), which is "
-        "to lose nothing, "
-        "like partitions, lists and owners, which claim in other ways; seed-fetch, seed-ack and "
-        "ack-first, which lose."
-        "\vExit status: 0 done and right, 1 a timer was lost, early, fired after a confirmed stop "
-        "or called again without a cause, 2 usage.",
+    .text = "Runs a protocol for timers in a shared table on Redis or PostgreSQL. Planners, "
+            "schedulers, executors and the service that they call are processes, and all of them "
+            "are killed at random. Each keeps a journal, from which the result of each timer is "
+            "read: lost, early, fired after a confirmed stop, called with another payload, or "
+            "called more than once and why. Protocols: lease (the default), partitions, lists and "
+            "owners must lose no timer and differ in how they claim; seed-fetch, seed-ack and "
+            "ack-first lose timers.\vExit status: 0 done without a fault, 1 a timer was lost, "
+            "early, fired after a confirmed stop or called again without a cause, 2 usage.",
     .take_word = take_protocol,
     .complete = complete,
 };

@@ -61,13 +61,12 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "[PROTOCOL...]",
-    .text =
-        "Simulates planners, schedulers, a store, a queue, executors and the user's service, with "
-        "crashes, pauses, partitions, clocks that jump, slow stores, lost replies and outages, "
-        "until all timers have come to their end. Says how late they were and by which path they "
-        "came, what was called twice and what was lost, and why, what the store had to do, and "
-        "whether the books balance.\v"
-        "Exit status: 0 the books balance, 1 they do not, or it could not be run, 2 usage.",
+    .text = "Simulates planners, schedulers, a store, a queue, executors and the user's service, "
+            "with crashes, pauses, partitions, clocks that jump, slow stores, lost replies and "
+            "outages, until every timer has fired, is stopped or is lost. Reports lateness, the "
+            "path of the timers, second calls and lost timers with their causes, the load of the "
+            "store, and whether the books balance.\vExit status: 0 the books balance, 1 they do "
+            "not, or it could not be run, 2 usage.",
     .take_word = cluster_take_word,
     .complete = complete,
 };

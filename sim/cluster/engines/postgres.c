@@ -180,7 +180,7 @@ static enum engine_end run_for_answers(struct engine *engine, const char *statem
     enum engine_end end = run(engine, statement, &result, error);
     if (end == ENGINE_OK &&
         (lib.PQntuples(result) != 1 || strlen(lib.PQgetvalue(result, 0, 0)) != count)) {
-        (void)error_set(error, "postgres: a function's answer is not what it should be");
+        (void)error_set(error, "postgres: unexpected answer of a function");
         end = ENGINE_FAILED;
     }
     if (end == ENGINE_OK) {

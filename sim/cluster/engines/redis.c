@@ -142,7 +142,7 @@ static enum engine_end run_for_answers(struct engine *engine, size_t count, char
     redisReply *reply;
     enum engine_end end = run(engine, &reply, error);
     if (end == ENGINE_OK && (reply->type != REDIS_REPLY_STRING || (size_t)reply->len != count)) {
-        (void)error_set(error, "redis: a script's answer is not what it should be");
+        (void)error_set(error, "redis: unexpected answer of a script");
         end = ENGINE_FAILED;
     }
     if (end == ENGINE_OK) {

@@ -44,21 +44,21 @@ const struct import_option import_ftrace_options[] = {
     {"max-malformed", "SHARE", false,
      "refuse a file with a greater share of lines that are not understood (default: 1%)"},
     {"tick-ns", "NS", false,
-     "what a tick of the trace lasts (default: one jiffy; for hrtimer 1000)"},
+     "length of a tick of the trace (default: one jiffy; for hrtimer 1000)"},
     {"timers", "KIND", false, "wheel (the kernel's timer wheel) or hrtimer (default: wheel)"},
     {NULL, NULL, false, NULL},
 };
 
 /* How the summary and the origin say where reactions come from. */
 static const char cause_rule[] =
-    "by a firing is caused what follows timer_expire_entry of the same timer on its CPU, by the "
-    "same task, within 50 us, with no other event of that CPU between, in softirq where that is "
-    "recorded; with timer_expire_exit, what that task does on that CPU until then, but for delayed "
-    "work";
+    "an expiry causes the operations that follow timer_expire_entry of the same timer on its CPU, "
+    "by the same task, within 50 us, with no other event of that CPU between, in softirq where "
+    "that is recorded; with timer_expire_exit, those of that task on that CPU until then, except "
+    "for delayed work";
 static const char cause_rule_hrtimer[] =
-    "by a firing is caused what follows hrtimer_expire_entry of the same timer on its CPU, by the "
-    "same task, within 50 us, with no other event of that CPU between, in an interrupt where that "
-    "is recorded";
+    "an expiry causes the operations that follow hrtimer_expire_entry of the same timer on its "
+    "CPU, by the same task, within 50 us, with no other event of that CPU between, in an interrupt "
+    "where that is recorded";
 
 struct traced_timer {
     uint32_t id_plus_1; /* 0: never started */
@@ -496,7 +496,7 @@ static void doubt(struct ftrace_import *import)
     if (lines->lost_markers > 0) {
         import_doubt(&import->tally,
                      "events were lost in %" PRIu64 " places, %" PRIu64
-                     " of them at least: timers whose ends are missing count as restarted or never "
+                     " of them at least: timers without a recorded end count as restarted or never "
                      "expire. Record with a larger buffer",
                      lines->lost_markers, lines->lost_events);
     }
@@ -560,14 +560,14 @@ static bool calibrate(struct ftrace_import *import, struct error *error)
     import->hz = hz;
     if (!import->hrtimer && hz == 0) {
         return error_set(error,
-                         "%s: HZ (jiffies per second) cannot be told from this recording, "
-                         "which is too short or has odd time stamps; give it with --hz",
+                         "%s: HZ (jiffies per second) cannot be derived from this recording, which "
+                         "is too short or has odd time stamps; give it with --hz",
                          import->name);
     }
     if (import->hrtimer && import->clock.count == 0 && import->steps.count > 0) {
         return error_set(error,
-                         "%s: no hrtimer_expire_entry event tells the timers' clock from the time "
-                         "stamps; record that event too",
+                         "%s: without an hrtimer_expire_entry event the offset of the timers' "
+                         "clock from the time stamps is unknown; record that event too",
                          import->name);
     }
     if (import->tick_ns == 0) {

@@ -569,7 +569,7 @@ static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_re
             return KERNEL_LINE_OTHER;
         }
         if (!take_event_name(cursor, &name, &length)) {
-            result->why = "no event's name behind the time stamp";
+            result->why = "no event name after the time stamp";
             return KERNEL_LINE_MALFORMED;
         }
         kind = find_kind(name, length);

@@ -331,13 +331,13 @@ static bool judge(const struct event_log *log, struct error *error)
                          tally->name, tally->lines, tally->unit);
     }
     if ((double)order->too_late > tally->max_malformed * (double)order->events) {
-        return error_set(error,
-                         "%s: %" PRIu64 " of %" PRIu64 " events are more than %.9g s out of order, "
-                         "one of them %.9g s; sort the file by time, or raise --reorder-window, or "
-                         "bear more of them with --max-malformed",
-                         tally->name, order->too_late, order->events,
-                         (double)log->settings.window_ns / 1e9,
-                         (double)order->max_backward_ns / 1e9);
+        return error_set(
+            error,
+            "%s: %" PRIu64 " of %" PRIu64
+            " events are more than %.9g s out of order, one of them %.9g s; sort the file by time, "
+            "or raise --reorder-window, or accept more of them with --max-malformed",
+            tally->name, order->too_late, order->events, (double)log->settings.window_ns / 1e9,
+            (double)order->max_backward_ns / 1e9);
     }
     return true;
 }

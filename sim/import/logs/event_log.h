@@ -23,10 +23,10 @@
         {"max-malformed", "SHARE", false,                                                          \
          "refuse a file with a greater share of lines that are not understood (default: 1%)"},     \
         {"reorder-window", "SECONDS", false,                                                       \
-         "put lines in order that are up to so much too late in the file (default: 300)"},         \
+         "sort lines that are up to this much too late in the file (default: 300)"},               \
     {                                                                                              \
         "tick-ns", "NS", false,                                                                    \
-            "what a tick of the trace lasts; deadlines are rounded up to it (default: 1000000)"    \
+            "length of a tick of the trace; deadlines are rounded up to it (default: 1000000)"     \
     }
 
 struct event_log_settings {

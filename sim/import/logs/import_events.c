@@ -19,7 +19,8 @@ const struct import_option import_events_options[] = {
      "the column of a request's duration: each row has a timer of its own, stopped then; several "
      "are added up"},
     {"duration-unit", "UNIT", false, "s, ms, us or ns (default: that of the time)"},
-    {"key", "COLUMN[,COLUMN]", false, "the columns that say whose idle timer an event restarts"},
+    {"key", "COLUMN[,COLUMN]", false,
+     "the columns that name the owner of the idle timer that an event restarts"},
     {"op", "COLUMN", false,
      "the rows are timers' own operations, of those that --key names: the column that says which: "
      "start (restart, arm, set, reset, add, schedule), stop (cancel, del, clear), fire (expire, "
@@ -113,16 +114,17 @@ static bool check_options(const struct import_job *job, struct error *error)
     bool unit = import_setting(job, "delay-unit") != NULL || import_setting(job, "slack") != NULL;
     bool delay = import_setting(job, "delay") != NULL || unit;
     if (import_setting(job, "key") == NULL && (op || !duration)) {
-        return error_set(error, "--key is needed, whose column says whose timer an event restarts; "
-                                "or --duration, whose column says how long a request took");
+        return error_set(
+            error, "--key is needed: the column that names the owner of the timer that an event "
+                   "restarts; or --duration: the column with the duration of a request");
     }
     if (op && duration) {
         return error_set(error, "--op and --duration do not go together: rows are operations, or "
                                 "requests");
     }
     if (!op && delay) {
-        return error_set(error, "--delay, --delay-unit and --slack belong to --op, whose column "
-                                "says which operation a row is");
+        return error_set(error, "--delay, --delay-unit and --slack belong to --op, the column that "
+                                "names the operation of a row");
     }
     if (op && timeout && delay) {
         return error_set(error, "--delay, --delay-unit and --slack do not go together with "

@@ -28,17 +28,17 @@
 
 /* How causes are told; for summaries and origins. */
 #define CAUSES_OF_RECORDS                                                                          \
-    "what a callback does is a reaction of its timer's firing, as the recorder saw them"
+    "operations within a callback are reactions to its timer's expiry, as recorded"
 #define CAUSES_OF_TEXT                                                                             \
-    "what a process does from the line of a timeout's firing to its next firing, of whatever "     \
-    "event, is a reaction of the former"
+    "operations of a process between the line of a timeout's expiry and its next event are "       \
+    "reactions to that expiry"
 
 const struct import_option import_process_options[] = {
     {"clock-ns", "NS", false,
      "the steps of the clock that the library counts its deadlines from (default: 1)"},
     {"max-malformed", "SHARE", false,
      "refuse a file with a greater share of records that are not understood (default: 1%)"},
-    {"tick-ns", "NS", false, "what a tick of the trace lasts (default: 1000000)"},
+    {"tick-ns", "NS", false, "length of a tick of the trace (default: 1000000)"},
     {NULL, NULL, false, NULL},
 };
 

@@ -92,9 +92,8 @@ void case_records_alike(struct kit_run *run)
         run->layout = kit_layouts[i];
         if (same_traffic(run, 0, &hash, &counters) && hash != own) {
             kit_fail(run->witness, FAULT_RANDOM,
-                     "the same operations fired timers in another order in the build that takes "
-                     "records, where they lay in %s (%" PRIu32 " bytes before each, %" PRIu32
-                     " behind)",
+                     "the same operations fired timers in another order in the build for records, "
+                     "with the timers in %s (%" PRIu32 " bytes before each, %" PRIu32 " after)",
                      i == 0 ? "its own memory" : "records", run->layout.before_bytes,
                      run->layout.behind_bytes);
         }

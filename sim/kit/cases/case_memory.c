@@ -138,7 +138,7 @@ static void check_in_sight(struct kit_subject *subject, uint64_t before, const c
     if (after > before + seen + SLACK && !subject_can(subject, TL_CAP_OWN_MEMORY)) {
         kit_fail(subject->witness, FAULT_MEMORY,
                  "after %s, %" PRIu32 " timers have taken %" PRIu64
-                 " bytes from the allocator, and about %" PRIu64 " more behind its back",
+                 " bytes from the allocator, and about %" PRIu64 " more from elsewhere",
                  after_what, subject->capacity, subject->guard.bytes, after - before - seen);
     }
 }
@@ -203,7 +203,7 @@ void case_memory_in_sight(struct kit_run *run)
     }
     script_advance(&subject, subject.clock + 60);
     script_advance(&subject, subject.clock + 4000);
-    check_in_sight(&subject, before, "stops and firings");
+    check_in_sight(&subject, before, "stops and expiries");
     subject_destroy(&subject);
     /* What one life leaves behind outside the allocator adds up. */
     for (unsigned i = 0; i < LIVES; i++) {
@@ -220,8 +220,8 @@ void case_memory_in_sight(struct kit_run *run)
     uint64_t after = kit_heap_bytes();
     if (after > before + SLACK) {
         kit_fail(run->witness, FAULT_LEAK,
-                 "%d structures made and destroyed left %" PRIu64
-                 " bytes behind that did not come from the allocator",
+                 "%d structures made and destroyed leaked %" PRIu64
+                 " bytes that did not come from the allocator",
                  LIVES - SETTLED, after - before);
     }
 }
@@ -283,8 +283,8 @@ static void use_the_last(struct kit_subject *subject, uint32_t capacity)
     kit_enter(subject, KIT_HOOK_STOP, last, 0);
     if (subject->algo->stop(subject->self, last) != TL_OK) {
         kit_fail(subject->witness, FAULT_STATUS,
-                 "timer %" PRIu32 ", started after room for %" PRIu32
-                 " timers was said to be there, is not pending",
+                 "timer %" PRIu32 ", started after reserve reported room for %" PRIu32
+                 " timers, is not pending",
                  last, capacity);
     }
 }

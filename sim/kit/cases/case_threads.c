@@ -192,7 +192,7 @@ static void tell_both(struct kit_witness *witness)
     if (name != NULL && pair.call != NULL) {
         (void)snprintf(text, bytes,
                        ". It is used by %s of two threads, each of which has a structure; the "
-                       "second was last let in while the first stood in %s, at %s+0x%" PRIxPTR,
+                       "second was last let in while the first was in %s, at %s+0x%" PRIxPTR,
                        pair.in ? "the second" : "the first", kit_hook_word(pair.call->hook), name,
                        (uintptr_t)pair.instruction - (uintptr_t)object.dli_fbase);
     } else {

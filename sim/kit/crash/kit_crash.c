@@ -669,7 +669,7 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
             memcpy(message, report->message, sizeof message);
             (void)snprintf(life->journal->report.message, sizeof message,
                            "power lost after call %" PRIu64 " to the disk, %s: %.900s", cut,
-                           k % 2 == 1 ? "half of what was not synced is left"
+                           k % 2 == 1 ? "half of the unsynced bytes remain"
                                       : "nothing that was not synced is left",
                            message);
         }

@@ -283,10 +283,10 @@ static bool read_records(const char **rest, struct kit_session *session, char *w
     if (records->before_bytes % TL_EMBEDDED_ALIGN != 0 ||
         records->behind_bytes % TL_EMBEDDED_ALIGN != 0 || records->before_bytes > KIT_RECORD_MAX ||
         records->behind_bytes > KIT_RECORD_MAX) {
-        (void)snprintf(why, why_bytes,
-                       "what is before and behind a timer in a record are multiples of %u, up to "
-                       "%" PRIu32,
-                       TL_EMBEDDED_ALIGN, KIT_RECORD_MAX);
+        (void)snprintf(
+            why, why_bytes,
+            "the bytes before and after a timer in a record are multiples of %u, up to %" PRIu32,
+            TL_EMBEDDED_ALIGN, KIT_RECORD_MAX);
         return false;
     }
     return true;
@@ -348,7 +348,8 @@ static bool take_line(struct kit_trace *trace, struct kit_place *place, const st
         }
         op = kit_op_of(KIT_OP_CREATE, (uint32_t)trace->session_count - 1);
     } else if (!read_op(line, &op) || (op.kind == KIT_OP_ON && op.id >= trace->session_count)) {
-        (void)snprintf(why, why_bytes, "'%s' is no operation, or names what is out of range", line);
+        (void)snprintf(why, why_bytes, "'%s' is not an operation, or has a value out of range",
+                       line);
         return false;
     }
     kit_place_after(place, trace, &op);

@@ -186,7 +186,8 @@ static bool run_pass(struct job *job, struct subject *subject, enum replay_pass 
 static bool is_left_out(const struct job *job, struct subject *subject, uint32_t ids)
 {
     if (job->request->ranks != NULL && replay_is_durable(subject->timed)) {
-        fail(subject, "unsupported", "what is durable is one process's, not several ranks'");
+        fail(subject, "unsupported",
+             "a durable structure belongs to one process, not to several ranks");
         return true;
     }
     if ((subject->timed->capabilities & TL_CAP_SLOW) == 0 || job->request->slow ||
@@ -576,10 +577,9 @@ static bool simulate_described(struct job *job, const struct trace_header *heade
 {
     const struct replay_window *window = &job->request->window;
     if (window->asked && window->from_tick > header->end_tick) {
-        return error_set(error,
-                         "--window: it begins at tick %" PRIu64 ", behind the end of %s at tick "
-                         "%" PRIu64,
-                         window->from_tick, job->trace_path, header->end_tick);
+        return error_set(
+            error, "--window: it begins at tick %" PRIu64 ", after the end of %s at tick %" PRIu64,
+            window->from_tick, job->trace_path, header->end_tick);
     }
     keep_found(job, 2 * (job->request->contenders->count + 1));
     bool done = open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
