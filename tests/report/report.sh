@@ -304,6 +304,16 @@ quick,,poll,1000,988,3' >won/live.csv
             complain "$folder: pictures were not drawn: $(cat said)"
         if grep -i -e warning -e gnuplot said; then complain "$folder: gnuplot complains"; fi
     done
+    # Traces of one name in two folders have pictures of their own.
+    results twins '. + map(.trace = "another/day.one.trace" | .ns_per_event = 7)'
+    "$TIMERLAB" report twins 2>said || complain "twins: no report: $(cat said)"
+    grep -q ',40' twins/pictures/throughput-day.one.csv || complain "twins: $(cat twins/pictures/throughput-day.one.csv)"
+    grep -q ',7' twins/pictures/throughput-day.one-2.csv || complain "twins: $(ls twins/pictures)"
+    # Drawn again by hand, from the same data.
+    cp twins/pictures/memory-day.one.svg first.svg
+    rm twins/pictures/*.svg
+    "$SOURCE/plots/draw" twins/pictures 2>said || complain "drawn again: $(cat said)"
+    cmp -s first.svg twins/pictures/memory-day.one.svg || complain "drawn again, it is another picture"
     # Of a thousand structures the best are drawn, and the page says so.
     results thousand '[.[0], (range(1000) as $i | .[2] | .algo = "made-up-\($i)" |
         .ns_per_event = 2000 - $i | .bytes_per_timer = $i)]'

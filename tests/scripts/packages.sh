@@ -29,7 +29,7 @@ for package in $packages; do
     dpkg-deb -c "$deb" | awk '{ print $6 }' >"$package.list"
     dpkg-deb -x "$deb" "$package"
 done
-holds timerlab.list bin/timerlab bin/timerlab-bench include/timerlab.h timerlab-recorder.so plots/draw plots/style.gp \
+holds timerlab.list bin/timerlab bin/timerlab-bench include/timerlab.h timerlab-recorder.so plots/draw plots/style.gp plots/svg.sed \
     scripts/record-kernel-timers recordings/kernel-nginx.ftrace.txt.zst doc/timerlab/LICENSE \
     doc/timerlab/third-party.md doc/timerlab/CHANGELOG.md completions/timerlab
 holds timerlab-dev.list include/timerlab/registry.h libtimerlab.a timerlab.pc timerlab-config.cmake
