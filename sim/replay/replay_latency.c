@@ -139,10 +139,10 @@ static void tell_groups(struct replay *replay, size_t from, size_t to)
 }
 
 /* Files one call: its service time and its response time, which includes `waited_ns` before it was
- * due to the loop. True if it is the longest so far, and
- * its place is to be noted. The conversions are to signed numbers, which takes one instruction. */
-static inline bool file_call(struct replay *replay, enum latency_op op, double due_tick,
-                             double waited_ns, uint32_t cycles)
+ * due to the loop. The longest so far is kept with its place. The conversions are to signed numbers,
+ * which takes one instruction. */
+static inline void file_call(struct replay *replay, enum latency_op op, double due_tick,
+                             double waited_ns, uint32_t cycles, struct replay_worst place)
 {
     struct replay_result *result = replay->result;
     double service_ns = cycles * replay->ns_per_cycle;
@@ -150,41 +150,32 @@ static inline bool file_call(struct replay *replay, enum latency_op op, double d
     double response_ns = waited_ns + schedule_respond(&replay->schedule, due_tick, service_ns);
     histogram_add(&result->latency_ns[op], ns);
     histogram_add(&result->response_ns[op], (uint64_t)(int64_t)(response_ns + 0.5));
-    if (ns <= result->worst[op].ns) {
-        return false;
+    if (ns > result->worst[op].ns) {
+        place.ns = ns;
+        result->worst[op] = place;
     }
-    result->worst[op] = (struct replay_worst){.ns = ns};
-    return true;
 }
 
 static void file_advance(struct replay *replay, const struct timed_advance *advance, uint64_t event)
 {
     const struct tape_section *section = replay->section;
+    double due_tick = (double)(advance->tick - replay->window_tick);
     if (section != NULL && replay->inside_filed < section->inside_count) {
         event = section->places[replay->inside_filed].event;
     }
-    if (file_call(replay, LATENCY_ADVANCE, (double)(advance->tick - replay->window_tick), 0,
-                  advance->cycles)) {
-        struct replay_worst *worst = &replay->result->worst[LATENCY_ADVANCE];
-        worst->event = event;
-        worst->tick = advance->tick;
-        worst->fired = advance->fired;
-    }
+    file_call(
+        replay, LATENCY_ADVANCE, due_tick, 0, advance->cycles,
+        (struct replay_worst){.event = event, .tick = advance->tick, .fired = advance->fired});
     /* What its callbacks did is due with it, and done after it. */
     for (uint32_t i = 0; i < advance->reactions; i++) {
         size_t at = replay->inside_filed++;
-        const struct tape_inside *inside = &replay->section->inside[at];
+        const struct tape_inside *inside = &section->inside[at];
         enum latency_op op = tell(replay, inside->id, inside->op, inside->deadline, advance->tick);
-        if (file_call(replay, op, (double)(advance->tick - replay->window_tick), 0,
-                      replay->inside_cycles[at])) {
-            struct replay_worst *worst = &replay->result->worst[op];
-            worst->event = replay->section->places[at].event;
-            worst->tick = advance->tick;
-            worst->id = inside->id;
-        }
+        file_call(replay, op, due_tick, 0, replay->inside_cycles[at],
+                  (struct replay_worst){
+                      .event = section->places[at].event, .tick = advance->tick, .id = inside->id});
     }
-    (void)schedule_respond(&replay->schedule, (double)(advance->tick - replay->window_tick),
-                           (double)advance->busy_ns);
+    (void)schedule_respond(&replay->schedule, due_tick, (double)advance->busy_ns);
 }
 
 static void file_group(struct replay *replay, const struct trace_group *group)
@@ -197,12 +188,10 @@ static void file_group(struct replay *replay, const struct trace_group *group)
         uint64_t waited_ticks = replay->arrived != NULL ? group->tick - replay->arrived[at] : 0;
         double due_tick = begin_tick + (waited_ticks > 0 ? 0 : (double)i * share);
         double waited_ns = (double)waited_ticks * replay->schedule.tick_ns;
-        if (file_call(replay, op, due_tick, waited_ns, replay->op_cycles[at])) {
-            struct replay_worst *worst = &replay->result->worst[op];
-            worst->event = stream_event(replay->block, at);
-            worst->tick = group->tick;
-            worst->id = replay->block->records[at].id;
-        }
+        file_call(replay, op, due_tick, waited_ns, replay->op_cycles[at],
+                  (struct replay_worst){.event = stream_event(replay->block, at),
+                                        .tick = group->tick,
+                                        .id = replay->block->records[at].id});
     }
 }
 

@@ -512,26 +512,18 @@ static bool fill_rows(struct job *job, const struct trace_header *header, bool *
 
 static bool open_subjects(struct job *job, bool closed_loop, struct error *error)
 {
-    static const TL_OPTION_VALUES(no_options);
     const struct simulate_request *request = job->request;
     size_t count = request->contenders->count;
     bool floor_is_a_row = false;
     job->subjects = memory_new(count + 1, sizeof *job->subjects);
     for (size_t i = 0; i <= count; i++) {
         struct subject *subject = &job->subjects[i];
-        if (i < count) {
-            const struct contender *contender = &request->contenders->items[i];
-            *subject = (struct subject){.contender = contender,
-                                        .timed = contender->timed,
-                                        .counted = contender->counted,
-                                        .options = contender->options};
-        } else {
-            *subject = (struct subject){
-                .timed = request->floor, .counted = request->floor, .options = no_options};
-            if (request->floor == NULL || floor_is_a_row) {
-                break;
-            }
+        if (i == count && (request->floor == NULL || floor_is_a_row)) {
+            break;
         }
+        subject->contender = i < count ? &request->contenders->items[i] : NULL;
+        subject->counted = simulate_subject(request, i, PASS_CHECK, &subject->options);
+        subject->timed = simulate_subject(request, i, PASS_THROUGHPUT, &subject->options);
         bool taped =
             (closed_loop || request->drive.service_ns > 0 || request->drive.kind == DRIVE_SLACK) &&
             request->ranks == NULL;
