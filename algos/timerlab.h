@@ -503,7 +503,10 @@ struct tl_algo {
     /* Optional, with TL_CAP_NEXT. Return the tick at which advance next has work: never after the
      * next expiry, possibly before it unless TL_CAP_NEXT_EXACT; at or before the clock if timers
      * are due already; TL_NEVER if no timer is pending. If an advance to that tick fires no timer,
-     * `next` grows. Not called inside a callback. */
+     * `next` grows. A caller sleeps until then, so `next` must skip ticks without work: between a
+     * start and its expiry, the number of advances to `next` that fire no timer depends on the
+     * structure's slots and levels, not on the delay. A structure that could only return clock + 1
+     * leaves `next` NULL and is driven every tick. Not called inside a callback. */
     uint64_t (*next)(const void *self);
 
     /* Return the number of pending timers. Correct inside a callback, too. */

@@ -3,6 +3,7 @@
 #include "kit_crash.h"
 #include "memory.h"
 #include "near_program.h"
+#include "progress.h"
 #include "terminal.h"
 #include "text_table.h"
 
@@ -59,6 +60,22 @@ struct crash_work {
     struct text_page page;
 };
 
+/* The trial, the fault, the timer's history, and a command that repeats it. */
+static void print_fault(const struct tl_algo *algo, const char *options,
+                        const struct crash_work *work, struct crash_report *report)
+{
+    struct wrapped line;
+    (void)fprintf(wrapped_begin(&line, stdout, 6), "    with %s: %s: %s\n", options, report->trial,
+                  report->message);
+    wrapped_end(&line);
+    for (char *at = strtok(report->history, "\n"); at != NULL; at = strtok(NULL, "\n")) {
+        (void)printf("        %s\n", at);
+    }
+    (void)printf("    again: timerlab check --crash -a '%s%s%s' --seed %" PRIu64
+                 " --crash-share %g (and --plugin, if it is one)\n",
+                 algo->name, options[0] != '\0' ? ":" : "", options, work->seed, work->share);
+}
+
 static bool crash_one(const struct contender *contender, const void *options,
                       struct crash_work *work, struct error *error)
 {
@@ -68,7 +85,13 @@ static bool crash_one(const struct contender *contender, const void *options,
                               .random = (uint32_t)(RANDOM * work->share),
                               .images = (uint32_t)(IMAGES * work->share)};
     struct crash_report report;
-    if (!crash_check(algo, options, &plan, &report, error)) {
+    struct progress progress;
+    progress_begin(&progress, algo->name, "recoveries", 0);
+    plan.progress = progress_follow;
+    plan.progress_ctx = &progress;
+    bool done = crash_check(algo, options, &plan, &report, error);
+    progress_end(&progress);
+    if (!done) {
         return false;
     }
     char text[200];
@@ -84,9 +107,7 @@ static bool crash_one(const struct contender *contender, const void *options,
     text_table_add(table, "%s", text);
     text_table_write_last(table, &work->page);
     if (report.fault) {
-        struct wrapped line;
-        (void)fprintf(wrapped_begin(&line, stdout, 6), "    %s\n", report.message);
-        wrapped_end(&line);
+        print_fault(algo, text, work, &report);
     }
     *work->faults += report.fault;
     return true;

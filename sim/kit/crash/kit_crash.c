@@ -60,6 +60,7 @@ struct journal {
 
 struct life {
     const struct tl_algo *algo;
+    const struct crash_plan *plan;
     TL_OPTION_VALUES(options);
     struct journal *journal;
     void *self;
@@ -118,6 +119,17 @@ __attribute__((format(printf, 2, 3))) static void complain(struct life *life, co
         va_end(arguments);
         report->fault = true;
     }
+}
+
+/* Describe the trial under way. */
+__attribute__((format(printf, 2, 3))) static void begin_trial(struct life *life, const char *format,
+                                                              ...)
+{
+    struct crash_report *report = &life->journal->report;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(report->trial, sizeof report->trial, format, arguments);
+    va_end(arguments);
 }
 
 /* --- what is known --------------------------------------------------------------------------- */
@@ -258,6 +270,53 @@ static bool may_be(const struct life *life, uint32_t id, struct known found, str
     return good;
 }
 
+/* Adds a line about what a timer was at some point. */
+static void add_line(struct crash_report *report, const char *what, struct known then,
+                     const char *how)
+{
+    size_t used = strlen(report->history);
+    char *text = report->history + used;
+    size_t room = sizeof report->history - used;
+    if (then.deadline == TL_NEVER) {
+        (void)snprintf(text, room, "%s: not pending%s\n", what, how);
+    } else {
+        (void)snprintf(text, room, "%s: pending for tick %" PRIu64 ", start number %" PRIu64 "%s\n",
+                       what, then.deadline, then.generation, how);
+    }
+}
+
+/* Write what is known of a timer: what this life began with, and its last operations. */
+static void tell_history(struct life *life, uint32_t id)
+{
+    enum { LAST = 12 };
+    static const char *const doings[] = {"", "a start", "a stop", "an advance"};
+    struct journal *journal = life->journal;
+    const struct crash_moment *moment = &journal->moment;
+    uint64_t first = moment->events;
+    for (unsigned n = 0; first > 0 && n < LAST; first--) {
+        n += journal->events[first - 1].id == id;
+    }
+    add_line(&journal->report, "at the beginning", journal->base[id], "");
+    for (uint64_t i = first; i < moment->events; i++) {
+        const struct event *event = &journal->events[i];
+        char what[64];
+        (void)snprintf(what, sizeof what, "operation %" PRIu64 "%s", i + 1,
+                       event->fired ? ", expiry" : "");
+        if (event->id == id) {
+            add_line(&journal->report, what, event->then,
+                     event->sequence == IN_DOUBT               ? " (it failed)"
+                     : event->sequence <= moment->acknowledged ? " (acknowledged)"
+                                                               : "");
+        }
+    }
+    if (moment->doing != DOING_NOTHING && moment->id == id) {
+        add_line(
+            &journal->report, doings[moment->doing],
+            (struct known){.deadline = moment->doing == DOING_STOP ? TL_NEVER : moment->deadline},
+            " (under way)");
+    }
+}
+
 static void judge(struct life *life, const struct known found[TIMERS])
 {
     struct journal *journal = life->journal;
@@ -269,6 +328,9 @@ static void judge(struct life *life, const struct known found[TIMERS])
         if (may_be(life, id, found[id], &latest, &repeats)) {
             journal->report.repeats += repeats;
             continue;
+        }
+        if (!journal->report.fault) {
+            tell_history(life, id);
         }
         if (found[id].deadline == TL_NEVER) {
             complain(life,
@@ -571,6 +633,9 @@ static bool run(struct life *life, struct error *error)
     }
     bool killed = outcome.end == CHILD_CRASHED && outcome.signal == SIGKILL && life->kill_at > 0;
     life->journal->report.kills += killed;
+    if (life->plan->progress != NULL) {
+        life->plan->progress(life->plan->progress_ctx, life->journal->report.recoveries);
+    }
     if (outcome.end != CHILD_DONE && !killed) {
         complain(life, "the process %s", outcome.reason);
     }
@@ -603,6 +668,8 @@ static bool kill_at(struct life *life, uint64_t seed, uint64_t at, uint32_t step
                     struct error *error)
 {
     forget(life, seed);
+    begin_trial(life, "the process was killed at point %" PRIu64 " of the history of seed %" PRIu64,
+                at, seed);
     life->kill_at = at;
     life->steps = steps;
     bool done = run(life, error);
@@ -614,8 +681,9 @@ static bool kill_at(struct life *life, uint64_t seed, uint64_t at, uint32_t step
     return done && run(life, error);
 }
 
-static bool try_kills(struct life *life, const struct crash_plan *plan, struct error *error)
+static bool try_kills(struct life *life, struct error *error)
 {
+    const struct crash_plan *plan = life->plan;
     const struct crash_report *report = &life->journal->report;
     for (uint32_t k = 1; k <= plan->points && !report->fault; k++) {
         if (!kill_at(life, plan->seed, k, SHORT_LIFE, error)) {
@@ -635,12 +703,14 @@ static bool try_kills(struct life *life, const struct crash_plan *plan, struct e
 }
 
 /* One long life is written down, call by call; of it the images. */
-static bool try_power(struct life *life, const struct crash_plan *plan, struct error *error)
+static bool try_power(struct life *life, struct error *error)
 {
+    const struct crash_plan *plan = life->plan;
     const struct crash_report *report = &life->journal->report;
     struct crash_trace *trace = crash_trace_new(TRACE_BYTES);
     struct journal *lived = memory_bytes(sizeof *lived);
     forget(life, plan->seed);
+    begin_trial(life, "the process ran to its end");
     life->trace = trace;
     life->steps = LONG_LIFE / 2;
     bool done = run(life, error);
@@ -663,16 +733,10 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
             life->journal->moment.acknowledged = 0;
             life->journal->moment.named = 0;
         }
+        begin_trial(life, "power lost after call %" PRIu64 " to the disk, %s", cut,
+                    k % 2 == 1 ? "half of the unsynced bytes remain"
+                               : "nothing that was not synced is left");
         done = done && run(life, error);
-        if (report->fault) {
-            char message[sizeof report->message];
-            memcpy(message, report->message, sizeof message);
-            (void)snprintf(life->journal->report.message, sizeof message,
-                           "power lost after call %" PRIu64 " to the disk, %s: %.900s", cut,
-                           k % 2 == 1 ? "half of the unsynced bytes remain"
-                                      : "nothing that was not synced is left",
-                           message);
-        }
     }
     crash_trace_free(trace);
     free(lived);
@@ -680,8 +744,9 @@ static bool try_power(struct life *life, const struct crash_plan *plan, struct e
 }
 
 /* The first calls in turn, which open the store, and any other in between. */
-static bool try_failures(struct life *life, const struct crash_plan *plan, struct error *error)
+static bool try_failures(struct life *life, struct error *error)
 {
+    const struct crash_plan *plan = life->plan;
     static const int failures[] = {EIO, ENOSPC, SHIM_SHORT};
     const struct crash_report *report = &life->journal->report;
     struct random random;
@@ -692,6 +757,9 @@ static bool try_failures(struct life *life, const struct crash_plan *plan, struc
         life->journal->had_failures = true;
         life->fail_at = 1 + (k / 3 % 2 == 0 ? k / 6 : random_bits(&random) % (SHORT_LIFE / 2));
         life->failure = failures[k % 3];
+        begin_trial(life, "call %" PRIu64 " to the disk failed: %s", life->fail_at,
+                    life->failure == SHIM_SHORT ? "half of the bytes were written"
+                                                : strerror(life->failure));
         life->calls = 0;
         life->steps = SHORT_LIFE;
         if (!run(life, error)) {
@@ -730,7 +798,7 @@ bool crash_check(const struct tl_algo *algo, const void *options, const struct c
 {
     struct journal *journal = child_memory_new(sizeof *journal);
     struct temporary temporary = {0};
-    struct life life = {.algo = algo, .journal = journal, .folder = temporary.file};
+    struct life life = {.algo = algo, .plan = plan, .journal = journal, .folder = temporary.file};
     memcpy(life.options, options, sizeof life.options);
     static const uint64_t delays[] = {40};
     struct tl_precision precision;
@@ -743,14 +811,14 @@ bool crash_check(const struct tl_algo *algo, const void *options, const struct c
     life.at_most = has_word(algo, options, "delivery", "at-most");
     bool done = temporary_make(&temporary, error);
     done = done && set_path(&life, error);
-    done = done && try_kills(&life, plan, error);
+    done = done && try_kills(&life, error);
     if (done && crash_is_shimmed() && !journal->report.fault) {
         life.may_not_open = has_word(algo, options, "sync", "none");
-        done = try_power(&life, plan, error);
+        done = try_power(&life, error);
         life.may_not_open = false;
     }
     if (done && crash_is_shimmed() && !journal->report.fault) {
-        done = try_failures(&life, plan, error);
+        done = try_failures(&life, error);
     }
     *report = journal->report;
     temporary_remove(&temporary);

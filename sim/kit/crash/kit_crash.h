@@ -30,6 +30,8 @@ struct crash_plan {
     uint32_t points; /* one after the other, from the first one on */
     uint32_t random; /* and so many more, anywhere in long histories */
     uint32_t images; /* cuts of power, each with two images; as many failing calls */
+    void (*progress)(void *ctx, uint64_t recoveries); /* called after each process; may be NULL */
+    void *progress_ctx;
 };
 
 struct crash_report {
@@ -40,7 +42,9 @@ struct crash_report {
     uint64_t timers;  /* held against what was known */
     uint64_t repeats; /* firings that a crash repeats */
     bool fault;
+    char trial[200];    /* how the process ended before the fault was found, in words */
     char message[1200]; /* of the fault */
+    char history[2000]; /* of the timer, a line for each operation; "" where it is about none */
 };
 
 /* Holds a structure with TL_CAP_DURABLE under these options to what it acknowledges. Its option
