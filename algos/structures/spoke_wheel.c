@@ -577,7 +577,10 @@ TL_ALGO(spoke_wheel) = {
                "a timer is the caller's id, where Agrona names it by its place and cancelTimer may "
                "hit another that has taken it; a handler cannot keep its timer by returning false; "
                "with 2^30 places Agrona throws, here timers go to other spokes.",
-    .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/spokes)", .expire = "O(1)"},
+    .cost = {.start = "O(1); O(spokes) if its spoke is full",
+             .stop = "O(1)",
+             .tick = "O(n/spokes)",
+             .expire = "O(1)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,

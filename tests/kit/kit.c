@@ -166,8 +166,10 @@ static void the_case_cost_says_how_far_it_went(void **state)
         const struct tl_algo *algo;
         const char *note;
     } examples[] = {
-        {made_called("right-told"), "its cost was measured with up to 16384 timers"},
-        {&silent, "it counts no work: its cost is as it says, or not"},
+        {made_called("right-told"), "its cost was measured with up to 65536 timers"},
+        {&silent,
+         "its cost was measured with up to 65536 timers, in instructions only: it counts no "
+         "work"},
     };
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         struct kit_target target = kit_target_of(examples[i].algo, examples[i].algo);

@@ -640,7 +640,7 @@ static void heap_counters(const void *self, struct tl_counters *out)
 {
     const struct heap *heap = self;
     *out = (struct tl_counters){.compares = heap->operations,
-                                .moves = WRONG == COUNTERS_GO_BACK ? heap->size : 0};
+                                .moves = WRONG == COUNTERS_GO_BACK ? heap->size : heap->operations};
 }
 
 static void heap_walk(const void *self, const struct tl_visitor *visitor)

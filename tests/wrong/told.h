@@ -34,6 +34,12 @@ enum wrong {
     TICK_SCANS,
     EXPIRY_SCANS,
     SEARCHES_IN_ORDER,
+    START_WALKS,
+    RESTART_WALKS,
+    STOP_WALKS,
+    TICK_WALKS,
+    EXPIRY_WALKS,
+    MOVES_NOT_COUNTED,
     START_GROWS_AS_BORNE,
     START_GROWS_A_LITTLE_MORE
 };
@@ -67,6 +73,15 @@ static struct tl_counters *counters_of(struct told *told)
 static void scan(struct told *told)
 {
     counters_of(told)->compares += told->count;
+}
+
+/* Visits the timers of a list from that one to the last, and counts nothing. */
+static void walk_list(const struct told *told, uint32_t index)
+{
+    volatile uint32_t at = index;
+    while (at >= LISTS) {
+        at = told->nodes[at].next;
+    }
 }
 
 static enum tl_status told_reserve(void *self, uint32_t capacity)
@@ -116,6 +131,9 @@ static enum tl_status told_stop(void *self, uint32_t id)
     }
     if (WRONG == STOP_SCANS) {
         scan(told);
+    }
+    if (WRONG == STOP_WALKS) {
+        walk_list(told, LISTS + id);
     }
     unlink_node(told->nodes, LISTS + id);
     told->count--;
@@ -174,6 +192,9 @@ static enum tl_status told_start(void *self, uint32_t id, uint64_t deadline)
     } else {
         file_timer(told, LISTS + id);
     }
+    if (WRONG == START_WALKS || (WRONG == RESTART_WALKS && restart)) {
+        walk_list(told, told->nodes[told->nodes[LISTS + id].next].next);
+    }
     if (WRONG == STARTS_NOT_COUNTED) {
         *counters_of(told) = before;
     }
@@ -199,6 +220,9 @@ static void one_tick(struct told *told, uint64_t tick)
     told->clock = tick;
     if (WRONG == TICK_SCANS) {
         scan(told);
+    }
+    if (WRONG == TICK_WALKS) {
+        walk_list(told, told->nodes[FAR].next);
     }
     if (tick % (UINT64_C(1) << (BITS * LEVELS)) == 0) {
         cascade(told, FAR);
@@ -259,6 +283,9 @@ static uint64_t told_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         if (WRONG == EXPIRY_SCANS) {
             scan(told);
         }
+        if (WRONG == EXPIRY_WALKS) {
+            walk_list(told, told->nodes[FAR].next);
+        }
         unlink_node(told->nodes, index);
         told->count--;
         counters_of(told)->moves++;
@@ -290,6 +317,8 @@ static void told_counters(const void *self, struct tl_counters *out)
 {
     struct told *told = (struct told *)(uintptr_t)self;
     *out = *counters_of(told);
+    out->moves = WRONG == MOVES_NOT_COUNTED ? 0 : out->moves;
+    out->cascades = WRONG == MOVES_NOT_COUNTED ? 0 : out->cascades;
     if (WRONG == COUNTERS_COUNT_READING) {
         told->counters.compares++;
     }

@@ -1,40 +1,46 @@
-/* Case: the work that is counted grows with the timers no faster than the descriptor says. */
+/*
+ * Case: work grows with the timers no faster than the descriptor says: the work that the structure
+ * counts, and the instructions of some calls of each hook, of which the median counts, so that work
+ * that is done once in a while is seen as such.
+ */
 #include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
+#include "kit_steps.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- what a descriptor says ------------------------------------------------------------------ */
 
-/* Of the operation's work w with few timers, with 64 times as many at most factor * w + more. The
- * factors of the second and third are for levels, or bits of a delay, of which more are filled by
- * more timers, and for log n, which itself grows by 1.75; what is added is for what few timers do
- * not meet, such as full slots. */
+/* Of the operation's work w with few timers, with 64 times as many at most factor * w + more, or, in
+ * instructions, + instructions. The factors of the second and third are for levels, or bits of a
+ * delay, of which more are filled by more timers, and for log n, which itself grows by 1.75; what
+ * is added is for what few timers do not meet, such as full slots. */
 #define GROWTH_MAP(X)                                                                              \
-    X(GROWTH_NONE, 1.4, 2)                                                                         \
-    X(GROWTH_PARAMETER, 2.5, 8)                                                                    \
-    X(GROWTH_LOGARITHM, 2.5, 40)                                                                   \
-    X(GROWTH_ROOT, 12, 40)                                                                         \
-    X(GROWTH_ANY, HUGE_VAL, 0)
+    X(GROWTH_NONE, 1.4, 2, 60)                                                                     \
+    X(GROWTH_PARAMETER, 2.5, 8, 640)                                                               \
+    X(GROWTH_LOGARITHM, 2.5, 40, 1000)                                                             \
+    X(GROWTH_ROOT, 12, 40, 1000)                                                                   \
+    X(GROWTH_ANY, HUGE_VAL, 0, 0)
 
 enum growth {
-#define GROWTH_ENUM(code, factor, more) code,
+#define GROWTH_ENUM(code, factor, more, instructions) code,
     GROWTH_MAP(GROWTH_ENUM)
 #undef GROWTH_ENUM
 };
 
-static double most_after_growth(enum growth growth, double work)
+static double most_after_growth(enum growth growth, double work, bool instructions)
 {
-    static const double factors[][2] = {
-#define GROWTH_ROW(code, factor, more) {factor, more},
+    static const double factors[][3] = {
+#define GROWTH_ROW(code, factor, more, instructions) {factor, more, instructions},
         GROWTH_MAP(GROWTH_ROW)
 #undef GROWTH_ROW
     };
-    return work * factors[growth][0] + factors[growth][1];
+    return work * factors[growth][0] + factors[growth][instructions ? 2 : 1];
 }
 
 /* Whether a word stands at `text` by itself. */
@@ -84,16 +90,80 @@ enum operation { START, RESTART, STOP, TICK, EXPIRE, OPERATIONS };
 
 static const char *const operation_words[] = {"start", "restart", "stop", "tick", "expire"};
 
-/* An operation's work at one size, all in all and how often. */
+/* Instructions are counted of up to SAMPLES calls, up to STEPS_MOST of each. To count one costs as
+ * much as thousands: at one size no more than STEPS_ALL are. */
+enum { SAMPLES = 5, STEPS_MOST = 3000, STEPS_ALL = 12000 };
+
+/* An operation's work at one size. */
 struct bill {
-    double work;
+    double work; /* that is counted, in total */
     uint64_t times;
+    double steps[SAMPLES]; /* instructions of single calls, or of an expiry in them */
+    unsigned samples;
 };
+
+/* A watcher has no other place to find it. */
+static struct {
+    struct bill *bill; /* instructions are added to it; NULL: to none */
+    enum kit_hook hook;
+    uint64_t calls; /* of that hook */
+    uint64_t every; /* one of this number of calls has its instructions counted */
+    uint64_t left;  /* instructions that may be counted at this size */
+    uint64_t began_ns;
+    uint64_t ns; /* processor time of counting them */
+    bool per_expiry;
+} meter;
+
+static void begin_call(struct kit_call *call)
+{
+    if (meter.bill != NULL && call->hook == meter.hook && ++meter.calls % meter.every == 0 &&
+        meter.bill->samples < SAMPLES && meter.left >= STEPS_MOST) {
+        call->most = STEPS_MOST;
+        meter.began_ns = clock_processor_ns();
+    }
+}
+
+static void end_call(const struct kit_call *call)
+{
+    if (call->steps > 0 && (call->fires > 0) == meter.per_expiry) {
+        double each = (double)(call->fires > 0 ? call->fires : 1);
+        meter.bill->steps[meter.bill->samples++] = (double)call->steps / each;
+    }
+    meter.left -= call->steps;
+    meter.ns += call->most > 0 ? clock_processor_ns() - meter.began_ns : 0;
+}
+
+/* From here on instructions of that hook are counted, in about SAMPLES of `calls` calls. */
+static void begin_bill(struct bill *bill, enum kit_hook hook, uint64_t calls)
+{
+    meter.bill = bill;
+    meter.hook = hook;
+    meter.calls = 0;
+    meter.every = calls / SAMPLES | 1;
+    meter.per_expiry = false;
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_steps(const struct bill *bill)
+{
+    double sorted[SAMPLES];
+    memcpy(sorted, bill->steps, sizeof sorted);
+    qsort(sorted, bill->samples, sizeof sorted[0], compare_steps);
+    return sorted[bill->samples / 2];
+}
 
 static double work_of(const struct kit_subject *subject, bool with_slots)
 {
     struct tl_counters now = {0};
-    subject->algo->counters(subject->self, &now);
+    if (subject->algo->counters != NULL) {
+        subject->algo->counters(subject->self, &now);
+    }
     return (double)now.compares + (double)now.moves + (with_slots ? (double)now.slots : 0);
 }
 
@@ -124,6 +194,7 @@ static void start_all(struct kit_subject *subject, struct bill *bill, enum patte
 {
     double before = work_of(subject, false);
     uint64_t serial = subject->serial;
+    begin_bill(bill, KIT_HOOK_START, subject->capacity);
     for (uint32_t id = 0; id < subject->capacity; id += step) {
         script_start(subject, id, delay_of(pattern, id, subject->capacity, random));
     }
@@ -134,6 +205,7 @@ static void start_all(struct kit_subject *subject, struct bill *bill, enum patte
 /* Advances by one tick, while nothing fires. */
 static void tick(struct kit_subject *subject, struct bill *bill)
 {
+    begin_bill(bill, KIT_HOOK_ADVANCE, TICKS);
     for (unsigned i = 0; i < TICKS; i++) {
         double before = work_of(subject, true);
         script_advance(subject, subject->clock + 1);
@@ -144,34 +216,56 @@ static void tick(struct kit_subject *subject, struct bill *bill)
     }
 }
 
-/* From due tick to due tick, until nothing is pending. */
-static void expire_all(struct kit_subject *subject, struct bill *bill)
+/* In the order of ids, in the reverse order, or in none. */
+static void stop_half(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
+{
+    double before = work_of(subject, false);
+    begin_bill(bill, KIT_HOOK_STOP, subject->capacity / 2);
+    for (uint32_t k = 0; k < subject->capacity; k += 2) {
+        script_stop(subject, pattern == ASCENDING ? k
+                             : pattern == DESCENDING
+                                 ? subject->capacity - 1 - k
+                                 : (uint32_t)(k * UINT64_C(2654435769) % subject->capacity));
+    }
+    bill->work += work_of(subject, false) - before;
+    bill->times += subject->capacity / 2;
+}
+
+/* From due tick to due tick, until nothing is pending. One advance that fires all is too long to
+ * count its instructions. */
+static void expire_all(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
     double before = work_of(subject, false);
     uint64_t pending = subject->pending;
+    begin_bill(pattern == EQUAL ? NULL : bill, KIT_HOOK_ADVANCE, pending);
+    meter.per_expiry = true;
     while (subject->pending > 0) {
-        script_advance(subject, subject->timers[kit_urgency_first(&subject->urgency)].limit);
+        uint64_t limit = subject->timers[kit_urgency_first(&subject->urgency)].limit;
+        struct bill *counted = meter.bill;
+        meter.bill = NULL; /* the ticks until then belong to no expiry */
+        script_advance(subject, limit - 1);
+        meter.bill = counted;
+        script_advance(subject, limit);
     }
     bill->work += work_of(subject, false) - before;
     bill->times += pending;
 }
 
+/* Restarts come in the pattern, too: each a little earlier than the last, say, or to one tick. */
 static void measure(struct kit_subject *subject, enum pattern pattern, struct bill *bills)
 {
     uint64_t random = 1;
     start_all(subject, &bills[START], pattern, 1, &random);
     /* What starts leave to be done comes with the first advance. */
+    meter.bill = NULL;
     script_advance(subject, subject->clock + 1);
     tick(subject, &bills[TICK]);
     start_all(subject, &bills[RESTART], SCATTERED, 1, &random);
-    double before = work_of(subject, false);
-    for (uint32_t id = 0; id < subject->capacity; id += 2) {
-        script_stop(subject, (uint32_t)(id * UINT64_C(2654435769) % subject->capacity));
-    }
-    bills[STOP].work += work_of(subject, false) - before;
-    bills[STOP].times += subject->capacity / 2;
+    start_all(subject, &bills[RESTART], pattern, 1, &random);
+    stop_half(subject, &bills[STOP], pattern);
     start_all(subject, &bills[START], pattern, 1, &random);
-    expire_all(subject, &bills[EXPIRE]);
+    expire_all(subject, &bills[EXPIRE], pattern);
+    meter.bill = NULL;
 }
 
 /* The words about an operation. What a tick costs, each advance costs that fires something. */
@@ -195,34 +289,57 @@ static double work_each(struct bill bill)
     return bill.times > 0 ? bill.work / (double)bill.times : 0;
 }
 
-static void compare(const struct kit_run *run, enum pattern pattern, uint32_t few,
+static void complain(const struct kit_run *run, enum pattern pattern, enum operation operation,
+                     const char *unit, uint32_t few, double less, uint32_t many, double more)
+{
+    kit_fail(run->witness, FAULT_COST,
+             "a%s %s takes %.1f %s with %" PRIu32 " timers and %.1f with %" PRIu32
+             ", started with %s deadlines, against the stated cost `%s`",
+             operation == EXPIRE ? "n" : "", operation_words[operation], less, unit, few, more,
+             many, pattern_words[pattern], words_of(&run->algo->cost, operation));
+}
+
+/* `few`: of the instructions, and of the counted work. */
+static void compare(const struct kit_run *run, enum pattern pattern, const uint32_t few[2],
                     const struct bill *with_few, uint32_t many, const struct bill *with_many)
 {
     for (unsigned i = 0; i < OPERATIONS; i++) {
-        const char *words = words_of(&run->algo->cost, i);
+        enum growth growth = growth_of(words_of(&run->algo->cost, i));
         double less = work_each(with_few[i]);
         double more = work_each(with_many[i]);
-        if (with_few[i].times > 0 && more > most_after_growth(growth_of(words), less)) {
-            kit_fail(
-                run->witness, FAULT_COST,
-                "a%s %s counts %.1f compares%s moves with %" PRIu32 " timers and %.1f with %" PRIu32
-                ", started with %s deadlines, against the stated cost `%s`",
-                i == EXPIRE ? "n" : "", operation_words[i], less,
-                i == TICK ? ", slots and" : " and", few, more, many, pattern_words[pattern], words);
+        if (with_few[i].times > 0 && more > most_after_growth(growth, less, false)) {
+            complain(run, pattern, i,
+                     i == TICK ? "compares, slots and moves" : "compares and moves", few[1], less,
+                     many, more);
+        }
+        if (with_few[i].samples == 0 || with_many[i].samples == 0) {
+            continue;
+        }
+        less = median_steps(&with_few[i]);
+        more = median_steps(&with_many[i]);
+        if (more > most_after_growth(growth, less, true)) {
+            complain(run, pattern, i, more < STEPS_MOST ? "instructions" : "instructions or more",
+                     few[0], less, many, more);
         }
     }
 }
 
-/* Returns the most timers that were reached; 0: the structure counts nothing, or is not made. */
-static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_t until_ns)
+/* Returns the most timers that were reached; 0: nothing can be measured, or it is not made.
+ * *counts: whether the structure counts work. */
+static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_t until_ns,
+                              bool can_step, bool *counts)
 {
-    static const uint32_t sizes[] = {256, 2048, 16384};
+    /* Counted work is compared with that at the second, instructions with those at the first. */
+    static const uint32_t sizes[] = {64, 256, 2048, 16384, 65536};
+    enum { STEPS_SIZES = 3 }; /* of which instructions are counted */
     struct bill first[OPERATIONS] = {{0}};
     uint64_t took_ns = 0;
     uint32_t reached = 0;
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         struct kit_subject subject;
         uint64_t begun_ns = clock_processor_ns();
+        meter.ns = 0;
+        meter.left = i < STEPS_SIZES ? STEPS_ALL : 0;
         /* Between what a fast structure takes for 8 times as many, and a slow one. */
         if (begun_ns + 24 * took_ns > until_ns ||
             !script_open_announced(run, &subject, sizes[i], 0, FURTHEST)) {
@@ -230,39 +347,45 @@ static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_
         }
         struct bill bills[OPERATIONS] = {{0}};
         measure(&subject, pattern, bills);
-        if (work_of(&subject, true) == 0) {
-            subject_destroy(&subject);
+        *counts = work_of(&subject, true) > 0;
+        subject_destroy(&subject);
+        if (!*counts && !can_step) {
             break;
         }
-        subject_destroy(&subject);
-        if (i == 0) {
-            memcpy(first, bills, sizeof first);
+        for (unsigned k = 0; k < OPERATIONS && i < 2; k++) {
+            struct bill few = i == 0 ? bills[k] : first[k];
+            few.work = bills[k].work;
+            few.times = bills[k].times;
+            first[k] = few;
         }
-        compare(run, pattern, sizes[0], first, sizes[i], bills);
+        compare(run, pattern, sizes, first, sizes[i], bills);
         reached = sizes[i];
-        took_ns = clock_processor_ns() - begun_ns;
+        took_ns = clock_processor_ns() - begun_ns - meter.ns;
+        until_ns += meter.ns;
     }
     return reached;
 }
 
 void case_cost(struct kit_run *run)
 {
-    run->algo = run->target->counted;
-    if (run->algo->counters == NULL) {
-        kit_note(run->witness, "it counts no work: its cost is as it says, or not");
-        return;
-    }
+    static const struct kit_watcher watcher = {.enter = begin_call, .leave = end_call};
+    bool can_step = false;
+    bool counts = false;
+    memset(&meter, 0, sizeof meter);
+    run->algo = kit_steps_watch(run->target->counted, &watcher, &can_step);
     /* The words are about the defaults: some options name other algorithms. */
     tl_options_default(run->algo, run->options);
     uint64_t share_ns = (uint64_t)(run->patience_seconds * 0.06 * 1e9);
     uint32_t least = UINT32_MAX;
     for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
-        uint32_t reached = measure_sizes(run, pattern, clock_processor_ns() + share_ns);
+        uint32_t reached =
+            measure_sizes(run, pattern, clock_processor_ns() + share_ns, can_step, &counts);
         least = reached < least ? reached : least;
     }
     if (least == 0) {
         kit_note(run->witness, "it counts no work: its cost is as it says, or not");
     } else {
-        kit_note(run->witness, "its cost was measured with up to %" PRIu32 " timers", least);
+        kit_note(run->witness, "its cost was measured with up to %" PRIu32 " timers%s", least,
+                 counts ? "" : ", in instructions only: it counts no work");
     }
 }

@@ -326,7 +326,7 @@ static void watch_counters(struct kit_subject *subject, struct kit_subject *othe
         check_equal(subject, "reading them", &last);
         check_equal(other, "what another structure did", &others);
     }
-    if (last.moves > 0 && unmoved > 0) {
+    if (last.moves + last.compares + last.slots > 0 && unmoved > 0) {
         kit_fail(subject->witness, FAULT_COUNTERS,
                  "%" PRIu64
                  " starts of timers that were new or had fired count no move, nor does the "

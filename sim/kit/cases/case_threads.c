@@ -48,32 +48,18 @@ struct side {
     struct traffic traffic;
 };
 
-/* A call of a hook that is under way. */
-struct call {
-    struct call *outer; /* in whose callback it is made */
-    enum kit_hook hook;
-    bool stepped;
-    unsigned stride; /* it is interrupted before every so many instructions */
-    unsigned left;   /* until the next of these */
-    uint64_t steps;  /* so far */
-};
-
 /* There is one case under way in a process, and a signal handler has to find it. */
 static struct {
     struct kit_run *run;
     const struct tl_algo *structure;
-    struct tl_algo watched;           /* the same, with hooks that can be interrupted */
-    const struct tl_allocator *given; /* to the first, by the judge */
-    struct tl_allocator allocator;    /* stands before it */
     struct side here;
     struct side there;
     uint64_t done; /* operations of the first, of all its lives */
-    bool steps;    /* can be done */
+    bool steps;    /* can be counted */
     struct {
         unsigned calls;
         uint64_t steps;
     } hooks[LENGTH(hook_steps)];
-    struct call *call; /* the innermost */
     /* the second thread */
     pthread_t thread;
     clockid_t processor_time;
@@ -189,11 +175,12 @@ static void tell_both(struct kit_witness *witness)
         const char *slash = strrchr(object.dli_fname, '/');
         name = slash != NULL ? slash + 1 : object.dli_fname;
     }
-    if (name != NULL && pair.call != NULL) {
+    const struct kit_call *call = kit_steps_call();
+    if (name != NULL && call != NULL) {
         (void)snprintf(text, bytes,
                        ". It is used by %s of two threads, each of which has a structure; the "
                        "second was last let in while the first was in %s, at %s+0x%" PRIxPTR,
-                       pair.in ? "the second" : "the first", kit_hook_word(pair.call->hook), name,
+                       pair.in ? "the second" : "the first", kit_hook_word(call->hook), name,
                        (uintptr_t)pair.instruction - (uintptr_t)object.dli_fbase);
     } else {
         (void)snprintf(text, bytes,
@@ -206,154 +193,35 @@ static void tell_both(struct kit_witness *witness)
 
 /* --- the first one's hooks ------------------------------------------------------------------- */
 
-static bool before_instruction(const void *instruction)
+static void before_instruction(const struct kit_call *call, const void *instruction)
 {
-    struct call *call = pair.call;
-    if (call->left-- == 0) {
-        call->left = call->stride - 1;
-        pair.instruction = instruction;
-        let_in(false);
-    }
-    return true;
+    (void)call;
+    pair.instruction = instruction;
+    let_in(false);
 }
 
-static void go_on(void)
+static void before_allocation(void)
 {
-    if (pair.call != NULL && pair.call->stepped && pair.call->steps < CALL_STEPS) {
-        kit_steps_begin(CALL_STEPS - pair.call->steps);
-    }
-}
-
-static void hold(void)
-{
-    if (pair.call != NULL && pair.call->stepped) {
-        pair.call->steps += kit_steps_end();
-    }
-}
-
-static void enter(struct call *call, enum kit_hook hook)
-{
-    uint64_t allowed = hook_steps[hook] * (pair.done + 1) / (LENGTH(lives) * LIFE_OPERATIONS);
-    *call = (struct call){.outer = pair.call, .hook = hook};
-    pair.call = call;
-    if (!pair.steps || pair.hooks[hook].steps > allowed) {
-        return;
-    }
-    call->stepped = true;
-    /* In 31 calls once every 1, 5 times every 5, 25 times every 25, each time from another one. */
-    unsigned turn = pair.hooks[hook].calls++ % 31;
-    call->stride = turn == 0 ? 1 : turn <= 5 ? 5 : 25;
-    call->left = turn == 0 ? 0 : turn <= 5 ? turn - 1 : turn - 6;
-    go_on();
-}
-
-static void leave(struct call *call)
-{
-    hold();
-    pair.hooks[call->hook].steps += call->steps;
-    pair.call = call->outer;
-}
-
-static void *watched_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
-{
-    (void)ctx;
-    hold();
     pair.instruction = NULL;
     let_in(false);
-    void *memory = pair.given->resize(pair.given->ctx, ptr, old_bytes, new_bytes, align);
-    go_on();
-    return memory;
 }
 
-static enum tl_status watched_create(const struct tl_config *config, void **self)
+static void enter(struct kit_call *call)
 {
-    struct call call;
-    struct tl_config watched = *config;
-    pair.given = config->allocator;
-    watched.allocator = &pair.allocator;
-    enter(&call, KIT_HOOK_CREATE);
-    enum tl_status status = pair.structure->create(&watched, self);
-    leave(&call);
-    return status;
+    uint64_t allowed = hook_steps[call->hook] * (pair.done + 1) / (LENGTH(lives) * LIFE_OPERATIONS);
+    if (!pair.steps || pair.hooks[call->hook].steps > allowed) {
+        return;
+    }
+    call->most = CALL_STEPS;
+    /* In 31 calls once every 1, 5 times every 5, 25 times every 25, each time from another one. */
+    unsigned turn = pair.hooks[call->hook].calls++ % 31;
+    call->stride = turn == 0 ? 1 : turn <= 5 ? 5 : 25;
+    call->left = turn == 0 ? 0 : turn <= 5 ? turn - 1 : turn - 6;
 }
 
-static void watched_destroy(void *self)
+static void leave(const struct kit_call *call)
 {
-    struct call call;
-    enter(&call, KIT_HOOK_DESTROY);
-    pair.structure->destroy(self);
-    leave(&call);
-}
-
-static enum tl_status watched_reserve(void *self, uint32_t capacity)
-{
-    struct call call;
-    enter(&call, KIT_HOOK_RESERVE);
-    enum tl_status status = pair.structure->reserve(self, capacity);
-    leave(&call);
-    return status;
-}
-
-static enum tl_status watched_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct call call;
-    enter(&call, KIT_HOOK_START);
-    enum tl_status status = pair.structure->start(self, id, deadline);
-    leave(&call);
-    return status;
-}
-
-static enum tl_status watched_stop(void *self, uint32_t id)
-{
-    struct call call;
-    enter(&call, KIT_HOOK_STOP);
-    enum tl_status status = pair.structure->stop(self, id);
-    leave(&call);
-    return status;
-}
-
-/* What the judge handed to advance. */
-struct handed {
-    tl_fire_fn fire;
-    void *ctx;
-};
-
-static void watched_fire(void *ctx, uint32_t id, uint64_t now)
-{
-    const struct handed *handed = ctx;
-    hold();
-    pair.instruction = NULL;
-    handed->fire(handed->ctx, id, now);
-    go_on();
-}
-
-static uint64_t watched_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                                void *ctx)
-{
-    struct call call;
-    struct handed handed = {fire, ctx};
-    enter(&call, KIT_HOOK_ADVANCE);
-    uint64_t fired = pair.structure->advance(self, now, budget, watched_fire, &handed);
-    leave(&call);
-    return fired;
-}
-
-static uint64_t watched_next(const void *self)
-{
-    struct call call;
-    enter(&call, KIT_HOOK_NEXT);
-    uint64_t next = pair.structure->next(self);
-    leave(&call);
-    return next;
-}
-
-static uint64_t watched_count(const void *self)
-{
-    struct call call;
-    enter(&call, KIT_HOOK_COUNT);
-    uint64_t count = pair.structure->count(self);
-    leave(&call);
-    return count;
+    pair.hooks[call->hook].steps += call->steps;
 }
 
 /* --- both at once ---------------------------------------------------------------------------- */
@@ -403,6 +271,7 @@ static bool go_freely(struct kit_run *run)
  * own. */
 static void act_inside(struct kit_subject *subject, uint32_t id)
 {
+    pair.instruction = NULL;
     let_in(id % 2 == 0);
     if (id % 3 == 0) {
         script_draw_operation(&pair.here.traffic, subject);
@@ -431,24 +300,11 @@ static void begin_pair(struct kit_run *run)
     memset(&pair, 0, sizeof pair);
     pair.run = run;
     pair.structure = run->algo;
-    pair.watched = *run->algo;
-    pair.watched.create = watched_create;
-    pair.watched.destroy = watched_destroy;
-    pair.watched.reserve = watched_reserve;
-    pair.watched.start = watched_start;
-    pair.watched.stop = watched_stop;
-    pair.watched.advance = watched_advance;
-    pair.watched.next = run->algo->next != NULL ? watched_next : NULL;
-    pair.watched.count = watched_count;
-    pair.allocator.resize = watched_resize;
     script_traffic(&pair.here.traffic, run, 300, 5);
     script_traffic(&pair.there.traffic, run, 500, 6);
     pair.give_up = run->witness->give_up;
     run->witness->give_up = tell_both;
     run->witness->repeating = true; /* there is no replaying how two threads met */
-    const void *code;
-    memcpy(&code, &run->algo->advance, sizeof code);
-    pair.steps = kit_steps_ready(code, before_instruction);
 }
 
 void case_two_threads(struct kit_run *run)
@@ -470,7 +326,8 @@ void case_two_threads(struct kit_run *run)
                                "they share was not seen");
         return;
     }
-    run->algo = &pair.watched;
+    static const struct kit_watcher watcher = {enter, before_instruction, before_allocation, leave};
+    run->algo = kit_steps_watch(run->algo, &watcher, &pair.steps);
     for (size_t life = 0; life < LENGTH(lives); life++) {
         live(lives[life]);
     }

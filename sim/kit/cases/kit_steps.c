@@ -3,22 +3,32 @@
 #include <errno.h>
 #include <link.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
+
+/* A handler has no other place to look, and there is one structure under watch in a process. */
+static struct {
+    const struct tl_algo *structure;
+    struct tl_algo watched;
+    struct kit_watcher watcher;
+    const struct tl_allocator *given;
+    struct tl_allocator allocator; /* handed to the structure, in front of the given one */
+    struct kit_call *call;         /* the innermost */
+    uintptr_t from;                /* the object's code */
+    uintptr_t to;
+    volatile bool on;
+    bool can_step;
+} steps;
+
+const struct kit_call *kit_steps_call(void)
+{
+    return steps.call;
+}
+
+/* --- instructions ---------------------------------------------------------------------------- */
 
 #if defined(__x86_64__) && defined(__linux__)
 
 #define TRAP_FLAG 0x100
-
-/* One thread of a process is stepped, and a handler has no other place to look. */
-static struct {
-    kit_step_fn *ask;
-    uintptr_t from; /* the object's code */
-    uintptr_t to;
-    uint64_t left;
-    uint64_t most;
-    bool on;
-} volatile steps;
 
 static void on_trap(int signal_number, siginfo_t *info, void *place)
 {
@@ -26,21 +36,31 @@ static void on_trap(int signal_number, siginfo_t *info, void *place)
     (void)info;
     greg_t *registers = ((ucontext_t *)place)->uc_mcontext.gregs;
     uintptr_t at = (uintptr_t)registers[REG_RIP];
-    const void *instruction;
-    memcpy(&instruction, &at, sizeof instruction);
+    struct kit_call *call = steps.call;
     int kept = errno;
-    if (steps.on && steps.left > 0) {
-        steps.left--;
-        if (at >= steps.from && at < steps.to && !steps.ask(instruction)) {
-            steps.on = false;
+    if (steps.on && call->steps < call->most) {
+        call->steps++;
+        if (call->stride > 0 && at >= steps.from && at < steps.to && call->left-- == 0) {
+            const void *instruction;
+            memcpy(&instruction, &at, sizeof instruction);
+            call->left = call->stride - 1;
+            steps.watcher.step(call, instruction);
         }
     }
-    if (steps.on && steps.left > 0) {
+    if (steps.on && call->steps < call->most) {
         registers[REG_EFL] |= TRAP_FLAG;
     } else {
         registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
     }
     errno = kept;
+}
+
+static void go_on(void)
+{
+    if (steps.can_step && steps.call != NULL && steps.call->steps < steps.call->most) {
+        steps.on = true;
+        __asm__ volatile("int3\n\tnop\n\tnop" ::: "memory");
+    }
 }
 
 /* The segment that holds the code that *sought points to; its ends go to `steps`. */
@@ -60,58 +80,187 @@ static int find_segment(struct dl_phdr_info *object, size_t bytes, void *sought)
     return 0;
 }
 
-static bool ask_nothing(const void *instruction)
+/* Whether this processor does it is found out by trying. */
+static bool try_stepping(void)
 {
-    (void)instruction;
-    return true;
-}
-
-bool kit_steps_ready(const void *code, kit_step_fn *ask)
-{
+    const void *code;
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     action.sa_sigaction = on_trap;
+    memcpy(&code, &steps.structure->advance, sizeof code);
     if (dl_iterate_phdr(find_segment, &code) == 0 || sigaction(SIGTRAP, &action, NULL) != 0) {
         return false;
     }
-    /* Whether this processor does it is found out by trying. */
-    steps.ask = ask_nothing;
-    kit_steps_begin(2);
-    bool works = kit_steps_end() == 2;
-    steps.ask = ask;
-    return works;
-}
-
-void kit_steps_begin(uint64_t most)
-{
-    steps.most = most;
-    steps.left = most;
-    steps.on = true;
-    __asm__ volatile("int3\n\tnop\n\tnop" ::: "memory");
-}
-
-uint64_t kit_steps_end(void)
-{
-    steps.on = false; /* which the next trap obeys */
-    return steps.most - steps.left;
+    struct kit_call call = {.most = 2};
+    steps.call = &call;
+    steps.can_step = true;
+    go_on();
+    steps.on = false;
+    steps.call = NULL;
+    return call.steps == 2;
 }
 
 #else
 
-bool kit_steps_ready(const void *code, kit_step_fn *ask)
+static void go_on(void) {}
+
+static bool try_stepping(void)
 {
-    (void)code;
-    (void)ask;
     return false;
 }
 
-void kit_steps_begin(uint64_t most)
-{
-    (void)most;
-}
-
-uint64_t kit_steps_end(void)
-{
-    return 0;
-}
-
 #endif
+
+/* --- hooks ----------------------------------------------------------------------------------- */
+
+static void hold(void)
+{
+    steps.on = false; /* which the next trap obeys */
+}
+
+static void enter(struct kit_call *call, enum kit_hook hook)
+{
+    *call = (struct kit_call){.outer = steps.call, .hook = hook};
+    steps.call = call;
+    if (steps.watcher.enter != NULL) {
+        steps.watcher.enter(call);
+    }
+    go_on();
+}
+
+static void leave(const struct kit_call *call)
+{
+    hold();
+    steps.call = call->outer;
+    if (steps.watcher.leave != NULL) {
+        steps.watcher.leave(call);
+    }
+}
+
+static void outside(void)
+{
+    hold();
+    if (steps.watcher.outside != NULL) {
+        steps.watcher.outside();
+    }
+}
+
+static void *watched_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
+{
+    (void)ctx;
+    outside();
+    void *memory = steps.given->resize(steps.given->ctx, ptr, old_bytes, new_bytes, align);
+    go_on();
+    return memory;
+}
+
+static enum tl_status watched_create(const struct tl_config *config, void **self)
+{
+    struct kit_call call;
+    struct tl_config watched = *config;
+    steps.given = config->allocator;
+    watched.allocator = &steps.allocator;
+    enter(&call, KIT_HOOK_CREATE);
+    enum tl_status status = steps.structure->create(&watched, self);
+    leave(&call);
+    return status;
+}
+
+static void watched_destroy(void *self)
+{
+    struct kit_call call;
+    enter(&call, KIT_HOOK_DESTROY);
+    steps.structure->destroy(self);
+    leave(&call);
+}
+
+static enum tl_status watched_reserve(void *self, uint32_t capacity)
+{
+    struct kit_call call;
+    enter(&call, KIT_HOOK_RESERVE);
+    enum tl_status status = steps.structure->reserve(self, capacity);
+    leave(&call);
+    return status;
+}
+
+static enum tl_status watched_start(void *self, uint32_t id, uint64_t deadline)
+{
+    struct kit_call call;
+    enter(&call, KIT_HOOK_START);
+    enum tl_status status = steps.structure->start(self, id, deadline);
+    leave(&call);
+    return status;
+}
+
+static enum tl_status watched_stop(void *self, uint32_t id)
+{
+    struct kit_call call;
+    enter(&call, KIT_HOOK_STOP);
+    enum tl_status status = steps.structure->stop(self, id);
+    leave(&call);
+    return status;
+}
+
+/* The callback that the judge gave to advance. */
+struct handed {
+    tl_fire_fn fire;
+    void *ctx;
+};
+
+static void watched_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    const struct handed *handed = ctx;
+    hold();
+    steps.call->fires++;
+    handed->fire(handed->ctx, id, now);
+    go_on();
+}
+
+static uint64_t watched_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
+{
+    struct kit_call call;
+    struct handed handed = {fire, ctx};
+    enter(&call, KIT_HOOK_ADVANCE);
+    uint64_t fired = steps.structure->advance(self, now, budget, watched_fire, &handed);
+    leave(&call);
+    return fired;
+}
+
+static uint64_t watched_next(const void *self)
+{
+    struct kit_call call;
+    enter(&call, KIT_HOOK_NEXT);
+    uint64_t next = steps.structure->next(self);
+    leave(&call);
+    return next;
+}
+
+static uint64_t watched_count(const void *self)
+{
+    struct kit_call call;
+    enter(&call, KIT_HOOK_COUNT);
+    uint64_t count = steps.structure->count(self);
+    leave(&call);
+    return count;
+}
+
+const struct tl_algo *kit_steps_watch(const struct tl_algo *structure,
+                                      const struct kit_watcher *watcher, bool *can_step)
+{
+    memset(&steps, 0, sizeof steps);
+    steps.structure = structure;
+    steps.watcher = *watcher;
+    steps.allocator.resize = watched_resize;
+    steps.watched = *structure;
+    steps.watched.create = watched_create;
+    steps.watched.destroy = watched_destroy;
+    steps.watched.reserve = watched_reserve;
+    steps.watched.start = watched_start;
+    steps.watched.stop = watched_stop;
+    steps.watched.advance = watched_advance;
+    steps.watched.next = structure->next != NULL ? watched_next : NULL;
+    steps.watched.count = watched_count;
+    steps.can_step = try_stepping();
+    *can_step = steps.can_step;
+    return &steps.watched;
+}

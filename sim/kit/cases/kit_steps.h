@@ -1,27 +1,42 @@
 /*
- * kit_steps.h: to be asked before every single instruction of a stretch of code, as a debugger is,
- * but from within: the processor's trap flag, and a handler of SIGTRAP. On x86-64 under Linux;
- * elsewhere, and where a processor is only imitated, nothing is asked and all runs as it would.
+ * kit_steps.h: a structure whose hooks are watched, call by call and, where that is asked for,
+ * instruction by instruction, as a debugger does, but from within: by the processor's trap flag and
+ * a handler of SIGTRAP. On x86-64 under Linux; elsewhere, and where a processor is only imitated,
+ * calls have no instructions.
  */
 #ifndef SIM_KIT_STEPS_H
 #define SIM_KIT_STEPS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "kit_subject.h"
 
-/* Asked before an instruction at that address is carried out; false: no more of this stretch. May
- * do what a signal handler may. */
-typedef bool kit_step_fn(const void *instruction);
+/* A call of a hook. */
+struct kit_call {
+    struct kit_call *outer; /* in whose callback it is made; NULL: in none */
+    enum kit_hook hook;
+    uint64_t most;   /* instructions of it that are counted */
+    uint64_t steps;  /* counted so far, without callbacks and the allocator */
+    unsigned stride; /* `step` is called before every stride-th; 0: before none */
+    unsigned left;   /* instructions until then */
+    uint64_t fires;  /* callbacks so far */
+};
 
-/* Readies all for code of the object (the program, or the shared object) that `code` belongs to;
- * instructions of others are not asked about. For one thread of the process. False: it cannot be
- * done here. */
-bool kit_steps_ready(const void *code, kit_step_fn *ask);
+/* Called about the hooks of the structure; any may be NULL. */
+struct kit_watcher {
+    void (*enter)(struct kit_call *call); /* sets `most`, `stride` and `left`, which are 0 */
+    /* Before an instruction of the object (the program, or the shared object) that the structure
+     * belongs to; does what a signal handler may. */
+    void (*step)(const struct kit_call *call, const void *instruction);
+    void (*outside)(void); /* the structure asks for memory */
+    void (*leave)(const struct kit_call *call);
+};
 
-/* From here on it is asked, for at most so many instructions, those of other objects counted. */
-void kit_steps_begin(uint64_t most);
+/* Return the structure with hooks that are watched, for one thread of the process and one instance
+ * at a time, until the next call of this function. *can_step is set to whether instructions can be
+ * counted here. */
+const struct tl_algo *kit_steps_watch(const struct tl_algo *structure,
+                                      const struct kit_watcher *watcher, bool *can_step);
 
-/* No more. Returns how many instructions there were since the beginning, as counted above. */
-uint64_t kit_steps_end(void);
+/* The innermost call under way; NULL: none. */
+const struct kit_call *kit_steps_call(void);
 
 #endif
