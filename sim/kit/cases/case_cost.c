@@ -19,7 +19,7 @@
 /* Of the operation's work w with few timers, with 64 times as many at most factor * w + more, or, in
  * instructions, + instructions. The factors of the second and third are for levels, or bits of a
  * delay, of which more are filled by more timers, and for log n, which itself grows by 1.75; what
- * is added is for what few timers do not meet, such as full slots. */
+ * is added is for full slots and the like, which few timers do not meet. */
 #define GROWTH_MAP(X)                                                                              \
     X(GROWTH_NONE, 1.4, 2, 60)                                                                     \
     X(GROWTH_PARAMETER, 2.5, 8, 640)                                                               \
@@ -102,7 +102,7 @@ struct bill {
     unsigned samples;
 };
 
-/* A watcher has no other place to find it. */
+/* Static, since a watcher has no context. */
 static struct {
     struct bill *bill; /* instructions are added to it; NULL: to none */
     enum kit_hook hook;
@@ -257,7 +257,7 @@ static void measure(struct kit_subject *subject, enum pattern pattern, struct bi
 {
     uint64_t random = 1;
     start_all(subject, &bills[START], pattern, 1, &random);
-    /* What starts leave to be done comes with the first advance. */
+    /* Work that starts defer comes with the first advance. */
     meter.bill = NULL;
     script_advance(subject, subject->clock + 1);
     tick(subject, &bills[TICK]);

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* A handler has no other place to look, and there is one structure under watch in a process. */
+/* Static, since a signal handler reads it; a process watches one structure. */
 static struct {
     const struct tl_algo *structure;
     struct tl_algo watched;
@@ -80,7 +80,7 @@ static int find_segment(struct dl_phdr_info *object, size_t bytes, void *sought)
     return 0;
 }
 
-/* Whether this processor does it is found out by trying. */
+/* Whether this processor can do it: try. */
 static bool try_stepping(void)
 {
     const void *code;
