@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* More traces have no answer of their own on the page. */
-#define TRACES_ANSWERED 12u
-
 static bool write_pictures(struct report *report, struct error *error)
 {
     /* As sim/pictures names them. */
@@ -164,6 +161,7 @@ static void write_answer(struct report *report, const struct contest *contest, c
 {
     struct page *page = &report->page;
     struct page_list needs = {.report = report};
+    page->form->answer_begin(page, trace_base(contest->trace));
     page->form->verdict(page,
                         pool_format(&report->pool, "%s: %s", place_text(&report->pool, contest),
                                     written(report, contest, answer_write_pick)));
@@ -181,6 +179,7 @@ static void write_answer(struct report *report, const struct contest *contest, c
     if (json_is_true(json_object_get(contest->known, "open_loop"))) {
         page->form->paragraph(page, "This trace is " TRACE_OPEN_LOOP_NOTE ".");
     }
+    page->form->answer_end(page);
 }
 
 /* "Other traces: `a` on x and y; `b` on z", or of many how often. */
@@ -217,13 +216,13 @@ static void write_others(struct report *report)
         return;
     }
     page->form->background(page, "The other traces", "others");
-    for (size_t c = 1; c < report->contests.count && c < TRACES_ANSWERED; c++) {
+    for (size_t c = 1; c < report->contests.count && c < page->form->answers_max; c++) {
         const struct contest *contest = &report->contests.items[c];
         page->form->heading(page, 3, place_text(&report->pool, contest),
                             pool_format(&report->pool, "answer-%zu", c));
         write_answer(report, contest, pool_format(&report->pool, "best-%zu", c));
     }
-    if (report->contests.count > TRACES_ANSWERED) {
+    if (report->contests.count > page->form->answers_max) {
         page->form->paragraph(page, "The table has the traces after these.");
     }
 }

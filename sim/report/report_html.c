@@ -142,6 +142,18 @@ static void html_begin(struct page *page, const char *title)
               "<button type=\"button\" id=\"theme\" hidden></button>\n</header>\n<main>\n");
 }
 
+static void html_answer_begin(struct page *page, const char *trace)
+{
+    put(page, "<div class=\"answer\" data-trace=\"");
+    write_plain(page, trace);
+    put(page, "\">\n");
+}
+
+static void html_answer_end(struct page *page)
+{
+    put(page, "</div>\n");
+}
+
 static void html_verdict(struct page *page, const char *text)
 {
     put(page, "<p class=\"verdict\">");
@@ -413,7 +425,10 @@ static void html_end(struct page *page)
 }
 
 const struct page_form page_html = {
+    .answers_max = 1000,
     .begin = html_begin,
+    .answer_begin = html_answer_begin,
+    .answer_end = html_answer_end,
     .verdict = html_verdict,
     .heading = html_heading,
     .background = html_background,

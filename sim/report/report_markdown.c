@@ -176,13 +176,22 @@ static void markdown_fold_end(struct page *page)
     (void)page;
 }
 
+static void markdown_answer_begin(struct page *page, const char *trace)
+{
+    (void)page;
+    (void)trace;
+}
+
 static void markdown_end(struct page *page)
 {
     end_section(page);
 }
 
 const struct page_form page_markdown = {
+    .answers_max = 12,
     .begin = markdown_begin,
+    .answer_begin = markdown_answer_begin,
+    .answer_end = markdown_fold_end, /* nothing */
     .verdict = markdown_paragraph,
     .heading = markdown_heading,
     .background = markdown_background,

@@ -59,8 +59,12 @@ struct page {
 
 /* What a form of a page can do. */
 struct page_form {
+    size_t answers_max; /* traces with an answer of their own on a page */
     void (*begin)(struct page *page, const char *title);
-    /* The sentences that say it all; only once, at the beginning. */
+    /* Around the answer of a trace, by the file name of the trace. */
+    void (*answer_begin)(struct page *page, const char *trace);
+    void (*answer_end)(struct page *page);
+    /* The sentences at the beginning of an answer. */
     void (*verdict)(struct page *page, const char *text);
     /* Level 2 or 3; `id` is for links to it. */
     void (*heading)(struct page *page, unsigned level, const char *text, const char *id);

@@ -52,6 +52,51 @@
         setTheme(names[(now + 1) % names.length]);
     });
 
+    /* --- the knobs of a sweep --- */
+
+    /* The trace of a point is called WORKLOAD-KNOB=VALUE-KNOB=VALUE...: a slider for each knob chooses
+     * among the answers, which are then all at the top. */
+    const answers = all('.answer');
+    const points = answers.map((answer) => new Map(Array.from(
+        answer.dataset.trace.replace(/\.trace$/, '').matchAll(/-([a-z_]+)=(.*?)(?=-[a-z_]+=|$)/g),
+        (match) => [match[1], match[2]])));
+    const knobs = points.length > 1 ? Array.from(points[0].keys()) : [];
+    if (knobs.length > 0 && points.every((point) => knobs.every((knob) => point.has(knob)))) {
+        const chosen = new Map(points[0]);
+        const box = document.createElement('p');
+        const missing = document.createElement('output');
+        const choose = () => {
+            answers.forEach((answer, i) => {
+                answer.hidden = !knobs.every((knob) => points[i].get(knob) === chosen.get(knob));
+            });
+            missing.textContent = answers.every((answer) => answer.hidden) ? 'not measured' : '';
+        };
+        knobs.forEach((knob) => {
+            const values = Array.from(new Set(points.map((point) => point.get(knob))));
+            const label = document.createElement('label');
+            const slider = document.createElement('input');
+            const value = document.createElement('output');
+            slider.type = 'range';
+            slider.max = values.length - 1;
+            slider.value = 0;
+            slider.addEventListener('input', () => {
+                chosen.set(knob, values[slider.value]);
+                value.textContent = values[slider.value];
+                slider.setAttribute('aria-valuetext', values[slider.value]);
+                choose();
+            });
+            value.textContent = values[0];
+            label.append(knob + ' ', slider, ' ', value);
+            box.append(label);
+        });
+        box.id = 'knobs';
+        box.append(missing);
+        answers[0].before(box);
+        answers[0].after(...answers.slice(1));
+        one('#others').closest('details').remove();
+        choose();
+    }
+
     /* --- parts of the page --- */
 
     const nav = one('header nav');

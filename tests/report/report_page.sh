@@ -197,6 +197,34 @@ request POST "$session/goog/cdp/execute" '{"cmd": "Emulation.setEmulatedMedia", 
     {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}}' >/dev/null
 expect "a system that prefers dark gets it" "$dark" "$paper"
 
+# --- the knobs of a sweep --------------------------------------------------------------------------
+
+# shellcheck disable=SC2016 # the variables are jq's
+made_up_results sweep '[range(3) as $i | range(2) as $k | .[] |
+    .trace = "rpc-connections=\([1, 10, 100][$i])k-cancelled=\($k / 2).trace" |
+    if .algo == "quick" and $i == 2 and $k == 1 then .ns_per_event = 90 else . end]' || exit 1
+"$TIMERLAB" report --no-pictures sweep 2>said || complain "a sweep has no page: $(cat said)"
+request POST "$session/url" "{\"url\": \"file://$scratch/sweep/report.html\"}" >/dev/null
+verdicts='return Array.from(document.querySelectorAll(".answer:not([hidden]) .verdict"), (e) => e.innerText.split(":").slice(0, 2).join(":"))'
+screen 1300 800
+expect "knobs: a slider for each, at the first point" '["connections 1k","cancelled 0"]' \
+    'return Array.from(document.querySelectorAll("#knobs label"), (e) => e.innerText.replace(/\s+/g, " ").trim())'
+expect "knobs: the answer of the first point" '["rpc-connections=1k-cancelled=0.trace: Take quick"]' "$verdicts"
+for knob in 1 1 2; do
+    run "document.querySelector('#knobs label:nth-of-type($knob) input').focus()" >/dev/null
+    press $'\ue014'
+done
+expect "knobs: the answer follows the sliders" '["rpc-connections=100k-cancelled=0.5.trace: Take middling"]' "$verdicts"
+expect "knobs: answer and rows are on the first screen" '[true,3]' \
+    "$seen return [shown(document.querySelector('.answer:not([hidden]) .verdict')),
+         Array.from(document.querySelectorAll('.answer:not([hidden]) tbody th')).filter(shown).length]"
+shot knobs
+scripts true
+expect "knobs: without scripts the first point is shown, the others are folded" '["rpc-connections=1k-cancelled=0.trace"]' \
+    "return Array.from(document.querySelectorAll('.answer')).filter((e) => e.checkVisibility()).map((e) => e.dataset.trace)"
+scripts false
+request POST "$session/url" "{\"url\": \"file://$scratch/page/report.html\"}" >/dev/null
+
 # --- narrow ----------------------------------------------------------------------------------------
 
 request POST "$session/goog/cdp/execute" '{"cmd": "Emulation.setDeviceMetricsOverride", "params":
