@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The nearest of the names that a given one was held against. Begins as {.given = NAME}. */
+/* The nearest of the names that a given one was compared with. Begins as {.given = NAME}. */
 struct tl_guess {
     const char *given;
     const char *nearest; /* NULL: none is near */
@@ -18,7 +18,7 @@ struct tl_guess {
 bool tl_guess_is(struct tl_guess *guess, const char *known);
 
 /* How a sentence goes on that refuses the name: "; did you mean 'NEAREST'?", or ";" where none of
- * the names is near. Behind it stands what shows all of them. */
+ * the names is near. After it stands what shows all of them. */
 const char *tl_guess_text(struct tl_guess *guess);
 
 #endif

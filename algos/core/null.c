@@ -2,7 +2,7 @@
  * null: keeps no timers and fires nothing.
  *
  * What remains when a structure's work is taken away: the replay's loop, the indirect calls, the
- * memory traffic of the operations themselves. Every figure of another structure stands on this
+ * memory traffic of the operations themselves. Every figure of another structure is on this
  * floor, which is why `null` runs in every comparison (fio has its null engine for the same
  * reason: axboe/fio, engines/null.c).
  *

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands behind a number, and by what it is multiplied. */
+/* What stands after a number, and by what it is multiplied. */
 struct unit {
     const char *word; /* NULL ends the table */
     uint64_t factor;
@@ -110,7 +110,7 @@ static uint64_t factor_of(const struct unit *table, const char *word, size_t len
     return table->factor;
 }
 
-/* One number, which ends at the first of the characters `ends` behind it, or with the text. Returns
+/* One number, which ends at the first of the characters `ends` after it, or with the text. Returns
  * its end; NULL if it is not of that form. */
 static const char *read_one(const struct tl_number_form *form, const char *text, const char *ends,
                             union tl_number *number)

@@ -2,7 +2,7 @@
  * number.h: how people write numbers on command lines, and the one reader of them, for the options
  * of commands, structures, workloads and importers.
  *
- *   number   250, 0.25, 1e6; behind it k, m or M, g or G for powers of 1000, or Ki, Mi, Gi of 1024
+ *   number   250, 0.25, 1e6; after it k, m or M, g or G for powers of 1000, or Ki, Mi, Gi of 1024
  *   whole    a number that is written without a point: 250000, 250k, 2m, 1e9, 4Ki
  *   bytes    4096, 800M, 64MB, 1.5GiB: K, M, G, or Ki, Mi, Gi, are all powers of 1024; B may follow
  *   percent  5 or 5%; a share is 0.05 or 5%

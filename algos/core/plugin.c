@@ -115,7 +115,7 @@ struct tl_plugin *tl_plugin_open(const char *spec, char *why, size_t why_bytes)
         return NULL;
     }
     plugin->file = file;
-    /* A comma names the plug-in anew, unless it belongs to the file's own name. */
+    /* A comma names the plug-in again, unless it belongs to the file's own name. */
     const char *name = NULL;
     char *comma = strrchr(file, ',');
     if (comma != NULL && access(file, F_OK) != 0) {

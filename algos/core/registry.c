@@ -232,7 +232,7 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
         (void)snprintf(detail, sizeof detail, "abi %u where this timerlab has %u",
                        (unsigned)algo->abi, (unsigned)TL_ABI);
         complain(&complaint, detail, "");
-        return TL_ERR_DESCRIPTOR; /* nothing behind abi can be trusted to be where we look */
+        return TL_ERR_DESCRIPTOR; /* nothing after abi can be trusted to be where we look */
     }
     const struct {
         const char *field;

@@ -1,5 +1,5 @@
 /*
- * call_store.h: the calls of timers, a service's name and parameters each, in files beside the log.
+ * call_store.h: the calls of timers, a service's name and parameters each, in files next to the log.
  *
  *   calls-...03   record record record ....      the older file: what is live moves on
  *   calls-...04   record record ....             the newer one: written to at its end

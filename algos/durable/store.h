@@ -15,7 +15,7 @@
 #include <stdarg.h>
 #include <sys/types.h>
 
-/* Names of files: one of these words, a dash, a number in sixteen hexadecimal digits; and behind
+/* Names of files: one of these words, a dash, a number in sixteen hexadecimal digits; and after
  * that, as long as the file is being made, a suffix. */
 #define STORE_LOG         "log"
 #define STORE_SNAPSHOT    "snapshot"

@@ -72,7 +72,7 @@ static uint32_t crc_of_head(const struct segment_head *head)
     return crc32c(0, (const char *)head + sizeof head->crc, sizeof *head - sizeof head->crc);
 }
 
-/* Its checksum is left out. */
+/* Its checksum is omitted. */
 static uint32_t crc_of_frame(uint64_t place, uint64_t head, const uint64_t *words, size_t count)
 {
     uint64_t begin[] = {place, head >> COUNT_SHIFT << COUNT_SHIFT};
@@ -99,7 +99,7 @@ static uint64_t byte_of(const struct log_segment *segment, uint64_t place)
     return HEAD + (place - segment->first) * WORD;
 }
 
-/* The place behind its last word. */
+/* The place after its last word. */
 static uint64_t end_of(const struct log_segment *segment)
 {
     return segment->first + segment->words;
@@ -321,7 +321,7 @@ void log_open_frame(struct timer_log *log)
     }
 }
 
-/* One that does for that deadline; a segment that begins behind it takes it back. */
+/* One that does for that deadline; a segment that begins after it takes it back. */
 static void set_base(struct timer_log *log, uint64_t deadline)
 {
     while (!log_reaches(log, deadline)) {
@@ -635,8 +635,8 @@ struct reading {
     uint64_t next;                /* the sequence number that is to come; 0: not yet known */
     bool has_call;                /* of the timer that it starts */
     struct log_segment *ended_in; /* NULL: not yet */
-    uint64_t end;                 /* the place behind what counts */
-    uint64_t torn;                /* frames behind the end */
+    uint64_t end;                 /* the place after what counts */
+    uint64_t torn;                /* frames after the end */
     bool hole;                    /* one of them tells that what is missing was on the disk */
     bool mends;                   /* they are made zeros, now that the end is known */
 };
@@ -647,7 +647,7 @@ static uint64_t operations_between(const struct reading *reading, uint64_t head)
     return ((head >> NUMBER_SHIFT) - reading->next) % NUMBERS;
 }
 
-/* Behind the end. */
+/* After the end. */
 static enum tl_status read_torn(struct reading *reading, const struct log_segment *segment,
                                 uint64_t head, uint64_t place)
 {
@@ -781,7 +781,7 @@ static enum tl_status read_segment(struct reading *reading, struct log_segment *
     return TL_OK;
 }
 
-/* Zeros behind the end, lest they be taken for what will be written before them. */
+/* Zeros after the end, lest they be taken for what will be written before them. */
 static enum tl_status mend(struct reading *reading)
 {
     struct timer_log *log = reading->log;
@@ -818,7 +818,7 @@ static enum tl_status judge_end(struct reading *reading, uint64_t upto)
     return TL_OK;
 }
 
-/* Goes on behind what was read. */
+/* Goes on after what was read. */
 static void stand_at_end(struct timer_log *log, const struct reading *reading)
 {
     log->place = reading->end;
@@ -850,7 +850,7 @@ enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
     if (status == TL_OK && reading.torn > 0) {
         status = mend(&reading);
     }
-    /* What was read, and the room behind it, may not be on the disk yet, and is from now on relied
+    /* What was read, and the room after it, may not be on the disk yet, and is from now on relied
      * upon. */
     for (size_t i = 0; i < log->segment_count && status == TL_OK; i++) {
         const struct log_segment *segment = &log->segments[i];

@@ -10,7 +10,7 @@
  *   log-...09   head | .... .... .... .... .... .... .... .... ....     room for later
  *
  * A word's place is its number among all words since the log began; LOG_LINE of them are a line.
- * Words stand in frames: a head, which has their checksum, and up to LOG_LINE - 1 more. A frame
+ * Words are in frames: a head, which has their checksum, and up to LOG_LINE - 1 more. A frame
  * ends with its commit or its line, whichever is first, so what is on the disk is never written
  * again. The last word of a line holds no head: a commit that would begin there leaves it out.
  *
@@ -223,7 +223,7 @@ enum tl_status log_leap(struct timer_log *log);
 enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers, size_t count);
 
 /* Calls `apply` for each operation above `after` up to the end of the log, and makes the log ready
- * to go on behind it. `upto`: the log must reach as far. Says what is corrupt, and leaves it as it
+ * to go on after it. `upto`: the log must reach as far. Says what is corrupt, and leaves it as it
  * is. What apply returns, if it is not TL_OK, ends it. */
 enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
                           enum tl_status (*apply)(void *ctx, const struct log_operation *operation),

@@ -11,19 +11,19 @@
 #define BLOCK_BYTES (UINT64_C(64) << 10)
 
 /* Numbers are written and read in pieces of eight bytes, of which what is too much is written over;
- * behind the last one there is room for it. */
+ * after the last one there is room for it. */
 #define SPARE_BYTES 8u
 
 #define MAGIC       UINT64_C(0x31706e53656d6954) /* "TimeSnp1" */
 
-/* The last block has no timers: `entries` is LAST, and behind it stand the total and `upto`. */
+/* The last block has no timers: `entries` is LAST, and after it stand the total and `upto`. */
 #define LAST        UINT32_MAX
 
 /* Before each block. The checksum is of what follows it, the block included, and goes on from the
  * block's number. */
 struct block_head {
     uint32_t crc;
-    uint32_t bytes; /* behind the head */
+    uint32_t bytes; /* after the head */
     uint32_t entries;
     uint32_t number;
     uint64_t magic;

@@ -3,14 +3,14 @@
  * safe for many threads, `lazy` spares it the moves of restarts.
  *
  * A front end holds a structure, the inner one, and is a structure itself: same contract, same
- * hooks. `locked(binary-heap)` is a binary heap behind one lock. Composed single-threaded, it does
+ * hooks. `locked(binary-heap)` is a binary heap under one lock. Composed single-threaded, it does
  * what its capabilities and its precision say, like any other structure.
  *
  * What may run at the same time, from any threads, if the front end is for threads: start, stop,
  * count, next, sync and advance; of advances, one does its work and others wait. create, destroy,
  * reserve, counters, check, walk, recover and durability want to be alone. Timers of one id
  * may be started and stopped by several threads; what then counts is the order in which the calls
- * got through. Behind another front end there is one caller at a time, as without.
+ * got through. After another front end there is one caller at a time, as without.
  *
  * A front end starts no thread: who advances it is the caller's business.
  */
@@ -66,7 +66,7 @@ const struct tl_front *tl_front_find(const char *name);
 #define TL_COMPOSITIONS_MAX 128
 
 /*
- * The descriptor of `inner` behind `front`: named "front(inner)", with the options of both. `inner`
+ * The descriptor of `inner` inside `front`: named "front(inner)", with the options of both. `inner`
  * must outlive the composition. NULL, with a sentence in `why`: it
  * lacks what the front end needs, has what it bars, has an option of the same name, is composed
  * itself, or there are TL_COMPOSITIONS_MAX already, or no memory. Not thread-safe, nor is its
@@ -78,7 +78,7 @@ const struct tl_algo *tl_front_compose(const struct tl_front *front, const struc
 /* The front end of a composed descriptor, or of a copy of it; NULL of any other. */
 const struct tl_front *tl_front_of(const struct tl_algo *algo);
 
-/* The structure behind the front end, likewise. */
+/* The structure inside the front end, likewise. */
 const struct tl_algo *tl_front_inner(const struct tl_algo *algo);
 
 /* Frees a composed descriptor. No instance of it may be left. NULL is legal. */

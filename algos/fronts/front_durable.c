@@ -4,7 +4,7 @@
  * The structure keeps the timers as it always does. What is started, stopped and fired is written
  * to a log besides (durable/timer_log.h), many operations in one commit; now and then the pending
  * timers are written down as a snapshot (durable/timer_snapshot.h), and the log before it goes.
- * After a crash the snapshot and the log behind it say which timers are pending; they are started
+ * After a crash the snapshot and the log after it say which timers are pending; they are started
  * in an empty structure.
  *
  * Nothing fires whose record could not be written:
@@ -19,7 +19,7 @@
  * With sync=none a commit is a write, and nothing else waits for the disk either: no segment, no
  * snapshot, no name. The kernel has it then, so that the end of the process takes nothing of it.
  *
- * Every record needs its place on the disk, and that of a stop or a firing is taken when its timer
+ * Every record needs its place on the disk, and that of a stop or an expiry is taken when its timer
  * is started. So a disk that is full refuses starts, and nothing else.
  */
 #include "call_store.h"
@@ -266,7 +266,7 @@ static enum tl_status commit(struct durable *durable)
     return status == TL_OK ? log_commit(&durable->log) : status;
 }
 
-/* The place behind the next record; and, if it `starts` a timer, behind those that end all. */
+/* The place after the next record; and, if it `starts` a timer, after those that end all. */
 static uint64_t end_of_all(const struct durable *durable, bool starts)
 {
     uint64_t pending = pending_at_most(durable) + durable->advancing + 1;
@@ -293,7 +293,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
     if (durable->store.final) {
         return TL_ERR_STORE;
     }
-    /* What lies in a temporary folder is made when something is first written. */
+    /* What is in a temporary folder is made when something is first written. */
     bool is_there = durable->store.path[0] != '\0' || log->segment_count > 0;
     uint64_t end = end_of_all(durable, starts);
     if (end > log->room && !durable->advancing) {
@@ -358,7 +358,7 @@ static enum tl_status append_to_group(struct durable *durable, enum log_op op, u
     return status;
 }
 
-/* Behind an operation that was not easy. */
+/* After an operation that was not easy. */
 static void settle(struct durable *durable)
 {
     if (!durable->advancing && log_sequence(&durable->log) >= durable->snapshot_at) {
@@ -748,7 +748,7 @@ static size_t bytes_for(uint32_t capacity)
     return (size_t)capacity * (sizeof(struct timer) + sizeof(uint32_t));
 }
 
-/* Room for the timers below `capacity`, and behind them for `due`: in one block, which has large
+/* Room for the timers below `capacity`, and after them for `due`: in one block, which has large
  * pages sooner than two. */
 static enum tl_status grow(struct durable *durable, uint32_t capacity)
 {

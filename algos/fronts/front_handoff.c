@@ -2,7 +2,7 @@
  * handoff: starts and stops are handed to the one who advances, by way of two queues.
  *
  * Who starts or stops a timer writes what is wanted of it under a short lock and puts its id into a
- * queue; the structure itself is only ever touched by advance. A timer stands in each queue at most
+ * queue; the structure itself is only ever touched by advance. A timer is in each queue at most
  * once: what counts is what is wanted last.
  */
 #include "front.h"
@@ -26,7 +26,7 @@ enum which { STARTS, STOPS, QUEUES };
 /* What is wanted of a timer, and where it stands. */
 struct wish {
     uint64_t deadline;
-    uint32_t next[QUEUES]; /* the one behind it in either queue */
+    uint32_t next[QUEUES]; /* the one after it in either queue */
     bool in[QUEUES];       /* waits there */
     bool pending;          /* started, and neither stopped nor fired */
     bool filed;            /* the structure holds it, possibly under an earlier deadline */
@@ -137,7 +137,7 @@ static void apply_stops(struct handoff *handoff)
         while (count < BATCH && handoff->queues[STOPS].first != NONE) {
             uint32_t id = take_first(handoff, STOPS);
             struct wish *wish = &handoff->wishes[id];
-            /* Started anew since, it has been moved or will be. */
+            /* Started again since, it has been moved or will be. */
             if (wish->filed && !wish->pending) {
                 wish->filed = false;
                 ids[count++] = id;
@@ -179,7 +179,7 @@ static void apply_starts(struct handoff *handoff, uint64_t limit)
     }
 }
 
-/* Calls back for a timer that the structure has fired, unless it was stopped or started anew since
+/* Calls back for a timer that the structure has fired, unless it was stopped or started again since
  * it was filed. */
 static void fire_if_wanted(void *ctx, uint32_t id, uint64_t now)
 {
@@ -351,7 +351,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* A start waits behind at most all other timers. While it does, its delay grows shorter. */
+/* A start waits after at most all other timers. While it does, its delay grows shorter. */
 static struct tl_precision handoff_precision(const struct tl_algo *inner, const void *given,
                                              const void *options, uint64_t delay_ticks)
 {

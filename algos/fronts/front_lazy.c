@@ -1,10 +1,10 @@
 /*
- * lazy: a restart to a later deadline is written down, and found out when the timer fires.
+ * lazy: a restart to a later deadline is written down, and noticed when the timer fires.
  *
  * A server pushes its idle timers back with every packet, and almost none of them ever expires. To
  * move such a timer in its structure for each packet is work for nothing: it is enough that the
  * timer fires no later than it is due. So the structure keeps the timer where it is, under the
- * deadline that it once had, and the new one is a number beside it. When the timer fires, the
+ * deadline that it once had, and the new one is a number next to it. When the timer fires, the
  * number says whether it is due, and is handed out, or whether it is started again for the rest.
  *
  *   start 7, 100     the structure has 7 at 100
@@ -13,7 +13,7 @@
  *   tick 100         7 fires in the structure, is not due, and is started again for 180
  *   tick 180         7 fires
  *
- * Any number of restarts within one timeout costs one firing for nothing. What was moves becomes
+ * Any number of restarts within one timeout costs one expiry for nothing. What was moves becomes
  * wakeups: a loop that sleeps until `next` is woken for a timer that is not due. Where restarts are
  * rare against timeouts that is a loss, and a timer that is stopped for good never needed it.
  *
@@ -23,7 +23,7 @@
  *     schedules itself again for what is left.
  *
  *   - HAProxy's tasks have an `expire` besides the key under which they are queued. Pushed later,
- *     only `expire` changes; earlier, the task is queued anew. A task whose timer was stopped stays
+ *     only `expire` changes; earlier, the task is queued again. A task whose timer was stopped stays
  *     queued and is dropped when it is found: `stop=lazy`. The default takes it out at once.
  *
  *   - nginx leaves a timer alone if it is set again to within 300 ms of the key that it has,
@@ -56,12 +56,12 @@ struct lazy_options {
 enum { STOP_NOW, STOP_LAZY };
 
 /* A timer's `kept` while it waits for the end of the advance whose callback started it: this, and
- * the id of the one behind it. Above all deadlines. */
+ * the id of the one after it. Above all deadlines. */
 #define WAITS      (UINT64_C(3) << 62)
 #define WAITS_LAST UINT32_MAX
 
 struct timer {
-    uint64_t wanted; /* from this tick on, its firing is handed out; TL_NEVER: it is not pending */
+    uint64_t wanted; /* from this tick on, its expiry is handed out; TL_NEVER: it is not pending */
     uint64_t kept;   /* its deadline in the structure; TL_NEVER: it is not there */
 };
 
@@ -83,7 +83,7 @@ struct lazy {
     uint64_t fired; /* in the running advance */
     tl_fire_fn fire;
     void *fire_ctx;
-    struct tl_counters counters; /* its own work, beside the structure's */
+    struct tl_counters counters; /* its own work, next to the structure's */
     uint32_t capacity;
     uint32_t first_waiting;
     bool exact;
@@ -151,7 +151,7 @@ static bool keeps_to(const struct lazy *lazy, uint64_t delay_ticks, struct tl_pr
 }
 
 /* Whether a timer that is started for `deadline` may stay where the structure has it; sets from
- * when on its firing is to be handed out. */
+ * when on its expiry is to be handed out. */
 static bool may_stay(struct lazy *lazy, uint32_t id, uint64_t deadline, uint64_t *wanted)
 {
     uint64_t kept = lazy->timers[id].kept;
@@ -175,11 +175,11 @@ static bool may_stay(struct lazy *lazy, uint32_t id, uint64_t deadline, uint64_t
     if (lazy->exact || span.first >= deadline) {
         return true;
     }
-    /* The rest is shorter the later it is found out. */
+    /* The rest is shorter the later it is noticed. */
     return keeps_to(lazy, deadline - span.first, promised) && keeps_to(lazy, 1, promised);
 }
 
-/* Behind the last that is to fire in this advance it is started. */
+/* After the last that is to fire in this advance it is started. */
 static void let_wait(struct lazy *lazy, uint32_t id)
 {
     lazy->timers[id].kept = WAITS | lazy->first_waiting;
@@ -258,7 +258,7 @@ static void inner_fired(void *ctx, uint32_t id, uint64_t now)
     lazy->fire(lazy->fire_ctx, id, now);
 }
 
-/* Starts what callbacks started for now, behind the last that was to fire in this advance. */
+/* Starts what callbacks started for now, after the last that was to fire in this advance. */
 static void start_waiting(struct lazy *lazy)
 {
     while (lazy->first_waiting != WAITS_LAST) {

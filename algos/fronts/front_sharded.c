@@ -1,5 +1,5 @@
 /*
- * sharded: several of the structure, each behind a lock of its own; a timer's id says which one is
+ * sharded: several of the structure, each under a lock of its own; a timer's id says which one is
  * its.
  *
  * An advance first moves all shards, one after the other, and notes who is due; then it calls back,
@@ -25,7 +25,7 @@ struct shard {
 struct sharded {
     const struct tl_algo *inner;
     const struct tl_allocator *allocator;
-    struct tl_allocator shared; /* the same behind a lock, for shards may allocate in any hook */
+    struct tl_allocator shared; /* the same under a lock, for shards may allocate in any hook */
     pthread_mutex_t allocating;
     pthread_mutex_t advancing;
     struct shard *shards;

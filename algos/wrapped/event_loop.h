@@ -79,7 +79,7 @@ static inline enum tl_status event_loop_reserve(struct event_loop *loop, uint32_
     return status;
 }
 
-/* The library's clock stops `reach_ticks` behind its time 0. */
+/* The library's clock stops `reach_ticks` after its time 0. */
 static inline void event_loop_set_clock(struct event_loop *loop, uint64_t now, uint64_t reach_ticks)
 {
     uint64_t passed = now - loop->base;
@@ -88,7 +88,7 @@ static inline void event_loop_set_clock(struct event_loop *loop, uint64_t now, u
 }
 
 /* Moves time 0 to now, if nothing is pending and it has come half the way. Then the library is to
- * be told the time anew. */
+ * be told the time again. */
 static inline bool event_loop_move_base(struct event_loop *loop, uint64_t reach_ticks)
 {
     if (loop->count > 0 || loop->now - loop->base <= reach_ticks / 2) {

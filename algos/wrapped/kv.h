@@ -52,7 +52,7 @@ const char *kv_failure(const struct kv_store *store);
 enum tl_status kv_get(struct kv_store *store, struct kv_record *record);
 enum tl_status kv_put(struct kv_store *store, const struct kv_record *record);
 
-/* The same with a value of any length, beside the record; of kv_get_large it is the store's, and
+/* The same with a value of any length, next to the record; of kv_get_large it is the store's, and
  * valid until the next call. */
 enum tl_status kv_get_large(struct kv_store *store, const struct kv_record *key, const void **value,
                             size_t *bytes);
@@ -63,7 +63,7 @@ enum tl_status kv_put_large(struct kv_store *store, const struct kv_record *key,
 enum tl_status kv_remove(struct kv_store *store, const struct kv_record *record);
 
 /* Shows the records whose keys are not before that of `from` to `visit`, in order, until it returns
- * false. It may get, and change nothing. A value that is longer than a record's is left out. */
+ * false. It may get, and change nothing. A value that is longer than a record's is omitted. */
 enum tl_status kv_seek(struct kv_store *store, const struct kv_record *from, kv_visit_fn visit,
                        void *ctx);
 

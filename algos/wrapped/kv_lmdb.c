@@ -4,7 +4,7 @@
  *
  * The map is only read through: pages are written with pwrite, so that a full disk is an error and
  * no signal. Its size is address space, not memory, and is grown between transactions; it is ample
- * for the next. There is one writer and no other reader, so LMDB's own locks are left out, and a
+ * for the next. There is one writer and no other reader, so LMDB's own locks are omitted, and a
  * transaction belongs to no thread.
  */
 #include "kv.h"

@@ -147,7 +147,7 @@ static inline struct kv_record call_key(uint32_t id, uint64_t generation)
     return record;
 }
 
-/* Behind what else the value says: nothing where it is the due tick. */
+/* After what else the value says: nothing where it is the due tick. */
 static void add_deadline(struct kv_record *record, const struct task *task)
 {
     if (task->deadline != task->due) {

@@ -26,7 +26,7 @@ static bool find_call_table(const struct link_map *map, struct call_table *out)
         /* glibc has added where the library lies, musl has not. */
         uintptr_t address = entry->d_un.d_ptr;
         address += address < map->l_addr ? map->l_addr : 0;
-        /* NOLINTBEGIN(performance-no-int-to-ptr): addresses stand there as numbers */
+        /* NOLINTBEGIN(performance-no-int-to-ptr): addresses are there as numbers */
         switch (entry->d_tag) {
         case DT_SYMTAB:
             out->symbols = (const ElfW(Sym) *)address;
@@ -94,7 +94,7 @@ static int look_for_protection(struct dl_phdr_info *info, size_t info_bytes, voi
     return 0;
 }
 
-/* Exchanges what stands in the slot. */
+/* Exchanges what is in the slot. */
 static bool swap(uintptr_t slot, uintptr_t *target)
 {
     /* NOLINTBEGIN(performance-no-int-to-ptr) */

@@ -5,8 +5,8 @@
  *                              1    2       3    4        four children each
  *                           5..8  9..12
  *
- * libev keeps an array heap with four children to a node, and each deadline beside the pointer to
- * its watcher, so that sifting compares what lies in one line of the cache. A restart is
+ * libev keeps an array heap with four children to a node, and each deadline next to the pointer to
+ * its watcher, so that sifting compares what is in one line of the cache. A restart is
  * ev_timer_again, which sifts from where the timer is, and which libev's manual recommends for
  * timeouts that are pushed back. What a turn of the loop finds due, it takes from the heap before
  * it calls back for the first.

@@ -2,7 +2,7 @@
  * libevent: the timers of libevent's event loop, through its public interface, under a virtual
  * clock.
  *
- *   heap of pointers:   [ e4 | e1 | e7 | e2 | ... ]      deadline and place stand in the event
+ *   heap of pointers:   [ e4 | e1 | e7 | e2 | ... ]      deadline and place are in the event
  *   due:                e4 -> e1 -> ...                  a queue of active events
  *
  * libevent keeps a binary heap in an array of pointers to events; a comparison reads both events. A

@@ -45,7 +45,7 @@ static int led_epoll_wait(int file, struct epoll_event *events, int count, int w
  * by doubling, so they are looked for one after the other. */
 struct virtual_block {
     alignas(max_align_t) struct virtual_block *next;
-    size_t bytes; /* behind this */
+    size_t bytes; /* after this */
 };
 
 /* Takes the block at `memory` out of the clock's. NULL if it is none of them. */

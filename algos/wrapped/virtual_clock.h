@@ -24,7 +24,7 @@
 
 struct virtual_clock {
     uint64_t now_ms;
-    /* If set, called in place of epoll_wait with the milliseconds that the loop would wait at most,
+    /* If set, called instead of epoll_wait with the milliseconds that the loop would wait at most,
      * -1: without end. */
     void (*on_wait)(struct virtual_clock *clock, int wait_ms);
     /* Where the library's memory comes from, if set. What it has from there it gives back while a

@@ -73,7 +73,7 @@ struct form {
     const char *what;
 };
 
-/* Form `index`; NULL behind the last. The first of an axis is the plain one, where a suite says
+/* Form `index`; NULL after the last. The first of an axis is the plain one, where a suite says
  * nothing else. */
 const struct form *form_at(size_t index);
 

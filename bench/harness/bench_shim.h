@@ -32,7 +32,7 @@ struct bench_counts {
     uint64_t running_ns; /* and for how long it could */
 };
 
-/* A figure beside the time. */
+/* A figure next to the time. */
 struct bench_counter {
     const char *name; /* outlives the run */
     double value;
@@ -42,7 +42,7 @@ struct bench_counter {
 struct bench_measured {
     uint64_t batches;           /* how many equal batches of operations were timed */
     uint64_t operations;        /* in all of them */
-    uint64_t elapsed_ns;        /* in all of them, preparations left out */
+    uint64_t elapsed_ns;        /* in all of them, preparations omitted */
     struct bench_counts counts; /* the same */
     double bytes_per_timer;     /* all of the structure's memory at its peak, per timer */
     const char *label;          /* a remark for the row, or NULL; outlives the run */

@@ -32,7 +32,7 @@ static void destroy(struct entry *entry)
     free(entry);
 }
 
-/* Drops what lies behind the first entries that fit; the first always does. */
+/* Drops what is after the first entries that fit; the first always does. */
 static void make_room(void)
 {
     size_t room = room_bytes();

@@ -33,7 +33,7 @@ void disk_floor_close(struct disk_floor *disk);
 /* The folder under which durable structures have their files, $TMPDIR or /tmp. */
 const char *disk_floor_place(void);
 
-/* Whether it lies in memory, where nobody waits for a disk. */
+/* Whether it is in memory, where nobody waits for a disk. */
 bool disk_floor_is_memory(void);
 
 #endif

@@ -10,7 +10,7 @@ struct floor_timers {
     size_t at; /* the next to fire */
     uint64_t base;
     uint64_t scale;
-    uint64_t due; /* its tick; TL_NEVER behind the last */
+    uint64_t due; /* its tick; TL_NEVER after the last */
     uint64_t pending;
     uint32_t capacity;
     size_t record_bytes;
@@ -18,7 +18,7 @@ struct floor_timers {
 };
 
 /* The least that must be kept of a timer is its deadline. The larger records stand for a deadline
- * of 64 bits beside something, and for a timer inside its connection's cache line. */
+ * of 64 bits next to something, and for a timer inside its connection's cache line. */
 struct record_8 {
     uint64_t deadline;
 };

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The floors: descriptors called record-8, record-16, record-64. NULL behind the last. */
+/* The floors: descriptors called record-8, record-16, record-64. NULL after the last. */
 const struct tl_algo *floor_at(size_t index);
 
 /* Whether a descriptor is one of them. */

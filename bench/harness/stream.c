@@ -403,7 +403,7 @@ static void hash_tick(struct stream_source *source)
                              tick->starts * sizeof *piece->starts);
 }
 
-/* One advance more, and the operations behind it. */
+/* One advance more, and the operations after it. */
 static void go_one_step(struct stream_source *source)
 {
     const struct stream_key *key = &source->stream->key;
@@ -570,7 +570,7 @@ struct lengths {
 };
 
 /* Where nothing is said about it, the warm-up is twice the longest delay, which is how long
- * anything that was put off stays so, or what there is time for. */
+ * anything that was deferred stays so, or what there is time for. */
 static struct lengths choose_lengths(const struct stream *stream)
 {
     const struct stream_key *key = &stream->key;

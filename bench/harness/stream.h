@@ -1,10 +1,10 @@
 /*
  * stream.h: the operations of the steady states, made from a fixed seed, and equal for all
  * structures. Ticks are thought of as milliseconds. A stream begins at tick 0 with timers whose
- * remaining delays are those of a renewal process, goes through a warm-up that is made anew beside
+ * remaining delays are those of a renewal process, goes through a warm-up that is made again next to
  * every structure, because all of it would be gigabytes, and then through two stretches that are
  * kept: one that is timed, one in which every call is watched. What must fire when is reckoned
- * along the way, without a reference beside the structure.
+ * along the way, without a reference next to the structure.
  */
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H
@@ -22,7 +22,7 @@ enum {
     STREAM_WARM_AUTO = STREAM_WARM_MAX_TICKS + 1,
     STREAM_DELAY_MAX_TICKS = 1 << 30,
     STREAM_SHARE = 1000000, /* shares are in millionths */
-    STREAM_TABLE_BITS = 12, /* few enough for the innermost cache beside what is measured */
+    STREAM_TABLE_BITS = 12, /* few enough for the innermost cache next to what is measured */
 };
 
 /* How long timers run. X(code, word, what) */
@@ -102,7 +102,7 @@ struct stream_recording {
 void stream_set_recording(const struct stream_recording *recording);
 const struct stream_recording *stream_recording(void);
 
-/* One advance, and the operations behind it: first the stops. */
+/* One advance, and the operations after it: first the stops. */
 struct stream_tick {
     uint32_t tick;
     uint32_t stops;
@@ -167,7 +167,7 @@ struct stream_source;
 
 struct stream_source *stream_source_new(const struct stream *stream);
 
-/* The operations up to `to_tick`, behind those that were asked for before; valid until the next
+/* The operations up to `to_tick`, after those that were asked for before; valid until the next
  * call. */
 const struct stream_piece *stream_source_piece(struct stream_source *source, uint32_t to_tick);
 

@@ -8,7 +8,7 @@
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 
-/* What valgrind takes in place of the C library's function of that name, in this process. */
+/* What valgrind takes instead of the C library's function of that name, in this process. */
 int I_REPLACE_SONAME_FNNAME_ZU(libcZdsoZd6, clock_gettime)(clockid_t clock, struct timespec *now);
 
 /* There time means nothing, and would only make two runs differ: every reading is 1 us later. */

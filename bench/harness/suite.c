@@ -419,7 +419,7 @@ void suite_watch(uint64_t repetitions)
     progress_begin(&progress, "measuring", "runs", repetitions * row_count);
 }
 
-/* What stands behind a row of a structure that declares itself slow. */
+/* What stands after a row of a structure that declares itself slow. */
 #define SLOW_LABEL "declares itself slow: one round a batch"
 
 static bool measure_row(struct fixture *fixture, struct bench_row *row, struct bench_measured *out)
@@ -551,7 +551,7 @@ static bool run_apart(struct fixture *fixture, struct bench_row *row, struct ben
     return apart.right;
 }
 
-/* Keeps what a repetition measured, or why it did not. A fault outweighs what is left out. */
+/* Keeps what a repetition measured, or why it did not. A fault outweighs what is omitted. */
 static void record(struct bench_row *row, const struct fixture *fixture, bool measured,
                    const struct bench_measured *out)
 {
@@ -883,7 +883,7 @@ void suite_results(struct results *results)
     }
 }
 
-/* Puts a setting into a shape, with what cannot be without it: a node lies in some record. */
+/* Puts a setting into a shape, with what cannot be without it: a node is in some record. */
 static void set(struct shape *shape, const struct setting *setting)
 {
     shape->at[setting->axis] = setting->value;

@@ -36,7 +36,7 @@ struct suite_subject {
 
 struct suite;
 
-/* A record's counters are touched, and a structure's own bytes begin behind the first. */
+/* A record's counters are touched, and a structure's own bytes begin after the first. */
 enum { RECORD_NODE_AT = 8, RECORD_LINE_BYTES = 64 };
 
 /* What is called, and watched. X(code, figure) */
@@ -71,7 +71,7 @@ struct bench_row {
     uint32_t n;
     struct shape shape;
     bool given_up;    /* it took too long once: not tried again */
-    char remark[128]; /* what stands behind its figures; "": nothing */
+    char remark[128]; /* what stands after its figures; "": nothing */
     char fault[512];  /* its plug-in did this in another row: it is not run; "": it did nothing */
     struct longest longest[WATCHED];
     struct fixture *kept;        /* warm, for the next round; NULL: each begins from nothing */
@@ -183,7 +183,7 @@ bool suite_keeps(void);
 /* Writes the row's error; returns false, so that `return fail(...)` ends a function. */
 bool fail(struct fixture *fixture, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for a row that is left out for a reason that is no fault. */
+/* The same for a row that is omitted for a reason that is no fault. */
 bool leave_out(struct fixture *fixture, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -224,7 +224,7 @@ bool verify_nothing_fired(struct fixture *fixture);
 
 /* --- what main asks for ---------------------------------------------------------------------- */
 
-/* Suite `index` of the tables, of which NULL ends the list; NULL behind the last. */
+/* Suite `index` of the tables, of which NULL ends the list; NULL after the last. */
 const struct suite *suite_at(const struct suite *const *tables, size_t index);
 
 /* Whether a suite is among those of a frozen one, or, where that is NULL, of none. */
@@ -250,7 +250,7 @@ struct suite_selection {
     bool named;        /* what cannot be measured, for want of a recording, is there and says so */
     double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:
                         * as short as can be, to see that all works */
-    double patience_s; /* a row whose preparations last longer is left out */
+    double patience_s; /* a row whose preparations last longer is omitted */
 };
 
 /* Register the rows of every suite with every structure and size that the filter selects, and what
@@ -268,7 +268,7 @@ void suite_measure(uint64_t least, uint64_t most, double seconds);
 /* Append a row of bench_kind for each row that was run, with its repetitions as samples. */
 void suite_results(struct results *results);
 
-/* How many runs ended because a structure failed or fired something wrong. What is left out,
+/* How many runs ended because a structure failed or fired something wrong. What is omitted,
  * because it would take too long or its library is not in this build, does not count. */
 uint64_t suite_failures(void);
 

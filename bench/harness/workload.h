@@ -11,7 +11,7 @@
 
 enum {
     WORKLOAD_SPAN_TICKS = 60000,        /* the longest delay, where nothing else is said */
-    WORKLOAD_IDLE_MIN_TICKS = 30000,    /* an idle timeout lies between this and the span */
+    WORKLOAD_IDLE_MIN_TICKS = 30000,    /* an idle timeout is between this and the span */
     WORKLOAD_ROUND_TICKS = 10000,       /* in one round each connection restarts its timer once */
     WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least so many, by repetition */
 };
@@ -93,7 +93,7 @@ struct workload *workload_get(const struct workload_key *key);
  * Generates `count` <= workload_rounds(n) rounds of restarts, the first of which has the number
  * `first` (equal numbers, equal rounds). In a round every connection restarts its timer once, in
  * random order, evenly over WORKLOAD_ROUND_TICKS: about every 10 s, never more than 20 s apart.
- * Returns the earliest deadline pending behind the last round, in ticks after the beginning.
+ * Returns the earliest deadline pending after the last round, in ticks after the beginning.
  */
 uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint32_t count);
 

@@ -46,7 +46,7 @@ struct round {
     uint64_t clock;
     uint64_t commits;
     uint64_t commit;
-    uint64_t *deadlines; /* of starts, and behind them of restarts */
+    uint64_t *deadlines; /* of starts, and after them of restarts */
     uint32_t *restarted; /* ids */
 };
 
@@ -120,7 +120,7 @@ static bool fill(struct contest *contest, struct party *party)
     return status == TL_OK || party_failed(fixture, party, "start", status);
 }
 
-/* All starts of a round, a commit behind every so many; `deadlines` NULL: due one commit a tick. */
+/* All starts of a round, a commit after every so many; `deadlines` NULL: due one commit a tick. */
 static enum tl_status start_all(const struct contest *contest, const struct party *party,
                                 const uint64_t *deadlines, const uint32_t *ids)
 {

@@ -99,7 +99,7 @@ static uint64_t stop_all(struct fixture *fixture)
     return stopped;
 }
 
-/* Applies the rounds of restarts that stand in the workload, the clock running along. */
+/* Applies the rounds of restarts that are in the workload, the clock running along. */
 static void restart(struct fixture *fixture, uint32_t rounds)
 {
     enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;

@@ -1,6 +1,6 @@
 /*
  * standard-1: streams that stay as they are, so that what different people measure, at different
- * times, can be laid beside one another. A stream is frozen by the checksum of all its operations;
+ * times, can be laid next to one another. A stream is frozen by the checksum of all its operations;
  * what changes one of them belongs to a suite with another number. Every connection has a record of
  * 64 bytes, and the timer's own bytes lie in it where the structure can have them there.
  */
@@ -79,7 +79,7 @@ static const struct frozen recorded[] = {
     {0},
 };
 
-/* A row: the stream, what it is made of, and what ns_per_op is per. The arguments behind are where
+/* A row: the stream, what it is made of, and what ns_per_op is per. The arguments after are where
  * it differs from idle-reset. */
 #define ROW(stream, sizes, plan_hook, measure_hook, unit, ...)                                     \
     {                                                                                              \

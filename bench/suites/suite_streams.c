@@ -1,10 +1,10 @@
 /*
  * Streams: the steady states of a server, as far as its timers go, and how one begins and ends.
  * Each plays the same operations for every structure: some untimed, until what a structure leaves
- * behind it has become as much as it ever will; then a stretch between two readings of the clock;
+ * after it has become as much as it ever will; then a stretch between two readings of the clock;
  * then one with a clock around every call, for the longest.
  *
- * What a firing causes happens inside its callback. So a structure that is late starts late, and is
+ * What an expiry causes happens inside its callback. So a structure that is late starts late, and is
  * spared nothing: where all operations are of this kind it is timed until as many timers have fired
  * as an exact one fires. The next delay is looked up by what the callback sums up in any case, a
  * mixture of the timer and its tick: exact structures get the same delays, whatever their order
@@ -44,7 +44,7 @@ static bool is_listed(const struct fixture *fixture)
     return !fixture->fires && stream_of(fixture)->key.callback != 0;
 }
 
-/* Whether nothing happens but what firings cause. */
+/* Whether nothing happens but what expiries cause. */
 static bool is_closed(const struct fixture *fixture)
 {
     return stream_of(fixture)->key.every_ticks == 0 && stream_of(fixture)->key.callback != 0;
@@ -235,7 +235,7 @@ advance_once(struct fixture *fixture, uint64_t now, tl_fire_fn fire, struct watc
     }
 }
 
-/* Plays `count` advances, each with the operations behind it. */
+/* Plays `count` advances, each with the operations after it. */
 static inline __attribute__((always_inline)) void play_loop(struct fixture *fixture,
                                                             struct place *place, size_t count,
                                                             enum touched touched,
@@ -374,7 +374,7 @@ static bool start_initial(struct fixture *fixture)
     return verify_started(fixture, stream->initial_count);
 }
 
-/* Goes through the warm-up, made beside it; what keeps no timers needs none. */
+/* Goes through the warm-up, made next to it; what keeps no timers needs none. */
 static bool warm_up(struct fixture *fixture)
 {
     const struct stream *stream = stream_of(fixture);
@@ -406,7 +406,7 @@ static uint64_t extra_ticks(const struct fixture *fixture)
     return late_ticks(fixture) < EXTRA_TICKS_MAX ? late_ticks(fixture) : EXTRA_TICKS_MAX;
 }
 
-/* Where all comes from firings, what may be late goes on until it has had as many as what is not:
+/* Where all comes from expiries, what may be late goes on until it has had as many as what is not:
  * so many ticks more as it needs for that if each time were the latest possible. The delays that it
  * meets differ, hence an eighth more. */
 static void play_out(struct fixture *fixture, const struct stream_part *part,
@@ -499,7 +499,7 @@ static bool watch_reserve(struct fixture *fixture, struct watch *watch)
     return true;
 }
 
-/* Then the longest calls stand in the figures. */
+/* Then the longest calls are in the figures. */
 static bool end_watch(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
 {
     if (!floor_is(fixture->algo) && !watch_reserve(fixture, watch)) {
@@ -582,7 +582,7 @@ bool streams_measure_steady(struct fixture *fixture, struct bench_measured *out)
         return false;
     }
     bench_add_counter(out, "warm_ticks", (double)stream->warm.to_tick);
-    /* A late one stands where the stream no longer is. */
+    /* A late one is where the stream no longer is. */
     return fixture->clock > stream->timed.to_tick || watch_steady(fixture, out);
 }
 

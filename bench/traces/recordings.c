@@ -96,7 +96,7 @@ static void print_expiry(const struct kernel_event *event)
                   function_of(event), event->jiffy, event->jiffy);
 }
 
-/* Kernel timers as tracefs prints them: an idle one is armed; an armed one is armed anew, expires,
+/* Kernel timers as tracefs prints them: an idle one is armed; an armed one is armed again, expires,
  * or is cancelled. */
 static void write_ftrace(FILE *stream, uint64_t lines)
 {

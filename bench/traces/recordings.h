@@ -16,7 +16,7 @@ struct sample_recording {
     void (*write)(FILE *stream, uint64_t lines);
 };
 
-/* Recording `index`; NULL behind the last. */
+/* Recording `index`; NULL after the last. */
 const struct sample_recording *recording_at(size_t index);
 
 #endif

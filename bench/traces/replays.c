@@ -60,7 +60,7 @@ static bool run_pass(const struct replays_subject *subject, enum replay_pass pas
     return true;
 }
 
-/* All operations of a trace, and those of them that firings cause. */
+/* All operations of a trace, and those of them that expiries cause. */
 struct counts {
     uint64_t events;
     uint64_t reactions;
@@ -299,7 +299,7 @@ static double read_clock_ns(void)
         last = now;
     }
     uint64_t took_ns = clock_processor_ns() - begun_ns;
-    /* What is never looked at could be left out. */
+    /* What is never looked at could be omitted. */
     __asm__ volatile("" : : "r"(kept) : "memory");
     return (double)took_ns / CLOCK_READINGS;
 }

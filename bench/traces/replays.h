@@ -1,7 +1,7 @@
 /*
  * replays.h: what the simulator's replay itself takes: against a plain loop over the same
  * operations, with a clock around each of them, and in memory. What is compared is measured by
- * turns: each round does the one behind the other, and figures are medians over the rounds.
+ * turns: each round does one after the other, and figures are medians over the rounds.
  */
 #ifndef BENCH_REPLAYS_H
 #define BENCH_REPLAYS_H
@@ -23,7 +23,7 @@ struct replays_subject {
     enum replay_pass pass;       /* of replays_memory */
     double min_time_s;           /* how long is measured at least */
     const struct stream *stream; /* the trace, decoded; NULL: each pass does so */
-    struct tape *tape; /* what its firings cause; made here where it is needed, else NULL */
+    struct tape *tape; /* what its expiries cause; made here where it is needed, else NULL */
 };
 
 /* The throughput pass, nanoseconds an operation of its window, against a plain loop: the same

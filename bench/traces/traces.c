@@ -2,7 +2,7 @@
  * timerlab-bench-traces: how fast traces are made, imported, read and replayed, measured by Google
  * Benchmark.
  * What is to be compared is measured by turns within one row: an importer and a plain scan of the
- * same file for line ends, each time the one behind the other. Times are the processor's for this
+ * same file for line ends, each time one after the other. Times are the processor's for this
  * program: everything here runs in one thread, and what the machine does for others is not counted.
  */
 #include "bench_shim.h"

@@ -37,7 +37,7 @@
 
 #define HOOK_SECONDS   60.0
 
-/* The process's own needs beside what the structure may use: the oracle, the trace, the program. */
+/* The process's own needs next to what the structure may use: the oracle, the trace, the program. */
 #define OVERHEAD_BYTES (UINT64_C(2) << 30)
 
 /* The monitor looks this often at a child that prints nothing. */

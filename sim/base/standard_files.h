@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Fills the places of those that are closed, so that no other file comes to stand there and gets
+/* Fills the places of those that are closed, so that no other file comes to be there and gets
  * what is meant for them: input is then empty, and writing fails. From now on, writing beyond a
  * limit of file sizes (ulimit -f) fails with EFBIG instead of ending the process. To be called
  * first of all. */

@@ -20,12 +20,12 @@ bool terminal_is_wide(void);
 
 size_t text_width(const char *text, size_t bytes);
 
-/* How many of the first `bytes` stand in a line of this width: up to a blank, or all. A word that
+/* How many of the first `bytes` are in a line of this width: up to a blank, or all. A word that
  * is wider stands whole in a line of its own. */
 size_t text_fit(const char *text, size_t bytes, size_t width);
 
 /* Writes a text whose lines have this width at most, or any (0), but for words that are wider. Its
- * lines begin with `first` blanks, what of them does not fit goes on behind `rest`. */
+ * lines begin with `first` blanks, what of them does not fit goes on after `rest`. */
 void text_wrap(FILE *stream, const char *text, size_t width, size_t first, size_t rest);
 
 /* Lines that are printed piece by piece: what is written to `wrapped_begin` comes to `stream` with

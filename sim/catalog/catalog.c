@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A structure behind a front end. */
+/* A structure inside a front end. */
 struct catalog_composition {
     struct catalog_entry entry;
     struct catalog_composition *next;
@@ -220,7 +220,7 @@ static bool append_contender(struct contender_list *list, const struct catalog_e
 }
 
 /* Turns "front(NAME:opt=v):opt=v" into "front(NAME):opt=v:opt=v", the same with the options of both
- * behind the name. */
+ * after the name. */
 static void move_options_out(char *text)
 {
     char *open = strchr(text, '(');

@@ -61,7 +61,7 @@ enum plug_in_found catalog_add_plugin(struct catalog *catalog, const char *spec,
                                       struct error *error);
 
 /* The structure of that name; NULL, with the nearest name in `error`. "front(structure)" is the
- * structure behind a front end, put together when it is first asked for. */
+ * structure inside a front end, put together when it is first asked for. */
 const struct catalog_entry *catalog_find(const struct catalog *catalog, const char *name,
                                          struct error *error);
 
@@ -79,7 +79,7 @@ bool catalog_leaves_path_alone(const struct tl_algo *algo, const void *options,
                                struct error *error);
 
 /* Appends what "NAME[:opt=v[:opt=v]],...|all" names; `all` is every structure that is not a
- * baseline. A NAME may be front(NAME), with the options of both behind it; those of the structure
+ * baseline. A NAME may be front(NAME), with the options of both after it; those of the structure
  * may stand within, too: front(NAME:opt=v). Refused: unknown names and options, a durable
  * structure's `path`, the same structure with the same options twice. If a plug-in has failed, an
  * unknown structure is skipped, and added to `missing`. */

@@ -81,7 +81,7 @@ static const struct tl_option *copy_options(struct arena *arena, const struct tl
     return options;
 }
 
-/* In place of each hook. */
+/* Instead of each hook. */
 static void not_loaded(void)
 {
     (void)fputs("a hook of a plug-in was called where it is not loaded\n", stderr);

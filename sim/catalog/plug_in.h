@@ -58,7 +58,7 @@ const char *plug_in_file(const struct plug_in *plug_in);
 void plug_in_free(struct plug_in *plug_in);
 
 /* child_run, in which the hooks of the structure can be called: if it comes from a plug-in, be it
- * behind a front end, the child loads that first. */
+ * inside a front end, the child loads that first. */
 bool plug_in_run(const struct tl_algo *algo, const struct child_request *request, void *result,
                  struct child_outcome *outcome, struct error *error);
 

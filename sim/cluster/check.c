@@ -350,7 +350,7 @@ static void scan_second(struct search *search, const struct state *before, unsig
 }
 
 /* The second pass takes each second that the clock has passed, and in which nobody will insert any
- * more; its place moves when it is through. It comes again for what still lies in the table and is
+ * more; its place moves when it is through. It comes again for what still is in the table and is
  * nobody's by then. One at a time. */
 static void begin_scan(struct search *search, const struct state *before, unsigned number)
 {

@@ -3,7 +3,7 @@
  * seconds 1 and 2, two schedulers, two executors, and whatever faults are allowed. Any process may
  * go on at any moment, or stand still as long as it likes.
  *
- * A crash takes what a process holds in memory; it begins anew at once. What brings a timer back
+ * A crash takes what a process holds in memory; it begins again at once. What brings a timer back
  * (a lease that ends, a node that does not report) waits until nobody holds the timer, unless it is
  * outrun: then it comes although somebody does. A timer that comes late was accepted for its
  * second, and gets into the table after that has begun.
@@ -43,8 +43,8 @@ const struct check_case *check_cases(size_t *count);
 enum check_actor {
     CHECK_PLANNER,
     CHECK_TIME,
-    CHECK_SCHEDULER,                                     /* and those behind it */
-    CHECK_EXECUTOR = CHECK_SCHEDULER + CHECK_SCHEDULERS, /* and those behind it */
+    CHECK_SCHEDULER,                                     /* and those after it */
+    CHECK_EXECUTOR = CHECK_SCHEDULER + CHECK_SCHEDULERS, /* and those after it */
     CHECK_RECOVERY = CHECK_EXECUTOR + CHECK_EXECUTORS,
     CHECK_ACTORS,
 };

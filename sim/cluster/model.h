@@ -120,12 +120,12 @@ struct cluster {
     void *events;
     struct tl_memory memory; /* of the structure, the timers and the queues */
     uint64_t now_us;
-    uint32_t range[RANGES + 1]; /* where each begins; behind the last, the timers */
+    uint32_t range[RANGES + 1]; /* where each begins; after the last, the timers */
     uint32_t *fired;
     size_t fired_count;
     size_t fired_room;
 
-    /* Timers: each in a record, beside what the structure keeps of it, if that can lie there. Those
+    /* Timers: each in a record, next to what the structure keeps of it, if that can lie there. Those
      * of the other events come first. */
     struct tl_records records;
     size_t records_bytes;

@@ -145,7 +145,7 @@ static void take_due(struct cluster *cluster, uint32_t number, enum record recor
     scheduler->full = scheduler->held.count >= most && most != UINT64_MAX;
 }
 
-/* What lies in the second that it has won, but for what was stopped before it came to read it. */
+/* What is in the second that it has won, but for what was stopped before it came to read it. */
 static void fetch_held(struct cluster *cluster, struct scheduler *scheduler)
 {
     for (size_t left = scheduler->held.count; left > 0; left--) {
@@ -451,7 +451,7 @@ void reap(struct cluster *cluster)
     while (cluster->expired.count > 0) {
         struct entry entry = entries_pop(&cluster->expired);
         const struct timer *timer = timer_of(cluster, &entry);
-        /* One that was taken anew has a lease, which has not ended. */
+        /* One that was taken again has a lease, which has not ended. */
         if (timer != NULL && timer->record == FLIGHT && timer->event == FOR_NOTHING) {
             end_lease(cluster, entry.timer);
         }
@@ -473,7 +473,7 @@ void timer_retry(struct cluster *cluster, uint32_t number)
     }
 }
 
-/* Everything that is due for so long and still lies in the table. It comes again for it. */
+/* Everything that is due for so long and still is in the table. It comes again for it. */
 void scan(struct cluster *cluster)
 {
     uint64_t behind_us = us_of(cluster->p[PAR_SCAN_DELAY]);

@@ -74,7 +74,7 @@ void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
     size_t room = ring->room == 0 ? 64 : ring->room * 2;
     char *items = memory_made(allocator->resize(
         allocator->ctx, ring->items, ring->room * item_bytes, room * item_bytes, sizeof(void *)));
-    /* What went on at the beginning goes on behind the old end. */
+    /* What went on at the beginning goes on after the old end. */
     memcpy(items + ring->room * item_bytes, items, ring->first * item_bytes);
     ring->items = items;
     ring->room = room;

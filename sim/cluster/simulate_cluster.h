@@ -5,7 +5,7 @@
  * own events are timers of one structure of timerlab's, in microseconds: the model is a workload,
  * too. The same request gives the same result, whichever exact structure that is.
  *
- * What is left out: the store answers each request as if it were alone (its shards share syncs, no
+ * What is omitted: the store answers each request as if it were alone (its shards share syncs, no
  * more), and never loses anything; the queue is part of it.
  */
 #ifndef SIM_SIMULATE_CLUSTER_H

@@ -118,7 +118,7 @@ void command_complain(const struct error *error);
 
 struct command_line {
     const struct option_row *options; /* a row without name and text ends them */
-    const char *form;                 /* what stands beside the options, for the help */
+    const char *form;                 /* what stands next to the options, for the help */
     const char *text;
     unsigned flags; /* argp_parse's */
 

@@ -47,7 +47,7 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind the comment at `at`; at the end if it does not end. */
+/* After the comment at `at`; at the end if it does not end. */
 static const char *comment_end(const char *at, const char *end)
 {
     for (const char *c = at + 2; c + 1 < end; c++) {
@@ -210,7 +210,7 @@ static bool read_directive(struct reading *reading, const char *file, struct pie
     return true;
 }
 
-/* Behind the logical line at `at`: a backslash or a comment takes it on. */
+/* After the logical line at `at`: a backslash or a comment takes it on. */
 static const char *directive_end(const char *at)
 {
     const char *end = at + strlen(at);
@@ -235,7 +235,7 @@ struct condition {
 struct conditions {
     struct condition open[CONDITIONS_MAX];
     size_t depth;
-    bool counts; /* what stands here */
+    bool counts; /* what is here */
 };
 
 static bool opens_condition(struct piece word)
@@ -243,7 +243,7 @@ static bool opens_condition(struct piece word)
     return piece_is(word, "if") || piece_is(word, "ifdef") || piece_is(word, "ifndef");
 }
 
-/* What an #if, #ifdef, #ifndef or #elif asks; `at` is behind that word. */
+/* What an #if, #ifdef, #ifndef or #elif asks; `at` is after that word. */
 static enum truth ask(const struct reading *reading, struct piece word, const char *at,
                       const char *end)
 {
@@ -402,7 +402,7 @@ static bool take_close(struct declaration *declaration, char sign)
     return true;
 }
 
-/* A word behind struct, union or enum: a name where it declares the type. `at` is behind it. */
+/* A word after struct, union or enum: a name where it declares the type. `at` is after it. */
 static void take_tag(struct declaration *declaration, struct piece name, const char *at)
 {
     struct piece next;
@@ -463,7 +463,7 @@ static bool take_sign(struct declaration *declaration, char sign)
     return over;
 }
 
-/* Adds what a declaration declares; returns where it ends, behind its semicolon or body. */
+/* Adds what a declaration declares; returns where it ends, after its semicolon or body. */
 static const char *read_declaration(struct amalgam *amalgam, const char *at, const char *end)
 {
     const char *begin = at;

@@ -30,7 +30,7 @@ enum item_kind {
 
 struct item {
     enum item_kind kind;
-    const char *file;     /* it stands in; its name without folder */
+    const char *file;     /* it is in; its name without folder */
     struct piece comment; /* that stands right before it */
     struct piece text;
     size_t condition; /* ITEM_CONDITION: the item of its #if */
@@ -70,7 +70,7 @@ void amalgam_free(struct amalgam *amalgam);
 
 enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_QUOTED, TOKEN_SIGN };
 
-/* The next token at *at, which is moved behind it; blanks and comments are passed over. */
+/* The next token at *at, which is moved after it; blanks and comments are passed over. */
 enum token_kind token_next(const char **at, const char *end, struct piece *token);
 
 /* The text of an embedded file by its name without folder; NULL: there is none. */

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "outfile.h"
 #include "source_list.h"
-#include "templates.h" /* generated from the files *.in beside this one */
+#include "templates.h" /* generated from the files *.in next to this one */
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 
 #define PREFIX_MAX_CHARS 64
 
-/* What a template says in place of @name@, and whether it says what stands behind `@if name`. */
+/* What a template says instead of @name@, and whether it says what stands after `@if name`. */
 struct value {
     const char *name;
     char *text; /* freed with the values; NULL: only whether */
@@ -212,7 +212,7 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind the parenthesis that closes the one at `at`. */
+/* After the parenthesis that closes the one at `at`. */
 static const char *close_of(const char *at, const char *end)
 {
     size_t depth = 0;
@@ -300,7 +300,7 @@ static void write_item(FILE *out, const struct item *item, bool comments, bool r
     }
 }
 
-/* What stands in the header, and what the templates say themselves. */
+/* What is in the header, and what the templates say themselves. */
 static bool is_of_header(const struct amalgam *amalgam, const struct item *item)
 {
     static const char *const names[] = {"TL_DEADLINE_MAX", "TL_NEVER",   "TL_NO_BUDGET",
@@ -353,7 +353,7 @@ static void write_comments(FILE *out, struct amalgam *amalgam, size_t index)
 
 /* What of the kept items is wanted. */
 struct wanted {
-    const char *file; /* only what stands in it, without comments that stand alone; NULL: all */
+    const char *file; /* only what is in it, without comments that stand alone; NULL: all */
     bool contract;    /* timerlab.h's, too */
     bool records;     /* its records, too */
 };
@@ -834,7 +834,7 @@ static bool is_in_the_way(const struct renaming *renaming, const char *word, siz
     return has_word(renaming->texts[0], outside) || has_word(renaming->texts[1], outside);
 }
 
-/* Writes a text with the prefix in place of tl_ and TL_, an underscore behind what is in the way,
+/* Writes a text with the prefix instead of tl_ and TL_, an underscore after what is in the way,
  * and no more than one empty line at a time. */
 static void write_renamed(FILE *stream, const struct renaming *renaming, const char *text)
 {

@@ -3,7 +3,7 @@
  * measured.
  *
  * What is not called from outside (steps shown, invariants verified, the descriptor) falls away of
- * itself; counters are resolved as where time is measured. Nothing is written anew but the
+ * itself; counters are resolved as where time is measured. Nothing is written again but the
  * functions that the header declares, each of which calls one hook.
  */
 #ifndef SIM_EXPORT_EXPORT_H

@@ -7,7 +7,7 @@
  * Markov chain of two states (Chung, Sang and Rego 1993): with the probability `alternate` it is
  * the other one than before. At 1 that is the classic model; at 1/2 each is a toss of a coin; the
  * nearer to 0, the longer are the runs of either, and the further strays the number of events. Time
- * stands still while events are put in, so they are all reactions to the firing before; those after
+ * stands still while events are put in, so they are all reactions to the expiry before; those after
  * the first take timers that pend for no other. The number is kept from one to HOLD_ROOM times the
  * connections: there the chain has no choice.
  *
@@ -305,7 +305,7 @@ const struct gen_workload gen_hold = {
 
 /* --- phold ----------------------------------------------------------------------------------- */
 
-/* Gives an event another of its timers, each as many ids behind the one before
+/* Gives an event another of its timers, each as many ids after the one before
  * as there are events. */
 static void move(struct gen_model *model, uint32_t number, struct gen_timer *timer)
 {

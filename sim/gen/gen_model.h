@@ -3,14 +3,14 @@
  * timers, records by connection number, counts, and the way into the trace.
  *
  * Time is counted in ticks of the model's own, which only `gen.c` relates to those of the trace.
- * A connection stands in the ring once, under the tick at which something next happens to it; it is
+ * A connection is in the ring once, under the tick at which something next happens to it; it is
  * visited there, and filed again. An expiry is seen at the tick the timer is due, before anything
  * else of that tick, as an exact structure would show it; what a visit does from then on is that
- * firing's reaction, until the visit ends or gen_from_outside says otherwise. What a firing leads
+ * firing's reaction, until the visit ends or gen_from_outside says otherwise. What an expiry leads
  * to at a later tick (a call after a pause) comes from outside: no timer waits for it. Durations
  * are rounded up to whole ticks: nothing takes no time.
  *
- * A timer that has fired is started again by what its firing causes, or it is nobody's any more: a
+ * A timer that has fired is started again by what its expiry causes, or it is nobody's any more: a
  * structure that is late may still hold it when the next connection or call comes, which therefore
  * has ids of its own (gen_timers_renew).
  *
@@ -192,7 +192,7 @@ static inline uint32_t gen_slack(const struct gen_model *model, uint64_t delay_t
     return slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX;
 }
 
-/* An operation of timer `id`. If a firing causes it, its own timer's start comes after all others:
+/* An operation of timer `id`. If an expiry causes it, its own timer's start comes after all others:
  * it ends what fired. */
 static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id, enum trace_op op,
                               uint64_t delay_ticks)
@@ -278,7 +278,7 @@ static inline void gen_timer_start(struct gen_model *model, uint64_t now, struct
     gen_record(model, now, timer->id, TRACE_START, delay_ticks);
 }
 
-/* The same by a firing, where the delay counts from something else than that. */
+/* The same by an expiry, where the delay counts from something else than that. */
 static inline void gen_timer_start_from(struct gen_model *model, uint64_t now,
                                         struct gen_timer *timer, uint64_t delay_ticks,
                                         enum trace_basis basis)
@@ -323,7 +323,7 @@ static inline bool gen_timer_expires(struct gen_model *model, struct gen_timer *
  * one of a record's timers has fired, all of them get new ids. */
 void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
 
-/* Takes an id, or a place, for each kind, behind all that there are, and returns
+/* Takes an id, or a place, for each kind, after all that there are, and returns
  * the first of them. */
 uint32_t gen_new_ids(struct gen_model *model);
 

@@ -112,7 +112,7 @@ static void happen(struct gen_model *model, uint64_t now, struct caller *caller,
         gen_chance(model, rpc->cancelled) ? now + reply_in_time(model, timeout) : GEN_NEVER;
 }
 
-/* What a herd does: the call that is under way ends, and is made anew. */
+/* What a herd does: the call that is under way ends, and is made again. */
 static void herd(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
 {
     const struct rpc *rpc = model->state;

@@ -9,7 +9,7 @@
  *   retransmission  when the reply is sent         by its ACK         sent again, timeout doubled
  *
  * The client thinks from the moment it has the reply; seen from the server, its next request then
- * comes a think time after the ACK. A closed connection's slot connects anew after a pause, its
+ * comes a think time after the ACK. A closed connection's slot connects again after a pause, its
  * first request together with the connection. So it is when traffic is smooth. Otherwise requests
  * come when gen_traffic.h says, whether the connection is open or not; if not, the request
  * connects. And a session's last request is followed by the client's close.

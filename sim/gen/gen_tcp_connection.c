@@ -483,7 +483,7 @@ static void expire_keepalive(const struct tcp_visit *visit, struct tcp_end *end)
     uint64_t wait = tcp->keepalive_interval_ticks;
     enum trace_basis basis = TRACE_FIXED_DELAY;
     if (end->waits) {
-        wait = tcp->keepalive_ticks; /* retransmissions find out */
+        wait = tcp->keepalive_ticks; /* until retransmissions fail */
     } else if (silence < tcp->keepalive_ticks) {
         wait = tcp->keepalive_ticks - silence;
         basis = TRACE_ABSOLUTE; /* the packets have set the tick */

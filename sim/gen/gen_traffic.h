@@ -221,7 +221,7 @@ uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *tra
                           struct gen_activity *activity, uint64_t now, uint32_t number);
 
 /* Brings a connection up to `now` that has asked for nothing since `since`, and was not to: the
- * requests that would have come are left out. Takes no random number. Not for smooth traffic. */
+ * requests that would have come are omitted. Takes no random number. Not for smooth traffic. */
 void gen_activity_skip(const struct gen_traffic *traffic, struct gen_activity *activity,
                        uint64_t since, uint64_t now, uint32_t number);
 

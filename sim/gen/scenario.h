@@ -5,7 +5,7 @@
  *    "parts": [{"workload": "idle", "share": 0.9, "parameters": {"rate_per_s": 0.2}},
  *              {"workload": "rpc", "connections": 50000}]}
  *
- * tick_us (1000), seconds (10) and seed (1) may be left out. A part says how many connections it
+ * tick_us (1000), seconds (10) and seed (1) may be omitted. A part says how many connections it
  * has, or what share of the scenario's; its other parameters have their defaults.
  */
 #ifndef SIM_SCENARIO_H

@@ -34,7 +34,7 @@ struct import_job {
     FILE *report; /* takes a summary for people to read: what was counted */
     /* NULL, or takes what the recording says of each operation; of ftrace and process only. The
      * trace is then one of the recorded system: where that says more of when operations took
-     * effect, they stand there. */
+     * effect, they are there. */
     struct recording *recording;
 };
 

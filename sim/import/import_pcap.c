@@ -53,7 +53,7 @@ LOADED_LIBRARY(PCAP_FUNCTIONS, "libpcap.so.0.8", "libpcap.so.1");
 struct sender {
     uint32_t initial;  /* of its last SYN */
     uint32_t unacked;  /* the first that is not acknowledged */
-    uint32_t next;     /* behind the last that was sent */
+    uint32_t next;     /* after the last that was sent */
     uint32_t timer;    /* NO_TIMER: it never sent anything */
     bool begun;        /* `unacked` and `next` are known */
     bool synchronised; /* `initial` is known */

@@ -12,12 +12,12 @@
 #define FIRST_SLOTS 1024u /* a power of two */
 #define SLOTS_MAX   (UINT32_C(1) << 31)
 
-/* Keys lie one behind the other in one piece of memory, each with its entry before it; places in it
+/* Keys lie one after the other in one piece of memory, each with its entry before it; places in it
  * count in units of so many bytes. */
 #define UNIT        8u
 
-/* The upper half of a key's hash, beside its number, saves most looks at other keys. The number
- * stands here and not with the key, so that what the caller does with it need not wait for the key.
+/* The upper half of a key's hash, next to its number, saves most looks at other keys. The number
+ * is here and not with the key, so that what the caller does with it need not wait for the key.
  */
 struct slot {
     uint32_t tag;
@@ -80,7 +80,7 @@ static void grow(struct key_table *table)
     table->slot_count = slot_count;
 }
 
-/* Keeps a copy of a key behind those before it, under the next number. */
+/* Keeps a copy of a key after those before it, under the next number. */
 static void keep(struct key_table *table, const void *key, size_t length, uint32_t hash)
 {
     uint32_t units = (uint32_t)((sizeof(struct entry) + length + UNIT - 1) / UNIT);

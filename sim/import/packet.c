@@ -81,7 +81,7 @@ static void name_flow(struct packet *packet, unsigned protocol, const uint8_t *s
     packet->flow_bytes = (uint8_t)(2 + 2 * end_bytes);
 }
 
-/* What lies in an IP packet. `ip_bytes` is how much the IP header says there is from here on. */
+/* What is in an IP packet. `ip_bytes` is how much the IP header says there is from here on. */
 static enum packet_kind parse_transport(struct rest *rest, unsigned protocol, size_t ip_bytes,
                                         const uint8_t *source, const uint8_t *destination,
                                         size_t address_bytes, struct packet *packet)

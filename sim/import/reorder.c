@@ -107,7 +107,7 @@ static bool run_reaches(const struct reorder *reorder, uint64_t time_ns)
            head_of(run_slot(reorder, run->next - 1 - PLACES_BACK_MAX)).time_ns <= time_ns;
 }
 
-/* Puts an event behind those of its time and before the later ones. */
+/* Puts an event after those of its time and before the later ones. */
 static void run_add(struct reorder *reorder, struct head head, const void *event)
 {
     struct run *run = &reorder->run;

@@ -63,7 +63,7 @@ static bool read_facts(struct share *share, struct error *error)
     return true;
 }
 
-/* How many ids a connection has, one behind the other, if a trace is of one workload alone. */
+/* How many ids a connection has, one after the other, if a trace is of one workload alone. */
 static uint32_t block_ids(const char *path, struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(path, error);

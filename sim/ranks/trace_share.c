@@ -98,7 +98,7 @@ static void list_groups(struct divider *divider)
     divider->groups = memory_new(divider->group_count + (size_t)1, sizeof *divider->groups);
     uint32_t count = 0;
     for (uint32_t id = 0; id < ids; id++) {
-        /* The root is the smallest, so its group is there by now: where it is stands in place of
+        /* The root is the smallest, so its group is there by now: where it is stands instead of
          * its operations, which the group has. */
         uint32_t root = root_of(parents, id);
         uint32_t operations = divider->marks[id];
@@ -132,7 +132,7 @@ static void sift_down(struct load *loads, uint32_t count)
 }
 
 /* Gives each group, the largest first, to the share that has least so far. The share of a group
- * then stands in `marks`, at its root. */
+ * then is in `marks`, at its root. */
 static bool deal(struct divider *divider)
 {
     const uint32_t shares = divider->plan->shares;

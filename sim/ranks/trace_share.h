@@ -1,6 +1,6 @@
 /*
  * trace_share.h: a trace divided among several replays, each with timers of its own. Timers that
- * causes join stay together, however many others lie between, so that what a firing causes happens
+ * causes join stay together, however many others lie between, so that what an expiry causes happens
  * where it fires; whoever knows more, such as how many timers a connection has, can have those kept
  * together too. All who ask divide alike.
  *

@@ -116,7 +116,7 @@ struct shim {
     event_callback callback;
     void *argument;
     short events;
-    atomic_bool timed; /* it may have a timeout, so that its firing matters */
+    atomic_bool timed; /* it may have a timeout, so that its expiry matters */
     ev_callback ev_callback;
     uv_callback uv_callback;
     bool due; /* libev or libuv stopped it, and its callback comes soon */
@@ -181,7 +181,7 @@ __attribute__((constructor)) static void begin(void)
 }
 
 /* libev and libuv stop a timer that is due with the same call as their user does: by their own
- * clock, which they do not read anew for every call, it is an expiry. */
+ * clock, which they do not read again for every call, it is an expiry. */
 static void record_end(enum timer_record_library library, const void *timer, bool due)
 {
     record(library, due ? TIMER_RECORD_FIRE : TIMER_RECORD_STOP, timer, 0,

@@ -42,7 +42,7 @@ enum timer_record_op {
     TIMER_RECORD_INIT, /* what had a timer becomes another; libev does not tell */
 };
 
-/* Flags of a firing: that the library starts the timer again, of libev after the delay that the
+/* Flags of an expiry: that the library starts the timer again, of libev after the delay that the
  * firing has; and that it was the timeout's, and not that of a descriptor. */
 #define TIMER_RECORD_REPEATS 1u
 #define TIMER_RECORD_TIMEOUT 2u

@@ -1,5 +1,5 @@
 /*
- * portrait_picture.h: a trace's portrait, or two beside each other, drawn by gnuplot with the
+ * portrait_picture.h: a trace's portrait, or two next to each other, drawn by gnuplot with the
  * script plots/portrait.gp.
  */
 #ifndef SIM_PORTRAIT_PICTURE_H

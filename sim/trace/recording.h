@@ -1,5 +1,5 @@
 /*
- * recording.h: what a recording says beside its trace: where each operation stands in it, on which
+ * recording.h: what a recording says next to its trace: where each operation is in it, on which
  * of several systems it was done, and when what was started expired there. Importers fill it if
  * their job asks for it; `predict` holds structures against it.
  */

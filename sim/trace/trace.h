@@ -4,7 +4,7 @@
  * A trace holds {tick, timer id, op, delay, cause, slack}; op is start (also restart) or stop. It says
  * what a program asked of its timers, never what a structure made of it: an expiry is not in it,
  * because it follows. The header carries what a reader must know before the first operation, the
- * blocks behind it are compressed and checksummed one by one, so that a trace is written and read
+ * blocks after it are compressed and checksummed one by one, so that a trace is written and read
  * in constant memory and damage is found where it is. The format is described in
  * docs/reference/trace-format.md.
  *
@@ -17,7 +17,7 @@
  *
  * An operation is external (a packet, a request, a close: it happens at its tick whatever a
  * structure does), or a reaction: done by the code that runs when a timer fires. A reaction names
- * that timer, and stands at the tick at which an exact structure fires it. Whoever makes a trace
+ * that timer, and is at the tick at which an exact structure fires it. Whoever makes a trace
  * knows, or does not: then the trace is "open loop", and all its operations count as external.
  *
  * The slack of a start is optional: the timer may fire up to so many ticks after its deadline. A
@@ -34,9 +34,9 @@
 
 enum trace_op { TRACE_START = 0, TRACE_STOP = 1 };
 
-/* What brings an operation about, and, of a start that a firing causes, what its delay counts from:
- * the tick of the firing; the cause's own deadline, however late it fired; or the tick at which the
- * operation stands in the trace, so that its deadline is fixed. A stop has no delay, and of these
+/* What brings an operation about, and, of a start that an expiry causes, what its delay counts from:
+ * the tick of the expiry; the cause's own deadline, however late it fired; or the tick at which the
+ * operation is in the trace, so that its deadline is fixed. A stop has no delay, and of these
  * always the first. */
 enum trace_basis {
     TRACE_EXTERNAL = 0,
@@ -65,7 +65,7 @@ struct trace_header {
     uint64_t events;  /* operations of both kinds */
     uint64_t starts;  /* restarts included */
     uint64_t stops;
-    uint64_t reactions; /* of both kinds, those that a firing causes */
+    uint64_t reactions; /* of both kinds, those that an expiry causes */
     uint64_t warmup_end_tick;
     uint64_t end_tick;
     uint64_t max_delay_ticks; /* longest delay of any start */
@@ -117,7 +117,7 @@ uint64_t trace_writer_events(const struct trace_writer *writer);
 /* Completes the file and ends the writer. Counts, ids and longest delay are the writer's own; the
  * caller says where the window lies, and `min_ids` if more timers exist than were named (0
  * otherwise). `origin` is a JSON object as text, stored as it is but for line ends, which become
- * blanks; NULL stands for an empty one. end_tick is raised to behind the last operation
+ * blanks; NULL stands for an empty one. end_tick is raised to after the last operation
  * if it is smaller. Ends the writer on failure too, and then leaves nothing behind. */
 bool trace_writer_commit(struct trace_writer *writer, uint64_t warmup_end_tick, uint64_t end_tick,
                          uint32_t min_ids, const char *origin, struct error *error);

@@ -385,7 +385,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
         return "its columns do not fill it";
     }
     const uint8_t *codes = raw + codes_at;
-    /* After this the loop below cannot leave the columns. Bits behind the last record count too:
+    /* After this the loop below cannot leave the columns. Bits after the last record count too:
      * they have to be 0. */
     if (count_codes(codes, code_bytes, CODE_STOP) != record_count - starts ||
         count_codes(codes, code_bytes, CODE_NEXT) != record_count - literals ||

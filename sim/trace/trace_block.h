@@ -87,7 +87,7 @@ struct trace_block_limits {
 };
 
 /* Memory to decode into, and what was found. One element more than can be used: the decoder picks
- * without branching, and may look one behind the last. */
+ * without branching, and may look one after the last. */
 struct trace_decoded {
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];

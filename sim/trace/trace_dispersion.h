@@ -18,7 +18,7 @@ struct trace_dispersion {
     uint64_t first_tick;
     uint64_t stretch_ticks;  /* 0: a tick is longer than the stretch */
     uint64_t stretches;      /* whole ones */
-    uint64_t stretch;        /* that the last one counted lies in */
+    uint64_t stretch;        /* that the last one counted is in */
     uint64_t count;          /* in it, so far */
     uint64_t busy_stretches; /* before it, with any */
     double busy_mean;        /* of their counts */

@@ -1,5 +1,5 @@
 /*
- * trace_format.h: how a trace lies in its file, for the writer and the reader. docs/reference/trace-format.md
+ * trace_format.h: how a trace is in its file, for the writer and the reader. docs/reference/trace-format.md
  * says it in words. All numbers are little-endian, whatever the machine.
  */
 #ifndef SIM_TRACE_FORMAT_H
@@ -37,13 +37,13 @@ enum trace_header_at {
     TRACE_HEADER_BYTES = 128,
 };
 
-/* Behind the header: sections, each with this head. Blocks, then the origin, then the end. */
+/* After the header: sections, each with this head. Blocks, then the origin, then the end. */
 enum trace_section_at {
-    TRACE_SECTION_AT_KIND = 0,    /* 32 bits: enum trace_section_kind */
-    TRACE_SECTION_AT_RECORDS = 4, /* 32 bits */
-    TRACE_SECTION_AT_STORED = 8,  /* 32 bits: bytes behind this head */
-    TRACE_SECTION_AT_RAW = 12,    /* 32 bits: what they decompress to */
-    TRACE_SECTION_AT_INDEX = 16,  /* 64 bits: of a block, from 0; behind the blocks their number */
+    TRACE_SECTION_AT_KIND = 0,      /* 32 bits: enum trace_section_kind */
+    TRACE_SECTION_AT_RECORDS = 4,   /* 32 bits */
+    TRACE_SECTION_AT_STORED = 8,    /* 32 bits: bytes after this head */
+    TRACE_SECTION_AT_RAW = 12,      /* 32 bits: what they decompress to */
+    TRACE_SECTION_AT_INDEX = 16,    /* 64 bits: of a block, from 0; after the blocks their number */
     TRACE_SECTION_AT_CHECKSUM = 24, /* XXH3_64 of the stored bytes, seeded with that of the head */
     TRACE_SECTION_BYTES = 32,
 };
@@ -86,10 +86,10 @@ static inline uint64_t trace_get_u64(const uint8_t *at)
     return value;
 }
 
-/* The checksum of a section: its head up to the checksum's place, and what is stored behind. */
+/* The checksum of a section: its head up to the checksum's place, and what is stored after. */
 uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t stored_bytes);
 
-/* Whether `text` (of `bytes` bytes, and a NUL behind) is an origin that a trace may hold: one JSON
+/* Whether `text` (of `bytes` bytes, and a NUL after) is an origin that a trace may hold: one JSON
  * object, on one line, at most TRACE_ORIGIN_MAX_BYTES. If not, *why says why not. */
 bool trace_origin_valid(const char *text, size_t bytes, const char **why);
 

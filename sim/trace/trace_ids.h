@@ -2,7 +2,7 @@
  * trace_ids.h: which timers a trace names. Whoever replays a trace keeps room for every id below
  * `ids`, as a server does for its table of connections. Where something else numbered the timers
  * (pointers, ports, hashes cut to 32 bits), that table is nearly empty, and what it costs tells
- * nothing of a server: such ids are numbered anew, in ascending order, so that neighbours stay
+ * nothing of a server: such ids are numbered again, in ascending order, so that neighbours stay
  * neighbours.
  */
 #ifndef SIM_TRACE_IDS_H

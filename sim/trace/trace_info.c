@@ -14,7 +14,7 @@
 /* --- the exact timekeeper -------------------------------------------------------------------- */
 
 /* A timer: when it is due, and under which tick it is in the heap. A restart to a later tick leaves
- * it where it is, to be filed anew when it comes up; so the heap stays about as small as the number
+ * it where it is, to be filed again when it comes up; so the heap stays about as small as the number
  * of timers. */
 struct timer {
     uint64_t due;   /* 0: not pending */
@@ -104,7 +104,7 @@ static void expire(struct collector *c, uint64_t now)
         heap_pop(c);
         struct timer *timer = timer_of(c, top.id);
         if (timer->filed != top.tick) {
-            continue; /* filed anew under an earlier tick, and done with */
+            continue; /* filed again under an earlier tick, and done with */
         }
         timer->filed = 0;
         if (timer->due > now) {

@@ -10,7 +10,7 @@
  * What pends at the end of a pass does what the recording does not show:
  *
  *   left         a timer that was started once fires in its time, within a later pass, if that is
- * at most two lengths of the recording behind the end (TIME_WAIT, which always fires and would
+ * at most two lengths of the recording after the end (TIME_WAIT, which always fires and would
  * hardly do so within a short recording) taken over   one that was started several times (an idle
  * timer), or lies further ahead, is that of a connection that goes on: it is stopped where the next
  * pass first does something to its namesake, or fires before
@@ -19,11 +19,11 @@
  * of starts makes of it where timers are left alone; either way it is the same in every pass.
  *
  * A recording with a warm-up is entered with what pends there. Later passes begin without: what the
- * pass before has left stands in for it, as the two are alike in a steady state; reactions to
+ * pass before has left is in for it, as the two are alike in a steady state; reactions to
  * timers that only the warm-up started are external then.
  *
  * Memory: some hundred bytes for each timer of the recording. The operations lie in a temporary
- * file that has no name, beside the output, and is mapped.
+ * file that has no name, next to the output, and is mapped.
  */
 #ifndef SIM_TRACE_LOOP_H
 #define SIM_TRACE_LOOP_H
@@ -43,10 +43,10 @@ enum loop_mark {
 /* An operation. Ticks count from the beginning of a pass, and are negative in the warm-up. */
 struct loop_step {
     int64_t tick;
-    int64_t end; /* of a start: the tick at which the timer fires, or is started anew or stopped */
+    int64_t end; /* of a start: the tick at which the timer fires, or is started again or stopped */
     uint64_t delay_ticks;
     uint32_t slack_ticks;
-    uint32_t id; /* timers are numbered anew, in the order in which they are named */
+    uint32_t id; /* timers are numbered again, in the order in which they are named */
     uint32_t cause_id;
     uint8_t op;    /* enum trace_op */
     uint8_t basis; /* enum trace_basis */
@@ -84,7 +84,7 @@ struct trace_loop {
 };
 
 /* Reads all of a trace. `beside` is a path in whose folder the temporary file may lie. Fails if the
- * trace does, if there is nothing in its window, if a reaction stands where an exact structure does
+ * trace does, if there is nothing in its window, if a reaction is where an exact structure does
  * not fire its cause, or for want of room. Release it either way. */
 bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const char *path,
                      const char *beside, struct error *error);

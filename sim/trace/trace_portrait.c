@@ -30,7 +30,7 @@ void trace_portrait_begin(struct trace_portrait *portrait, const struct trace_he
     portrait->stretches = (size_t)((ticks - 1) / portrait->stretch_ticks + 1);
 }
 
-/* Which stretch a tick of the window lies in. */
+/* Which stretch a tick of the window is in. */
 static size_t stretch_of(const struct trace_portrait *portrait, uint64_t tick)
 {
     return (size_t)((tick - portrait->first_tick) / portrait->stretch_ticks);
@@ -94,7 +94,7 @@ static void write_row(const struct portrait_writer *writer, const char *panel, c
                   seconds(portrait, stretch_end(portrait, stretch)), value, writer->name);
 }
 
-/* Series of which nothing ever happens are left out. */
+/* Series of which nothing ever happens are omitted. */
 static void write_operations(const struct portrait_writer *writer)
 {
     const struct trace_portrait *portrait = writer->portrait;

@@ -13,7 +13,7 @@
  * it gets. Of independent ones the variance of the starts in a stretch of time grows as their mean
  * does, so that the index of dispersion (trace_dispersion.h) is a copy's own, in expectation: what
  * was bursty stays so.
- * - **What pends** when a copy begins anew is dealt with as trace_loop.h says. The result begins
+ * - **What pends** when a copy begins again is dealt with as trace_loop.h says. The result begins
  *   with a warm-up that starts what pends at the beginning of its window, each timer at the tick
  *   and with the delay it was really started with.
  * - A reaction stays with its cause. Of a recording that is open loop the result is, too.

@@ -19,7 +19,7 @@ static const char header_row[] = "tick,id,op,delay";
 static const char cause_column[] = ",cause";
 static const char slack_column[] = ",slack";
 
-/* Behind a cause's id: what the delay counts from, by enum trace_basis. */
+/* After a cause's id: what the delay counts from, by enum trace_basis. */
 static const char *const basis_letters[] = {
     [TRACE_FIXED_DELAY] = "", [TRACE_FIXED_RATE] = "r", [TRACE_ABSOLUTE] = "a"};
 
@@ -236,7 +236,7 @@ static bool read_comment(struct text *text, const char *line, struct error *erro
     return true;
 }
 
-/* Reads what stands in the column of causes. */
+/* Reads what is in the column of causes. */
 static bool read_cause(const struct text *text, const char *at, struct trace_cause *cause,
                        struct error *error)
 {

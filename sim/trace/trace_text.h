@@ -2,9 +2,9 @@
  * trace_text.h: a trace as text: CSV with the header row `tick,id,op,delay,cause,slack`, one operation a
  * row, op `start` or `stop`, delay empty for a stop. The cause is empty for what is external,
  * otherwise the id of the timer whose firing brings the operation about, and what the delay counts
- * from: `N` the firing, `Nr` the cause's deadline, `Na` the operation's tick. A trace that is open
+ * from: `N` the expiry, `Nr` the cause's deadline, `Na` the operation's tick. A trace that is open
  * loop has no such column. The slack is in ticks, empty for none; a trace without any has no such
- * column. What a trace holds besides stands behind the last
+ * column. What a trace holds besides stands after the last
  * row, in comment lines of the form `# key: value`: tick_ns, ids, warmup_end_tick, end_tick,
  * origin. Writing, reading and writing again gives the same bytes.
  */
@@ -39,11 +39,11 @@ struct trace_text_ids {
 struct trace_text_options {
     uint64_t tick_ns;                /* 0: what the text says, or else 1 ms */
     uint32_t min_ids;                /* 0: what the text says, or else as many as are named */
-    bool dense_ids;                  /* number them anew; otherwise only where they are sparse (see
+    bool dense_ids;                  /* number them again; otherwise only where they are sparse (see
                                         trace_ids.h) and nobody says that there are so many */
     struct trace_text_ids *ids;      /* NULL, or takes what became of them */
     const uint64_t *warmup_end_tick; /* NULL: what the text says, or else 0 */
-    const uint64_t *end_tick;        /* NULL: what the text says, or else behind the last row */
+    const uint64_t *end_tick;        /* NULL: what the text says, or else after the last row */
     const char *origin;              /* NULL: what the text says, or else that it came from CSV */
 };
 

@@ -1,6 +1,6 @@
 /*
  * drawing.h: a drawing of boxes, lines and words, as SVG. Lengths are in pixels, from the upper
- * left corner; everything stands on a white ground, so that it reads alike on light and on dark
+ * left corner; everything is on a white ground, so that it reads alike on light and on dark
  * pages. The same calls give the same bytes.
  */
 #ifndef SIM_DRAWING_H
@@ -35,7 +35,7 @@ void drawing_pointer(struct drawing *drawing, double x, double y, double size, c
 
 void drawing_dot(struct drawing *drawing, double x, double y, double radius, const char *style);
 
-/* A text that stands on the line y; escaped as SVG wants it. The style says with text-anchor where
+/* A text that is on the line y; escaped as SVG wants it. The style says with text-anchor where
  * x is, at its start unless told. */
 void drawing_text(struct drawing *drawing, double x, double y, const char *style, const char *text);
 

@@ -10,7 +10,7 @@
 /* No table of this program has nearly as many; each field takes a hundred times its byte. */
 #define COLUMNS_MAX 1000
 
-/* Takes the next field off `*at`, up to `end`, and moves behind its comma, or to NULL at the line's
+/* Takes the next field off `*at`, up to `end`, and moves after its comma, or to NULL at the line's
  * end. NULL if its quotes do not end. */
 static json_t *take_field(const char **at, const char *end, char *scratch)
 {

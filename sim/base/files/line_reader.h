@@ -40,7 +40,7 @@ int line_reader_next(struct line_reader *reader, struct line *line, struct error
 /* How the file is named in messages: its path, or "standard input". */
 const char *line_reader_name(const struct line_reader *reader);
 
-/* Bytes of the file, as it lies on disk: read so far, and all of it (0 where that is unknown). */
+/* Bytes of the file, as it is on disk: read so far, and all of it (0 where that is unknown). */
 uint64_t line_reader_bytes_done(const struct line_reader *reader);
 uint64_t line_reader_bytes_total(const struct line_reader *reader);
 

@@ -24,7 +24,7 @@ ssize_t packed_file_read(struct packed_file *file, void *to, size_t room, const 
 /* How the file is named in messages: its path, or "standard input". */
 const char *packed_file_name(const struct packed_file *file);
 
-/* Bytes of the file, as it lies on disk: read so far, and all of it (0 where that is unknown). */
+/* Bytes of the file, as it is on disk: read so far, and all of it (0 where that is unknown). */
 uint64_t packed_file_bytes_done(const struct packed_file *file);
 uint64_t packed_file_bytes_total(const struct packed_file *file);
 

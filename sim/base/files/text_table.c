@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts that are wider go on in a second line before a column is left out. */
+/* Texts that are wider go on in a second line before a column is omitted. */
 #define NARROW_TEXT 24
 
 /* Between two columns. */
@@ -38,7 +38,7 @@ static size_t row_count(const struct text_table *table)
 
 /* --- what fits a line ------------------------------------------------------------------------ */
 
-/* How wide a column is; 0: it is left out. */
+/* How wide a column is; 0: it is omitted. */
 static size_t column_width(const struct text_table *table, size_t column)
 {
     size_t width = 0;
@@ -109,7 +109,7 @@ static void leave_out(const struct text_table *table, size_t column, size_t *wid
     *names = longer;
 }
 
-/* How wide each column is; 0: it is left out. */
+/* How wide each column is; 0: it is omitted. */
 static void lay_out(const struct text_table *table, struct text_page *page, size_t *widths)
 {
     size_t natural[TEXT_TABLE_COLUMNS_MAX];

@@ -3,7 +3,7 @@
  * written in aligned columns, or as Markdown.
  *
  * On a terminal that it is too wide for, it does without some columns: first those in which there
- * is nothing, then the last ones, so that the columns stand in the order in which they are needed.
+ * is nothing, then the last ones, so that the columns are in the order in which they are needed.
  * The first stays, and a text that is the last. Texts go on in a second line, where that helps.
  */
 #ifndef SIM_TEXT_TABLE_H
@@ -18,11 +18,11 @@
 /* Set how many columns there are, at most TEXT_TABLE_COLUMNS_MAX; the rest begins as zero. */
 struct text_table {
     size_t columns;
-    bool right[TEXT_TABLE_COLUMNS_MAX];           /* numbers stand at the right */
-    const char *ordinary[TEXT_TABLE_COLUMNS_MAX]; /* cells that tell nothing, beside zeros and empty
+    bool right[TEXT_TABLE_COLUMNS_MAX];           /* numbers are at the right */
+    const char *ordinary[TEXT_TABLE_COLUMNS_MAX]; /* cells without information, as zeros and empty
                                                      ones; NULL: no others */
     const char *empty; /* stands for an empty cell, but in the last column; columns in which all
-                          are empty are left out then. NULL: as it is */
+                          are empty are omitted then. NULL: as it is */
     char **cells;
     size_t count;
 };
@@ -31,8 +31,8 @@ struct text_table {
 struct text_page {
     FILE *stream;
     size_t width;                          /* terminal_width */
-    size_t widths[TEXT_TABLE_COLUMNS_MAX]; /* of the columns of its last table; 0: left out */
-    char *nothing; /* columns that were left out, as ", a, b": there is nothing in them */
+    size_t widths[TEXT_TABLE_COLUMNS_MAX]; /* of the columns of its last table; 0: omitted */
+    char *nothing; /* columns that were omitted, as ", a, b": there is nothing in them */
     char *no_room; /* those that there is no room for */
 };
 
@@ -40,7 +40,7 @@ struct text_page {
 void text_table_add(struct text_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The table, and which columns are left out. */
+/* The table, and which columns are omitted. */
 void text_table_write(const struct text_table *table, FILE *stream);
 void text_table_write_markdown(const struct text_table *table, FILE *stream);
 
@@ -53,7 +53,7 @@ void text_table_write_rows(const struct text_table *table, size_t from, size_t t
 /* The row that was added last, on a terminal laid out as the rows before it. */
 void text_table_write_last(const struct text_table *table, struct text_page *page);
 
-/* Says which columns were left out of the page's tables. */
+/* Says which columns were omitted of the page's tables. */
 void text_page_end(struct text_page *page);
 
 /* Writes a character, or a text, so that it stands for itself in Markdown; what would end the line,

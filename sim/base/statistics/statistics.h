@@ -32,7 +32,7 @@ struct stats_test {
 };
 
 /* Wilcoxon's signed-rank test of `values` being symmetric about 0: the sum of the ranks of those
- * above. Zeros are left out, equal sizes share their rank. */
+ * above. Zeros are omitted, equal sizes share their rank. */
 void stats_signed_rank(const double *values, size_t count, struct stats_test *test);
 
 /* Wilcoxon's rank-sum test, also called Mann and Whitney's: in how many pairs of one value from
@@ -58,7 +58,7 @@ struct stats_shift {
 };
 
 /* From differences of pairs, at least one: the median of the means of any two of them. `confidence`
- * lies between 0 and 1, `margin` is not negative. */
+ * is between 0 and 1, `margin` is not negative. */
 void stats_paired_shift(const double *differences, size_t count, double confidence, double margin,
                         struct stats_shift *shift);
 

@@ -63,7 +63,7 @@ enum engine_answer {
 enum engine_end {
     ENGINE_OK,
     ENGINE_GONE,  /* the connection is broken, or cannot be made: whether the step was done is not
-                     known. Connect anew, and do it again */
+                     known. Connect again, and do it again */
     ENGINE_FAILED /* `error` says why */
 };
 
@@ -76,7 +76,7 @@ struct engine_plan {
     uint64_t tick_ms;      /* seed: what a bucket stands for */
     uint64_t scan_ms;      /* seed: what was missed is looked for so long after; 0: never */
     uint64_t keep_ms;      /* how long what is done is remembered, so that a start that is said
-                              twice does not begin it anew */
+                              twice does not begin it again */
     uint32_t attempts_max; /* then it is dead */
 };
 
@@ -184,7 +184,7 @@ struct engine_seed {
     enum engine_end (*move_clock)(struct engine *engine, const char *clock, uint64_t tick,
                                   uint64_t *version, int64_t *state, uint64_t *passed,
                                   struct error *error);
-    /* Reads what lies in the bucket of a tick and is before `now_ms`, all of it: an array for the
+    /* Reads what is in the bucket of a tick and is before `now_ms`, all of it: an array for the
      * caller to free. */
     enum engine_end (*fetch)(struct engine *engine, uint64_t tick, uint64_t now_ms,
                              struct engine_timer **timers, size_t *count, struct error *error);

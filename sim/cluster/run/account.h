@@ -1,4 +1,4 @@
-/* account.h: the journals of a run, held against each other. */
+/* account.h: the journals of a run, compared with each other. */
 #ifndef SIM_CLUSTER_ACCOUNT_H
 #define SIM_CLUSTER_ACCOUNT_H
 

@@ -282,7 +282,7 @@ static void take_back_missed(struct conductor *conductor)
 }
 
 /* One that ends by itself has not come up: what was killed before it still had its files. One that
- * somebody else has stopped still has them: a second one beside it would be another table. */
+ * somebody else has stopped still has them: a second one next to it would be another table. */
 static bool see_to_engine(struct conductor *conductor, int status)
 {
     if (WIFSTOPPED(status) || atomic_load(&conductor->shared->over)) {

@@ -3,7 +3,7 @@
  * they call are processes of their own, which share nothing but an engine's table (engine.h); they
  * and the engine are killed, and stopped for a while, in the middle of what they do. Each writes
  * down what it says and hears before it says it and as soon as it hears it, in a journal that
- * outlives it; afterwards the journals are held against each other, to the last timer.
+ * outlives it; afterwards the journals are compared with each other, to the last timer.
  *
  * A fault comes when its victim has come by so many of its points, before and after each step, not
  * at a time of the clock: the same seed brings the same faults, as far as the processes' order is

@@ -158,7 +158,7 @@ static bool turn(struct part *part, bool reap, uint64_t *version, bool *idle)
     return go != PART_END;
 }
 
-/* The seed's second pass: the same steps with a clock of its own, which is behind. */
+/* The seed's second pass: the same steps with a clock of its own, which is later. */
 static bool scan(struct part *part, uint64_t *version)
 {
     uint64_t now_ms = part_now_ms(part->shared, part->plan);

@@ -1,10 +1,10 @@
 /*
  * import ftrace: a trace from the Linux kernel's own timers, recorded through its tracepoints.
  *
- * kernel_timer_event.h takes the lines apart, kernel_timer_classifier.h finds out what was done to
- * the timers and what causes it, kernel_steps.h where that stands in a trace. A start of any kind
+ * kernel_timer_event.h takes the lines apart, kernel_timer_classifier.h determines what was done to
+ * the timers and what causes it, kernel_steps.h where that is in a trace. A start of any kind
  * is a start, a true cancel a stop; an expiry is nothing, because in a replay the structures do the
- * expiring. A stop of a timer that the trace does not hold as pending is counted and left out.
+ * expiring. A stop of a timer that the trace does not hold as pending is counted and omitted.
  *
  * How long a jiffy is and what a high-resolution timer's deadline means, kernel_clock.h learns from
  * the events.
@@ -66,7 +66,7 @@ struct traced_timer {
     uint32_t fired;     /* the start that expired last, likewise */
 };
 
-/* What the lines were, beside the tally. */
+/* What the lines were, next to the tally. */
 struct line_counts {
     uint64_t lost_markers;
     uint64_t lost_events;
@@ -595,9 +595,9 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
     return calibrate(import, error);
 }
 
-/* Tick 0 lies before the first event, at a multiple of so many jiffies: a structure that rounds
+/* Tick 0 is before the first event, at a multiple of so many jiffies: a structure that rounds
  * deadlines to no more than that rounds them as the kernel did. A trace begins with some idle ticks
- * for it; of one that is held against the recording nobody sees them, and all levels of the
+ * for it; of one that is compared with the recording nobody sees them, and all levels of the
  * kernel's wheel are in phase. */
 #define PHASE_OF_TRACE  (UINT64_C(1) << 6)
 #define PHASE_OF_KERNEL (UINT64_C(1) << 24)

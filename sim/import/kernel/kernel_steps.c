@@ -154,7 +154,7 @@ static uint64_t jiffies_in_ticks(const struct kernel_ticks *ticks, kernel_wide j
     return jiffies < (kernel_wide)TRACE_TICK_MAX ? (uint64_t)jiffies : TRACE_TICK_MAX;
 }
 
-/* When a step comes that no firing causes. */
+/* When a step comes that no expiry causes. */
 static uint64_t external_tick(const struct kernel_ticks *ticks, const struct kernel_step *step)
 {
     if (ticks->hz == 0) {
@@ -209,7 +209,7 @@ static uint64_t wheel_jiffy(const struct kernel_steps *steps, const struct kerne
     return jiffy;
 }
 
-/* The tick of a step that no firing causes, if its timer's other steps did not matter. */
+/* The tick of a step that no expiry causes, if its timer's other steps did not matter. */
 static uint64_t own_tick(const struct kernel_steps *steps, const struct kernel_ticks *ticks,
                          const struct kernel_step *step)
 {

@@ -1,11 +1,11 @@
 /*
  * kernel_steps.h: what was asked of the kernel's timers, step by step: each start and stop with the
- * jiffy at which it came, the firing that causes it, and, of a start, when it expired.
+ * jiffy at which it came, the expiry that causes it, and, of a start, when it expired.
  *
  * A trace holds them at other ticks, since it must be true of structures that are exact:
  *
- *   deadline   `expires` + 1: the kernel's wheel always goes on to the jiffy behind
- *   reaction   stands at the tick at which an exact structure fires its cause, which is before the
+ *   deadline   `expires` + 1: the kernel's wheel always goes on to the jiffy after
+ *   reaction   is at the tick at which an exact structure fires its cause, which is before the
  *              kernel did. Its delay counts from the jiffy for which the kernel expired the cause,
  * or its deadline stands as it is (absolute): that is so if a function's callbacks start timers
  * with ever other delays, none of them a quarter of all. end        a stop or restart of a pending
@@ -64,7 +64,7 @@ struct kernel_steps {
     uint32_t ran_room;
 };
 
-/* Takes in an event that was not left out, of a timer with this id: a start or stop of a timer that
+/* Takes in an event that was not omitted, of a timer with this id: a start or stop of a timer that
  * is pending since the start `ends`, or an expiry of that start. `cause` as in the step. Returns
  * the step; of an expiry without `ends` 0. */
 uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
@@ -79,7 +79,7 @@ struct kernel_ticks {
     uint64_t origin; /* tick 0: a jiffy, or a time stamp in ns */
     uint64_t hz;     /* 0: high-resolution timers, whose times are ns */
     uint64_t tick_ns;
-    /* Starts stand where the kernel's wheel has its clock, one on: as a deadline is one more than
+    /* Starts are where the kernel's wheel has its clock, one on: as a deadline is one more than
      * `expires`, its distance is the kernel's own then, which decides about the level. */
     bool wheel_clock;
 };

@@ -15,7 +15,7 @@
 
 #define NO_EVENT       UINT64_MAX
 
-/* Its timers are never started by a firing. */
+/* Its timers are never started by an expiry. */
 #define DELAYED_WORK   "delayed_work_timer_fn"
 
 /* What an event turned out to be, while it is held back. */
@@ -352,7 +352,7 @@ static void decide(struct held_event *cancel, struct held_event *event)
     }
 }
 
-/* Makes the table of firings long enough for a CPU. */
+/* Makes the table of expiries long enough for a CPU. */
 static void reach_cpu(struct kernel_classifier *c, uint32_t cpu)
 {
     MEMORY_REACH(c->firings, c->firing_room, cpu);

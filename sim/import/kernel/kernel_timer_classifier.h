@@ -15,10 +15,10 @@
  * constant plus a few words for each timer that ever appeared.
  *
  * Which firing a start or a true cancel is caused by, the recording does not say either. What is
- * done to a timer itself is caused by its firing if it follows timer_expire_entry on the same CPU,
+ * done to a timer itself is caused by its expiry if it follows timer_expire_entry on the same CPU,
  * by the same task, within 50 us, with no other event of that CPU's timers between, and in the
  * context of the callbacks where the recording has that column. Where it has timer_expire_exit too,
- * whatever that task does on that CPU until then is caused by the firing, to other timers as well,
+ * whatever that task does on that CPU until then is caused by the expiry, to other timers as well,
  * but for delayed work: who does not queue it will find another to do so. A sleeper that is woken
  * up and sleeps again is no cause: that is another task. For high-resolution timers the first of
  * the two rules holds, in hardirq as well.
@@ -55,7 +55,7 @@ struct kernel_operation {
     const struct kernel_event *event; /* which it became by; its `function` is gone */
 };
 
-/* Counts of the whole recording. The first is the sum of the three behind it, and
+/* Counts of the whole recording. The first is the sum of the three after it, and
  * cancels = true_cancel + rearm + expiry - expiry_bare. */
 struct kernel_counts {
     uint64_t starts;
@@ -72,7 +72,7 @@ struct kernel_counts {
     uint64_t max_armed; /* those armed before the start count from when they are first seen */
     uint64_t timers;    /* distinct pointers */
     uint64_t exits;     /* timer_expire_exit events */
-    uint64_t caused;    /* starts and true cancels that a firing causes */
+    uint64_t caused;    /* starts and true cancels that an expiry causes */
 };
 
 /* The same for the timers of one callback function. */

@@ -202,11 +202,11 @@ static bool take_function(struct cursor *cursor, struct kernel_event *event)
     return end > begin && (TAKE(cursor, " ") || cursor->at == cursor->end);
 }
 
-/* A fraction of six digits, as all three tools print it, with the colon behind it, which stays. */
+/* A fraction of six digits, as all three tools print it, with the colon after it, which stays. */
 static bool take_microseconds(struct cursor *cursor, uint64_t *microseconds)
 {
     const char *at = cursor->at;
-    /* With two zeros before it, it has eight digits; what stands behind it falls out. */
+    /* With two zeros before it, it has eight digits; what stands after it falls out. */
     if (cursor->end - at < 8 || at[6] != ':' ||
         !eight_digits(eight_bytes(at) << 16 | (EIGHT('0') & UINT16_MAX), microseconds)) {
         return false;
@@ -243,7 +243,7 @@ static bool take_time(struct cursor *cursor, uint64_t *time_ns)
 }
 
 /* The task column, which ends before the bracket: a name, '-' or a blank, the pid; perhaps a thread
- * group behind it, in parentheses. Read from its end, because the name may hold anything. */
+ * group after it, in parentheses. Read from its end, because the name may hold anything. */
 static bool parse_task(const char *begin, const char *end, uint32_t *pid)
 {
     while (end > begin && end[-1] == ' ') {
@@ -274,7 +274,7 @@ static bool parse_task(const char *begin, const char *end, uint32_t *pid)
     return true;
 }
 
-/* By the third flag of tracefs, behind irqs off and need resched; an H has
+/* By the third flag of tracefs, after irqs off and need resched; an H has
  * interrupted a softirq. */
 static enum kernel_context context_of(char flag)
 {
@@ -461,7 +461,7 @@ static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event
 
 /* By kind. */
 static const struct {
-    const char *name; /* and what stands behind it */
+    const char *name; /* and what stands after it */
     size_t name_length;
     const char *why;
 } timer_events[] = {
@@ -480,10 +480,10 @@ static const struct {
 
 #define KINDS          (sizeof timer_events / sizeof timer_events[0])
 
-/* Enough for the longest name and what stands behind it. */
+/* Enough for the longest name and what stands after it. */
 #define NAME_BYTES_MAX sizeof("hrtimer_expire_entry: ")
 
-/* The kind of the event whose name comes next, with a blank behind its colon. Kinds follow each
+/* The kind of the event whose name comes next, with a blank after its colon. Kinds follow each
  * other by chance: one is guessed from two letters, without a branch, and compared. KINDS if it
  * is none, or is not written like that. */
 static size_t take_known_name(struct cursor *cursor)
@@ -519,7 +519,7 @@ static size_t find_kind(const char *name, size_t length)
     return KINDS;
 }
 
-/* What stands behind the event's name. */
+/* What stands after the event's name. */
 static bool take_fields(struct cursor *cursor, struct kernel_event *event)
 {
     event->function = NULL;
@@ -621,7 +621,7 @@ enum kernel_line kernel_line_parse(const char *text, size_t length,
     const char *end = text + length;
     struct cursor cursor = {text, end};
     result->named = false;
-    /* A task's name may look like a CPU column; only the real one has a time stamp behind it. */
+    /* A task's name may look like a CPU column; only the real one has a time stamp after it. */
     for (;;) {
         const char *bracket = memchr(cursor.at, '[', (size_t)(end - cursor.at));
         if (bracket == NULL) {

@@ -13,7 +13,7 @@
  * it. Stack traces and the function tracer's lines may stand between the events.
  *
  * A task's name may hold blanks, colons, dashes, slashes and brackets; the CPU column with the
- * time stamp behind it is what a line is recognised by.
+ * time stamp after it is what a line is recognised by.
  */
 #ifndef SIM_KERNEL_TIMER_EVENT_H
 #define SIM_KERNEL_TIMER_EVENT_H

@@ -129,7 +129,7 @@ static bool add_field(struct log_format *format, struct text *text, const char *
     return !bracketed || put(text, ']', error);
 }
 
-/* A directive of Apache's, from behind its percent sign: %[modifiers][{argument}]letter. */
+/* A directive of Apache's, after its percent sign: %[modifiers][{argument}]letter. */
 static bool take_apache(struct log_format *format, struct text *text, const char **at,
                         struct error *error)
 {
@@ -166,7 +166,7 @@ static bool take_apache(struct log_format *format, struct text *text, const char
     return add_field(format, text, name, length, error);
 }
 
-/* A variable of nginx's, from behind its dollar sign: $name or ${name}. */
+/* A variable of nginx's, after its dollar sign: $name or ${name}. */
 static bool take_nginx(struct log_format *format, struct text *text, const char **at,
                        struct error *error)
 {
@@ -224,7 +224,7 @@ static bool starts_with(const char *text, const char *other, size_t length)
            (text[1] == other[1] && (length == 2 || memcmp(text + 2, other + 2, length - 2) == 0));
 }
 
-/* Where `after` begins at or behind `from`; NULL if it does not. In quotes, a quote behind a
+/* Where `after` begins at or after `from`; NULL if it does not. In quotes, a quote after a
  * backslash belongs to the value. */
 static const char *find_after(const struct log_field *field, const char *from, const char *end)
 {
@@ -288,7 +288,7 @@ static const char *field_end(const struct log_field *field, const char *at, cons
     return stop;
 }
 
-/* Whether blanks before a field are padding: behind a blank, and of a number
+/* Whether blanks before a field are padding: after a blank, and of a number
  * that begins the line. */
 static bool may_be_padded(const struct log_format *format, size_t field)
 {

@@ -115,7 +115,7 @@ static bool take_midnight(struct log_time_cache *cache, const char *date, const 
     return true;
 }
 
-/* Adds the digits from place `i` on, as tenths of a unit and so on; returns the place behind. */
+/* Adds the digits from place `i` on, as tenths of a unit and so on; returns the place after. */
 static size_t take_fraction(const char *text, size_t length, size_t i, uint64_t unit_ns,
                             uint64_t *time_ns)
 {

@@ -64,7 +64,7 @@ bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct err
 bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error);
 
 /* Fetches into the cache what starting or stopping a timer will need: the timer; a little later,
- * those beside it in its queue. */
+ * those next to it in its queue. */
 void timer_model_fetch(const struct timer_model *model, uint32_t timer);
 void timer_model_fetch_neighbours(const struct timer_model *model, uint32_t timer);
 

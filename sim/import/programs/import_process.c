@@ -165,7 +165,7 @@ static ssize_t read_fully(struct packed_file *file, void *to, size_t bytes, cons
     return (ssize_t)have;
 }
 
-/* Behind the magic number. */
+/* After the magic number. */
 static bool read_records(struct process_import *import, struct packed_file *file,
                          struct error *error)
 {
@@ -217,7 +217,7 @@ static bool read_records(struct process_import *import, struct packed_file *file
 
 /* --- lines of text ---------------------------------------------------------------------------- */
 
-/* Says whose callback makes the call, by the process's last firing. */
+/* Says whose callback makes the call, by the process's last expiry. */
 static void take_running(struct process_import *import, struct call *call)
 {
     struct running *running = &import->running[call->process % RUNNING];

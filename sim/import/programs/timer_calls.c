@@ -118,7 +118,7 @@ static uint64_t reached(const struct timer_calls *calls)
     return order->first_ns == UINT64_MAX ? 0 : order->last_ns;
 }
 
-/* The firing that an operation on the timer can be put down to; NULL: it counts as external,
+/* The expiry that an operation on the timer can be put down to; NULL: it counts as external,
  * because it is, or because others that have to precede it come after that. */
 static const struct firing *caused(struct timer_calls *calls, const struct call_timer *timer,
                                    const struct firing *firing)
@@ -140,7 +140,7 @@ static const struct firing *caused(struct timer_calls *calls, const struct call_
     return firing;
 }
 
-/* Puts an operation on a timer to the firing that causes it, or to now if there is none. */
+/* Puts an operation on a timer to the expiry that causes it, or to now if there is none. */
 static bool put(struct timer_calls *calls, struct call_timer *timer, const struct firing *firing,
                 struct operation operation, struct error *error)
 {
