@@ -236,4 +236,10 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
     }
 }
 
+/* For the descriptor: the hooks of this file, and embedded_bytes. */
+#define HEAP_HOOKS                                                                                 \
+    .destroy = heap_destroy, .reserve = heap_reserve, .advance = heap_advance, .next = heap_next,  \
+    .count = heap_count, .counters = heap_counters, .check = heap_check, .walk = heap_walk,        \
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)), .moved = EMBEDDED_HOOK(heap_moved)
+
 #endif

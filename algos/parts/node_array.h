@@ -109,4 +109,9 @@ static inline void nodes_moved(void *self, const struct tl_records *records)
 #endif
 #endif
 
+/* For the descriptor: the hooks count, counters and moved, and embedded_bytes. */
+#define NODES_HOOKS                                                                                \
+    .count = nodes_count, .counters = nodes_counters,                                              \
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)), .moved = EMBEDDED_HOOK(nodes_moved)
+
 #endif

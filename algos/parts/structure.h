@@ -1,8 +1,9 @@
 /*
- * structure.h: making and freeing a structure.
+ * structure.h: create and destroy a structure, and its smallest hooks.
  *
- * Internal, and a template: the including file first defines STRUCTURE, its own struct. What it has
- * included before may define STRUCTURE_MOVED: the hook `moved`, by which it is told of its records.
+ * Internal, and a template: the including file first defines STRUCTURE, its own struct, and includes
+ * the parts that the struct is made of. These, or the file, may define STRUCTURE_MOVED, the hook
+ * `moved`; else the struct has a member `records` if records.h is included.
  */
 #ifndef ALGOS_STRUCTURE_H
 #define ALGOS_STRUCTURE_H
@@ -11,14 +12,22 @@
 
 #include <stdalign.h>
 
-/* Frees the struct itself; what it points to is freed already. */
+#if defined(TL_EMBEDDED) && defined(ALGOS_RECORDS_H) && !defined(STRUCTURE_MOVED)
+static inline void structure_moved(void *self, const struct tl_records *records)
+{
+    records_give(&((STRUCTURE *)self)->records, records);
+}
+#define STRUCTURE_MOVED structure_moved
+#endif
+
+/* Free the struct itself; its memory is freed already. */
 static inline void structure_free(STRUCTURE *structure, const struct tl_allocator *allocator)
 {
     tl_free(allocator, structure, sizeof *structure, alignof(STRUCTURE));
 }
 
-/* For the hook `create`: makes a structure that begins as `empty`, in which `reserve` makes room
- * for the timers that are asked for. On failure nothing is left. */
+/* For the hook `create`: create a structure that begins as `empty`, and `reserve` for the configured
+ * capacity. On failure all memory is free again, if a failed `reserve` leaves none. */
 static inline enum tl_status structure_create(const struct tl_config *config,
                                               const STRUCTURE *empty,
                                               enum tl_status (*reserve)(void *, uint32_t),
@@ -42,5 +51,15 @@ static inline enum tl_status structure_create(const struct tl_config *config,
     *self = structure;
     return TL_OK;
 }
+
+#ifdef TIMER_BUCKETS
+/* The hook `destroy` of a struct that begins with its buckets and has no other memory. */
+static inline void buckets_destroy(void *self)
+{
+    STRUCTURE *structure = self;
+    nodes_free(&structure->buckets);
+    structure_free(structure, structure->buckets.allocator);
+}
+#endif
 
 #endif

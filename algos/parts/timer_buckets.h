@@ -20,6 +20,7 @@
 
 #ifndef SLOT_LISTS
 #define SLOT_LISTS struct timer_buckets
+#define TIMER_BUCKETS
 
 struct timer_buckets {
     struct node *nodes AND_RECORDS; /* the heads, then the timers */
@@ -144,5 +145,10 @@ static inline enum tl_status buckets_check(const SLOT_LISTS *buckets, uint64_t a
     return bucket_lists_check(buckets, buckets->first_timer / BUCKET_STRIPES, apart, why,
                               why_bytes);
 }
+
+/* For the descriptor: the hooks count, counters and moved, and embedded_bytes. */
+#define BUCKETS_HOOKS                                                                              \
+    .count = buckets_count, .counters = buckets_counters,                                          \
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)), .moved = EMBEDDED_HOOK(nodes_moved)
 
 #endif

@@ -98,6 +98,7 @@ struct brpc_timer {
 };
 
 #define STRUCTURE struct brpc_timer
+#include "counted.h"
 #include "structure.h"
 
 static inline bool is_left(const struct brpc_timer *timer, uint32_t task)
@@ -512,16 +513,6 @@ static const struct tl_option timer_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static uint64_t timer_count(const void *self)
-{
-    return ((const struct brpc_timer *)self)->count;
-}
-
-static void timer_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct brpc_timer *)self)->counters;
-}
-
 /* Adds the tasks of a list to *tasks, and those that are not left to *live, unless it is NULL. */
 static void tally_list(const struct brpc_timer *timer, uint32_t head, uint64_t *tasks,
                        uint64_t *live)
@@ -626,8 +617,8 @@ TL_ALGO(brpc_timer) = {
     .stop = timer_stop,
     .advance = timer_advance,
     .next = timer_next,
-    .count = timer_count,
-    .counters = timer_counters,
+    .count = structure_count,
+    .counters = structure_counters,
     .check = timer_check,
     .walk = timer_walk,
     .differs = "a timer's bucket is that of its id, where the original's is that of the thread "

@@ -252,13 +252,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                             buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct cache_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_option wheel_option_table[] = {
     {"span", TL_U32(struct wheel_options, span), 1024, 1, SPAN_MAX, NULL,
      "ticks of a bucket of level 1, rounded up to a power of two"},
@@ -351,14 +344,13 @@ TL_ALGO(cache_wheel) = {
     .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs =
@@ -367,6 +359,4 @@ TL_ALGO(cache_wheel) = {
         "clock back and empties the same buckets again; all buckets are emptied before the first "
         "callback, so a timer that a callback starts already due waits for the next bucket; an "
         "entry that the cache will not let go is not scheduled again.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -137,10 +137,7 @@ TL_ALGO(calendar_queue) = {
     .stop = queue_stop,
     .advance = queue_advance,
     .next = queue_next,
-    .count = lists_count,
-    .counters = lists_counters,
+    LISTS_HOOKS,
     .check = queue_check,
     .walk = queue_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
-    .moved = EMBEDDED_HOOK(lists_moved),
 };

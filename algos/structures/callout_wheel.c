@@ -216,13 +216,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct callout_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_choice deviation_choices[] = {
     {"none", NO_DEVIATION, "the window is `precision`, whatever the delay"},
     {NULL, 0, NULL},
@@ -325,14 +318,13 @@ TL_ALGO(callout_wheel) = {
     .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = work_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs = "one precision for all timers, where each start gives its own. An advance before "
@@ -343,6 +335,4 @@ TL_ALGO(callout_wheel) = {
                "interrupt. A look ahead in vain goes twice as far as the last, where it wakes up "
                "again and again; and after a pause of nearly a turn it sees all the next timers, "
                "where those of a later turn may hide them. A bucket's head takes 24 bytes, not 8.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

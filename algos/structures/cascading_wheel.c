@@ -540,10 +540,7 @@ TL_ALGO(cascading_wheel) = {
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = wheel_advance,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

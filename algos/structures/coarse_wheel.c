@@ -232,13 +232,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct coarse_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_choice rounding_choices[] = {
     {"ceil", ROUNDING_CEIL, "up to a multiple of the granularity"},
     {"next", ROUNDING_NEXT, "on to the next multiple even from a multiple, as the kernel"},
@@ -361,16 +354,13 @@ TL_ALGO(coarse_wheel) = {
     .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -538,10 +538,7 @@ TL_ALGO(duration_queues) = {
     .stop = take_out_stop,
     .advance = queues_advance,
     .next = queues_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = queues_check,
     .walk = queues_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -158,13 +158,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct fixed_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_option wheel_option_table[] = {
     {"timeout", TL_TICKS(struct wheel_options, timeout), 60000, 1, TIMEOUT_MAX, NULL,
      "the one timeout, in ticks, or a tick more: shorter delays are late, longer are refused"},
@@ -226,15 +219,12 @@ TL_ALGO(fixed_wheel) = {
     .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = wheel_advance,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -545,8 +545,7 @@ TL_ALGO(go_heap) = {
     .stop = heap_stop,
     .advance = heap_advance,
     .next = heap_next,
-    .count = nodes_count,
-    .counters = nodes_counters,
+    NODES_HOOKS,
     .check = heap_check,
     .walk = heap_walk,
     .differs =
@@ -554,6 +553,4 @@ TL_ALGO(go_heap) = {
         "that a callback starts already due waits for the next advance, where the original runs it "
         "if it is not after the time that was read before; no periods, and no channels, which the "
         "original keeps out of the heap while no goroutine waits for them.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -154,13 +154,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                             buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct hashed_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_option wheel_option_table[] = {
     {"slots", TL_U32(struct wheel_options, slots), 65536, 1, SLOTS_MAX, NULL,
      "slots of the wheel, rounded up to a power of two"},
@@ -233,15 +226,12 @@ TL_ALGO(hashed_ordered_wheel) = {
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = wheel_advance,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

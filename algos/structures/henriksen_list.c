@@ -401,10 +401,7 @@ TL_ALGO(henriksen_list) = {
     .stop = list_stop,
     .advance = list_advance,
     .next = list_next,
-    .count = lists_count,
-    .counters = lists_counters,
+    LISTS_HOOKS,
     .check = list_check,
     .walk = list_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)),
-    .moved = EMBEDDED_HOOK(lists_moved),
 };

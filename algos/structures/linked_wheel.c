@@ -770,6 +770,7 @@ static void wheel_moved(void *self, const struct tl_records *records)
 #define relink(wheel, old) ((void)(old)) /* numbers stay what they are */
 #endif
 #define STRUCTURE struct linked_wheel
+#include "counted.h"
 #include "structure.h"
 
 /* Of heads, and of the nodes that are the wheel's own. */
@@ -835,16 +836,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
-
-static uint64_t wheel_count(const void *self)
-{
-    return ((const struct linked_wheel *)self)->count;
-}
-
-static void wheel_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct linked_wheel *)self)->counters;
-}
 
 /* Whether a node of a slot is where it should be. */
 static const char *check_node(const struct linked_wheel *wheel, uint32_t slot,
@@ -969,8 +960,8 @@ TL_ALGO(linked_wheel) = {
     .stop = wheel_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    .count = wheel_count,
-    .counters = wheel_counters,
+    .count = structure_count,
+    .counters = structure_counters,
     .check = wheel_check,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),

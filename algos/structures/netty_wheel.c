@@ -393,8 +393,7 @@ TL_ALGO(netty_wheel) = {
     .start = wheel_start,
     .stop = wheel_stop,
     .advance = wheel_advance,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs = "a timer that was stopped gives its memory back at once, and takes no place among "
@@ -403,6 +402,4 @@ TL_ALGO(netty_wheel) = {
                "runs those of each tick before the next; destroy does not report the pending "
                "timers, where the original's stop returns them; a tick may be shorter than 1 ms; "
                "no thread, so nothing fires but in advance.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -286,13 +286,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct nexus_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_choice moves_choices[] = {
     {"all", MOVES_ALL, "whatever a poll passes (poll_and_rebalance)"},
     {NULL, 0, NULL},
@@ -430,14 +423,13 @@ TL_ALGO(nexus_wheel) = {
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs = "fires in callbacks, where it fills a list of values that the caller goes through: "
@@ -445,6 +437,4 @@ TL_ALGO(nexus_wheel) = {
                "although a stop has made it too early; here next does not. Timers are named by "
                "ids: no handles, and no wheel that refuses beyond a number of timers. The separate "
                "call that moves timers ahead of time is omitted.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -158,11 +158,6 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
     return status;
 }
 
-static void list_destroy(void *self)
-{
-    nodes_destroy(self);
-}
-
 /* --- check and walk --------------------------------------------------------------------------- */
 
 static uint64_t list_count(const void *self)
@@ -226,7 +221,7 @@ TL_ALGO(ordered_list) = {
         "proposes, linked both ways and searched from the rear.",
     .cost = {.start = "O(n)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .create = list_create,
-    .destroy = list_destroy,
+    .destroy = nodes_destroy,
     .reserve = list_reserve,
     .start = list_start,
     .stop = list_stop,

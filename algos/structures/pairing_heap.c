@@ -341,10 +341,7 @@ TL_ALGO(pairing_heap) = {
     .stop = heap_stop,
     .advance = heap_advance,
     .next = heap_next,
-    .count = nodes_count,
-    .counters = nodes_counters,
+    NODES_HOOKS,
     .check = heap_check,
     .walk = heap_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -534,8 +534,7 @@ TL_ALGO(probing_wheel) = {
     .stop = take_out_stop,
     .advance = work_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs =
@@ -546,6 +545,4 @@ TL_ALGO(probing_wheel) = {
         "the original cannot cancel a timer after its deadline. next knows of stops at once, and "
         "of the deadlines in the heap. In the heap, timers of one tick have no order. Memory is "
         "for the timers, not for all that the slots could hold. The resolution is 4 ms by default.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -265,14 +265,11 @@ TL_ALGO(round_wheel) = {
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = wheel_advance,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs = "deadlines may be rounded up to a multiple of `tick`; what expires is collected "
                "first, so a callback never meets a slot half visited, and several turns that one "
                "advance passes are taken off a timer at once; a deadline that is not after the "
                "clock fires at the next advance, where the original asks for one ahead.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -233,11 +233,6 @@ static enum tl_status sampling_create(const struct tl_config *config, void **sel
     return structure_create(config, &empty, sampling_reserve, self);
 }
 
-static void sampling_destroy(void *self)
-{
-    nodes_destroy(self);
-}
-
 /* --- check and walk --------------------------------------------------------------------------- */
 
 static uint64_t sampling_count(const void *self)
@@ -313,7 +308,7 @@ TL_ALGO(sampling_expiry) = {
     .options_bytes = sizeof(struct sampling_options),
     .precision = sampling_precision,
     .create = sampling_create,
-    .destroy = sampling_destroy,
+    .destroy = nodes_destroy,
     .reserve = sampling_reserve,
     .start = sampling_start,
     .stop = sampling_stop,

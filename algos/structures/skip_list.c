@@ -301,10 +301,7 @@ TL_ALGO(skip_list) = {
     .stop = list_stop,
     .advance = list_advance,
     .next = list_next,
-    .count = nodes_count,
-    .counters = nodes_counters,
+    NODES_HOOKS,
     .check = list_check,
     .walk = list_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

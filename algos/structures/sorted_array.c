@@ -167,15 +167,8 @@ static uint64_t array_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-#ifdef TL_EMBEDDED
-static inline void array_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((struct sorted_array *)self)->records, records);
-}
-#define STRUCTURE_MOVED array_moved
-#endif
-
 #define STRUCTURE struct sorted_array
+#include "counted.h"
 #include "structure.h"
 
 static size_t block_bytes(const struct sorted_array *array, uint32_t capacity)
@@ -227,16 +220,6 @@ static void array_destroy(void *self)
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
-
-static uint64_t array_count(const void *self)
-{
-    return ((const struct sorted_array *)self)->count;
-}
-
-static void array_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct sorted_array *)self)->counters;
-}
 
 static enum tl_status array_check(const void *self, char *why, size_t why_bytes)
 {
@@ -299,10 +282,10 @@ TL_ALGO(sorted_array) = {
     .stop = array_stop,
     .advance = array_advance,
     .next = array_next,
-    .count = array_count,
-    .counters = array_counters,
+    .count = structure_count,
+    .counters = structure_counters,
     .check = array_check,
     .walk = array_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(uint64_t)),
-    .moved = EMBEDDED_HOOK(array_moved),
+    .moved = EMBEDDED_HOOK(structure_moved),
 };

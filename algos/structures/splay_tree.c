@@ -337,10 +337,7 @@ TL_ALGO(splay_tree) = {
     .stop = tree_stop,
     .advance = tree_advance,
     .next = tree_next,
-    .count = nodes_count,
-    .counters = nodes_counters,
+    NODES_HOOKS,
     .check = tree_check,
     .walk = tree_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -88,6 +88,7 @@ struct spoke_wheel {
 };
 
 #define STRUCTURE struct spoke_wheel
+#include "counted.h"
 #include "structure.h"
 
 /* --- data: DUE and LATE ----------------------------------------------------------------------- */
@@ -442,16 +443,6 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static uint64_t wheel_count(const void *self)
-{
-    return ((const struct spoke_wheel *)self)->count;
-}
-
-static void wheel_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct spoke_wheel *)self)->counters;
-}
-
 static enum tl_status check_spokes(const struct spoke_wheel *wheel, uint64_t *seen, char *why,
                                    size_t why_bytes)
 {
@@ -589,8 +580,8 @@ TL_ALGO(spoke_wheel) = {
     .start = wheel_start,
     .stop = wheel_stop,
     .advance = wheel_advance,
-    .count = wheel_count,
-    .counters = wheel_counters,
+    .count = structure_count,
+    .counters = structure_counters,
     .check = wheel_check,
     .walk = wheel_walk,
 };

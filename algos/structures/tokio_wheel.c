@@ -253,13 +253,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct tokio_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_choice restart_choices[] = {
     {"lazy", RESTART_LAZY, "a later deadline is noted, and looked at when the old one comes"},
     {"move", RESTART_MOVE, "the timer is filed again at once"},
@@ -379,14 +372,13 @@ TL_ALGO(tokio_wheel) = {
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs =
@@ -394,6 +386,4 @@ TL_ALGO(tokio_wheel) = {
         "the caller fires it at once. A timer that a callback stops no longer fires, where all "
         "timers that a turn of the driver finds have fired before any task runs. One thread and no "
         "wakers; deadlines are ticks already, where they are rounded up to a millisecond.",
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -534,10 +534,7 @@ TL_ALGO(two_level_wheel) = {
     .stop = take_out_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -162,15 +162,8 @@ static uint64_t list_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-#ifdef TL_EMBEDDED
-static inline void list_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((struct unordered_list *)self)->records, records);
-}
-#define STRUCTURE_MOVED list_moved
-#endif
-
 #define STRUCTURE struct unordered_list
+#include "counted.h"
 #include "structure.h"
 
 static size_t block_bytes(const struct unordered_list *list, uint32_t capacity)
@@ -222,16 +215,6 @@ static void list_destroy(void *self)
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
-
-static uint64_t list_count(const void *self)
-{
-    return ((const struct unordered_list *)self)->count;
-}
-
-static void list_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct unordered_list *)self)->counters;
-}
 
 static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
 {
@@ -287,10 +270,10 @@ TL_ALGO(unordered_list) = {
     .stop = list_stop,
     .advance = list_advance,
     .next = list_next,
-    .count = list_count,
-    .counters = list_counters,
+    .count = structure_count,
+    .counters = structure_counters,
     .check = list_check,
     .walk = list_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),
-    .moved = EMBEDDED_HOOK(list_moved),
+    .moved = EMBEDDED_HOOK(structure_moved),
 };

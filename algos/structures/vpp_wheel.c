@@ -249,13 +249,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return structure_create(config, &empty, buckets_reserve, self);
 }
 
-static void wheel_destroy(void *self)
-{
-    struct vpp_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    structure_free(wheel, wheel->buckets.allocator);
-}
-
 static const struct tl_choice wheels_choices[] = {
     {"overflow", WITH_OVERFLOW, "three, and a list of timers beyond their turn: no horizon"},
     {NULL, 0, NULL},
@@ -371,16 +364,13 @@ TL_ALGO(vpp_wheel) = {
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    .count = buckets_count,
-    .counters = buckets_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

@@ -102,9 +102,9 @@ static enum tl_status faulty_stop(void *self, uint32_t id)
 static uint64_t faulty_count(const void *self)
 {
 #if defined(FAULTY_COUNT)
-    return list_count(self) + 1;
+    return nodes_count(self) + 1;
 #else
-    return list_count(self);
+    return nodes_count(self);
 #endif
 }
 
@@ -129,7 +129,7 @@ const struct tl_algo timerlab_algo = {
     .description = "The ordered list with one hook spoiled.",
     .cost = {.start = "O(n)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     .create = list_create,
-    .destroy = list_destroy,
+    .destroy = nodes_destroy,
     .reserve = list_reserve,
     .start = faulty_start,
     .stop = faulty_stop,
