@@ -315,24 +315,24 @@ static enum tl_status queue_reserve(void *self, uint32_t capacity)
     return lists_reserve(queue, capacity, HEAD_BIT - 2, heads_of, 1 + (size_t)queue->days);
 }
 
+static void queue_destroy(void *self)
+{
+    CALENDAR *queue = self;
+    lists_free(queue, heads_of(queue->capacity));
+    structure_free(queue, queue->allocator);
+}
+
 /* For the hook `create`, of a calendar that begins as `empty`. */
 static enum tl_status calendar_create(const struct tl_config *config, CALENDAR empty, void **self)
 {
     empty.days = DAYS_MIN;
     empty.clock = config->now;
     empty.allocator = config->allocator;
-    enum tl_status status = structure_create(config, &empty, queue_reserve, self);
+    enum tl_status status = structure_create(config, &empty, queue_reserve, queue_destroy, self);
     for (uint32_t i = 0; status == TL_OK && i < 1 + DAYS_MIN; i++) {
         slot_clear(*self, HEAD_BIT | i);
     }
     return status;
-}
-
-static void queue_destroy(void *self)
-{
-    CALENDAR *queue = self;
-    lists_free(queue, heads_of(queue->capacity));
-    structure_free(queue, queue->allocator);
 }
 
 /* Whether a page's timers belong there, in order. */

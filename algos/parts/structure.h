@@ -1,9 +1,9 @@
 /*
  * structure.h: create and destroy a structure, and its smallest hooks.
  *
- * Internal, and a template: the including file first defines STRUCTURE, its own struct, and includes
- * the parts that the struct is made of. These, or the file, may define STRUCTURE_MOVED, the hook
- * `moved`; else the struct has a member `records` if records.h is included.
+ * Internal, and a template: the including file first defines STRUCTURE, its own struct, and
+ * includes the parts that the struct is made of. These, or the file, may define STRUCTURE_MOVED,
+ * the hook `moved`; else the struct has a member `records` if records.h is included.
  */
 #ifndef ALGOS_STRUCTURE_H
 #define ALGOS_STRUCTURE_H
@@ -26,12 +26,13 @@ static inline void structure_free(STRUCTURE *structure, const struct tl_allocato
     tl_free(allocator, structure, sizeof *structure, alignof(STRUCTURE));
 }
 
-/* For the hook `create`: create a structure that begins as `empty`, and `reserve` for the configured
- * capacity. On failure all memory is free again, if a failed `reserve` leaves none. */
+/* For the hook `create`: create a structure that begins as `empty`, which has no memory of its own,
+ * and `reserve` for the configured capacity. On failure `destroy` frees what `reserve` has
+ * allocated. */
 static inline enum tl_status structure_create(const struct tl_config *config,
                                               const STRUCTURE *empty,
                                               enum tl_status (*reserve)(void *, uint32_t),
-                                              void **self)
+                                              void (*destroy)(void *), void **self)
 {
     STRUCTURE *structure = tl_alloc(config->allocator, sizeof *structure, alignof(STRUCTURE));
     if (structure == NULL) {
@@ -45,7 +46,7 @@ static inline enum tl_status structure_create(const struct tl_config *config,
 #endif
     enum tl_status status = reserve(structure, config->capacity);
     if (status != TL_OK) {
-        structure_free(structure, config->allocator);
+        destroy(structure);
         return status;
     }
     *self = structure;

@@ -269,7 +269,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct binary_heap empty = {
         .allocator = config->allocator, .clock = config->now, .serial = FIRST_SERIAL};
-    return structure_create(config, &empty, heap_reserve, self);
+    return structure_create(config, &empty, heap_reserve, heap_destroy, self);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */

@@ -301,7 +301,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     for (uint32_t zeros = 0; zeros < 64; zeros++) {
         empty.level_of_zeros[zeros] = (uint8_t)((63 - zeros) / bits);
     }
-    return structure_create(config, &empty, buckets_reserve, self);
+    return structure_create(config, &empty, buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice look_choices[] = {

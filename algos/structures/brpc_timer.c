@@ -416,10 +416,28 @@ static size_t current_bytes(uint32_t capacity)
     return ((size_t)capacity + 1) * sizeof(uint32_t);
 }
 
+static size_t buckets_bytes(uint32_t count)
+{
+    return count * sizeof(struct bucket);
+}
+
+static bool make_buckets(struct brpc_timer *timer)
+{
+    timer->buckets =
+        tl_alloc(timer->allocator, buckets_bytes(timer->bucket_count), alignof(struct bucket));
+    for (uint32_t i = 0; timer->buckets != NULL && i < timer->bucket_count; i++) {
+        timer->buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
+    }
+    return timer->buckets != NULL;
+}
+
 static enum tl_status timer_reserve(void *self, uint32_t capacity)
 {
     struct brpc_timer *timer = self;
     bool fresh = timer->current == NULL;
+    if (timer->buckets == NULL && !make_buckets(timer)) {
+        return TL_ERR_NOMEM;
+    }
     if (capacity <= timer->capacity && !fresh) {
         return TL_OK;
     }
@@ -447,26 +465,21 @@ static enum tl_status timer_reserve(void *self, uint32_t capacity)
     return TL_OK;
 }
 
-static size_t buckets_bytes(uint32_t count)
+static void timer_destroy(void *self)
 {
-    return count * sizeof(struct bucket);
+    struct brpc_timer *timer = self;
+    tl_free(timer->allocator, timer->tasks, pool_bytes(timer->room), alignof(struct task));
+    tl_free(timer->allocator, timer->current, current_bytes(timer->capacity), alignof(uint32_t));
+    tl_free(timer->allocator, timer->buckets, buckets_bytes(timer->bucket_count),
+            alignof(struct bucket));
+    structure_free(timer, timer->allocator);
 }
 
 static enum tl_status timer_create(const struct tl_config *config, void **self)
 {
     const struct timer_options *options = config->options;
-    uint32_t count = options->buckets;
-    struct bucket *buckets =
-        tl_alloc(config->allocator, buckets_bytes(count), alignof(struct bucket));
-    if (buckets == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
-    }
     struct brpc_timer empty = {
-        .buckets = buckets,
-        .bucket_count = count,
+        .bucket_count = options->buckets,
         .free_head = NONE,
         .held_head = NONE,
         .sweep_min = options->sweep,
@@ -476,21 +489,7 @@ static enum tl_status timer_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .allocator = config->allocator,
     };
-    enum tl_status status = structure_create(config, &empty, timer_reserve, self);
-    if (status != TL_OK) {
-        tl_free(config->allocator, buckets, buckets_bytes(count), alignof(struct bucket));
-    }
-    return status;
-}
-
-static void timer_destroy(void *self)
-{
-    struct brpc_timer *timer = self;
-    tl_free(timer->allocator, timer->tasks, pool_bytes(timer->room), alignof(struct task));
-    tl_free(timer->allocator, timer->current, current_bytes(timer->capacity), alignof(uint32_t));
-    tl_free(timer->allocator, timer->buckets, buckets_bytes(timer->bucket_count),
-            alignof(struct bucket));
-    structure_free(timer, timer->allocator);
+    return structure_create(config, &empty, timer_reserve, timer_destroy, self);
 }
 
 static const struct tl_choice sweep_choices[] = {

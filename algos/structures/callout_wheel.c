@@ -213,7 +213,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .precision = options->precision,
         .deviation = options->deviation,
     };
-    return structure_create(config, &empty, buckets_reserve, self);
+    return structure_create(config, &empty, buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice deviation_choices[] = {

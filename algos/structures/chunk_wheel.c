@@ -48,6 +48,7 @@
 #include "slot_bitmap.h"
 #include "walk.h"
 
+#include <stdalign.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -114,7 +115,7 @@ struct slot {
 };
 
 struct chunk_wheel {
-    struct node *nodes AND_RECORDS;
+    alignas(LINE_BYTES) struct node *nodes AND_RECORDS;
     uint32_t *words; /* of all chunks; and after the last what may be read with its ids */
     uint32_t *free;  /* the chunks that are free, the next one last */
     uint64_t clock;
@@ -863,6 +864,9 @@ static uint64_t wheel_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
+#define STRUCTURE struct chunk_wheel
+#include "structure.h"
+
 /* One block has the words of the chunks, and what may be read after the last of them, then which
  * chunks are free, and then the nodes that are the wheel's own. */
 static size_t word_bytes(uint32_t chunks)
@@ -918,29 +922,18 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     return TL_OK;
 }
 
-#ifdef TL_EMBEDDED
-static void wheel_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((struct chunk_wheel *)self)->records, records);
-}
-#endif
-
 static void wheel_destroy(void *self)
 {
     struct chunk_wheel *wheel = self;
     tl_free(wheel->allocator, wheel->words,
             wheel->chunks > 0 ? block_bytes(wheel, wheel->chunks, wheel->capacity) : 0,
             CHUNK_BYTES);
-    tl_free(wheel->allocator, wheel, sizeof *wheel, LINE_BYTES);
+    structure_free(wheel, wheel->allocator);
 }
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
-    struct chunk_wheel *wheel = tl_alloc(config->allocator, sizeof *wheel, LINE_BYTES);
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *wheel = (struct chunk_wheel){
+    struct chunk_wheel empty = {
         .clock = config->now,
         .position = config->now,
         .batch_due = TL_NEVER,
@@ -955,17 +948,10 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .slots[NOWHERE].tick = UINT64_MAX,
     };
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        wheel->slots[slot].tail = EMPTY;
+        empty.slots[slot].tail = EMPTY;
     }
-    TAKE_RECORDS(wheel, config);
-    set_levels(wheel);
-    enum tl_status status = wheel_reserve(wheel, config->capacity);
-    if (status != TL_OK) {
-        wheel_destroy(wheel);
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
+    set_levels(&empty);
+    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -1132,5 +1118,5 @@ TL_ALGO(chunk_wheel) = {
     .check = wheel_check,
     .walk = wheel_walk,
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(wheel_moved),
+    .moved = EMBEDDED_HOOK(structure_moved),
 };

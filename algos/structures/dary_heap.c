@@ -290,7 +290,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         .serial = FIRST_SERIAL,
         .allocator = config->allocator,
     };
-    return structure_create(config, &empty, heap_reserve, self);
+    return structure_create(config, &empty, heap_reserve, heap_destroy, self);
 }
 
 static const struct tl_option heap_option_table[] = {

@@ -333,9 +333,27 @@ static size_t queues_bytes(uint32_t queue_count)
     return queue_count * sizeof(struct queue) + table_size(queue_count) * sizeof(uint32_t);
 }
 
+static bool make_queues(struct duration_queues *q)
+{
+    q->queues = tl_alloc(q->buckets.allocator, queues_bytes(q->queue_count), alignof(struct queue));
+    if (q->queues == NULL) {
+        return false;
+    }
+    q->table = (uint32_t *)(void *)(q->queues + q->queue_count);
+    memset(q->table, 0, table_size(q->queue_count) * sizeof *q->table);
+    for (uint32_t head = FIRST_QUEUE + q->queue_count; head-- > FIRST_QUEUE;) {
+        queue_of(q, head)->place = q->idle;
+        q->idle = head;
+    }
+    return true;
+}
+
 static enum tl_status queues_reserve(void *self, uint32_t capacity)
 {
     struct duration_queues *q = self;
+    if (q->queues == NULL && !make_queues(q)) {
+        return TL_ERR_NOMEM;
+    }
     return capacity > q->buckets.capacity || q->heap == NULL
                ? heap_reserve(q, q->queue_count, capacity)
                : TL_OK;
@@ -347,48 +365,27 @@ struct queues_options {
 };
 enum expiry { EXPIRY_HEAP, EXPIRY_SCAN };
 
-static enum tl_status queues_create(const struct tl_config *config, void **self)
-{
-    const struct queues_options *options = config->options;
-    uint32_t queue_count = options->queues;
-    uint32_t size = table_size(queue_count);
-    struct queue *queues =
-        tl_alloc(config->allocator, queues_bytes(queue_count), alignof(struct queue));
-    if (queues == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    enum tl_status status =
-        structure_create(config,
-                         &(struct duration_queues){
-                             .buckets = buckets_empty(config, FIRST_QUEUE + queue_count),
-                             .queues = queues,
-                             .table = (uint32_t *)(void *)(queues + queue_count),
-                             .queue_count = queue_count,
-                             .table_mask = size - 1,
-                             .table_shift = 64 - (uint32_t)__builtin_ctz(size),
-                             .scan = options->expiry == EXPIRY_SCAN,
-                             .bound = TL_NEVER,
-                         },
-                         queues_reserve, self);
-    if (status != TL_OK) {
-        tl_free(config->allocator, queues, queues_bytes(queue_count), alignof(struct queue));
-        return status;
-    }
-    struct duration_queues *q = *self;
-    memset(q->table, 0, size * sizeof *q->table);
-    for (uint32_t head = FIRST_QUEUE + queue_count; head-- > FIRST_QUEUE;) {
-        queue_of(q, head)->place = q->idle;
-        q->idle = head;
-    }
-    return TL_OK;
-}
-
 static void queues_destroy(void *self)
 {
     struct duration_queues *q = self;
     heap_free(q, q->queue_count);
     tl_free(q->buckets.allocator, q->queues, queues_bytes(q->queue_count), alignof(struct queue));
     structure_free(q, q->buckets.allocator);
+}
+
+static enum tl_status queues_create(const struct tl_config *config, void **self)
+{
+    const struct queues_options *options = config->options;
+    uint32_t size = table_size(options->queues);
+    struct duration_queues empty = {
+        .buckets = buckets_empty(config, FIRST_QUEUE + options->queues),
+        .queue_count = options->queues,
+        .table_mask = size - 1,
+        .table_shift = 64 - (uint32_t)__builtin_ctz(size),
+        .scan = options->expiry == EXPIRY_SCAN,
+        .bound = TL_NEVER,
+    };
+    return structure_create(config, &empty, queues_reserve, queues_destroy, self);
 }
 
 static const struct tl_choice expiry_choices[] = {

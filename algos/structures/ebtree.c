@@ -359,7 +359,7 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
                            .key_mask = UINT64_MAX >> (64 - key_bits),
                            .clock = config->now,
                            .allocator = config->allocator};
-    return structure_create(config, &empty, tree_reserve, self);
+    return structure_create(config, &empty, tree_reserve, nodes_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

@@ -155,7 +155,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
             .hand = (uint32_t)(current % slots),
             .behind = (uint32_t)(bucket_at(tick, config->now + timeout) % slots),
         },
-        buckets_reserve, self);
+        buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_option wheel_option_table[] = {

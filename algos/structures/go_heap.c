@@ -432,6 +432,13 @@ static enum tl_status heap_reserve(void *self, uint32_t capacity)
     return TL_OK;
 }
 
+static void heap_destroy(void *self)
+{
+    struct go_heap *heap = self;
+    tl_free(heap->allocator, heap->entries, entries_bytes(heap->capacity), ENTRY_ALIGN);
+    nodes_destroy(self);
+}
+
 static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct go_heap empty = {
@@ -441,14 +448,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .allocator = config->allocator,
     };
-    return structure_create(config, &empty, heap_reserve, self);
-}
-
-static void heap_destroy(void *self)
-{
-    struct go_heap *heap = self;
-    tl_free(heap->allocator, heap->entries, entries_bytes(heap->capacity), ENTRY_ALIGN);
-    nodes_destroy(self);
+    return structure_create(config, &empty, heap_reserve, heap_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

@@ -151,7 +151,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                                 .buckets = buckets_empty(config, FIRST_SLOT + slots),
                                 .slots = slots,
                             },
-                            buckets_reserve, self);
+                            buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_option wheel_option_table[] = {

@@ -293,24 +293,24 @@ static const struct tl_option list_option_table[] = {
     {0},
 };
 
-static enum tl_status list_create(const struct tl_config *config, void **self)
-{
-    const struct list_options *options = config->options;
-    struct henriksen empty = {
-        .pull = options->pull, .entries = 1, .clock = config->now, .allocator = config->allocator};
-    enum tl_status status = structure_create(config, &empty, list_reserve, self);
-    for (uint32_t i = 0; status == TL_OK && i < HEADS; i++) {
-        slot_clear(*self, HEAD_BIT | i);
-    }
-    return status;
-}
-
 static void list_destroy(void *self)
 {
     struct henriksen *list = self;
     lists_free(list, HEADS);
     tl_free(list->allocator, list->ticks, index_bytes(list->entries_max), BLOCK_ALIGN);
     structure_free(list, list->allocator);
+}
+
+static enum tl_status list_create(const struct tl_config *config, void **self)
+{
+    const struct list_options *options = config->options;
+    struct henriksen empty = {
+        .pull = options->pull, .entries = 1, .clock = config->now, .allocator = config->allocator};
+    enum tl_status status = structure_create(config, &empty, list_reserve, list_destroy, self);
+    for (uint32_t i = 0; status == TL_OK && i < HEADS; i++) {
+        slot_clear(*self, HEAD_BIT | i);
+    }
+    return status;
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

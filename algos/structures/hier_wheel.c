@@ -120,6 +120,7 @@ struct system_timer {
 #define SLOT_LISTS struct system_timer
 #include "bucket_lists.h"
 #define STRUCTURE struct system_timer
+#include "structure.h"
 #include "work_at.h"
 
 /* Whether a link names a list or a timer is a toss-up, so there is no branch. */
@@ -570,6 +571,9 @@ static uint64_t timer_next(const void *self)
 static enum tl_status timer_reserve(void *self, uint32_t capacity)
 {
     struct system_timer *timer = self;
+    if (timer->wheel_count == 0 && !add_overflow_wheel(timer, timer->clock / timer->unit)) {
+        return TL_ERR_NOMEM;
+    }
     if (capacity <= timer->capacity) {
         return TL_OK;
     }
@@ -601,15 +605,8 @@ static void timer_destroy(void *self)
             BLOCK_ALIGN);
     tl_free(timer->allocator, timer->parts[HEADS], block_bytes(timer, timer->wheel_count),
             BLOCK_ALIGN);
-    tl_free(timer->allocator, timer, sizeof *timer, alignof(struct system_timer));
+    structure_free(timer, timer->allocator);
 }
-
-#ifdef TL_EMBEDDED
-static void timer_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((struct system_timer *)self)->records, records);
-}
-#endif
 
 struct timer_options {
     uint64_t tick;
@@ -623,12 +620,7 @@ enum clock { CLOCK_ADVANCE, CLOCK_BUCKET };
 static enum tl_status timer_create(const struct tl_config *config, void **self)
 {
     const struct timer_options *options = config->options;
-    struct system_timer *timer =
-        tl_alloc(config->allocator, sizeof *timer, alignof(struct system_timer));
-    if (timer == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *timer = (struct system_timer){
+    struct system_timer empty = {
         .wheel_size = options->slots,
         .ceil = options->rounding == ROUNDING_CEIL,
         .by_bucket = options->clock == CLOCK_BUCKET,
@@ -636,16 +628,7 @@ static enum tl_status timer_create(const struct tl_config *config, void **self)
         .unit = options->tick,
         .allocator = config->allocator,
     };
-    TAKE_RECORDS(timer, config);
-    enum tl_status status = add_overflow_wheel(timer, config->now / timer->unit)
-                                ? timer_reserve(timer, config->capacity)
-                                : TL_ERR_NOMEM;
-    if (status != TL_OK) {
-        timer_destroy(timer);
-        return status;
-    }
-    *self = timer;
-    return TL_OK;
+    return structure_create(config, &empty, timer_reserve, timer_destroy, self);
 }
 
 static const struct tl_choice rounding_choices[] = {
@@ -838,5 +821,5 @@ TL_ALGO(hier_wheel) = {
         "fire in another order; stop of a timer that has expired and not fired yet is in time; "
         "where a level cannot be allocated, its timers wait on the one below; no thread, no locks.",
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(timer_moved),
+    .moved = EMBEDDED_HOOK(structure_moved),
 };

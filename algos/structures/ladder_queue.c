@@ -430,17 +430,17 @@ static enum tl_status queue_reserve(void *self, uint32_t capacity)
     return status;
 }
 
-static enum tl_status queue_create(const struct tl_config *config, void **self)
-{
-    struct ladder_queue empty = {.clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, queue_reserve, self);
-}
-
 static void queue_destroy(void *self)
 {
     struct ladder_queue *queue = self;
     lists_free(queue, heads_of(queue->capacity));
     structure_free(queue, queue->allocator);
+}
+
+static enum tl_status queue_create(const struct tl_config *config, void **self)
+{
+    struct ladder_queue empty = {.clock = config->now, .allocator = config->allocator};
+    return structure_create(config, &empty, queue_reserve, queue_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

@@ -832,7 +832,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                                  .allocator = config->allocator};
     set_levels(&empty);
     empty.upper_at = empty.work_at = TL_NEVER;
-    return structure_create(config, &empty, wheel_reserve, self);
+    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

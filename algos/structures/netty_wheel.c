@@ -264,7 +264,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                                 .capacity_max = (uint32_t)options->timers,
                                 .allocator = config->allocator,
                             },
-                            wheel_reserve, self);
+                            wheel_reserve, nodes_destroy, self);
 }
 
 static const struct tl_choice transfer_choices[] = {

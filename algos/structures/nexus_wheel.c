@@ -283,7 +283,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
         empty.minima[slot] = TL_NEVER;
     }
-    return structure_create(config, &empty, buckets_reserve, self);
+    return structure_create(config, &empty, buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice moves_choices[] = {

@@ -150,7 +150,7 @@ static enum tl_status list_reserve(void *self, uint32_t capacity)
 static enum tl_status list_create(const struct tl_config *config, void **self)
 {
     struct ordered_list empty = {.allocator = config->allocator, .clock = config->now};
-    enum tl_status status = structure_create(config, &empty, list_reserve, self);
+    enum tl_status status = structure_create(config, &empty, list_reserve, nodes_destroy, self);
     if (status == TL_OK) {
         struct ordered_list *list = *self;
         *node_at(list, HEAD) = (struct node){.next = HEAD, .prev = HEAD};

@@ -261,7 +261,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct pairing_heap empty = {
         .root = NONE, .clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, heap_reserve, self);
+    return structure_create(config, &empty, heap_reserve, nodes_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

@@ -343,6 +343,13 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     return status;
 }
 
+static void wheel_destroy(void *self)
+{
+    struct probing_wheel *wheel = self;
+    heap_free(wheel, 0);
+    structure_free(wheel, wheel->buckets.allocator);
+}
+
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     const struct wheel_options *options = config->options;
@@ -362,14 +369,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .failover = options->failover != 0,
         .interval = options->interval,
     };
-    return structure_create(config, &empty, wheel_reserve, self);
-}
-
-static void wheel_destroy(void *self)
-{
-    struct probing_wheel *wheel = self;
-    heap_free(wheel, 0);
-    structure_free(wheel, wheel->buckets.allocator);
+    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
 }
 
 static const struct tl_choice failover_choices[] = {

@@ -270,7 +270,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct radix_heap empty = {
         .clock = config->now, .last = config->now, .allocator = config->allocator};
-    enum tl_status status = structure_create(config, &empty, heap_reserve, self);
+    enum tl_status status = structure_create(config, &empty, heap_reserve, nodes_destroy, self);
     for (uint32_t head = 0; status == TL_OK && head < FIRST_TIMER; head++) {
         slot_clear(*self, head);
     }

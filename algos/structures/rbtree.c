@@ -261,7 +261,7 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
 {
     struct rbtree empty = {
         .tree = RB_INITIALIZER(&empty.tree), .clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, tree_reserve, self);
+    return structure_create(config, &empty, tree_reserve, nodes_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

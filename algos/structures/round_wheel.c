@@ -186,7 +186,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                                 .tick = tick,
                                 .allocator = config->allocator,
                             },
-                            buckets_reserve, self);
+                            buckets_reserve, nodes_destroy, self);
 }
 
 static const struct tl_choice pow2_choices[] = {

@@ -230,7 +230,7 @@ static enum tl_status sampling_create(const struct tl_config *config, void **sel
                                     .seen_due = IDLE,
                                     .clock = config->now,
                                     .cycle_at = config->now - config->now % period + period};
-    return structure_create(config, &empty, sampling_reserve, self);
+    return structure_create(config, &empty, sampling_reserve, nodes_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

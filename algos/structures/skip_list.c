@@ -202,7 +202,7 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
     struct skip_list empty = {.random = UINT64_C(0x9e3779b97f4a7c15),
                               .clock = config->now,
                               .allocator = config->allocator};
-    enum tl_status status = structure_create(config, &empty, list_reserve, self);
+    enum tl_status status = structure_create(config, &empty, list_reserve, nodes_destroy, self);
     if (status == TL_OK) {
         struct skip_list *list = *self;
         *node_at(list, HEAD) = (struct node){.height = 0};

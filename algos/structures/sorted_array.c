@@ -206,17 +206,17 @@ static enum tl_status array_reserve(void *self, uint32_t capacity)
     return TL_OK;
 }
 
-static enum tl_status array_create(const struct tl_config *config, void **self)
-{
-    struct sorted_array empty = {.allocator = config->allocator, .clock = config->now};
-    return structure_create(config, &empty, array_reserve, self);
-}
-
 static void array_destroy(void *self)
 {
     struct sorted_array *array = self;
     tl_free(array->allocator, array->entries, block_bytes(array, array->capacity), BLOCK_ALIGN);
     structure_free(array, array->allocator);
+}
+
+static enum tl_status array_create(const struct tl_config *config, void **self)
+{
+    struct sorted_array empty = {.allocator = config->allocator, .clock = config->now};
+    return structure_create(config, &empty, array_reserve, array_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

@@ -241,7 +241,7 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
 {
     /* Serials begin at 1: the key (0, 0) is before all. */
     struct splay_tree empty = {.serial = 1, .clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, tree_reserve, self);
+    return structure_create(config, &empty, tree_reserve, nodes_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

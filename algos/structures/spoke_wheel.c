@@ -176,10 +176,8 @@ static bool grow(struct spoke_wheel *wheel, uint32_t shift)
             wheel->where[ids[to + i]] = (uint32_t)(to + i);
         }
     }
-    if (wheel->deadlines != NULL) {
-        tl_free(wheel->allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift),
-                BLOCK_ALIGN);
-    }
+    tl_free(wheel->allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift),
+            BLOCK_ALIGN);
     wheel->deadlines = deadlines;
     wheel->ids = ids;
     wheel->allocation_shift = shift;
@@ -337,6 +335,14 @@ static size_t timers_bytes(uint32_t capacity)
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 {
     struct spoke_wheel *wheel = self;
+    size_t used_bytes = wheel->spokes * sizeof *wheel->used;
+    if (wheel->used == NULL) {
+        wheel->used = tl_alloc(wheel->allocator, used_bytes, BLOCK_ALIGN);
+        if (wheel->used == NULL) {
+            return TL_ERR_NOMEM;
+        }
+        memset(wheel->used, 0, used_bytes);
+    }
     if (capacity <= wheel->capacity && wheel->where != NULL) {
         return TL_OK;
     }
@@ -418,17 +424,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .tick_shift = log2_up(options->tick),
         .clock = config->now,
     };
-    size_t used_bytes = empty.spokes * sizeof *empty.used;
-    empty.used = tl_alloc(config->allocator, used_bytes, BLOCK_ALIGN);
-    if (empty.used == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    memset(empty.used, 0, used_bytes);
-    enum tl_status status = structure_create(config, &empty, wheel_reserve, self);
-    if (status != TL_OK) {
-        tl_free(config->allocator, empty.used, used_bytes, BLOCK_ALIGN);
-    }
-    return status;
+    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
 }
 
 static const struct tl_option wheel_option_table[] = {

@@ -250,7 +250,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .level_count = levels,
         .lazy = options->restart == RESTART_LAZY,
     };
-    return structure_create(config, &empty, buckets_reserve, self);
+    return structure_create(config, &empty, buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice restart_choices[] = {

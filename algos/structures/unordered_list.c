@@ -201,17 +201,17 @@ static enum tl_status list_reserve(void *self, uint32_t capacity)
     return TL_OK;
 }
 
-static enum tl_status list_create(const struct tl_config *config, void **self)
-{
-    struct unordered_list empty = {.allocator = config->allocator, .clock = config->now};
-    return structure_create(config, &empty, list_reserve, self);
-}
-
 static void list_destroy(void *self)
 {
     struct unordered_list *list = self;
     tl_free(list->allocator, list->entries, block_bytes(list, list->capacity), BLOCK_ALIGN);
     structure_free(list, list->allocator);
+}
+
+static enum tl_status list_create(const struct tl_config *config, void **self)
+{
+    struct unordered_list empty = {.allocator = config->allocator, .clock = config->now};
+    return structure_create(config, &empty, list_reserve, list_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

@@ -246,7 +246,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .has_overflow = wheels == WITH_OVERFLOW,
         .overflow_from = TL_NEVER,
     };
-    return structure_create(config, &empty, buckets_reserve, self);
+    return structure_create(config, &empty, buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice wheels_choices[] = {

@@ -964,7 +964,7 @@ static enum tl_status kv_create(const struct tl_config *config, void **self)
     store_init(&empty.folder, options->path, empty.policy != SYNC_NONE,
                "kv-wheel, a table of format 1");
     void *made = NULL;
-    enum tl_status status = structure_create(config, &empty, kv_reserve, &made);
+    enum tl_status status = structure_create(config, &empty, kv_reserve, kv_destroy, &made);
     if (status != TL_OK) {
         return status;
     }
