@@ -81,17 +81,6 @@ static void merge_status(struct replay_result *all, const struct replay_result *
     }
 }
 
-static void merge_latencies(struct replay_result *all, const struct replay_result *one)
-{
-    for (int op = 0; op < LATENCY_OPS; op++) {
-        histogram_merge(&all->latency_ns[op], &one->latency_ns[op]);
-        histogram_merge(&all->response_ns[op], &one->response_ns[op]);
-        if (one->worst[op].ns > all->worst[op].ns) {
-            all->worst[op] = one->worst[op];
-        }
-    }
-}
-
 static void merge_work(struct replay_result *all, const struct replay_result *one)
 {
     all->counts = all->counts && one->counts;
@@ -118,7 +107,7 @@ void rank_merge(struct replay_result *all, const struct replay_result *one, uint
     merge_status(all, one, rank);
     merge_verdict(&all->verdict, &one->verdict, rank);
     merge_work(all, one);
-    merge_latencies(all, one);
+    replay_merge_latencies(all, one);
     all->ids += one->ids;
     all->window_events += one->window_events;
     all->window_fired += one->window_fired;

@@ -20,6 +20,17 @@ const char *latency_op_word(enum latency_op op)
     return words[op];
 }
 
+void replay_merge_latencies(struct replay_result *all, const struct replay_result *one)
+{
+    for (int op = 0; op < LATENCY_OPS; op++) {
+        histogram_merge(&all->latency_ns[op], &one->latency_ns[op]);
+        histogram_merge(&all->response_ns[op], &one->response_ns[op]);
+        if (one->worst[op].ns > all->worst[op].ns) {
+            all->worst[op] = one->worst[op];
+        }
+    }
+}
+
 void tally_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct replay *replay = ctx;

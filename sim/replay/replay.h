@@ -145,4 +145,7 @@ struct replay_result {
 bool replay_run(const struct replay_request *request, struct replay_result *result,
                 struct error *error);
 
+/* Add the latencies that another pass found. */
+void replay_merge_latencies(struct replay_result *all, const struct replay_result *one);
+
 #endif

@@ -7,40 +7,15 @@
 #include "replay_steps.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <stddef.h>
 #include <string.h>
 
 /* --- what the pass needs --------------------------------------------------------------------- */
 
-static size_t due_bytes(const struct replay *replay)
+/* A table on huge pages, all of which are there: the latency pass is not to wait, within what it
+ * times, for pages of its own. */
+static void *new_table(size_t count, size_t bytes)
 {
-    size_t ids = replay->header->ids > 0 ? replay->header->ids : 1;
-    return ids * sizeof *replay->due;
-}
-
-static size_t advances_bytes(const struct replay *replay)
-{
-    return replay->advance_capacity * sizeof *replay->advances;
-}
-
-#define OP_CYCLES_BYTES (TRACE_BLOCK_RECORDS * sizeof(uint32_t))
-
-/* Zeroed at once, on huge pages where there are any: the latency pass is not to wait, within what
- * it times, for pages of its own. */
-static void *new_zeroed(size_t bytes)
-{
-    const struct tl_allocator *heap = tl_system_allocator();
-    void *fresh = memory_made(heap->resize(heap->ctx, NULL, 0, bytes, alignof(max_align_t)));
-    return memset(fresh, 0, bytes);
-}
-
-static void free_zeroed(void *old, size_t bytes)
-{
-    const struct tl_allocator *heap = tl_system_allocator();
-    if (old != NULL) {
-        (void)heap->resize(heap->ctx, old, bytes, 0, alignof(max_align_t));
-    }
+    return memset(memory_table(count, bytes), 0, count * bytes);
 }
 
 static void open_latency(struct replay *replay)
@@ -48,19 +23,20 @@ static void open_latency(struct replay *replay)
     replay->ns_per_cycle = clock_ns_per_cycle();
     replay->schedule.tick_ns = (double)replay->header->tick_ns;
     replay->advance_capacity = 2 * (size_t)TRACE_BLOCK_RECORDS;
-    replay->op_cycles = new_zeroed(OP_CYCLES_BYTES);
-    replay->advances = new_zeroed(advances_bytes(replay));
-    replay->due = new_zeroed(due_bytes(replay));
+    replay->op_cycles = new_table(TRACE_BLOCK_RECORDS, sizeof *replay->op_cycles);
+    replay->advances = new_table(replay->advance_capacity, sizeof *replay->advances);
+    replay->due = new_table(replay->header->ids, sizeof *replay->due);
     /* Outside the window, this pass is as the other. */
     throughput_pass.open(replay);
 }
 
 static void close_latency(struct replay *replay)
 {
-    free_zeroed(replay->op_cycles, OP_CYCLES_BYTES);
-    free_zeroed(replay->advances, advances_bytes(replay));
-    free_zeroed(replay->due, due_bytes(replay));
-    free_zeroed(replay->inside_cycles, replay->inside_capacity * sizeof *replay->inside_cycles);
+    memory_table_free(replay->op_cycles, TRACE_BLOCK_RECORDS, sizeof *replay->op_cycles);
+    memory_table_free(replay->advances, replay->advance_capacity, sizeof *replay->advances);
+    memory_table_free(replay->due, replay->header->ids, sizeof *replay->due);
+    memory_table_free(replay->inside_cycles, replay->inside_capacity,
+                      sizeof *replay->inside_cycles);
     throughput_pass.close(replay);
 }
 
@@ -71,9 +47,10 @@ static void begin_section(struct replay *replay)
     if (count <= replay->inside_capacity) {
         return;
     }
-    free_zeroed(replay->inside_cycles, replay->inside_capacity * sizeof *replay->inside_cycles);
+    memory_table_free(replay->inside_cycles, replay->inside_capacity,
+                      sizeof *replay->inside_cycles);
     replay->inside_capacity = count + count / 2;
-    replay->inside_cycles = new_zeroed(replay->inside_capacity * sizeof *replay->inside_cycles);
+    replay->inside_cycles = new_table(replay->inside_capacity, sizeof *replay->inside_cycles);
 }
 
 /* --- filing ---------------------------------------------------------------------------------- */

@@ -357,13 +357,8 @@ static void keep_latency_run(struct job *job, struct subject *subject,
             subject->latency_ns[op * LATENCY_PERCENTILES + p][subject->latency_count] =
                 (double)percentiles[p];
         }
-        struct replay_result *all = subject->latency;
-        histogram_merge(&all->latency_ns[op], &result->latency_ns[op]);
-        histogram_merge(&all->response_ns[op], &result->response_ns[op]);
-        if (result->worst[op].ns > all->worst[op].ns) {
-            all->worst[op] = result->worst[op];
-        }
     }
+    replay_merge_latencies(subject->latency, result);
     subject->latency_count++;
 }
 
