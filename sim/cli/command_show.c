@@ -104,8 +104,10 @@ static const struct option_row options[] = {
     {{"file", 'f', "FILE", 0, "Read the script from a file, - for standard input", 0},
      OPTION_STREAM,
      AT(script_file)},
-    {{"output", 'o', "FILE.svg|DIR", 0,
-      "Also draw the steps: all in one picture, or one each into this folder", 0},
+    {{"output", 'o', "FILE.svg|FILE.html|DIR", 0,
+      "Also draw the steps: all in one picture, one by one on a page that plays them, or one each "
+      "into this folder",
+      0},
      OPTION_TEXT,
      AT(out_path)},
     {{"quiet", 'q', NULL, 0, "Print no text: only draw", 0}, OPTION_FLAG, AT(silent)},
@@ -222,16 +224,17 @@ struct shown {
     char data[SHOWN_BYTES_MAX];          /* the text, then the pictures */
 };
 
-static bool is_picture(const char *path)
+static bool ends_with(const char *path, const char *ending)
 {
     size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
+    size_t bytes = strlen(ending);
+    return length > bytes && strcmp(path + length - bytes, ending) == 0;
 }
 
 static void draw_all(const struct work *work, const struct show *show, struct shown *shown,
                      FILE *stream)
 {
-    size_t steps = is_picture(work->arguments->out_path) ? show->step_count : 1;
+    size_t steps = ends_with(work->arguments->out_path, ".svg") ? show->step_count : 1;
     for (size_t i = 0; i < show->step_count; i += steps) {
         show_draw(show, i, steps, stream);
         shown->picture_ends[shown->pictures++] = (size_t)ftell(stream);
@@ -268,22 +271,48 @@ static bool show_here(void *ctx, void *result, struct error *error)
 
 /* --- what is written ------------------------------------------------------------------------- */
 
+static const char *picture_at(const struct shown *shown, size_t picture, size_t *bytes)
+{
+    size_t from = picture > 0 ? shown->picture_ends[picture - 1] : shown->text_bytes;
+    *bytes = shown->picture_ends[picture] - from;
+    return shown->data + from;
+}
+
 static bool draw_to(const struct shown *shown, size_t picture, const char *path,
                     struct error *error)
 {
     struct outfile file;
-    size_t from = picture > 0 ? shown->picture_ends[picture - 1] : shown->text_bytes;
+    size_t bytes = 0;
+    const char *drawing = picture_at(shown, picture, &bytes);
     if (!outfile_open(&file, path, error)) {
         return false;
     }
-    (void)fwrite(shown->data + from, 1, shown->picture_ends[picture] - from, file.stream);
+    (void)fwrite(drawing, 1, bytes, file.stream);
+    return outfile_commit(&file, error);
+}
+
+static bool draw_page(const struct shown *shown, const char *path, struct error *error)
+{
+    struct outfile file;
+    if (!outfile_open(&file, path, error)) {
+        return false;
+    }
+    show_page_begin(file.stream);
+    for (size_t i = 0; i < shown->pictures; i++) {
+        size_t bytes = 0;
+        const char *drawing = picture_at(shown, i, &bytes);
+        show_page_add(drawing, bytes, file.stream);
+    }
     return outfile_commit(&file, error);
 }
 
 static bool draw(const struct shown *shown, const char *path, struct error *error)
 {
-    if (is_picture(path)) {
+    if (ends_with(path, ".svg")) {
         return draw_to(shown, 0, path, error);
+    }
+    if (ends_with(path, ".html")) {
+        return draw_page(shown, path, error);
     }
     bool good = folder_make(path, error);
     for (size_t i = 0; good && i < shown->pictures; i++) {

@@ -6,6 +6,7 @@
 
 #include "drawing.h"
 #include "memory.h"
+#include "show_assets.h"
 #include "show_text.h"
 
 #include <inttypes.h>
@@ -609,4 +610,16 @@ void show_draw(const struct show *show, size_t first, size_t count, FILE *stream
                    count, show->steps[first].caption, show->steps[first + count - 1].caption);
     drawing_write(&canvas.drawing, PAGE_WIDTH, canvas.y + 6, show->title, description, stream);
     drawing_close(&canvas.drawing);
+}
+
+void show_page_begin(FILE *stream)
+{
+    (void)fputs(text_show_page_html, stream);
+}
+
+void show_page_add(const char *drawing, size_t bytes, FILE *stream)
+{
+    (void)fputs("<figure>\n", stream);
+    (void)fwrite(drawing, 1, bytes, stream);
+    (void)fputs("</figure>\n", stream);
 }

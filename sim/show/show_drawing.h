@@ -10,4 +10,10 @@
 /* Draws the steps from `first` on, `count` of them, below one another, as one SVG document. */
 void show_draw(const struct show *show, size_t first, size_t count, FILE *stream);
 
+/* Write the beginning of an HTML page with a slider and a button that plays the steps. */
+void show_page_begin(FILE *stream);
+
+/* Append a drawing of `bytes` bytes to the page, as its next step. */
+void show_page_add(const char *drawing, size_t bytes, FILE *stream);
+
 #endif

@@ -225,6 +225,31 @@ expect "knobs: without scripts the first point is shown, the others are folded" 
 scripts false
 request POST "$session/url" "{\"url\": \"file://$scratch/page/report.html\"}" >/dev/null
 
+# --- the steps of `show` -----------------------------------------------------------------------------
+
+"$TIMERLAB" show hier-wheel:slots=3 'start <b> 4; start c 2; tick 4' -q -o steps.html 2>said || complain "show: $(cat said)"
+request POST "$session/url" "{\"url\": \"file://$scratch/steps.html\"}" >/dev/null
+step='return [document.querySelectorAll("figure.shown").length,
+    Array.from(document.querySelectorAll("figure")).findIndex((e) => e.className === "shown"),
+    document.querySelector("output").innerText, document.querySelector("button").innerText]'
+expect "show: the first step" '[1,0,"step 0 of 6","Play"]' "$step"
+run 'document.querySelector("input").focus()' >/dev/null
+press $'\ue014'
+expect "show: the slider leads to the next" '[1,1,"step 1 of 6","Play"]' "$step"
+# The test is the clock.
+run 'window.setInterval = (tick) => { window.tick = tick; return 1; }; document.querySelector("button").click()' >/dev/null
+expect "show: it plays" '[1,1,"step 1 of 6","Pause"]' "$step"
+run 'window.tick(); window.tick()' >/dev/null
+expect "show: two steps later" '[1,3,"step 3 of 6","Pause"]' "$step"
+run 'window.tick(); window.tick(); window.tick()' >/dev/null
+expect "show: it ends with the last" '[1,6,"step 6 of 6","Play"]' "$step"
+shot steps
+scripts true
+expect "show: without scripts the first step is shown" '[0]' \
+    "return Array.from(document.querySelectorAll('figure')).map((e, i) => e.checkVisibility() ? i : -1).filter((i) => i >= 0)"
+scripts false
+request POST "$session/url" "{\"url\": \"file://$scratch/page/report.html\"}" >/dev/null
+
 # --- narrow ----------------------------------------------------------------------------------------
 
 request POST "$session/goog/cdp/execute" '{"cmd": "Emulation.setDeviceMetricsOverride", "params":
