@@ -185,6 +185,7 @@ static struct kit_target target_of(const struct check_arguments *arguments,
     memcpy(target.options, contender->options, sizeof target.options);
     target.pinned = contender->option_text[0] != '\0';
     target.large = arguments->large;
+    target.seed = arguments->plan.seed;
     return target;
 }
 

@@ -30,8 +30,9 @@ struct kit_target {
     const struct tl_algo *counted;  /* its build with counters; may be the same */
     const struct tl_algo *embedded; /* its build that takes records; may be the same, NULL: none */
     TL_OPTION_VALUES(options);
-    bool large;  /* with the cases of more than a million timers */
-    bool pinned; /* check under these values only, rather than also under others in range */
+    bool large;    /* with the cases of more than a million timers */
+    uint64_t seed; /* of the sizes that are drawn */
+    bool pinned;   /* check under these values only, rather than also under others in range */
 };
 
 /* A target of that descriptor under its defaults, not pinned. Where the build that takes records is

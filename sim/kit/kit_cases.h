@@ -19,7 +19,7 @@
     X("two-instances", "life", "two structures side by side know nothing of each other", 0, false, \
       case_two_instances)                                                                          \
     X("several-instances", "life",                                                                 \
-      "three that differ in options, size and clock know nothing of each other", 0, true,          \
+      "six that differ in options, size and clock know nothing of each other", 0, true,            \
       case_several_instances)                                                                      \
     X("behaved", "life", "hooks return, print nothing and never end the process", 0, true,         \
       case_behaved)                                                                                \

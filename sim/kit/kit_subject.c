@@ -249,6 +249,10 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
         return KIT_OPENED;
     }
     subject_check_memory(subject);
+    if (subject->self != NULL) {
+        kit_fail(subject->witness, FAULT_STATUS, "create refused (%s) and set *self",
+                 tl_status_name(status));
+    }
     if (subject->guard.blocks != 0) {
         kit_fail(subject->witness, FAULT_LEAK,
                  "create refused (%s) and leaked %" PRIu64 " bytes in %" PRIu64 " blocks",
@@ -431,6 +435,7 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct kit_subject *subject = ctx;
     struct kit_witness *witness = subject->witness;
+    witness->hooks++; /* an advance that fires very many does not hang */
     if (id >= subject->capacity) {
         kit_fail(witness, FAULT_DUPLICATE,
                  "timer %" PRIu32 " fired at tick %" PRIu64 ", where only %" PRIu32 " can be named",

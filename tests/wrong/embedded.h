@@ -12,6 +12,8 @@ enum wrong {
     NEEDS_MORE,
     FORGETS_OFFSET,
     FORGETS_STRIDE,
+    STRIDE_IN_8_BITS,
+    SHARES_STRIDE,
     KEEPS_OLD_BASE,
     KEEPS_OLD_STRIDE,
     KEEPS_FIRST,
@@ -47,6 +49,8 @@ struct list {
     uint64_t serial;
 };
 
+static size_t shared_stride;
+
 static struct node *node_at(struct list *list, uint32_t index)
 {
     if (index == HEAD) {
@@ -56,13 +60,18 @@ static struct node *node_at(struct list *list, uint32_t index)
         return (struct node *)(void *)((char *)list->told->base + list->told->offset_bytes +
                                        (index - 1) * list->told->stride_bytes);
     }
-    return (struct node *)(void *)(list->first + (index - 1) * list->stride);
+    size_t stride = WRONG == SHARES_STRIDE ? shared_stride : list->stride;
+    return (struct node *)(void *)(list->first + (index - 1) * stride);
 }
 
 static void take_records(struct list *list, const struct tl_records *records)
 {
     list->first = (char *)records->base + (WRONG == FORGETS_OFFSET ? 0 : records->offset_bytes);
     list->stride = WRONG == FORGETS_STRIDE ? sizeof(struct node) : records->stride_bytes;
+    if (WRONG == STRIDE_IN_8_BITS) {
+        list->stride = (uint8_t)list->stride;
+    }
+    shared_stride = list->stride;
     list->given = true;
     list->told = records;
 }
@@ -133,6 +142,7 @@ static enum tl_status list_reserve(void *self, uint32_t capacity)
         list->own = own;
         list->first = own;
         list->stride = sizeof(struct node);
+        shared_stride = list->stride;
         list->earliest = node_at(list, list->head.next);
     }
     uint32_t ready = capacity + (WRONG == READIES_ONE_MORE && list->given ? 1 : 0);

@@ -23,6 +23,8 @@ enum wrong {
     RESTART_OF_SELF_KEEPS_TURN,
     DROPS_BUDGET_REMAINDER,
     IGNORES_BUDGET,
+    BUDGET_IN_32_BITS,
+    SETS_SELF_ON_FAILURE,
     FALLS_SHORT_OF_BUDGET,
     NEXT_TOO_LATE,
     NEXT_NEVER_GROWS,
@@ -356,6 +358,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         .allocator = config->allocator, .capacity = config->capacity, .firing.id = NOWHERE};
     *clock_of(heap) = config->now;
     if (!make_room(heap, config->capacity)) {
+        *self = WRONG == SETS_SELF_ON_FAILURE ? heap : *self;
         tl_free(config->allocator, heap, sizeof *heap, alignof(struct heap));
         return TL_ERR_NOMEM;
     }
@@ -574,6 +577,9 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     uint64_t first_inside = heap->serial;
     uint64_t fired = 0;
     heap->operations++;
+    if (WRONG == BUDGET_IN_32_BITS && budget != TL_NO_BUDGET) {
+        budget = (uint32_t)budget;
+    }
     if (WRONG == HANGS) {
         for (volatile uint64_t tick = heap->clock; tick < now; tick++) {
         }

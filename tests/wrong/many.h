@@ -16,6 +16,11 @@ enum wrong {
     INDEX_OF_16_BITS,
     INDEX_OF_20_BITS,
     FIRES_4096_AN_ADVANCE,
+    FIRES_100000_AN_ADVANCE,
+    INDEX_OF_17_BITS,
+    LEFT_OVER_256_IS_DROPPED,
+    SHARES_SLOTS_OF_FIFTH,
+    TEXT_OF_8_BYTES,
     RESERVE_COPIES_65536,
     LEAKS_GROWN,
     START_65536_IS_LATE,
@@ -46,6 +51,7 @@ struct stale {
 
 struct wheel_options {
     uint32_t slots;
+    char label[TL_TEXT_BYTES];
 };
 
 struct wheel {
@@ -58,6 +64,9 @@ struct wheel {
     uint32_t capacity;
     uint32_t slots;
     uint32_t in_slot[SLOTS_MOST];
+    uint32_t place;
+    uint32_t left_over;
+    char *text;
     uint64_t announced;
     uint64_t clock;
     uint64_t count;
@@ -74,12 +83,21 @@ struct wheel {
 
 static uint32_t shared_slots;
 
+/* The slots of four structures that are there; the others have those of the last. */
+static struct {
+    uint32_t slots;
+    bool used;
+} places[4];
+
 static uint32_t slots_of(const struct wheel *wheel)
 {
     if (WRONG == KEEPS_OPTIONS || WRONG == KEEPS_CONFIG) {
         const struct wheel_options *options =
             WRONG == KEEPS_OPTIONS ? wheel->options : wheel->config->options;
         return options->slots;
+    }
+    if (WRONG == SHARES_SLOTS_OF_FIFTH) {
+        return places[wheel->place].slots;
     }
     return WRONG == SHARES_SLOTS || WRONG == SHARES_SLOTS_WHEN_LARGER ? shared_slots : wheel->slots;
 }
@@ -99,6 +117,7 @@ static uint32_t index_of(uint32_t id)
     if (WRONG == INDEX_OF_16_BITS) {
         id = (uint16_t)id;
     }
+    id = WRONG == INDEX_OF_17_BITS ? id % (1u << 17) : id;
     return LISTS + (WRONG == INDEX_OF_20_BITS ? id % (1u << 20) : id);
 }
 
@@ -131,6 +150,8 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 static void wheel_destroy(void *self)
 {
     struct wheel *wheel = self;
+    places[wheel->place].used = false;
+    tl_free(wheel->allocator, wheel->text, 8, 1);
     if (wheel->count == 0) {
         tl_free(wheel->allocator, wheel->grown, 64, 16);
     }
@@ -155,7 +176,20 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     if (WRONG != SHARES_SLOTS_WHEN_LARGER || wheel->slots > shared_slots) {
         shared_slots = wheel->slots;
     }
+    while (wheel->place < 3 && places[wheel->place].used) {
+        wheel->place++;
+    }
+    places[wheel->place].used = true;
+    places[wheel->place].slots = wheel->slots;
+    if (WRONG == TEXT_OF_8_BYTES) {
+        const char *label = ((const struct wheel_options *)config->options)->label;
+        wheel->text = tl_alloc(config->allocator, 8, 1);
+        for (unsigned i = 0; wheel->text != NULL && label[i] != '\0'; i++) {
+            wheel->text[i] = label[i];
+        }
+    }
     if (!grow_nodes(wheel->allocator, &wheel->nodes, 0, LISTS + wheel->capacity)) {
+        tl_free(config->allocator, wheel->text, 8, 1);
         tl_free(config->allocator, wheel, sizeof *wheel, alignof(struct wheel));
         return TL_ERR_NOMEM;
     }
@@ -278,6 +312,9 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     wheel->clock = now;
     wheel->started_inside = 0;
     wheel->firing = true;
+    if (WRONG == FIRES_100000_AN_ADVANCE && budget > 100000) {
+        budget = 100000;
+    }
     uint64_t most = WRONG == FIRES_4096_AN_ADVANCE && budget > 4096 ? 4096 : budget;
     uint64_t fired = 0;
     while (fired < most && is_linked(wheel->nodes, DUE_LIST)) {
@@ -288,6 +325,11 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         fire(ctx, index - LISTS, now);
     }
     wheel->firing = false;
+    wheel->left_over = is_linked(wheel->nodes, DUE_LIST) ? wheel->left_over + 1 : 0;
+    if (WRONG == LEFT_OVER_256_IS_DROPPED && wheel->left_over == 256) {
+        wheel->count--;
+        take_out(wheel, wheel->nodes[DUE_LIST].next);
+    }
     return WRONG == RETURNS_16_BITS ? (uint16_t)fired : fired;
 }
 
@@ -298,6 +340,7 @@ static uint64_t wheel_count(const void *self)
 
 static const struct tl_option wheel_option_table[] = {
     {"slots", TL_U32(struct wheel_options, slots), 256, 1, SLOTS_MOST, NULL, "slots of the wheel"},
+    {"label", TL_TEXT(struct wheel_options, label), 0, 0, 0, NULL, "means nothing"},
     {0},
 };
 

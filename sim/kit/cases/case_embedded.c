@@ -21,10 +21,33 @@ static void churn(struct kit_subject *subject, struct traffic *traffic)
     script_settle(subject);
 }
 
+/* Two whose records have other layouts. */
+static void churn_side_by_side(struct kit_run *run, size_t which)
+{
+    struct kit_subject one;
+    struct kit_subject other;
+    struct traffic traffic;
+    script_traffic(&traffic, run, 500, which);
+    lay_out(run, which);
+    if (!script_open(run, &one, 9, 0)) {
+        return;
+    }
+    lay_out(run, which - 1);
+    if (script_open(run, &other, 5, 70)) {
+        for (unsigned i = 0; i < 40; i++) {
+            script_churn(&traffic, &one, 2, BY_ONE);
+            script_churn(&traffic, &other, 3, IRREGULARLY);
+        }
+        script_close(&other);
+    }
+    script_close(&one);
+}
+
 void case_records(struct kit_run *run)
 {
     static const uint64_t spans[] = {40, 3000, UINT64_C(1) << 24};
     for (size_t i = 1; i < KIT_LAYOUTS; i++) {
+        churn_side_by_side(run, i);
         lay_out(run, i);
         if (script_is_default(run)) {
             script_each_span(run, 20, 0, spans, LENGTH(spans), i, churn);

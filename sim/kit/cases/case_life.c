@@ -106,16 +106,16 @@ static struct kit_run under_others(const struct kit_run *run, size_t which)
     return other;
 }
 
-enum { SIDE_BY_SIDE = 3 };
+enum { SIDE_BY_SIDE = 6 };
 
 /* One more structure beside the others, unlike them in all that create is told. */
 static bool open_unlike(struct kit_run *run, struct kit_subject *subject, struct traffic *traffic,
                         unsigned place, size_t round)
 {
-    static const uint32_t capacities[SIDE_BY_SIDE] = {20, 3, 50};
-    static const uint64_t clocks[SIDE_BY_SIDE] = {0, 77777, 1000};
-    static const uint64_t announced[SIDE_BY_SIDE] = {0, 5000, 100};
-    static const uint64_t spans[SIDE_BY_SIDE] = {500, 3000, 90};
+    static const uint32_t capacities[SIDE_BY_SIDE] = {20, 3, 50, 7, 9, 64};
+    static const uint64_t clocks[SIDE_BY_SIDE] = {0, 77777, 1000, 5, 255, 4000};
+    static const uint64_t announced[SIDE_BY_SIDE] = {0, 5000, 100, 0, 9, 700};
+    static const uint64_t spans[SIDE_BY_SIDE] = {500, 3000, 90, 40, 9, 700};
     struct kit_run other = place > 0 ? under_others(run, round + 3 * place - 3) : *run;
     script_traffic(traffic, &other, spans[place], round + place);
     return script_open_announced(&other, subject, capacities[place], clocks[place],
@@ -137,8 +137,9 @@ static void churn_in_turns(struct kit_subject *subjects, struct traffic *traffic
 void case_several_instances(struct kit_run *run)
 {
     enum { ROUNDS = 24 };
-    static const unsigned orders[][SIDE_BY_SIDE] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0},
-                                                    {0, 2, 1}, {2, 0, 1}, {1, 0, 2}};
+    static const unsigned orders[][SIDE_BY_SIDE] = {{0, 1, 2, 3, 4, 5}, {5, 2, 4, 1, 3, 0},
+                                                    {1, 3, 2, 5, 0, 4}, {0, 2, 4, 5, 3, 1},
+                                                    {2, 0, 5, 1, 4, 3}, {4, 1, 0, 3, 5, 2}};
     uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.25 * 1e9);
     for (size_t round = 0; round < ROUNDS && clock_processor_ns() < until_ns; round++) {
         const unsigned *made = orders[round % LENGTH(orders)];

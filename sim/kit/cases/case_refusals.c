@@ -152,6 +152,9 @@ void case_options_ends(struct kit_run *run)
                 if ((i == k || i == count) && tl_option_is_number(option)) {
                     tl_option_set_number(option, run->options,
                                          (uint64_t)(end == 0 ? option->min : option->max));
+                } else if (i == k && option->kind == TL_OPTION_TEXT && end == 1 &&
+                           (run->algo->capabilities & TL_CAP_DURABLE) == 0) {
+                    (void)tl_option_read(option, run->options, "a text, no path");
                 }
             }
             struct traffic traffic;

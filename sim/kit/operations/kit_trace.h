@@ -103,7 +103,7 @@ struct kit_session {
 };
 
 /* So many structures stand side by side. */
-#define KIT_INSTANCES_MAX 4u
+#define KIT_INSTANCES_MAX 8u
 
 struct kit_trace {
     struct kit_session sessions[KIT_INSTANCES_MAX]; /* the first is there from the beginning */

@@ -115,4 +115,5 @@ const struct kit_records_layout kit_layouts[KIT_LAYOUTS] = {
     {.lodging = KIT_LODGING_RECORDS, .before_bytes = 64},
     {.lodging = KIT_LODGING_RECORDS, .before_bytes = 24, .behind_bytes = 104},
     {.lodging = KIT_LODGING_RECORDS, .before_bytes = 40, .behind_bytes = 16},
+    {.lodging = KIT_LODGING_RECORDS, .before_bytes = 24, .behind_bytes = 1000},
 };

@@ -25,7 +25,7 @@ size_t kit_option_candidates(const struct tl_option *option, uint64_t values[KIT
 
 /* Where the timers of a structure that takes records may lie: the first is in memory of its own,
  * the others are in records, of which the first has nothing but timers. */
-#define KIT_LAYOUTS 8u
+#define KIT_LAYOUTS 9u
 extern const struct kit_records_layout kit_layouts[KIT_LAYOUTS];
 
 #endif
