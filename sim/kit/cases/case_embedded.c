@@ -21,7 +21,7 @@ static void churn(struct kit_subject *subject, struct traffic *traffic)
     script_settle(subject);
 }
 
-/* Two whose records have other layouts. */
+/* Two structures that have records of different layouts. */
 static void churn_side_by_side(struct kit_run *run, size_t which)
 {
     struct kit_subject one;

@@ -36,7 +36,7 @@ static bool goes_on(struct pace_of_work *work, uint64_t i)
     return !work->over;
 }
 
-/* Of those too many to be listed: from MANY to a million, each power of two as likely. */
+/* Draw a number of timers from MANY to a million; each octave is equally likely. */
 static uint32_t drawn(const struct kit_run *run)
 {
     uint64_t state = run->target->seed;
