@@ -519,7 +519,7 @@ static int measure(const struct arguments *arguments, const struct suite_subject
     return failures == 0 && written ? EXIT_OK : EXIT_FAULT;
 }
 
-static int run(void *ctx, int argc, char **argv)
+static int run_benchmarks(void *ctx, int argc, char **argv)
 {
     struct arguments *arguments = ctx;
     if (arguments->list_suites) {
@@ -557,8 +557,8 @@ static int run_words(void *ctx)
                                       .form = "[--benchmark_...=VALUE]...",
                                       .text = text,
                                       .complete = complete};
-    int status =
-        command_structures_run(&line, count, words->texts, &arguments, &arguments.structures, run);
+    int status = command_structures_run(&line, count, words->texts, &arguments,
+                                        &arguments.structures, run_benchmarks);
     free(text);
     google_arguments_free(&arguments.google);
     return status;

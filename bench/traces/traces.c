@@ -43,7 +43,7 @@ struct text {
     uint64_t lines;
 };
 
-struct subject {
+struct trace_subject {
     const struct contender *contender;
     char name[512]; /* as rows have it */
 };
@@ -59,7 +59,7 @@ static struct settings {
     uint64_t repetitions;
     double seconds;
     double min_time_s;
-    struct subject subjects[SUBJECTS_MAX]; /* the first fires nothing; latencies are of all */
+    struct trace_subject subjects[SUBJECTS_MAX]; /* the first fires nothing; latencies are of all */
     size_t subject_count;
     size_t row_count;
 } settings = {.lines = 400000, .repetitions = 5, .seconds = 10, .min_time_s = 0.5};
@@ -296,7 +296,7 @@ static const char *measure_decode(void *arg, struct bench_measured *out)
 
 /* A row that replays. */
 struct replay_row {
-    const struct subject *subject;
+    const struct trace_subject *subject;
     struct model *model;
     struct model *longer; /* NULL: it needs none */
     enum replay_pass pass;
@@ -414,7 +414,7 @@ static void complete(void *arguments, struct argp_state *state)
     }
     for (size_t i = 0; i < structures->contenders.count; i++) {
         const struct contender *contender = &structures->contenders.items[i];
-        struct subject *subject = &settings.subjects[settings.subject_count++];
+        struct trace_subject *subject = &settings.subjects[settings.subject_count++];
         subject->contender = contender;
         (void)snprintf(subject->name, sizeof subject->name, "%s%s%s", contender->timed->name,
                        contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
@@ -567,7 +567,7 @@ static bool register_rows(void)
     return true;
 }
 
-static int run(void *arguments, int argc, char **argv)
+static int run_trace_benchmarks(void *arguments, int argc, char **argv)
 {
     (void)arguments;
     (void)argc;
@@ -611,8 +611,8 @@ static int run_words(void *ctx)
     argp_err_exit_status = EXIT_USAGE;
     words->texts[0] = program;
     int count = google_arguments_take(&settings.google, options, words->count, words->texts);
-    int status =
-        command_structures_run(&line, count, words->texts, &settings, &settings.structures, run);
+    int status = command_structures_run(&line, count, words->texts, &settings, &settings.structures,
+                                        run_trace_benchmarks);
     google_arguments_free(&settings.google);
     temporary_remove(&made);
     return status;

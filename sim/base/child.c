@@ -371,7 +371,7 @@ static void wait_for_end(struct watch *watch)
     }
 }
 
-static void judge(struct watch *watch, int status, bool others)
+static void judge_exit(struct watch *watch, int status, bool others)
 {
     struct child_outcome *outcome = &watch->outcome;
     char how[256];
@@ -473,7 +473,7 @@ static noreturn void monitor(const struct child_request *request, struct note *n
     bool others = waitpid(-1, NULL, WNOHANG) >= 0;
     supervisor_end_children(SIGKILL, 0);
     read_output(&watch); /* its last words */
-    judge(&watch, status, others);
+    judge_exit(&watch, status, others);
     watch.outcome.seconds = (double)(clock_now_ns() - watch.begun_ns) / 1e9;
     note->outcome = watch.outcome;
     _exit(0);

@@ -162,7 +162,7 @@ static int generate_scenario(const struct gen_arguments *arguments)
     return status;
 }
 
-static int run(struct gen_arguments *arguments)
+static int generate_trace(struct gen_arguments *arguments)
 {
     struct error error;
     struct gen_part *part = &arguments->part;
@@ -222,7 +222,7 @@ int command_trace_gen(int argc, char **argv)
     };
     struct gen_arguments arguments = {.seed = SEED_UNSET};
     command_line_read(&syntax, argc, argv, &arguments);
-    int status = run(&arguments);
+    int status = generate_trace(&arguments);
     free((void *)arguments.settings.items);
     return status;
 }

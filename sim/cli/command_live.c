@@ -42,7 +42,7 @@ static const char *const drive_words[] = {
     [LIVE_SLEEP] = "sleep", [LIVE_POLL] = "poll", [LIVE_OWN] = "own"};
 
 /* What is driven, and how: a row. */
-struct subject {
+struct live_subject {
     const struct contender *contender; /* NULL: what `kind` says */
     enum kernel_kind kind;
     enum live_drive drive;
@@ -175,7 +175,7 @@ static const double lateness_shares[] = {0,    0.1,  0.25,  0.5,   0.75,   0.9,
                                          0.95, 0.99, 0.995, 0.999, 0.9999, 1};
 enum { SHARES = sizeof lateness_shares / sizeof lateness_shares[0] };
 
-static void set_figures(struct row *row, const struct subject *subject,
+static void set_figures(struct row *row, const struct live_subject *subject,
                         const struct live_result *result, const struct subject_costs *costs)
 {
     const struct contender *contender = subject->contender;
@@ -215,7 +215,7 @@ static void set_figures(struct row *row, const struct subject *subject,
 }
 
 /* Of a row and of its curve. */
-static void set_subject(struct row *row, const struct subject *subject)
+static void set_subject(struct row *row, const struct live_subject *subject)
 {
     const struct contender *contender = subject->contender;
     row_set_text(row, LIVE_COL_ALGO,
@@ -231,8 +231,8 @@ _Static_assert((int)LATENESS_ALGO == (int)LIVE_COL_ALGO &&
                "both kinds begin alike");
 
 /* Its figures are not known unless it was driven. */
-static void set_row(struct found *found, const struct subject *subject, const struct driven *driven,
-                    const char *status, bool was_driven)
+static void set_row(struct found *found, const struct live_subject *subject,
+                    const struct driven *driven, const char *status, bool was_driven)
 {
     const struct histogram *late = &driven->result.lateness_ns;
     struct row *row = results_add(&found->rows);
@@ -347,7 +347,7 @@ static void on_ready(void *ctx)
 /* What a child drives. */
 struct drive {
     const struct live_arguments *arguments;
-    const struct subject *subject;
+    const struct live_subject *subject;
 };
 
 /* In the child. False, with the reason, if it cannot be driven. */
@@ -355,7 +355,7 @@ static bool run_here(void *ctx, void *into, struct error *error)
 {
     const struct drive *drive = ctx;
     const struct live_arguments *arguments = drive->arguments;
-    const struct subject *subject = drive->subject;
+    const struct live_subject *subject = drive->subject;
     struct live_result *result = &((struct driven *)into)->result;
     struct subject_costs *costs = &((struct driven *)into)->costs;
     const struct contender *contender = subject->contender;
@@ -405,7 +405,7 @@ static bool run_here(void *ctx, void *into, struct error *error)
 
 /* Drives it in a child, and adds its row, which also says why it could not be driven. A built-in
  * structure that cannot be driven ends the command. */
-static bool add_row(const struct live_arguments *arguments, const struct subject *subject,
+static bool add_row(const struct live_arguments *arguments, const struct live_subject *subject,
                     struct driven *driven, struct found *found, bool *right, struct error *error)
 {
     const struct contender *contender = subject->contender;
@@ -454,18 +454,18 @@ static bool run_all(const struct live_arguments *arguments, struct found *found,
                 (drive == LIVE_SLEEP && !sleeps && arguments->drives[LIVE_POLL])) {
                 continue;
             }
-            struct subject subject = {.contender = contender, .drive = (enum live_drive)drive};
+            struct live_subject subject = {.contender = contender, .drive = (enum live_drive)drive};
             done = add_row(arguments, &subject, result, found, right, error);
         }
         if (done && arguments->kernel && sleeps) {
-            struct subject subject = {
+            struct live_subject subject = {
                 .contender = contender, .drive = LIVE_SLEEP, .by_timeout = true};
             done = add_row(arguments, &subject, result, found, right, error);
         }
     }
     for (int kind = 0; done && kind < KERNEL_AND_HOSTED; kind++) {
         if (kind < KERNEL_KINDS ? arguments->kernel : arguments->hosted) {
-            struct subject subject = {.kind = (enum kernel_kind)kind, .drive = LIVE_OWN};
+            struct live_subject subject = {.kind = (enum kernel_kind)kind, .drive = LIVE_OWN};
             done = add_row(arguments, &subject, result, found, right, error);
         }
     }
@@ -494,7 +494,7 @@ static bool write_folder(struct outfolder *folder, const struct found *found, st
            outfolder_commit(folder, live_files, error);
 }
 
-static int run(void *at, int argc, char **argv)
+static int run_live(void *at, int argc, char **argv)
 {
     struct live_arguments *arguments = at;
     struct error *error = &arguments->error;
@@ -535,5 +535,5 @@ int command_live(int argc, char **argv)
         .traffic_ms = 5,
         .drive = ASKED_BOTH,
     };
-    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_live);
 }

@@ -340,7 +340,7 @@ static void print(const struct predict_arguments *arguments, const struct predic
     results_free(&results);
 }
 
-static int run(void *at, int argc, char **argv)
+static int predict_recording(void *at, int argc, char **argv)
 {
     const struct predict_arguments *arguments = at;
     struct recording recording = {0};
@@ -374,5 +374,6 @@ static int run(void *at, int argc, char **argv)
 int command_predict(int argc, char **argv)
 {
     struct predict_arguments arguments = {0};
-    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
+                                  predict_recording);
 }

@@ -107,8 +107,8 @@ static void run_child(char **command, const char *recorder, const char *recordin
 }
 
 /* Runs the program, and waits for it and for all that it leaves running. */
-static bool run(char **command, const char *recorder, const char *recording, int *status,
-                struct error *error)
+static bool run_recorded(char **command, const char *recorder, const char *recording, int *status,
+                         struct error *error)
 {
     /* Daemons become our children when their parents end. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -236,7 +236,7 @@ int command_record(int argc, char **argv)
         recording_open(&recording, arguments.output, &error) &&
         (realpath(recording.file.temporary.file, path) != NULL ||
          error_set(&error, "%s: %s", arguments.output, strerror(errno))) &&
-        run(arguments.command, recorder, path, &status, &error)) {
+        run_recorded(arguments.command, recorder, path, &status, &error)) {
         result = conclude(&arguments, &recording, status, &error);
     } else {
         command_complain(&error);

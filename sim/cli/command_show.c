@@ -350,7 +350,7 @@ static bool show_and_draw(struct show_arguments *arguments, const struct work *w
                     error_set(error, "%s: %s", algo->name, child_fault(&outcome)));
 }
 
-static int run(void *at, int argc, char **argv)
+static int show_structure(void *at, int argc, char **argv)
 {
     struct show_arguments *arguments = at;
     struct error *error = &arguments->error;
@@ -377,5 +377,6 @@ static int run(void *at, int argc, char **argv)
 int command_show(int argc, char **argv)
 {
     struct show_arguments arguments = {.window = {.from_tick = UNSET_TICK, .to_tick = UNSET_TICK}};
-    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
+                                  show_structure);
 }

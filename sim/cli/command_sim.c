@@ -365,8 +365,8 @@ static bool compare_fired_sets(const struct simulation *simulation, uint64_t bud
 }
 
 /* Prints and writes what a simulation has found. */
-static bool tell(struct sim_arguments *arguments, const struct simulation *simulation,
-                 struct outfolder *folder, json_t *context)
+static bool report_simulation(struct sim_arguments *arguments, const struct simulation *simulation,
+                              struct outfolder *folder, json_t *context)
 {
     struct error *error = &arguments->error;
     struct output output = {simulation, context};
@@ -409,7 +409,7 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
         }
         (void)json_object_set_new(context, "worst", latency_worst(&simulation));
         print_faults(&simulation);
-        done = tell(arguments, &simulation, &folder, context);
+        done = report_simulation(arguments, &simulation, &folder, context);
     }
     simulation_free(&simulation);
     outfolder_close(&folder);
@@ -444,7 +444,7 @@ static int replay_in_shares(struct sim_arguments *arguments, struct simulate_req
     return status;
 }
 
-static int run(void *at, int argc, char **argv)
+static int simulate_traces(void *at, int argc, char **argv)
 {
     struct sim_arguments *arguments = at;
     struct simulate_request request = {
@@ -486,8 +486,8 @@ int command_sim_by(struct crew_post *post, int argc, char **argv)
                                       .runs = DEFAULT_RUNS,
                                       .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
                                       .memory_limit_bytes = simulate_default_memory_limit()};
-    int status =
-        command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    int status = command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
+                                        simulate_traces);
     free((void *)arguments.traces.items);
     free((void *)arguments.ranks.settings.items);
     return status;

@@ -268,7 +268,7 @@ static void print_seconds(FILE *stream, double seconds)
     }
 }
 
-static void tell(void *ctx, const struct sweep_progress *progress)
+static void print_progress(void *ctx, const struct sweep_progress *progress)
 {
     (void)ctx;
     if (!progress_is_shown()) {
@@ -330,14 +330,14 @@ static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **ar
     }
     json_t *context = context_json(argc, argv);
     request->context = context;
-    request->tell = tell;
+    request->tell = print_progress;
     tell_open_loops(request->knobs);
     bool good = sweep_run(request, result, &arguments->error);
     json_decref(context);
     return good;
 }
 
-static int run(void *at, int argc, char **argv)
+static int run_sweep(void *at, int argc, char **argv)
 {
     struct sweep_arguments *arguments = at;
     struct sweep_request *request = &arguments->request;
@@ -376,7 +376,7 @@ int command_sweep(int argc, char **argv)
                     .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
                     .memory_limit_bytes = simulate_default_memory_limit()}};
     int status =
-        command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+        command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_sweep);
     sweep_knobs_free(&arguments.knobs);
     free((void *)arguments.settings.items);
     free((void *)arguments.words.items);

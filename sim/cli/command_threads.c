@@ -250,7 +250,7 @@ static bool run_cell(struct threads_arguments *arguments, const struct contender
     return true;
 }
 
-static int run(void *at, int argc, char **argv)
+static int run_threads(void *at, int argc, char **argv)
 {
     struct threads_arguments *arguments = at;
     (void)argc;
@@ -294,5 +294,6 @@ int command_threads(int argc, char **argv)
         .timers = 100000,
         .plan = {.operations = 200000, .tick_ns = 1000000, .seed = 1},
     };
-    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
+                                  run_threads);
 }

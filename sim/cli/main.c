@@ -53,7 +53,7 @@ struct words {
     char **texts;
 };
 
-static int run(void *ctx)
+static int run_command(void *ctx)
 {
     static char program[] = "timerlab";
     json_set_alloc_funcs(memory_bytes, free);
@@ -72,5 +72,5 @@ int main(int argc, char **argv)
 {
     struct words words = {argc, argv};
     standard_files_fill();
-    return supervisor_run(run, NULL, &words);
+    return supervisor_run(run_command, NULL, &words);
 }

@@ -282,7 +282,7 @@ static void happens(struct cluster *cluster, uint32_t id)
 /* Nothing takes so long after the last deadline, but what never ends. */
 #define PATIENCE_US UINT64_C(3000000000000)
 
-static void run(struct cluster *cluster)
+static void run_events(struct cluster *cluster)
 {
     uint64_t last_us = 0;
     while (!cluster->failed && !(cluster->planned_all && cluster->live == 0)) {
@@ -444,7 +444,7 @@ bool cluster_simulate(const struct cluster_request *request, struct cluster_outc
         scheduling_begin(&cluster);
         executing_begin(&cluster);
         outages_begin(&cluster);
-        run(&cluster);
+        run_events(&cluster);
         finish(&cluster);
         done = !cluster.failed;
     }

@@ -364,7 +364,7 @@ static bool record_parts(struct generator *generator, uint64_t ticks)
     return good;
 }
 
-static bool run(struct generator *generator, struct gen_summary *summary, char **origin)
+static bool run_generator(struct generator *generator, struct gen_summary *summary, char **origin)
 {
     const struct gen_request *request = generator->request;
     uint64_t ticks = gen_whole_ticks(request->seconds * 1e9 / (double)generator->tick_ns);
@@ -406,7 +406,7 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
     if (good) {
         trace_writer_declare_causes(generator.writer);
         char *origin = NULL;
-        good = run(&generator, summary, &origin);
+        good = run_generator(&generator, summary, &origin);
         if (good) {
             good = trace_writer_commit(generator.writer, generator.warmup_end_tick,
                                        generator.end_tick, generator.ids, origin, error);

@@ -42,7 +42,7 @@ enum {
 enum intent { BEGIN, RESTART, STOP, AWAIT };
 
 /* A timer, as its thread sees it. */
-struct life {
+struct timer_state {
     uint64_t begun;    /* lives so far */
     uint64_t stopped;  /* of those, ended by a stop */
     uint64_t deadline; /* of the latest start */
@@ -74,7 +74,7 @@ struct worker {
     pthread_t thread;
     uint32_t first_id;
     uint64_t state; /* of its random numbers */
-    struct life *lives;
+    struct timer_state *lives;
     struct concurrent_counts counts;
     struct histogram *call_cycles;
     char fault[192];
@@ -134,7 +134,7 @@ static void call_start(struct worker *worker, uint32_t id, uint64_t deadline)
     }
 }
 
-static void begin_life(struct worker *worker, struct life *life, uint32_t id)
+static void begin_life(struct worker *worker, struct timer_state *life, uint32_t id)
 {
     const struct concurrent_plan *plan = worker->run->plan;
     bool stopped = live_draw_below(&worker->state, 100) < plan->cancelled_percent;
@@ -152,7 +152,7 @@ static void begin_life(struct worker *worker, struct life *life, uint32_t id)
     life->due = due_tick(now, life->deadline);
 }
 
-static void end_life(struct worker *worker, struct life *life, uint32_t id)
+static void end_life(struct worker *worker, struct timer_state *life, uint32_t id)
 {
     struct run *run = worker->run;
     uint64_t begun = clock_cycles();
@@ -178,7 +178,7 @@ static void end_life(struct worker *worker, struct life *life, uint32_t id)
 
 /* How many firings are still to come for an id, as its thread sees it: of what has been begun and
  * not stopped. What has fired is read first, for whatever that began was counted before. */
-static int64_t outstanding(const struct run *run, const struct life *life, uint32_t id)
+static int64_t outstanding(const struct run *run, const struct timer_state *life, uint32_t id)
 {
     const struct shared *shared = &run->shared[id];
     uint64_t ended = atomic_load(&shared->fired) + atomic_load(&shared->closed) + life->stopped;
@@ -189,7 +189,7 @@ static int64_t outstanding(const struct run *run, const struct life *life, uint3
 static bool step(struct worker *worker, uint32_t index)
 {
     struct run *run = worker->run;
-    struct life *life = &worker->lives[index];
+    struct timer_state *life = &worker->lives[index];
     uint32_t id = worker->first_id + index;
     switch (life->intent) {
     case BEGIN:

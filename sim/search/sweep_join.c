@@ -37,9 +37,9 @@ struct join {
     json_t *context;
 };
 
-static void tell(const struct join *join, const char *format, ...)
+static void warn(const struct join *join, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void tell(const struct join *join, const char *format, ...)
+static void warn(const struct join *join, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -379,7 +379,7 @@ static void compare_machines(struct join *join)
                               text_of(group, "parts"));
             }
             memory_stream_close(stream);
-            tell(join,
+            warn(join,
                  "unlike machines: %s: %s; compare times only within a point, or run those parts "
                  "again",
                  fields[f], both);
@@ -409,10 +409,10 @@ static size_t tell_missing(struct join *join)
     }
     size_t count = json_array_size(missing);
     if (count > 0) {
-        tell(join, "%zu of %zu cells are missing", count * structures, join->points * structures);
+        warn(join, "%zu of %zu cells are missing", count * structures, join->points * structures);
         char *lost = list_parts(join, NULL, NULL);
         if (lost[0] != '\0') {
-            tell(join,
+            warn(join,
                  "not there, of %zu parts: %s; the command of %s does each, with its own "
                  "--part and -o",
                  join->parts[0].parts, lost, join->parts[0].file);
@@ -422,7 +422,7 @@ static size_t tell_missing(struct join *join)
     for (size_t i = 0; i < join->count; i++) {
         const struct part *part = &join->parts[i];
         if (part->done < json_array_size(part->points)) {
-            tell(join,
+            warn(join,
                  "%s: %zu of the %zu points of part %zu are done; the same command does the "
                  "rest",
                  part->file, part->done, json_array_size(part->points), part->number);
@@ -439,10 +439,10 @@ static size_t tell_missing(struct join *join)
                 used += n > 0 ? (size_t)n : 0;
             }
         }
-        tell(join, "missing: point %zu:%s", point, text);
+        warn(join, "missing: point %zu:%s", point, text);
     }
     if (count > TOLD_MISSING_MAX) {
-        tell(join, "missing: %zu points more", count - TOLD_MISSING_MAX);
+        warn(join, "missing: %zu points more", count - TOLD_MISSING_MAX);
     }
     if (count > 0) {
         (void)json_object_set(join->context, "missing", missing);

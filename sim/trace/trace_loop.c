@@ -27,7 +27,7 @@
 #define PAGES        (UINT32_MAX / PAGE_IDS + 1)
 
 /* What is known of a timer while the recording is read. */
-struct life {
+struct loop_timer {
     uint64_t arming;     /* the start by which it pends, or NO_STEP */
     uint64_t first_step; /* in the window, or NO_STEP */
     int64_t due;
@@ -45,9 +45,9 @@ struct loader {
     const char *beside;
     int fd; /* of the temporary file, which has no name any more */
     size_t reserved_bytes;
-    struct loop_step *steps; /* writable */
-    uint32_t **pages;        /* by id: 0, or the timer's number and 1 */
-    struct life *lives;      /* by number, in the order in which they are named */
+    struct loop_step *steps;  /* writable */
+    uint32_t **pages;         /* by id: 0, or the timer's number and 1 */
+    struct loop_timer *lives; /* by number, in the order in which they are named */
     uint32_t life_count;
     uint32_t life_room;
     uint32_t first_count; /* timers named in the window */
@@ -127,7 +127,7 @@ static uint32_t number_of(struct loader *loader, uint32_t id)
     uint32_t *entry = &(*page)[id % PAGE_IDS];
     if (*entry == 0) {
         MEMORY_REACH(loader->lives, loader->life_room, loader->life_count);
-        loader->lives[loader->life_count] = (struct life){
+        loader->lives[loader->life_count] = (struct loop_timer){
             .arming = NO_STEP, .first_step = NO_STEP, .fired = INT64_MIN, .last = INT64_MIN};
         *entry = ++loader->life_count;
     }
@@ -137,7 +137,7 @@ static uint32_t number_of(struct loader *loader, uint32_t id)
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* Fires the timer if it is due by `tick`. */
-static void settle(struct loader *loader, struct life *life, int64_t tick)
+static void settle(struct loader *loader, struct loop_timer *life, int64_t tick)
 {
     if (life->arming != NO_STEP && life->due <= tick) {
         struct loop_step *arming = &loader->steps[life->arming];
@@ -151,7 +151,7 @@ static void settle(struct loader *loader, struct life *life, int64_t tick)
 
 static bool take_cause(struct loader *loader, struct loop_step *step, uint64_t event)
 {
-    struct life *cause = &loader->lives[step->cause_id];
+    struct loop_timer *cause = &loader->lives[step->cause_id];
     settle(loader, cause, step->tick);
     if (cause->fired != step->tick) {
         return error_set(loader->error,
@@ -184,7 +184,7 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
             return false;
         }
     }
-    struct life *life = &loader->lives[step->id];
+    struct loop_timer *life = &loader->lives[step->id];
     settle(loader, life, step->tick);
     if (life->arming != NO_STEP) {
         loader->steps[life->arming].end = step->tick;
@@ -235,7 +235,7 @@ static bool take_all(struct loader *loader, struct trace_reader *reader)
 /* --- the end of a pass ----------------------------------------------------------------------- */
 
 /* Decides what becomes of a timer that pends at the end. */
-static void end_life(struct loader *loader, struct life *life)
+static void end_life(struct loader *loader, struct loop_timer *life)
 {
     struct trace_loop *loop = loader->loop;
     const int64_t length = loop->length_ticks;
@@ -333,7 +333,7 @@ static void number_all(struct loader *loader, struct keyed *keyed)
     make_numbering(&loop->by_left, ids);
     uint32_t named = 0;
     for (uint32_t id = 0; id < ids; id++) {
-        struct life *life = &loader->lives[id];
+        struct loop_timer *life = &loader->lives[id];
         end_life(loader, life);
         if (life->last >= 0) {
             keyed[named++] = (struct keyed){.key = life->last, .at = id};

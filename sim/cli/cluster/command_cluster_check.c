@@ -183,7 +183,7 @@ static void print_runs(const struct results *steps)
     }
 }
 
-static int run(void *at, int argc, char **argv)
+static int run_check(void *at, int argc, char **argv)
 {
     struct check_arguments *arguments = at;
     struct cluster_arguments *common = &arguments->common;
@@ -212,5 +212,5 @@ static int run(void *at, int argc, char **argv)
 int command_cluster_check(int argc, char **argv)
 {
     struct check_arguments arguments = {0};
-    return cluster_command_run(&syntax, argc, argv, &arguments, run);
+    return cluster_command_run(&syntax, argc, argv, &arguments, run_check);
 }

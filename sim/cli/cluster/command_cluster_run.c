@@ -277,7 +277,7 @@ static bool run_protocol(struct run_arguments *arguments, const struct cluster_p
     return right;
 }
 
-static int run(void *at, int argc, char **argv)
+static int run_on_engine(void *at, int argc, char **argv)
 {
     static const char *const kinds[] = {"run.csv", "run.json", NULL};
     struct run_arguments *arguments = at;
@@ -325,5 +325,5 @@ int command_cluster_run(int argc, char **argv)
         .poll_ms = 1,
         .plan_payload = 65536,
     };
-    return cluster_command_run(&syntax, argc, argv, &arguments, run);
+    return cluster_command_run(&syntax, argc, argv, &arguments, run_on_engine);
 }

@@ -246,7 +246,7 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
     return done;
 }
 
-static int run(void *at, int argc, char **argv)
+static int simulate_and_report(void *at, int argc, char **argv)
 {
     struct sim_arguments *arguments = at;
     struct cluster_arguments *common = &arguments->common;
@@ -274,7 +274,7 @@ static int run(void *at, int argc, char **argv)
 int command_cluster_sim(int argc, char **argv)
 {
     struct sim_arguments arguments = {.seed = 1, .timers = 100000};
-    int status = cluster_command_run(&syntax, argc, argv, &arguments, run);
+    int status = cluster_command_run(&syntax, argc, argv, &arguments, simulate_and_report);
     free((void *)arguments.settings.items);
     return status;
 }

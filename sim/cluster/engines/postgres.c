@@ -118,8 +118,8 @@ static void complain(const struct engine *engine, struct error *error)
 }
 
 /* Whether it was done; some of what fails is to be tried again. */
-static enum engine_end judge(const struct engine *engine, const PGresult *result,
-                             struct error *error)
+static enum engine_end judge_result(const struct engine *engine, const PGresult *result,
+                                    struct error *error)
 {
     static const char *const passing[] = {"40P01", "40001", "57P01", "57P02", "57P03"};
     ExecStatusType status = lib.PQresultStatus(result);
@@ -141,12 +141,12 @@ static enum engine_end judge(const struct engine *engine, const PGresult *result
 
 /* Runs a statement with the arguments. The result is for the caller to clear, and NULL if it is not
  * done. */
-static enum engine_end run(struct engine *engine, const char *statement, PGresult **result,
-                           struct error *error)
+static enum engine_end run_statement(struct engine *engine, const char *statement,
+                                     PGresult **result, struct error *error)
 {
     *result = lib.PQexecParams(engine->connection, statement, engine->count, NULL,
                                engine->arguments, NULL, NULL, 0);
-    enum engine_end end = judge(engine, *result, error);
+    enum engine_end end = judge_result(engine, *result, error);
     if (end != ENGINE_OK) {
         lib.PQclear(*result);
         *result = NULL;
@@ -165,7 +165,7 @@ static enum engine_end run_for_number(struct engine *engine, const char *stateme
                                       uint64_t *number, struct error *error)
 {
     PGresult *result;
-    enum engine_end end = run(engine, statement, &result, error);
+    enum engine_end end = run_statement(engine, statement, &result, error);
     if (end == ENGINE_OK) {
         *number = number_at(result, 0, 0);
     }
@@ -177,7 +177,7 @@ static enum engine_end run_for_answers(struct engine *engine, const char *statem
                                        char *answers, struct error *error)
 {
     PGresult *result;
-    enum engine_end end = run(engine, statement, &result, error);
+    enum engine_end end = run_statement(engine, statement, &result, error);
     if (end == ENGINE_OK &&
         (lib.PQntuples(result) != 1 || strlen(lib.PQgetvalue(result, 0, 0)) != count)) {
         (void)error_set(error, "postgres: unexpected answer of a function");
@@ -226,8 +226,8 @@ static enum engine_end postgres_claim(struct engine *engine, const struct engine
     add(engine, version != NULL ? *version : 0);
     add(engine, claim->partition);
     add(engine, engine->plan.partitions);
-    enum engine_end end =
-        run(engine, "select * from timerlab.lease_claim($1, $2, $3, $4, $5)", &result, error);
+    enum engine_end end = run_statement(
+        engine, "select * from timerlab.lease_claim($1, $2, $3, $4, $5)", &result, error);
     if (end == ENGINE_OK) {
         *moved = (int64_t)number_at(result, 0, 0);
         if (version != NULL) {
@@ -303,7 +303,7 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
     add(engine, now_ms);
     add(engine, engine->plan.lease_ms);
     enum engine_end end =
-        run(engine, "select * from timerlab.lease_take($1, $2, $3)", &result, error);
+        run_statement(engine, "select * from timerlab.lease_take($1, $2, $3)", &result, error);
     size_t at = 0;
     for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result) && *count < most; row++) {
         const char *digits = lib.PQgetvalue(result, row, 5) + 2; /* after "\\x" */
@@ -362,8 +362,8 @@ static enum engine_end postgres_dead(struct engine *engine,
 {
     PGresult *result;
     call(engine);
-    enum engine_end end =
-        run(engine, "select id, generation from timerlab.timer where state = 'Z'", &result, error);
+    enum engine_end end = run_statement(
+        engine, "select id, generation from timerlab.timer where state = 'Z'", &result, error);
     for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result); row++) {
         visit(ctx, number_at(result, row, 0), (uint32_t)number_at(result, row, 1));
     }
@@ -374,7 +374,7 @@ static enum engine_end postgres_dead(struct engine *engine,
 static enum engine_end run_plain(struct engine *engine, const char *statements, struct error *error)
 {
     PGresult *result = lib.PQexec(engine->connection, statements);
-    enum engine_end end = judge(engine, result, error);
+    enum engine_end end = judge_result(engine, result, error);
     lib.PQclear(result);
     return end;
 }

@@ -106,7 +106,7 @@ static void call(struct engine *engine, enum script script)
 }
 
 /* What the server says; an error of its own is a failure, all else a broken connection. */
-static enum engine_end judge(struct engine *engine, redisReply *reply, struct error *error)
+static enum engine_end judge_reply(struct engine *engine, redisReply *reply, struct error *error)
 {
     if (engine->redis->err == REDIS_ERR_OOM) {
         memory_end();
@@ -124,10 +124,10 @@ static enum engine_end judge(struct engine *engine, redisReply *reply, struct er
     return ENGINE_FAILED;
 }
 
-static enum engine_end run(struct engine *engine, redisReply **reply, struct error *error)
+static enum engine_end run_script(struct engine *engine, redisReply **reply, struct error *error)
 {
     *reply = redisCommandArgv(engine->redis, (int)engine->count, engine->words, engine->lengths);
-    enum engine_end end = judge(engine, *reply, error);
+    enum engine_end end = judge_reply(engine, *reply, error);
     if (end != ENGINE_OK && *reply != NULL) {
         freeReplyObject(*reply);
         *reply = NULL;
@@ -140,7 +140,7 @@ static enum engine_end run_for_answers(struct engine *engine, size_t count, char
                                        struct error *error)
 {
     redisReply *reply;
-    enum engine_end end = run(engine, &reply, error);
+    enum engine_end end = run_script(engine, &reply, error);
     if (end == ENGINE_OK && (reply->type != REDIS_REPLY_STRING || (size_t)reply->len != count)) {
         (void)error_set(error, "redis: unexpected answer of a script");
         end = ENGINE_FAILED;
@@ -211,7 +211,7 @@ static enum engine_end redis_move_clock(struct engine *engine, const char *clock
     add_word(engine, clock);
     add(engine, tick);
     add(engine, *version);
-    enum engine_end end = run(engine, &reply, error);
+    enum engine_end end = run_script(engine, &reply, error);
     if (end == ENGINE_OK) {
         *state = number_in(reply, 0);
         *version = (uint64_t)number_in(reply, 1);
@@ -231,7 +231,7 @@ static enum engine_end redis_fetch(struct engine *engine, uint64_t tick, uint64_
     call(engine, SCRIPT_FETCH);
     add(engine, tick % ENGINE_REVOLUTION);
     add(engine, now_ms);
-    enum engine_end end = run(engine, &reply, error);
+    enum engine_end end = run_script(engine, &reply, error);
     if (end != ENGINE_OK) {
         return end;
     }
@@ -279,7 +279,7 @@ static enum engine_end redis_claim(struct engine *engine, const struct engine_cl
         add_word(engine, "-");
     }
     add(engine, engine->plan.ids);
-    enum engine_end end = run(engine, &reply, error);
+    enum engine_end end = run_script(engine, &reply, error);
     if (end == ENGINE_OK) {
         *moved = number_in(reply, 0);
         if (version != NULL) {
@@ -294,7 +294,7 @@ static enum engine_end redis_claim(struct engine *engine, const struct engine_cl
 static enum engine_end run_for_number(struct engine *engine, int64_t *number, struct error *error)
 {
     redisReply *reply;
-    enum engine_end end = run(engine, &reply, error);
+    enum engine_end end = run_script(engine, &reply, error);
     if (end == ENGINE_OK) {
         *number = reply->integer;
         freeReplyObject(reply);
@@ -344,7 +344,7 @@ static enum engine_end redis_take(struct engine *engine, uint64_t now_ms,
     add(engine, most);
     add(engine, now_ms);
     add(engine, engine->plan.lease_ms);
-    enum engine_end end = run(engine, &reply, error);
+    enum engine_end end = run_script(engine, &reply, error);
     if (end != ENGINE_OK) {
         return end;
     }
@@ -388,7 +388,7 @@ static enum engine_end sum_of(struct engine *engine, const char *const *commands
     for (size_t i = 0; i < count && end != ENGINE_GONE; i++) {
         redisReply *reply = NULL;
         (void)redisGetReply(engine->redis, (void **)&reply);
-        enum engine_end this_end = judge(engine, reply, error);
+        enum engine_end this_end = judge_reply(engine, reply, error);
         if (this_end == ENGINE_OK && reply->type == REDIS_REPLY_INTEGER) {
             *sum += (uint64_t)reply->integer;
         }
@@ -416,7 +416,7 @@ static enum engine_end redis_dead(struct engine *engine,
                                   void *ctx, struct error *error)
 {
     redisReply *reply = redisCommand(engine->redis, "ZRANGE dead:" TAG " 0 -1");
-    enum engine_end end = judge(engine, reply, error);
+    enum engine_end end = judge_reply(engine, reply, error);
     for (size_t i = 0; end == ENGINE_OK && i < reply->elements; i++) {
         uint64_t id;
         uint32_t generation;
@@ -455,7 +455,7 @@ static enum engine_end redis_connect(const char *url, const struct engine_plan *
         redisReply *reply =
             texts[i] != NULL ? redisCommand(engine->redis, "SCRIPT LOAD %s", texts[i]) : NULL;
         if (texts[i] != NULL) {
-            end = judge(engine, reply, error);
+            end = judge_reply(engine, reply, error);
             (void)snprintf(engine->names[i], sizeof engine->names[i], "%s",
                            end == ENGINE_OK ? reply->str : "");
         }

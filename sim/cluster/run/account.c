@@ -82,7 +82,7 @@ struct account {
 };
 
 /* What is known of one generation of a timer. */
-struct story {
+struct timeline {
     const struct journal_record *records;
     size_t count;
     uint64_t at_ms;
@@ -189,49 +189,49 @@ static bool is_dead(const struct account *account, uint64_t id, uint32_t generat
     return false;
 }
 
-static struct story story_of(const struct journal_record *records, size_t count)
+static struct timeline timeline_of(const struct journal_record *records, size_t count)
 {
-    struct story story = {.records = records, .count = count};
+    struct timeline timeline = {.records = records, .count = count};
     for (size_t i = 0; i < count; i++) {
         const struct journal_record *record = &records[i];
         switch ((enum journal_what)record->what) {
         case JOURNAL_START_SENT:
-            story.at_ms = record->at_ms;
+            timeline.at_ms = record->at_ms;
             break;
         case JOURNAL_STARTED:
             /* One that was known already had been started by the same words before. */
-            story.start = record->answer == ANSWER_NO ? ANSWER_MAYBE : record->answer;
-            story.started = true;
-            story.started_ms = record->now_ms;
+            timeline.start = record->answer == ANSWER_NO ? ANSWER_MAYBE : record->answer;
+            timeline.started = true;
+            timeline.started_ms = record->now_ms;
             break;
         case JOURNAL_STOP_SENT:
-            story.stop_sent = true;
+            timeline.stop_sent = true;
             break;
         case JOURNAL_STOPPED:
-            story.stop = record->answer;
+            timeline.stop = record->answer;
             break;
         case JOURNAL_CALLED:
-            story.calls++;
-            story.called_ms = record->now_ms;
-            story.effects += has_effect(record);
-            story.laters += record->answer == CALL_LATER;
-            story.garbled += record->answer == CALL_GARBLED;
-            story.is_early =
-                story.is_early || record->now_ms < story.at_ms || record->now_ms < story.asked_ms;
-            story.later = record->answer == CALL_LATER ? record : story.later;
+            timeline.calls++;
+            timeline.called_ms = record->now_ms;
+            timeline.effects += has_effect(record);
+            timeline.laters += record->answer == CALL_LATER;
+            timeline.garbled += record->answer == CALL_GARBLED;
+            timeline.is_early = timeline.is_early || record->now_ms < timeline.at_ms ||
+                                record->now_ms < timeline.asked_ms;
+            timeline.later = record->answer == CALL_LATER ? record : timeline.later;
             break;
         case JOURNAL_NACKED:
             /* Otherwise it was not heard, and this is for a retry. */
-            if (story.later != NULL && story.later->token == record->token &&
-                story.later->at_ms == record->at_ms && record->answer == ANSWER_YES) {
-                story.asked_ms = story.later->at_ms;
+            if (timeline.later != NULL && timeline.later->token == record->token &&
+                timeline.later->at_ms == record->at_ms && record->answer == ANSWER_YES) {
+                timeline.asked_ms = timeline.later->at_ms;
             }
             break;
         default:
             break;
         }
     }
-    return story;
+    return timeline;
 }
 
 static void note_lateness(struct account *account, enum run_path path, uint64_t now_ms,
@@ -267,7 +267,7 @@ static struct attempt attempt_of(const struct journal_record *records, size_t co
 }
 
 /* Attempt by attempt: causes, lateness, what was said twice. */
-static void go_through_attempts(struct account *account, const struct story *story)
+static void go_through_attempts(struct account *account, const struct timeline *timeline)
 {
     struct run_result *result = account->result;
     const struct journal_record *effect = NULL; /* the latest attempt that had one */
@@ -276,10 +276,10 @@ static void go_through_attempts(struct account *account, const struct story *sto
     bool refused = false;
     uint32_t answered = 0; /* attempts */
     uint64_t accepted = 0;
-    for (size_t i = 0; i < story->count;) {
-        const struct journal_record *attempt = &story->records[i];
+    for (size_t i = 0; i < timeline->count;) {
+        const struct journal_record *attempt = &timeline->records[i];
         size_t count = 1;
-        while (i + count < story->count && is_attempt(attempt) && is_attempt(attempt + count) &&
+        while (i + count < timeline->count && is_attempt(attempt) && is_attempt(attempt + count) &&
                attempt[count].token == attempt->token) {
             count++;
         }
@@ -300,7 +300,7 @@ static void go_through_attempts(struct account *account, const struct story *sto
                 enum run_path path = unanswered || called->attempt > answered + 1 ? PATH_RECOVERED
                                      : refused                                    ? PATH_RETRIED
                                                                                   : PATH_FIRST;
-                note_lateness(account, path, called->now_ms, story->at_ms);
+                note_lateness(account, path, called->now_ms, timeline->at_ms);
             } else {
                 enum cluster_cause cause = cause_of(account, effect, effect_count, called);
                 result->duplicates[cause]++;
@@ -317,37 +317,38 @@ static void go_through_attempts(struct account *account, const struct story *sto
 }
 
 /* One generation; `next` is the one after it, or NULL. */
-static void judge(struct account *account, const struct story *story, const struct story *next)
+static void judge_timer(struct account *account, const struct timeline *timeline,
+                        const struct timeline *next)
 {
     struct run_result *result = account->result;
-    const struct journal_record *first = story->records;
+    const struct journal_record *first = timeline->records;
     bool gone = is_dead(account, first->id, first->generation);
-    result->started += story->started;
-    result->restarted += story->started && first->generation > 1;
-    result->stopped += story->stop == ANSWER_YES;
-    result->fired += story->effects > 0;
-    result->calls += story->calls;
-    result->errors += story->calls - story->effects - story->laters;
-    result->laters += story->laters;
-    result->garbled += story->garbled;
-    result->dead += gone && story->effects == 0;
-    result->early += story->is_early;
-    if (story->calls > story->laters &&
-        (story->stop == ANSWER_YES ||
-         (next != NULL && next->start == ANSWER_YES && story->called_ms > next->started_ms))) {
+    result->started += timeline->started;
+    result->restarted += timeline->started && first->generation > 1;
+    result->stopped += timeline->stop == ANSWER_YES;
+    result->fired += timeline->effects > 0;
+    result->calls += timeline->calls;
+    result->errors += timeline->calls - timeline->effects - timeline->laters;
+    result->laters += timeline->laters;
+    result->garbled += timeline->garbled;
+    result->dead += gone && timeline->effects == 0;
+    result->early += timeline->is_early;
+    if (timeline->calls > timeline->laters &&
+        (timeline->stop == ANSWER_YES ||
+         (next != NULL && next->start == ANSWER_YES && timeline->called_ms > next->started_ms))) {
         result->after_stop++;
     }
-    if (story->started && story->effects == 0 && !gone && next == NULL &&
-        (!story->stop_sent || story->stop == ANSWER_NO)) {
+    if (timeline->started && timeline->effects == 0 && !gone && next == NULL &&
+        (!timeline->stop_sent || timeline->stop == ANSWER_NO)) {
         result->lost++;
     }
-    go_through_attempts(account, story);
+    go_through_attempts(account, timeline);
 }
 
 static void go_through_timers(struct account *account)
 {
     const struct books *books = &account->books;
-    struct story before = {0};
+    struct timeline before = {0};
     for (size_t i = 0; i < books->count;) {
         const struct journal_record *first = &books->records[i];
         size_t count = 1;
@@ -355,15 +356,15 @@ static void go_through_timers(struct account *account)
                first[count].generation == first->generation) {
             count++;
         }
-        struct story story = story_of(first, count);
+        struct timeline timeline = timeline_of(first, count);
         if (before.count > 0) {
-            judge(account, &before, before.records->id == first->id ? &story : NULL);
+            judge_timer(account, &before, before.records->id == first->id ? &timeline : NULL);
         }
-        before = story;
+        before = timeline;
         i += count;
     }
     if (before.count > 0) {
-        judge(account, &before, NULL);
+        judge_timer(account, &before, NULL);
     }
 }
 

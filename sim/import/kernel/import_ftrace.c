@@ -519,7 +519,7 @@ static void doubt(struct ftrace_import *import)
 }
 
 /* After the last line: is it a recording, and of one HZ? */
-static bool judge(const struct ftrace_import *import, struct error *error)
+static bool judge_recording(const struct ftrace_import *import, struct error *error)
 {
     if (import->tally.lines == 0) {
         return error_set(error, "%s: is empty: no line to import", import->name);
@@ -585,8 +585,8 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
     import->tally.job = import->job;
     import->tally.unit = "line";
     import->classifier = kernel_classifier_create(take_operation, import);
-    bool good =
-        import_tally_read(&import->tally, reader, take_line, import, error) && judge(import, error);
+    bool good = import_tally_read(&import->tally, reader, take_line, import, error) &&
+                judge_recording(import, error);
     if (!good) {
         return false;
     }

@@ -316,7 +316,7 @@ static size_t list_counts(const struct event_log *log, struct import_count *coun
     return sizeof all / sizeof all[0];
 }
 
-static bool judge(const struct event_log *log, struct error *error)
+static bool judge_log(const struct event_log *log, struct error *error)
 {
     const struct import_tally *tally = &log->tally;
     const struct reorder_counts *order = reorder_counts(log->reorder);
@@ -388,7 +388,7 @@ bool event_log_finish(struct event_log *log, const char *format, json_t *details
                       struct error *error)
 {
     log->error = error;
-    if (!empty_ring(log, error) || !judge(log, error) || !reorder_finish(log->reorder) ||
+    if (!empty_ring(log, error) || !judge_log(log, error) || !reorder_finish(log->reorder) ||
         !timer_model_finish(log->model, error)) {
         json_decref(details);
         return false;

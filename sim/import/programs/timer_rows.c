@@ -253,7 +253,7 @@ static size_t list_counts(const struct timer_rows *rows, struct import_count *co
     return sizeof all / sizeof all[0];
 }
 
-static bool judge(const struct timer_rows *rows, struct error *error)
+static bool judge_rows(const struct timer_rows *rows, struct error *error)
 {
     const struct import_tally *tally = &rows->tally;
     const struct reorder_counts *order = reorder_counts(rows->reorder);
@@ -309,7 +309,7 @@ bool timer_rows_finish(struct timer_rows *rows, struct error *error)
     struct import_tally *tally = &rows->tally;
     const struct reorder_counts *order = reorder_counts(rows->reorder);
     rows->error = error;
-    if (!judge(rows, error) || !reorder_finish(rows->reorder) ||
+    if (!judge_rows(rows, error) || !reorder_finish(rows->reorder) ||
         !timer_calls_finish(rows->calls, error)) {
         return false;
     }

@@ -22,7 +22,7 @@ static void doze(void)
     (void)nanosleep(&a_moment, NULL);
 }
 
-static bool judge(int code, const char *what, uint32_t rank, struct error *error)
+static bool judge_mpi(int code, const char *what, uint32_t rank, struct error *error)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
@@ -43,7 +43,7 @@ static bool send_bytes(void *ctx, uint32_t to, const void *data, size_t bytes, s
            (code = MPI_Test(&request, &sent, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !sent) {
         doze();
     }
-    return judge(code, "sending to", to, error);
+    return judge_mpi(code, "sending to", to, error);
 }
 
 static bool receive_bytes(void *ctx, uint32_t from, void *data, size_t bytes, struct error *error)
@@ -60,7 +60,7 @@ static bool receive_bytes(void *ctx, uint32_t from, void *data, size_t bytes, st
         code =
             MPI_Recv(data, (int)bytes, MPI_BYTE, (int)from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    return judge(code, "receiving from", from, error);
+    return judge_mpi(code, "receiving from", from, error);
 }
 
 /* What is told is told once. */

@@ -32,7 +32,7 @@ struct words {
     char **texts;
 };
 
-static int run(void *ctx)
+static int run_rank(void *ctx)
 {
     static char program[] = PROGRAM;
     json_set_alloc_funcs(memory_bytes, free);
@@ -57,5 +57,5 @@ int main(int argc, char **argv)
     struct words words = {argc, argv};
     standard_files_fill();
     post = mpi_post();
-    return supervisor_run(run, ended, &words);
+    return supervisor_run(run_rank, ended, &words);
 }
