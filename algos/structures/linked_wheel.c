@@ -15,7 +15,7 @@
  * anyway; start(a, 300) moves a to slot 300 of level 1. stop(a) unlinks it at once.
  *
  * While the clock is in a block of level 1, the four slots of level 2 that make the next block are
- * moved down, one node of each by turns: at least 16 nodes an advance, and so many that all are
+ * moved down, one node of each by turns: at least 16 nodes an advance, and enough that all are
  * moved when the clock enters the block. Every level works this way. No tick has a bulk to move,
  * and several nodes are on their way from memory at once. An advance over several blocks takes the
  * slots that it passes or enters to DUE, fires the due timers and files the rest again. Advances
@@ -774,7 +774,7 @@ static void wheel_moved(void *self, const struct tl_records *records)
 
 #else
 #define note_stride(wheel) ((void)0)
-#define relink(wheel, old) ((void)(old)) /* numbers stay what they are */
+#define relink(wheel, old) ((void)(old)) /* numbers do not change */
 #endif
 #define STRUCTURE struct linked_wheel
 #include "counted.h"
