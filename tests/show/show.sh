@@ -149,7 +149,7 @@ cat >closed.c <<'EOF'
 const struct tl_algo timerlab_algo = {
     .abi = TL_ABI, .capabilities = TL_CAP_EXACT, .name = "closed", .summary = "s", .origin = "o",
     .description = "d", .cost = {"1", "1", "1", "1"}, .create = list_create,
-    .destroy = list_destroy, .reserve = list_reserve, .start = list_start, .stop = list_stop,
+    .destroy = nodes_destroy, .reserve = list_reserve, .start = list_start, .stop = list_stop,
     .advance = list_advance, .count = list_count};
 EOF
 if "$CC" -shared -fPIC -I"$SOURCE/algos" -I"$SOURCE/algos/parts" closed.c -o closed.so; then
