@@ -101,9 +101,10 @@ CHARACTER = 7.6
 left_margin(names) = names > 60 ? left_margin(60) : (names * CHARACTER + 16) / WIDTH
 # The height of a row of rows.gp, of so many.
 row_height(rows) = rows > 16 ? 25 : 30
-# The height of a panel: the natural one, or what a wanted height of the picture leaves for each.
+# The height of a panel: the natural one, or what a wanted height of the picture leaves for each, if it can be read.
 fitted(natural, panels, others) = HEIGHT == 0 ? natural : \
-    HEIGHT - others > 60 * panels ? (HEIGHT - others) / (1.0 * panels) : 60
+    HEIGHT - others > LEAST * natural * panels ? (HEIGHT - others) / (1.0 * panels) : LEAST * natural
+LEAST = 0.6
 TERMINALS = form eq "" ? "svg pngcairo" : form[1:3] eq "pdf" ? "pdfcairo" : form[1:3] eq "png" ? "pngcairo" : "svg"
 open_svg(w, h) = sprintf("set terminal svg noenhanced size %d,%d font '%s,13' background 'white'", w, h, FONT)
 open_pngcairo(w, h) = sprintf("set terminal pngcairo noenhanced size %d,%d font '%s,10' background 'white'", w, h, FONT)

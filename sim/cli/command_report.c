@@ -84,7 +84,9 @@ static const struct option_row options[] = {
      OPTION_WORD,
      OPTION_AT(struct report_arguments, figures)},
     {{"size", 0, "WxH", 0,
-      "Size of the figures in pixels of 1/96 inch (800 wide, as high as the picture needs)", 0},
+      "Size of the figures in pixels of 1/96 inch (800 wide, and as high as the picture needs); "
+      "a figure of many panels is higher",
+      0},
      .take = take_size},
     OPTION_ROW_MAX_LATENESS(struct report_arguments, max_lateness),
     OPTION_ROW_END,

@@ -386,7 +386,8 @@ quick,,poll,1000,988,3' >won/live.csv
     [ "$(cd paper/figures && printf '%s\n' *.pdf)" = "$(cd sweep/pictures && printf '%s\n' *.svg | sed 's/svg$/pdf/')" ] ||
         complain "other figures than pictures: $(ls paper/figures)"
     for file in paper/figures/*.pdf; do
-        grep -qa '/MediaBox \[ 0 0 360 225 \]' "$file" || complain "$file is not 480 by 300 pixels: $(grep -a MediaBox "$file")"
+        grep -qaE '/MediaBox \[ 0 0 360 (22[5-9]|[3-9][0-9]{2})' "$file" ||
+            complain "$file is not 480 pixels wide, and 300 high or more for its panels: $(grep -a MediaBox "$file")"
     done
     "$TIMERLAB" report --figures svg --size 640x720 won 2>said || complain "no figures: $(cat said)"
     for file in won/figures/*.svg; do
