@@ -374,6 +374,47 @@ void results_write_json(const struct results *results, const json_t *context, FI
     json_decref(rows);
 }
 
+/* --- rows that are objects -------------------------------------------------------------------- */
+
+const char *results_object_text(const json_t *value, int digits, char *text, size_t text_bytes)
+{
+    text[0] = '\0';
+    if (json_is_integer(value)) {
+        (void)snprintf(text, text_bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        format_real(json_real_value(value), digits, 0, text, text_bytes);
+    }
+    return json_is_string(value) ? json_string_value(value) : text;
+}
+
+/* The names of the columns if `row` is NULL. */
+static void write_object_csv(const json_t *row, const struct column_info *more, size_t count,
+                             FILE *stream)
+{
+    char text[CELL_BYTES];
+    for (size_t c = 0; c < COLUMNS + count; c++) {
+        const struct column_info *column = c < COLUMNS ? &result_columns[c] : &more[c - COLUMNS];
+        (void)fputs(c > 0 ? "," : "", stream);
+        csv_write_field(stream, row == NULL
+                                    ? column->name
+                                    : results_object_text(json_object_get(row, column->name),
+                                                          column->digits, text, sizeof text));
+    }
+    (void)fputc('\n', stream);
+}
+
+void results_write_objects_csv(const json_t *rows, const struct column_info *more, size_t count,
+                               FILE *stream)
+{
+    size_t index;
+    const json_t *row;
+    write_object_csv(NULL, more, count, stream);
+    json_array_foreach(rows, index, row)
+    {
+        write_object_csv(row, more, count, stream);
+    }
+}
+
 /* --- tables ---------------------------------------------------------------------------------- */
 
 struct theme {

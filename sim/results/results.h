@@ -450,6 +450,13 @@ json_t *results_json_rows(const struct results *results);
 void results_write_rows(json_t *rows, const json_t *context, bool spans, FILE *stream);
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
 
+/* The same of rows that are objects of such an array, to which columns `more` have been added. */
+void results_write_objects_csv(const json_t *rows, const struct column_info *more, size_t count,
+                               FILE *stream);
+
+/* The text of a value of such a row, "" if there is none; a number in `text`. */
+const char *results_object_text(const json_t *value, int digits, char *text, size_t text_bytes);
+
 /* A number, or null if the value is not finite. */
 json_t *json_real_or_null(double value);
 

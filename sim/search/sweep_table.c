@@ -1,6 +1,7 @@
 /* The table: a row a cell, with the knobs as columns of their own. */
 #include "sweep_work.h"
 
+#include "memory.h"
 #include "number.h"
 #include "outfolder.h"
 #include "results.h"
@@ -50,56 +51,23 @@ void sweep_add_knobs(const struct sweep_request *request, size_t point, json_t *
     }
 }
 
-/* A value as text; "" for none. */
-static const char *value_text(const json_t *value, int digits, char *text, size_t bytes)
-{
-    if (json_is_string(value)) {
-        return json_string_value(value);
-    }
-    text[0] = '\0';
-    if (json_is_integer(value)) {
-        (void)snprintf(text, bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    } else if (json_is_real(value) && digits >= 0) {
-        (void)snprintf(text, bytes, "%.*f", digits, json_real_value(value));
-    } else if (json_is_real(value)) {
-        (void)snprintf(text, bytes, "%.10g", json_real_value(value));
-    }
-    return text;
-}
-
-/* A line: the columns' names (row NULL), or a row's values. */
-static void write_csv_line(const json_t *row, const struct sweep_knobs *knobs, FILE *stream)
-{
-    char text[64];
-    char name[SWEEP_NAME_BYTES];
-    for (int c = 0; c < COLUMNS; c++) {
-        const struct column_info *column = &result_columns[c];
-        const json_t *value = json_object_get(row, column->name);
-        (void)fputs(c > 0 ? "," : "", stream);
-        csv_write_field(stream, row == NULL ? column->name
-                                            : value_text(value, column->digits, text, sizeof text));
-    }
-    for (size_t k = 0; k < knobs->count; k++) {
-        if (has_column(&knobs->items[k])) {
-            (void)column_name(&knobs->items[k], name);
-            (void)fputc(',', stream);
-            csv_write_field(
-                stream,
-                row == NULL ? name : value_text(json_object_get(row, name), -1, text, sizeof text));
-        }
-    }
-    (void)fputc('\n', stream);
-}
+#define KNOB_DIGITS SIGNIFICANT(10)
 
 void sweep_write_csv(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream)
 {
-    size_t index;
-    json_t *row;
-    write_csv_line(NULL, knobs, stream);
-    json_array_foreach(rows, index, row)
-    {
-        write_csv_line(row, knobs, stream);
+    char(*names)[SWEEP_NAME_BYTES] = memory_new(knobs->count + 1, sizeof *names);
+    struct column_info *more = memory_new(knobs->count + 1, sizeof *more);
+    size_t count = 0;
+    for (size_t k = 0; k < knobs->count; k++) {
+        if (has_column(&knobs->items[k])) {
+            more[count] = (struct column_info){.name = column_name(&knobs->items[k], names[count]),
+                                               .digits = KNOB_DIGITS};
+            count++;
+        }
     }
+    results_write_objects_csv(rows, more, count, stream);
+    free(more);
+    free(names);
 }
 
 /* A column of the printed table. */
@@ -131,7 +99,7 @@ void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE
     struct shown_column shown[TEXT_TABLE_COLUMNS_MAX];
     for (size_t k = 0; k < knobs->count && table.columns + ALWAYS < TEXT_TABLE_COLUMNS_MAX; k++) {
         if (knobs->items[k].value_count > 1) {
-            shown[table.columns].digits = -1;
+            shown[table.columns].digits = KNOB_DIGITS;
             (void)column_name(&knobs->items[k], shown[table.columns++].name);
         }
     }
@@ -152,7 +120,8 @@ void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE
             char text[64];
             const json_t *value = json_object_get(row, shown[i].name);
             table.right[i] = table.right[i] && !json_is_string(value);
-            text_table_add(&table, "%s", value_text(value, shown[i].digits, text, sizeof text));
+            text_table_add(&table, "%s",
+                           results_object_text(value, shown[i].digits, text, sizeof text));
         }
     }
     text_table_write(&table, stream);
