@@ -1,6 +1,6 @@
 /*
- * bucket_lists.h: what structures that file their timers in buckets have in common, wherever they
- * keep them: filing and taking out, stopping, firing what is due, checking the links, showing.
+ * bucket_lists.h: buckets of timers, wherever their nodes are stored: file, remove, stop,
+ * fire, check the links, show.
  *
  *   bucket   stripe 0: head <-> timer 8 <-> timer 4 <-> head
  *            stripe 1: head <-> timer 5 <-> head
@@ -8,15 +8,16 @@
  * A bucket is BUCKET_STRIPES lists (slot_list.h), and a timer goes to the one that its index says.
  * A list gives the address of its next node only when a node has arrived from memory; with four
  * lists walked side by side four fetches are under way at once. One list is right where order
- * counts, or where buckets are so many that their heads would not stay in the cache.
+ * counts, or where there are too many buckets for their heads to stay in the cache.
  *
  * Among few timers, which stay in the cache anyway, four lists only take longer to be moved, and to
  * be found empty, than one: every bucket then uses but its first. Among more, as long as the inner
  * caches hold them, so does a bucket that is `near`: one that is moved often and holds few, such as
  * a slot of the lowest level.
  *
- * Bucket DUE holds what fires first, LATE what was started when already due: the next advance puts
- * it behind DUE. Callbacks file into any bucket but DUE, so what they start waits for its turn.
+ * Bucket DUE holds the timers that fire first, LATE those that were due at their start: the next
+ * advance appends them to DUE. Callbacks file into any bucket but DUE, so that the timers that they
+ * start wait for a later advance.
  *
  * Internal, and a template. The including file first defines
  *
@@ -39,8 +40,8 @@
 
 #include <inttypes.h>
 
-#define DUE         0u /* the bucket of what the next advance fires first */
-#define LATE        1u /* the bucket of what was started when already due */
+#define DUE         0u /* the bucket of the timers that fire first */
+#define LATE        1u /* the bucket of the timers that were due at their start */
 #define BUCKET_NONE UINT32_MAX
 
 /* The index of a timer's node. The including file's. */
@@ -110,7 +111,7 @@ static inline uint32_t bucket_remove(SLOT_LISTS *lists, uint32_t index)
     return BUCKET_NONE;
 }
 
-/* Moves all timers of `from` behind those of `to`, where both use only those lists that have a bit
+/* Append all timers of `from` to `to`, where both use only those lists that have a bit
  * in `stripes`; touches but the lists' ends. */
 static inline void stripes_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to, uint32_t stripes)
 {
@@ -124,7 +125,7 @@ static inline void stripes_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t t
     }
 }
 
-/* Moves all timers of `from` behind those of `to`. */
+/* Append all timers of `from` to `to`. */
 static inline void bucket_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
 {
     stripes_move_all(lists, from, to, stripe_bits(lists, false));
@@ -169,7 +170,7 @@ static inline uint32_t bucket_of(const SLOT_LISTS *lists, uint32_t index)
     return head_bucket(lists, index);
 }
 
-/* The timer of a bucket behind this one, on any of its lists, or SLOT_NONE. */
+/* The next timer of a bucket after this one, on any of its lists, or SLOT_NONE. */
 static inline uint32_t bucket_after(const SLOT_LISTS *lists, uint32_t bucket, uint32_t index)
 {
     uint32_t apart = bucket_head(lists, bucket, 1) - bucket_head(lists, bucket, 0);
@@ -190,7 +191,7 @@ static inline uint32_t bucket_first(const SLOT_LISTS *lists, uint32_t bucket)
     return bucket_after(lists, bucket, bucket_head(lists, bucket, 0));
 }
 
-/* --- hooks, and what is the same in many of them --------------------------------------------- */
+/* --- hooks, and parts of them ---------------------------------------------------------------- */
 
 /* For a start: takes the timer out of where it may be filed, and counts it as pending. Returns the
  * bucket that this leaves empty, or BUCKET_NONE. */
@@ -203,7 +204,7 @@ static inline uint32_t buckets_take(SLOT_LISTS *lists, uint32_t index)
     return BUCKET_NONE;
 }
 
-/* The hook `stop`, of structures that need not know what it leaves empty. */
+/* The hook `stop`, of structures that ignore which bucket it leaves empty. */
 static inline enum tl_status buckets_stop(void *self, uint32_t id)
 {
     SLOT_LISTS *lists = self;
@@ -309,7 +310,7 @@ static inline enum tl_status bucket_lists_check(const SLOT_LISTS *lists, uint32_
     return TL_OK;
 }
 
-/* Shows a bucket's timers; `keep` fills in what is kept with each, NULL: nothing is. */
+/* Shows a bucket's timers; `keep` fills in the tick or rounds of each, NULL: none are stored. */
 static inline void bucket_walk(const SLOT_LISTS *lists, uint32_t bucket,
                                void (*keep)(const SLOT_LISTS *lists, uint32_t index,
                                             struct tl_held *held),

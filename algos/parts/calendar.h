@@ -1,13 +1,13 @@
 /*
  * calendar.h: a calendar with pages for the days of a year, used again every year: the queue of
- * calendar_queue.c, whose essay explains it, but for how long a day is.
+ * calendar_queue.c, which explains it, except the length of a day.
  *
  * Internal, and a template. The including file first defines
  *
  *   DAYS_MIN   days that a calendar begins with, and has at least: a power of two
  *   CALENDAR   its own struct, with the members
  *                struct timer *timers AND_RECORDS
- *                struct node *heads    LATE and the pages, in one block behind the timers
+ *                struct node *heads    LATE and the pages, in one block after the timers
  *                uint32_t capacity
  *                uint32_t days         of a year, a power of two
  *                uint32_t shift        a day lasts 1 << shift ticks
@@ -40,11 +40,11 @@
 #define STRUCTURE CALENDAR
 #include "structure.h"
 
-/* Makes the calendar anew, with so many days: chain_pages, refill. The including file's. */
+/* Rebuild the calendar with this number of days: chain_pages, refill. The including file's. */
 static void remake(CALENDAR *queue, uint32_t days);
 
-/* Told that a timer was written on its page, and how many it was compared with; that a search for
- * the first timer has turned so many pages; that a timer is about to fire. The including
+/* Called after a timer was written on its page, with the number of comparisons; after a search for
+ * the first timer, with the number of pages turned; and before a timer fires. The including
  * file's. */
 static inline void calendar_entered(CALENDAR *queue, uint32_t seen);
 static inline void calendar_turned(CALENDAR *queue, uint32_t pages);
@@ -55,14 +55,14 @@ static inline uint32_t page_of(const CALENDAR *queue, uint64_t day)
     return FIRST_PAGE + (uint32_t)(day & (queue->days - 1));
 }
 
-/* Writes a timer that is in no list on its page, behind what is due by its tick. Returns how many
- * timers it looked at for that. */
+/* Writes a timer that is in no list on its page, after the timers due by its tick. Return the
+ * number of timers that it looked at. */
 static uint32_t file(CALENDAR *queue, uint32_t id)
 {
     uint64_t due = timer_at(queue, id)->due;
     uint64_t day = due >> queue->shift;
     uint32_t page = page_of(queue, day);
-    uint32_t after = page; /* what the timer goes before */
+    uint32_t after = page; /* the timer goes before it */
     uint32_t seen = 0;
     for (;;) {
         uint32_t last = slot_node(queue, after)->prev;
@@ -79,7 +79,7 @@ static uint32_t file(CALENDAR *queue, uint32_t id)
     slot_append(queue, after, id); /* to the end of the list that would begin there */
     TL_COUNT(queue, moves, 1);
     /* Stored only if they change. Unconditional, the two make one wide store, which the next load
-     * of the pair may have to wait for, and behind it for every miss that came before. */
+     * of the pair may have to wait for, and then for every earlier cache miss. */
     if (day < queue->today) {
         queue->today = day;
     }
@@ -117,7 +117,7 @@ static uint32_t find_first(CALENDAR *queue)
     return first;
 }
 
-/* The length of a day, as a shift, of about so many ticks: the nearest power of two. */
+/* The length of a day, as a shift, of about this many ticks: the nearest power of two. */
 static inline uint32_t day_shift(uint64_t ticks)
 {
     uint32_t shift = 0;
@@ -181,7 +181,7 @@ static void chain_pages(CALENDAR *queue, uint32_t *end)
     *end = SLOT_NONE;
 }
 
-/* Writes such a chain on the pages of so many days of such a length. */
+/* Write such a chain on the pages of a number of days of a length. */
 static void refill(CALENDAR *queue, uint32_t days, uint32_t shift, uint32_t chain)
 {
     queue->shift = shift;
@@ -201,7 +201,7 @@ static void refill(CALENDAR *queue, uint32_t days, uint32_t shift, uint32_t chai
     }
 }
 
-/* Puts a timer, whose `due` is set, on its page, and keeps the days in proportion. */
+/* Write a timer with a `due` on its page, and keep the days in proportion. */
 static void add(CALENDAR *queue, uint32_t id)
 {
     if (queue->paged++ == 0) {

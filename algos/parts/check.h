@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Says in `why`, in the manner of printf, what is wrong. Returns TL_ERR_CORRUPT. */
+/* Write the fault to `why`, as printf does. Return TL_ERR_CORRUPT. */
 static inline __attribute__((format(printf, 3, 4))) enum tl_status
 corrupt(char *why, size_t why_bytes, const char *format, ...)
 {

@@ -16,8 +16,8 @@ struct node {
 
 #include "timer_buckets.h"
 
-/* For a timer of a bucket that was emptied: puts it behind DUE if it is due, and returns true. Else
- * it cascades, and is to be filed where the clock now reaches it. */
+/* For a timer of a bucket that was emptied: append it to DUE if it is due, and return true. Else it
+ * cascades: the caller files it where the clock now reaches it. */
 static inline bool bucket_sort_out(struct timer_buckets *buckets, uint32_t index)
 {
     TL_COUNT(buckets, compares, 1);

@@ -83,7 +83,7 @@ static inline heap_entry heap_entry_choose(bool first, heap_entry a, heap_entry 
 
 #endif
 
-/* `entry` before `other`. What is known to have the latest serial of all is so
+/* `entry` before `other`. An entry with the latest serial of all is compared
  * by its tick alone. */
 static inline bool heap_entry_precedes(heap_entry entry, heap_entry other, bool latest)
 {

@@ -1,7 +1,7 @@
 /*
- * index_heap.h: a binary heap of node indices beside timer_buckets.h, for what no bucket takes.
+ * index_heap.h: a binary heap of node indices, for timers that no bucket of timer_buckets.h takes.
  *
- *   heap   [40]              four bytes an entry, the first due at 0; what is at a place has its
+ *   heap   [40]              four bytes an entry, the first due at 0; a place has its
  *          [7] [12]          children at 2 * place + 1 and + 2
  *          [9] ...
  *
@@ -22,7 +22,7 @@
 #define HEAP_ALIGN 64
 #define IN_HEAP    (SLOT_NONE - 1) /* `next` of a timer in the heap */
 
-/* The tick by which the node at a place stands there. The including file's. */
+/* The tick that orders the node at a place. The including file's. */
 static inline uint64_t heap_due(const INDEX_HEAP *self, uint32_t place);
 
 /* Writes a node to a place, and the place to where it is kept. The including file's. */
@@ -55,7 +55,7 @@ static __attribute__((noinline)) void heap_sift(INDEX_HEAP *self, uint32_t place
     heap_put(self, place, index);
 }
 
-/* For the hook `reserve`: grows heap and buckets to `capacity` timers, more than there were, beside
+/* For the hook `reserve`: grows heap and buckets to `capacity` timers, more than before, and
  * `others` entries of the heap that are no timers. */
 static inline enum tl_status heap_reserve(INDEX_HEAP *self, uint32_t others, uint32_t capacity)
 {

@@ -5,8 +5,8 @@
  *
  * `positions` is a back-index, 0 for an id that is not pending, in one block with the entries, or
  * in the records that the structure was given (records.h). How entries rise and sink is the
- * including file's; here is what does not depend on it: firing, with the place of what fires left
- * vacant for what its callback starts, numbering anew, and memory.
+ * including file's; this part fires, numbers again and allocates. The place of an expired timer
+ * stays vacant for a timer that its callback starts.
  *
  * Internal to the structures, and a template. The including file first defines
  *
@@ -31,7 +31,7 @@
 #define NEVER_INLINE      __attribute__((noinline))
 
 #define HEAP_CAPACITY_MAX (UINT32_C(1) << 31)
-#define FIRST_SERIAL      (UINT32_MAX - 100) /* the first numbering anew comes early */
+#define FIRST_SERIAL      (UINT32_MAX - 100) /* the first renumbering comes early */
 
 /* Where the timer of that id stands. */
 #ifdef TL_EMBEDDED
@@ -43,7 +43,7 @@ static inline uint32_t *position_at(const INDEXED_HEAP *heap, uint32_t id)
 #define position_at(heap, id) (&(heap)->positions[id])
 #endif
 
-/* The index of the root, and the one behind the last entry. The including file's, like the rest. */
+/* The index of the root, and the one after the last entry. The including file's, like the rest. */
 static inline size_t heap_root(const INDEXED_HEAP *heap);
 static inline size_t heap_end(const INDEXED_HEAP *heap);
 static inline void heap_set_end(INDEXED_HEAP *heap, size_t end);
@@ -51,7 +51,7 @@ static inline void heap_set_end(INDEXED_HEAP *heap, size_t end);
 /* The parent of an entry that is not the root. */
 static inline size_t heap_parent(const INDEXED_HEAP *heap, size_t index);
 
-/* Takes the entry at the root out, whose timer is not pending any more; it is not vacant then. */
+/* Remove the entry of an expired timer at the root; the root is not vacant then. */
 static void close_root(INDEXED_HEAP *heap);
 
 /* Writes an entry, and where it stands. */

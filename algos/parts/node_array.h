@@ -3,8 +3,8 @@
  *
  *   nodes   [heads of lists, or one for none] [timer 0] [timer 1] ... [timer capacity-1]
  *
- * Of a structure that was given records (records.h), the timers lie there, and only what stands in
- * front of them is in the array.
+ * Of a structure that was given records (records.h), the timers are stored there, and only the
+ * nodes before them are in the array.
  *
  * Internal, and a template. The including file first defines
  *

@@ -6,8 +6,8 @@
  *   ....[timer 0].....   ....[timer 1].....   ....[timer 2].....      base, stride, offset
  *
  * In an array the size of an entry is a constant, and its address one instruction; in records both
- * are known at run time only. So that neither pays for the other, a structure whose timers can be
- * embedded is compiled once more, with TL_EMBEDDED: only that build takes records, and it asks for
+ * are known at run time only. So that neither pays for the other, a structure with embeddable
+ * timers is compiled once more, with TL_EMBEDDED: only that build takes records, and it asks for
  * the address of each timer here. It takes memory of its own, too, in the same way.
  *
  * Internal to the structures.
@@ -25,7 +25,7 @@ struct timer_records {
 
 #ifdef TL_EMBEDDED
 
-/* Stands behind the name of the member that holds the array, in the structure's struct. */
+/* Written after the name of the member that holds the array, in the structure's struct. */
 #define AND_RECORDS                                                                                \
     ;                                                                                              \
     struct timer_records records
@@ -60,7 +60,7 @@ static inline void records_own(struct timer_records *records, void *first, size_
 #define TAKE_RECORDS(array, config)                                                                \
     ((config)->records != NULL ? records_give(&(array)->records, (config)->records) : (void)0)
 
-/* How many entries the structure's own array has, of so many timers. */
+/* How many entries the structure's own array has, for that many timers. */
 #define OWN_ENTRIES(array, capacity) ((array)->records.given ? 0 : (capacity))
 #define OWN_ARRAY(array, first_entry, entry_bytes)                                                 \
     records_own(&(array)->records, first_entry, entry_bytes)

@@ -55,8 +55,8 @@ static inline uint64_t bitmap_levels_next(const uint64_t *occupied, uint32_t lev
     return next;
 }
 
-/* Of a wheel of several words: how many slots lie between position `from` and the first occupied
- * one behind it, going round, the slot of `from` last; `slots` if none is. `from` counts modulo
+/* Of a wheel of several words: the number of slots between position `from` and the first occupied
+ * one after it, cyclically, the slot of `from` last; `slots` if none is. `from` counts modulo
  * the slots, so it may be a tick. Requires a power of two of slots, 64 or more. */
 static inline uint32_t bitmap_words_ahead(const uint64_t *words, uint32_t slots, uint64_t from)
 {

@@ -55,7 +55,7 @@ static inline void slot_append(SLOT_LISTS *lists, uint32_t head, uint32_t index)
     uint32_t last = end->prev;
     node->next = head;
     end->prev = index;
-    node->prev = last; /* not beside `next`: compilers then take pains to store both at once */
+    node->prev = last; /* apart from `next`: compilers else spend instructions on one wide store */
     slot_node(lists, last)->next = index;
 }
 

@@ -1,11 +1,11 @@
 /*
- * slot_ring.h: what wheels that are one ring of slots have in common, or have a level that is one.
+ * slot_ring.h: a wheel, or a level of wheels, that is one ring of slots.
  *
  *             hand
  *               v
  *   slot    0   1   2   3        bucket FIRST_SLOT + 0, and so on: one list each
  *
- * Internal, and a template: timer_buckets.h says what must be defined before.
+ * Internal, and a template: timer_buckets.h lists the names to define before.
  */
 #ifndef ALGOS_SLOT_RING_H
 #define ALGOS_SLOT_RING_H
@@ -16,8 +16,8 @@
 
 #define FIRST_SLOT 2u /* the bucket of slot 0 */
 
-/* Moves the hand on by `visits` slots of `slots`, and what lies in them to DUE; returns where it
- * then is. */
+/* Move the hand on by `visits` slots of `slots`, and their timers to DUE; return the new
+ * position. */
 static inline uint32_t ring_pass(SLOT_LISTS *lists, struct slot_scouts *scouts, uint32_t hand,
                                  uint32_t visits, uint32_t slots)
 {
@@ -44,7 +44,7 @@ static inline uint64_t ring_fire(SLOT_LISTS *lists, struct slot_scouts *scouts, 
     return fired;
 }
 
-/* The hook `walk`: the hand stands at the slot of `current`, and a slot is `tick` ticks. `keep` is
+/* The hook `walk`: the hand is at the slot of `current`, and a slot is `tick` ticks. `keep` is
  * bucket_walk's. */
 static inline void
 ring_walk(const SLOT_LISTS *lists, uint32_t slots, uint64_t current, uint64_t tick,

@@ -9,10 +9,10 @@
  * timer that the hand works off, one scout takes one step, so each is through with its list about
  * when the hand arrives.
  *
- * Scouts only fetch. One whose timer was stopped or moved in the meantime strays into another list,
- * which costs a fetch and breaks nothing.
+ * Scouts only fetch. If its timer was stopped or moved in the meantime, a scout continues in
+ * another list, which costs a fetch and breaks nothing.
  *
- * Internal, and a template like slot_list.h: what must be defined before and after is said there.
+ * Internal, and a template like slot_list.h, which lists the names to define before and after.
  */
 #ifndef ALGOS_SLOT_SCOUTS_H
 #define ALGOS_SLOT_SCOUTS_H

@@ -1,11 +1,11 @@
 /*
- * timer_lists.h: timers by id, in lists (slot_list.h) whose heads are numbered on their own.
+ * timer_lists.h: timers by id, in lists (slot_list.h) with separately numbered heads.
  *
  *   timers   [timer 0] [timer 1] ...            indices 0, 1, ...
  *   heads    [LATE] [one list] [another] ...    indices HEAD_BIT, HEAD_BIT + 1, ...
  *
- * The list LATE takes what is due at its start; the next advance files it. Of a structure that was
- * given records (records.h), the timers lie there.
+ * The list LATE takes timers that are due at their start; the next advance files them. Of a
+ * structure with records (records.h), the timers are stored there.
  *
  * Internal to the structures, and a template: the including file first defines
  *
@@ -54,7 +54,7 @@ static inline struct node *slot_node(const SLOT_LISTS *lists, uint32_t index)
                                    : &timer_at(lists, index)->links;
 }
 
-/* What follows a timer in its list; a timer's memory is asked for. */
+/* The link after a timer in its list; prefetches the memory of a timer. */
 static inline uint32_t timer_next(const SLOT_LISTS *lists, uint32_t id)
 {
     uint32_t next = timer_at(lists, id)->links.next;
@@ -64,7 +64,7 @@ static inline uint32_t timer_next(const SLOT_LISTS *lists, uint32_t id)
     return next;
 }
 
-/* --- memory: the timers, and in one block behind them the heads ------------------------------- */
+/* --- memory: the timers, and in one block after them the heads -------------------------------- */
 
 static inline size_t lists_bytes(const SLOT_LISTS *lists, uint32_t capacity, size_t heads)
 {

@@ -1,6 +1,6 @@
 /*
- * unavailable.h: the hooks of a structure that stands on a library which was not there when
- * timerlab was built: it is listed and described, while `create` says TL_ERR_UNAVAILABLE. Its
+ * unavailable.h: the hooks of a structure with a library that was missing when timerlab was
+ * built: it is listed and described, while `create` returns TL_ERR_UNAVAILABLE. Its
  * summary names the package.
  *
  *     #else

@@ -43,8 +43,7 @@ static inline uint32_t slots_ahead(uint32_t hand, uint32_t slot, uint32_t slots)
     return slot > hand ? slot - hand : slot + slots - hand;
 }
 
-/* A slot that stands for the ticks `from` to `to`, as far as there are
- * deadlines: beyond, for none. */
+/* A slot of the ticks `from` to `to`, cut at the largest deadline; beyond that, of none. */
 static inline void walk_span(const struct tl_visitor *visitor, uint64_t index, uint64_t from,
                              uint64_t to, uint32_t marks)
 {
@@ -81,7 +80,7 @@ static inline void walk_timer(const struct tl_visitor *visitor, uint32_t id, uin
     visitor->timer(visitor->ctx, &(struct tl_held){.id = id, .at = at, .rounds = rounds});
 }
 
-/* What an entry that a stop or restart left behind was. */
+/* A stale entry, the remains of a stop or restart. */
 static inline void walk_stale(const struct tl_visitor *visitor, uint32_t id, uint64_t at)
 {
     visitor->timer(visitor->ctx, &(struct tl_held){.id = id, .marks = TL_MARK_STALE, .at = at});

@@ -25,7 +25,7 @@ static __attribute__((noinline)) uint64_t work(STRUCTURE *structure, uint64_t no
     collect_due(structure, now);
     uint64_t fired = buckets_fire((SLOT_LISTS *)structure, now, budget, fire, ctx);
     if (fired == budget) {
-        structure->work_at = 0; /* for what may be left */
+        structure->work_at = 0; /* timers may be left */
     }
     return fired;
 }

@@ -57,7 +57,7 @@ struct binary_heap {
     uint64_t clock;
     uint32_t count;   /* of the entries */
     bool vacant;      /* the timer at the root has fired, and its place is not taken yet */
-    heap_entry fence; /* what the running advance may fire is before this */
+    heap_entry fence; /* the running advance fires entries before this */
     uint32_t serial;
     uint32_t capacity;
     const struct tl_allocator *allocator;
@@ -107,7 +107,7 @@ static inline size_t first_child(struct binary_heap *heap, size_t hole)
 
 /* Fills the hole with `entry`, which is not after anything below it, or with its parents. `latest`:
  * it has the latest serial. How far it rises cannot be predicted, and mostly it is less than two
- * levels: so much is done without a branch. */
+ * levels: these have no branch. */
 static ALWAYS_INLINE void rise(struct binary_heap *heap, size_t hole, heap_entry entry, bool latest)
 {
     const heap_entry *entries = heap->entries;
@@ -198,7 +198,7 @@ static inline size_t sink_hole(struct binary_heap *heap)
     return hole;
 }
 
-/* Takes the entry at the root out, whose timer is not pending any more. */
+/* Remove the entry of an expired timer at the root. */
 static void close_root(struct binary_heap *heap)
 {
     heap->vacant = false;

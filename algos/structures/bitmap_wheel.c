@@ -51,14 +51,14 @@
 #define BITS_MIN       3
 #define BITS_MAX       6
 #define LEVELS_MIN     3u
-#define REACH_BITS     18u /* with less, what is beyond reach would be filed again without end */
+#define REACH_BITS     18u /* with less, far timers would be filed again without end */
 #define LEVELS_MAX     22u /* of 8 slots each: 64 bits */
 
 #define BUCKET_STRIPES 4u
 #include "due_buckets.h"
 #include "slot_bitmap.h"
 
-#define FLUSH        2u /* the bucket of what an advance has collected and is to file again */
+#define FLUSH        2u /* timers that an advance has collected and files again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
 
 struct bitmap_wheel {
@@ -97,8 +97,8 @@ static inline void file_in_slot(struct bitmap_wheel *wheel, uint32_t level, uint
     bucket_file(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, level == 0, index);
 }
 
-/* Files a timer on the last level, whose turns may have to pass before its own slot is its time.
- * Returns when that expires first. */
+/* File a timer on the last level, where it may wait for several turns. Return the first tick at
+ * which its slot expires. */
 static __attribute__((noinline)) uint64_t file_last(struct bitmap_wheel *wheel, uint32_t index,
                                                     uint64_t due)
 {
@@ -159,8 +159,8 @@ static inline void file_again(void *self, uint32_t index)
     }
 }
 
-/* Moves what lies in the slots that the clock has passed since `old`, on any level, to DUE, or
- * files it again. */
+/* Move the timers of the slots that the clock has passed since `old`, on any level, to DUE, or file
+ * them again. */
 static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
 {
     struct timer_buckets *buckets = &wheel->buckets;
@@ -194,8 +194,8 @@ static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
     }
 }
 
-/* The same as timeout.c does it: on each level for which the one below has passed its slot 0, or
- * stands there, also what lies in the slot after the clock's is filed again. A level that is looked
+/* The same as timeout.c does it: on each level above one that has passed its slot 0, or is
+ * there, the timers of the slot after the clock's are filed again, too. A level that is looked
  * at so without having moved counts as having moved by one. */
 static void pass_levels_ahead(struct bitmap_wheel *wheel, uint64_t old)
 {

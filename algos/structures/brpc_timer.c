@@ -75,7 +75,7 @@ struct bucket {
 
 struct brpc_timer {
     struct task *tasks;
-    uint32_t *heap; /* of tasks, in a block behind them, as many as those */
+    uint32_t *heap; /* of tasks, in the same block after them, as many as those */
     uint32_t *current;
     struct bucket *buckets;
     uint32_t bucket_count;
@@ -218,7 +218,7 @@ static void schedule(struct brpc_timer *timer, uint32_t index)
     }
 }
 
-/* Takes over what is in the buckets. */
+/* Move the tasks of the buckets to the heap. */
 static void consume_tasks(struct brpc_timer *timer)
 {
     for (uint32_t i = 0; i < timer->bucket_count; i++) {
@@ -341,7 +341,7 @@ static enum tl_status timer_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Fires what is due in the heap. */
+/* Fire the due tasks of the heap. */
 static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budget, tl_fire_fn fire,
                           void *ctx)
 {
@@ -360,8 +360,8 @@ static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budge
     return fired;
 }
 
-/* Apart from timer_advance, so that a tick at which nobody is woken costs no
- * more than to see that. */
+/* Apart from timer_advance, so that a tick without a wakeup costs a comparison
+ * only. */
 static __attribute__((noinline)) uint64_t wake(struct brpc_timer *timer, uint64_t now,
                                                uint64_t budget, tl_fire_fn fire, void *ctx)
 {

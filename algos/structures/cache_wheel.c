@@ -55,7 +55,7 @@
 #include "due_buckets.h"
 #include "slot_bitmap.h"
 
-#define FLUSH        2u /* what was in the bucket that an advance is emptying */
+#define FLUSH        2u /* the timers of the bucket that an advance is emptying */
 #define FIRST_BUCKET 3u /* bucket 0 of level 1 */
 
 /* Caffeine's, the widths in units of `span`. Level n begins with bucket `first`. */
@@ -148,8 +148,8 @@ static inline uint64_t occupied_from(const struct cache_wheel *wheel, uint32_t n
     return bitmap_after(wheel->occupied[n], (uint32_t)(from - 1) & (buckets - 1), buckets);
 }
 
-/* Empties the first `count` buckets of level n from number `from` on. One that is filled meanwhile,
- * by what is a turn away, is emptied too, as far as it comes later. */
+/* Empties the first `count` buckets of level n from number `from` on. A bucket that is filled
+ * meanwhile by timers a turn away is emptied, too, if it comes later. */
 static void empty_buckets(struct cache_wheel *wheel, uint32_t n, uint64_t from, uint64_t count)
 {
     for (uint32_t position = 0; position < count; position++) {
@@ -167,7 +167,7 @@ static void empty_buckets(struct cache_wheel *wheel, uint32_t n, uint64_t from, 
     }
 }
 
-/* Moves the clock to `now`, and what has expired in the buckets that it leaves
+/* Moves the clock to `now`, and the expired timers of the buckets that it leaves
  * and enters to DUE. */
 static void collect_due(struct cache_wheel *wheel, uint64_t now)
 {
@@ -260,8 +260,8 @@ static const struct tl_option wheel_option_table[] = {
 
 static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
-    /* Opened buckets of upper levels go to lower ones, so it is level 1 whose bucket the clock has
-     * to leave; at the start of that bucket a timer is due only if it is due at once. */
+    /* Opened buckets of upper levels go to lower ones, so the clock has to leave a bucket of
+     * level 1; at the start of that bucket a timer is due only if it is due at once. */
     uint64_t span = UINT64_C(1) << span_shift_of(given);
     return (struct tl_precision){.late_ticks = delay_ticks > 0 ? span - 1 : span};
 }

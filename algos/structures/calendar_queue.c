@@ -69,7 +69,7 @@ struct calendar_queue {
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Makes the calendar anew, with so many days, whose length is taken from the first timers. */
+/* Rebuild the calendar with this number of days; the first timers decide their length. */
 static void remake(struct calendar_queue *queue, uint32_t days)
 {
     uint32_t chain = SLOT_NONE; /* of all timers: the first ones, and then page by page */
@@ -79,7 +79,7 @@ static void remake(struct calendar_queue *queue, uint32_t days)
     refill(queue, days, shift, chain);
 }
 
-/* What the calendar has cost says nothing of its days here. */
+/* The costs of the calendar do not change its days here. */
 static inline void calendar_entered(struct calendar_queue *queue, uint32_t seen)
 {
     (void)queue;

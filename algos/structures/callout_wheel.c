@@ -117,14 +117,14 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* What a scan looks for. */
+/* The state of a scan. */
 struct scan {
     uint64_t last_bucket; /* to be looked into */
     uint64_t limit;       /* timers from this tick on do not count */
     uint64_t last;        /* the earliest end of a window found */
 };
 
-/* Moves what has begun to DUE, and takes account of what has not. */
+/* Move timers with a window that has begun to DUE, and note the others. */
 static void scan_bucket(struct callout_wheel *wheel, uint64_t bucket, struct scan *scan)
 {
     struct timer_buckets *buckets = &wheel->buckets;
@@ -141,8 +141,8 @@ static void scan_bucket(struct callout_wheel *wheel, uint64_t bucket, struct sca
             slot_remove(buckets, index);
             bucket_append(buckets, DUE, index);
         } else if (node->due > scan->last) {
-            /* It cannot fire with what ends first, and nothing behind it can; but a timer of a
-             * later turn says nothing of the buckets that follow. */
+            /* It cannot fire with the window that ends first, nor can later ones; but a timer of a
+             * later turn does not end the search in the buckets that follow. */
             if (node->due >> wheel->shift == bucket) {
                 scan->last_bucket = bucket;
             }

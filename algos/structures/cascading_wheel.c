@@ -57,7 +57,7 @@
 #define BUCKET_STRIPES 4u
 #include "due_buckets.h"
 
-#define FLUSH        2u /* the bucket of what an advance has collected and is to file again */
+#define FLUSH        2u /* timers that an advance has collected and files again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
 
 struct level {
@@ -222,7 +222,7 @@ static void pass_slots(struct cascading_wheel *wheel, const struct level *level,
     }
 }
 
-/* Puts a level where it stands at the tick `now`. */
+/* Set a level to its position at the tick `now`. */
 static void level_place(struct level *level, uint64_t now)
 {
     uint64_t bucket = widths_of(level, now);
@@ -230,7 +230,7 @@ static void level_place(struct level *level, uint64_t now)
     level->hand = (uint32_t)(bucket % level->slots);
 }
 
-/* Moves a level's hand to where it stands at `now`, and what lies in the slots on the way to DUE or
+/* Move a level's hand to its position at `now`, and the timers of the slots on the way to DUE or
  * FLUSH. */
 static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64_t now)
 {
@@ -258,7 +258,7 @@ static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64
     }
 }
 
-/* Moves all hands to where they stand at `now`, and what is due by then to DUE. */
+/* Move all hands to their positions at `now`, and the timers due by then to DUE. */
 static __attribute__((noinline)) void move_hands(struct cascading_wheel *wheel, uint64_t now)
 {
     for (uint32_t i = 0; i < wheel->level_count; i++) {

@@ -12,21 +12,21 @@
  *     3             2^16     128   in this block of 2^22 ticks, or in the next
  *    10             2^58     128   any other
  *
- * At tick 0, start(a, 700) stores the deadline, which waits for no cache miss, and puts a in a batch
- * of 256. When that is full, all of it is looked at, many cache misses at once: a's id is appended
- * to slot 2 of level 2, and `filed` names the slot. start(a, 900) only stores the deadline, because
- * that entry comes up before. stop(a) stores 0. No entry is unlinked: when it comes up, the node
- * says whether it fires, is filed again, or is stale. start(a, 300) leaves the entry in slot 2 and
- * adds one; `later` keeps the old one in use and counts such restarts: after a few an entry is put
- * half of the way before the deadline. While the clock is in one block, the next block's slot is
- * moved down evenly.
+ * At tick 0, start(a, 700) stores the deadline, which waits for no cache miss, and puts a in a
+ * batch of 256. When that is full, all of it is looked at, many cache misses at once: a's id is
+ * appended to slot 2 of level 2, and `filed` names the slot. start(a, 900) only stores the
+ * deadline, because that entry comes up before. stop(a) stores 0. No entry is unlinked: when it
+ * comes up, the node says whether it fires, is filed again, or is stale. start(a, 300) leaves the
+ * entry in slot 2 and adds one; `later` keeps the old one in use and counts such restarts: after a
+ * few an entry is put half of the way before the deadline. While the clock is in one block, the
+ * next block's slot is moved down evenly.
  *
  * Stale entries take chunks. When fewer than an eighth are free, starts pay: five chunks are
- * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; `filed` says in
- * which round that was, so that two entries in one slot become one. Let N be the timers and S the
- * slots, or N if that is less. After a round only live entries are left, and those appended since:
- * S + N/127 + A chunks, where a round over P chunks takes A <= P/4 new ones; the next round adds A.
- * So P >= 2 (S + N/127) never runs out.
+ * cleaned for each that is taken, slot by slot, and each live timer keeps one entry; `filed` says
+ * in which round that was, so that two entries in one slot become one. Let N be the timers and S
+ * the slots, or N if that is less. After a round only live entries are left, and those appended
+ * since: S + N/127 + A chunks, where a round over P chunks takes A <= P/4 new ones; the next round
+ * adds A. So P >= 2 (S + N/127) never runs out.
  *
  * Invariants
  *   - a pending timer is in the batch, or has an entry in slot `filed`, which comes up at its
@@ -39,7 +39,8 @@
  * faster. Bad at: timers of one tick that were all restarted shortly before it.
  *
  * Source: our own, from parts: Varghese and Lauck 1987, section 6.2; Erlang/OTP erl_time (slots
- * moved ahead of time); Go, runtime/time.go (lazy stop). docs/internals/chunk-wheel.md has the figures.
+ * moved ahead of time); Go, runtime/time.go (lazy stop). docs/internals/chunk-wheel.md has the
+ * figures.
  */
 #include "timerlab.h"
 
@@ -54,7 +55,7 @@
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-/* What is kept of a timer. All zero: never started. */
+/* The state of a timer. All zero: never started. */
 struct node {
     uint64_t rest;  /* ~deadline; 0: not pending */
     uint32_t filed; /* the slot of the entry that comes up first; NOWHERE: none; and flags */
@@ -98,7 +99,7 @@ struct node {
 enum {
     NOWHERE, /* no slot: none comes up so late */
     LATE,    /* started when due already: for the next advance */
-    DUE,     /* what of those an advance is to fire, or its budget left */
+    DUE,     /* those that an advance fires, or its budget left */
     FIRST = 64,
     LEVELS = 10,
     LOW_SLOTS = 512,  /* of each of the first two levels */
@@ -116,7 +117,7 @@ struct slot {
 
 struct chunk_wheel {
     alignas(LINE_BYTES) struct node *nodes AND_RECORDS;
-    uint32_t *words; /* of all chunks; and after the last what may be read with its ids */
+    uint32_t *words; /* of all chunks; and after the last the words that may be read with its ids */
     uint32_t *free;  /* the chunks that are free, the next one last */
     uint64_t clock;
     uint64_t quiet;     /* an advance to before this has nothing to do */
@@ -143,7 +144,7 @@ struct chunk_wheel {
     uint32_t capacity;
     uint32_t debt;       /* chunks to be cleaned */
     uint32_t clean_slot; /* the slot that is being cleaned, */
-    uint32_t cleaned;    /* the tail of what is still to be cleaned of it, */
+    uint32_t cleaned;    /* the tail of the rest to be cleaned of it, */
     uint32_t round;      /* in which round, 1 to 3, as in `filed` */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
@@ -231,8 +232,8 @@ static inline void clear_occupied(struct chunk_wheel *wheel, uint32_t slot)
     wheel->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
 
-/* The first tick after this one whose slot on a level is occupied, of a wide slot its first tick;
- * TL_NEVER: none is. */
+/* The first tick after this one with an occupied slot on a level, of a wide slot its first tick;
+ * TL_NEVER: none. */
 static inline uint64_t first_on(const struct chunk_wheel *wheel, uint32_t level, uint64_t tick)
 {
     uint64_t from = tick >> shift_of(level);
@@ -306,7 +307,7 @@ FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
     }
 }
 
-/* Append an id to a slot whose last chunk is full. */
+/* Append an id to a slot with a full last chunk. */
 static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, uint32_t slot,
                                                    uint32_t id)
 {
@@ -345,8 +346,8 @@ static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
     wheel->slots[slot].tail = tail + 1;
 }
 
-/* Take up to `most` ids, a portion or less, from the end of a chain of this slot's that has one, and
- * fetch what comes next. */
+/* Take up to `most` ids, a portion or less, from the end of a chain of this slot's that has one,
+ * and prefetch the next ones. */
 static inline uint32_t take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *tail,
                             uint32_t ids[PORTION], uint32_t most)
 {
@@ -365,7 +366,7 @@ static inline uint32_t take(struct chunk_wheel *wheel, uint32_t slot, uint32_t *
     return count;
 }
 
-/* Whether a slot has no entries. It gets back what is just being cleaned of it. */
+/* Whether a slot has no entries. It gets back the part that is being cleaned. */
 static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
 {
     struct slot *it = &wheel->slots[slot];
@@ -397,7 +398,7 @@ static inline uint32_t append_at(struct chunk_wheel *wheel, uint64_t tick, uint3
 }
 
 /* File a node that has no entry in time. If it has one that comes up later, it was restarted to
- * earlier: after a few of those in succession, each of which left an entry behind, it is filed under
+ * earlier: after a few of those in succession, each of which left a stale entry, it is filed under
  * half of the way. */
 static inline void file(struct chunk_wheel *wheel, struct node *node, uint32_t id)
 {
@@ -443,7 +444,7 @@ static inline void look(struct chunk_wheel *wheel, uint32_t id)
     }
 }
 
-/* An entry in this slot has gone, whose timer is not to fire; the next best takes its place. */
+/* An entry of a timer that does not fire has gone from this slot; the next best takes its place. */
 static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t id, uint32_t slot)
 {
     if ((node->filed & SLOT) != slot) {
@@ -505,7 +506,7 @@ static __attribute__((noinline)) enum tl_status look_at_full_batch(struct chunk_
     return TL_OK;
 }
 
-/* A start whose node is at hand: in a callback, or of an id in sequence. */
+/* A start with a node in the cache: in a callback, or of an id in sequence. */
 static inline enum tl_status start_at_once(struct chunk_wheel *wheel, uint32_t id,
                                            struct node *node)
 {
@@ -602,7 +603,7 @@ static inline void hand_over(struct chunk_wheel *wheel, struct node *node, uint3
     wheel->expire(wheel->ctx, id, wheel->clock);
 }
 
-/* An entry of a slot comes up: the node says what has become of the timer. */
+/* An entry of a slot comes up: the node has the timer's state. */
 static inline void visit(struct chunk_wheel *wheel, uint32_t id, uint32_t slot)
 {
     struct node *node = node_of(wheel, id);
@@ -620,8 +621,8 @@ static inline void visit(struct chunk_wheel *wheel, uint32_t id, uint32_t slot)
     }
 }
 
-/* Work off a slot, or DUE, whose entries are under LATE. False: the budget is used up, and
- * something is left. */
+/* Process a slot, or DUE, with its entries under LATE. False: the budget is used up, and entries
+ * are left. */
 static __attribute__((noinline)) bool fire(struct chunk_wheel *wheel, uint32_t slot)
 {
     uint32_t ids[PORTION];
@@ -653,8 +654,8 @@ static bool fire_late(struct chunk_wheel *wheel)
     return fire(wheel, DUE);
 }
 
-/* Move this many shares of a slot to where they now belong, or fire what is due of them. Returns
- * how many are left. */
+/* Move this many shares of a slot to where they now belong, or fire the due ones. Return
+ * the number left. */
 static uint32_t sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t shares)
 {
     uint32_t ids[PORTION];
@@ -667,8 +668,8 @@ static uint32_t sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t shares)
     return is_empty(wheel, slot) ? 0 : wheel->slots[slot].held * SHARES;
 }
 
-/* Move the slots of the next blocks down, evenly: what is to be moved until `to`, and all of those
- * that begin after it. */
+/* Move the slots of the next blocks down, evenly: the shares until `to`, and all of those that
+ * begin after it. */
 static __attribute__((noinline)) void move_down(struct chunk_wheel *wheel, uint64_t to)
 {
     wheel->move_first = TL_NEVER;
@@ -694,7 +695,7 @@ static __attribute__((noinline)) void move_down(struct chunk_wheel *wheel, uint6
     }
 }
 
-/* Fetch what the next ticks need: the nodes of the next, the chunk of the one after it. */
+/* Prefetch for the next ticks: the nodes of the next, the chunk of the one after it. */
 FETCHES fetch_ahead(const struct chunk_wheel *wheel, uint64_t tick)
 {
     fetch_nodes(wheel, wheel->slots[slot_on(0, tick)].tail);
@@ -799,7 +800,7 @@ static bool find_unclean(struct chunk_wheel *wheel)
     return slot < SLOTS;
 }
 
-/* Drop the stale entries of a chunk, slot after slot: what is live of it is appended to its slot
+/* Drop the stale entries of a chunk, slot after slot: its live entries are appended to their slot
  * again, each timer once. Returns how many entries it had. */
 static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
 {
@@ -867,8 +868,8 @@ static uint64_t wheel_next(const void *self)
 #define STRUCTURE struct chunk_wheel
 #include "structure.h"
 
-/* One block has the words of the chunks, and what may be read after the last of them, then which
- * chunks are free, and then the nodes that are the wheel's own. */
+/* One block has the words of the chunks, and the words that may be read after the last of them,
+ * then the free chunks, and then the nodes that are the wheel's own. */
 static size_t word_bytes(uint32_t chunks)
 {
     return chunks * CHUNK_BYTES + sizeof(uint32_t[PORTION]);
@@ -991,7 +992,7 @@ static void forget_seen(struct chunk_wheel *wheel)
     }
 }
 
-/* Check a chain of a slot's, and count its chunks and the timers whose entry it has. */
+/* Check a chain of a slot's, and count its chunks and the timers with an entry in it. */
 static const char *check_chain(struct chunk_wheel *wheel, uint32_t slot, uint32_t tail,
                                uint64_t *timers, uint64_t *chunks)
 {

@@ -52,7 +52,7 @@
 #define SLOTS_BITS     6u
 #define SLOTS          64u
 #define CLOCK_SHIFT    3u /* a level is 2^3 times as coarse as the one before */
-#define LEVELS_MIN     5 /* 2^18 ticks: with less, what is beyond would be filed again without end */
+#define LEVELS_MIN     5  /* 2^18 ticks: with less, far timers would be filed again without end */
 #define LEVELS_MAX     19 /* the last then reaches 2^60 */
 
 #define BUCKET_STRIPES 4u
@@ -147,7 +147,7 @@ static void file_again(void *self, uint32_t index)
     }
 }
 
-/* Moves the clock to `now`, and everything whose slot has come by then to DUE. */
+/* Moves the clock to `now`, and the timers of all slots that have come by then to DUE. */
 static void collect_due(struct coarse_wheel *wheel, uint64_t now)
 {
     struct timer_buckets *buckets = &wheel->buckets;
@@ -203,7 +203,7 @@ struct wheel_options {
 };
 enum rounding { ROUNDING_CEIL, ROUNDING_NEXT };
 
-/* The shortest delay that `level` (from 0) takes; of the level behind the last: the cutoff. */
+/* The shortest delay that `level` (from 0) takes; of the level after the last: the cutoff. */
 static inline uint64_t level_start(uint32_t level)
 {
     return level > 0 ? (uint64_t)(SLOTS - 1) << ((level - 1) * CLOCK_SHIFT) : 0;

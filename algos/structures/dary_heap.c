@@ -55,11 +55,11 @@ struct dary_heap {
     heap_entry *entries; /* [arity - 1] is the root; followed by the positions, in one block */
     uint32_t *positions AND_RECORDS;
     size_t root;
-    size_t end; /* the index behind the last entry */
+    size_t end; /* the index after the last entry */
     unsigned arity;
     uint32_t serial;
     uint64_t clock;
-    heap_entry fence; /* what the running advance may fire is before this */
+    heap_entry fence; /* the running advance fires entries before this */
     uint32_t capacity;
     bool vacant; /* the timer at the root has fired, and its place is not taken yet */
     const struct tl_allocator *allocator;
@@ -111,7 +111,7 @@ static inline void move(struct dary_heap *heap, size_t index, heap_entry entry)
     TL_COUNT(heap, moves, 1);
 }
 
-/* The first in order of the children at `child` and behind, of which there is at least one. */
+/* The first in order of the children from `child` on; there is at least one. */
 static ALWAYS_INLINE size_t first_of(struct dary_heap *heap, size_t child, unsigned arity)
 {
     const heap_entry *entries = heap->entries;
@@ -198,7 +198,7 @@ static ALWAYS_INLINE void close_root_by(struct dary_heap *heap, unsigned arity)
     }
 }
 
-/* Takes the entry at the root out, whose timer is not pending any more. */
+/* Remove the entry of an expired timer at the root. */
 static void close_root(struct dary_heap *heap)
 {
     heap->vacant = false;

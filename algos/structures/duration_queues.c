@@ -61,7 +61,7 @@ struct node {
 };
 #include "timer_buckets.h"
 
-#define FIRST_QUEUE 2u /* behind DUE and LATE */
+#define FIRST_QUEUE 2u /* after DUE and LATE */
 
 struct queue {
     uint64_t duration;
@@ -158,7 +158,7 @@ static uint32_t table_find(struct duration_queues *q, uint64_t duration)
 }
 
 /* Takes a queue out of the table; those that were pushed on by it move up, so that there are never
- * marks of what was deleted. */
+ * marks of deleted ones. */
 static void table_remove(struct duration_queues *q, uint64_t duration)
 {
     uint32_t gap = table_find(q, duration);
@@ -238,8 +238,8 @@ static enum tl_status queues_start(void *self, uint32_t id, uint64_t deadline)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Moves what is due by `now` of an entry of the heap to DUE. Returns whether the entry is gone;
- * else its tick has been put right. */
+/* Move the due timers of an entry of the heap to DUE. Return whether the entry is gone; else its
+ * tick is corrected. */
 static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
 {
     struct timer_buckets *buckets = &q->buckets;

@@ -53,8 +53,8 @@
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-/* Which of a timer's two things a branch leads to, and on which side of its parent each hangs, is
- * in the lowest bit of the link: index << 1 | KIND, or index << 1 | side. */
+/* Whether a branch leads to a timer's leaf or fork, and on which side of its parent each is, is in
+ * the lowest bit of the link: index << 1 | KIND, or index << 1 | side. */
 #define LEAF      0u
 #define FORK      1u
 #define NO_BRANCH 0u               /* the root's, of an empty tree: the root is no leaf */
@@ -131,7 +131,7 @@ static void put_above(struct ebtree *tree, uint32_t below, uint32_t index, int32
     TL_COUNT(tree, moves, 1);
 }
 
-/* Puts a timer behind all that have its key, which hang from the fork `top`: above the last of
+/* Put a timer after all with its key, which are below the fork `top`: above the last of
  * them, or above the lowest tree at the right end that is as full as it can be. Bits along the
  * right end rise by one where there is no room for a fork between. */
 static void put_behind_equals(struct ebtree *tree, uint32_t top, uint32_t index)
@@ -381,7 +381,7 @@ static bool bits_suit(const struct node *above, const struct node *below)
     return above->bit >= 0 ? above->bit > below->bit : above->bit < below->bit;
 }
 
-/* Climbs from a leaf to the root; NULL, or what is wrong. *depth is the number of forks. */
+/* Climbs from a leaf to the root; NULL, or the fault. *depth is the number of forks. */
 static const char *climb(const struct ebtree *tree, uint32_t index, uint64_t *depth)
 {
     bool own = node_at(tree, index)->up_fork == UNUSED;

@@ -137,7 +137,7 @@ static inline struct window *window_of(struct ffs_queue *queue, uint64_t due, ui
     return secondary(queue);
 }
 
-/* Puts a timer, whose `due` is set and which is in no list, into its bucket. */
+/* Put a timer with a `due`, which is in no list, into its bucket. */
 static void file(struct ffs_queue *queue, uint32_t id)
 {
     uint64_t due = timer_at(queue, id)->due;
@@ -415,7 +415,7 @@ static const struct tl_option queue_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* Whether every bit of a window's bitmap says what is below it. */
+/* Whether every bit of a window's bitmap is right. */
 static bool bits_agree(const struct ffs_queue *queue, const struct window *window)
 {
     for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {

@@ -59,7 +59,7 @@ enum state {
     ZOMBIE = 4,   /* and that is to go: stopped */
     PENDING = 8,
     HELD_BACK = 16, /* to be started when the running advance is over */
-    IN_QUEUE = 32,  /* of what is or was held back */
+    IN_QUEUE = 32,  /* in the queue of timers held back */
 };
 
 struct node {
@@ -83,7 +83,7 @@ struct go_heap {
     uint64_t first_modified; /* no modified timer is due before; TL_NEVER: there is none */
     uint64_t count;
     uint64_t clock;
-    uint32_t held_first; /* the queue of what is held back; NONE: empty */
+    uint32_t held_first; /* the queue of timers held back; NONE: empty */
     uint32_t held_last;
     bool firing;
     const struct tl_allocator *allocator;
@@ -186,8 +186,8 @@ static bool update_top(struct go_heap *heap)
     return false;
 }
 
-/* Drops zombies from the end, and deals with what is marked at the top, by turns: what takes the
- * place of a zombie at the top comes from the end. */
+/* Drops zombies from the end, and process marked entries at the top, by turns: a zombie at the
+ * top is replaced by the entry at the end. */
 static void clean_head(struct go_heap *heap)
 {
     while (heap->end > ROOT) {
@@ -284,7 +284,7 @@ static void hold_back(struct go_heap *heap, uint32_t id)
     heap->held_last = id;
 }
 
-/* Starts what is still held back, for the tick of the advance that is over. */
+/* Start the timers still held back, for the tick of the advance that has ended. */
 static void let_go(struct go_heap *heap)
 {
     while (heap->held_first != NONE) {
@@ -345,7 +345,7 @@ static bool top_is_due(struct go_heap *heap, uint64_t now)
     return false;
 }
 
-/* The earliest of what the heap says and what was modified. */
+/* The earliest tick of the heap and of the modified timers. */
 static inline uint64_t wake_time(const struct go_heap *heap)
 {
     uint64_t when = heap->end > ROOT ? heap->entries[ROOT].when : TL_NEVER;
@@ -510,7 +510,7 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
         const struct node *node = node_at(heap, entry.id);
         walk_node(visitor, i - ROOT, i > ROOT ? parent_of(i) - ROOT : TL_NEVER);
         if ((node->state & MODIFIED) != 0) {
-            walk_stale(visitor, entry.id, entry.when); /* the tick by which it stands here */
+            walk_stale(visitor, entry.id, entry.when); /* the tick of the entry */
         }
         if ((node->state & ZOMBIE) == 0) {
             walk_timer(visitor, entry.id, node->when, 0);

@@ -57,7 +57,7 @@ struct hashed_wheel {
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* Files a timer that is in no list: in its slot, behind all that are not due later. */
+/* Files a timer that is in no list: in its slot, after all that are not due later. */
 static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;

@@ -55,11 +55,11 @@
 
 struct henriksen {
     struct timer *timers AND_RECORDS;
-    struct node *heads; /* LATE and LIST, in one block behind the timers */
+    struct node *heads; /* LATE and LIST, in one block after the timers */
     uint32_t capacity;
     uint32_t pull;
     uint64_t *ticks; /* of the index: a timer was due then; entry 0: TL_NEVER, 0: it has none */
-    uint32_t *ids;   /* which, in one block behind the ticks; entry 0: LIST */
+    uint32_t *ids;   /* their ids, in one block after the ticks; entry 0: LIST */
     uint32_t entries;
     uint32_t entries_max;
     uint64_t count;
@@ -115,8 +115,8 @@ static inline bool is_true(const struct henriksen *list, uint32_t entry)
            (slot_is_linked(list, id) && timer_at(list, id)->due == list->ticks[entry]);
 }
 
-/* The entry itself, or the first one behind it whose timer is where it was. Those between are then
- * of no use here: they join the pointer before them. */
+/* The entry itself, or the first one after it with a timer that has not moved. The entries between
+ * are of no use here: they join the pointer before them. */
 static uint32_t true_entry(struct henriksen *list, uint32_t entry)
 {
     uint32_t found = entry;
@@ -131,12 +131,12 @@ static uint32_t true_entry(struct henriksen *list, uint32_t entry)
     return found;
 }
 
-/* Puts a timer that is in no list, and whose `due` is after all that has passed, into its place. */
+/* Put a timer that is in no list, and due after all passed ticks, into its place. */
 static void file(struct henriksen *list, uint32_t id)
 {
     uint64_t due = timer_at(list, id)->due;
     uint32_t entry = true_entry(list, search(list, due));
-    uint32_t after = list->ids[entry]; /* what the timer goes before */
+    uint32_t after = list->ids[entry]; /* the timer goes before it */
     uint32_t scanned = 0;
     for (;;) {
         uint32_t before = slot_node(list, after)->prev;
@@ -346,7 +346,7 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* The index is shown as far as it points to timers. */
+/* The index is shown up to the last pointer to a timer. */
 static void list_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct henriksen *list = self;

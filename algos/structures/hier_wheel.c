@@ -56,7 +56,7 @@
 #define BLOCK_ALIGN  64
 #define INNER_CACHES (UINT32_C(4) << 20) /* bytes of timers that fit there */
 #define HEAD_BIT     (UINT32_C(1) << 31) /* an index with it names a list, without it a timer */
-#define FIRST_BUCKET 2u                  /* slot 0 of level 1, behind DUE and LATE */
+#define FIRST_BUCKET 2u                  /* slot 0 of level 1, after DUE and LATE */
 #define WHEELS_MAX   64u                 /* of 2 slots each: 64 bits */
 #define SLOTS_MAX    (INT64_C(1) << 24)
 #define TICK_MAX     (INT64_C(1) << 32)
@@ -91,7 +91,7 @@ struct timing_wheel {
 };
 
 struct system_timer {
-    /* TIMERS; HEADS of DUE, LATE, the wheels' buckets, with the delay queue behind them in one
+    /* TIMERS; HEADS of DUE, LATE, the wheels' buckets, with the delay queue after them in one
      * block. */
     struct node *parts[2] AND_RECORDS;
     struct delayed *delay_queue; /* binary heap of the buckets that are to expire, the first at 0 */
@@ -99,9 +99,8 @@ struct system_timer {
     uint32_t wheel_count;
     uint32_t wheel_size; /* buckets of a wheel */
     bool ceil;
-    bool by_bucket;  /* clock=bucket: the wheels stand where a bucket last expired, and nowhere else
-                      */
-    bool overfilled; /* a wheel could not be allocated: buckets may hold what is due after them */
+    bool by_bucket;  /* clock=bucket: the wheels are at the last expired bucket */
+    bool overfilled; /* a wheel could not be allocated: buckets may hold later timers */
     uint64_t clock;
     uint64_t work_at; /* before this tick an advance has nothing to do but to set the clock */
     uint64_t unit;    /* ticks of a unit: the option `tick` */
@@ -261,7 +260,7 @@ static inline void wheel_set(struct timing_wheel *wheel, uint64_t start, uint32_
     wheel->limit = start > UINT64_MAX - wheel->interval ? UINT64_MAX : start + wheel->interval;
 }
 
-/* Puts a wheel where it stands in the unit `now`. */
+/* Set a wheel to its position in the unit `now`. */
 static void wheel_stand_at(struct timing_wheel *wheel, uint64_t now, uint32_t wheel_size)
 {
     uint64_t bucket = wheel_ticks(wheel, now);
@@ -345,7 +344,7 @@ static void timing_wheels_advance_clock(struct system_timer *timer, uint64_t now
     }
 }
 
-/* Adds a timer that is in no list to the bucket of a wheel for what is due in a unit, the furthest
+/* Adds a timer that is in no list to the bucket of a wheel for a due unit, the furthest bucket
  * if that is out of its reach, and the bucket, if it held none, to the delay queue. */
 static inline void bucket_add(struct system_timer *timer, uint32_t n, uint32_t index, uint64_t due)
 {
@@ -384,7 +383,7 @@ static __attribute__((noinline)) void overflow_wheel_add(struct system_timer *ti
     bucket_add(timer, n, index, due);
 }
 
-/* The lowest wheel that may reach what is due so many units ahead, or the highest. */
+/* The lowest wheel that may reach a timer due this many units ahead, or the highest. */
 static inline uint32_t wheel_for(const struct system_timer *timer, uint64_t units)
 {
     return timer->wheel_of_zeros[__builtin_clzll(units)];
@@ -424,7 +423,7 @@ static __attribute__((noinline)) void add_by_bucket(struct system_timer *timer, 
     }
 }
 
-/* Adds a timer for which the wheels must stand at the unit `now`. */
+/* Add a timer; the wheels must be at the unit `now` for it. */
 static __attribute__((noinline)) void advance_and_add(struct system_timer *timer, uint32_t index,
                                                       uint64_t due, uint64_t now)
 {
@@ -450,8 +449,8 @@ static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
         TL_COUNT(timer, moves, 1);
         return TL_OK;
     }
-    /* Wherever the wheels stand, what the right one reaches can be added: none of its buckets is
-     * wider than the delay, so the timer's expires after the clock. */
+    /* Wherever the wheels are, the right one can take the timer if it reaches it: none of its
+     * buckets is wider than the delay, so the timer's bucket expires after the clock. */
     uint32_t n = wheel_for(timer, due - now);
     TL_COUNT(timer, compares, 1);
     if (__builtin_expect(due < timer->wheels[n].limit, 1)) {
@@ -496,9 +495,9 @@ static void bucket_flush(struct system_timer *timer, uint32_t bucket, uint64_t t
 }
 
 /* Moves the wheels to the unit `target`, which none of them reaches, in one step: every bucket has
- * expired by then. Step by step, what is due beyond the highest wheel, for want of memory for the
- * next, would be added again every turn of it: a long jump would hardly end. Requires that LATE is
- * empty. */
+ * expired by then. Step by step, timers beyond the highest wheel (if the next could not be
+ * allocated) would be added again every turn of it: a long jump would hardly end. Requires that
+ * LATE is empty. */
 static void jump_past_wheels(struct system_timer *timer, uint64_t target)
 {
     while (timer->queued > 0) {
@@ -524,9 +523,9 @@ static uint64_t first_work(const struct system_timer *timer)
     return unit == TL_NEVER ? TL_NEVER : unit * timer->unit;
 }
 
-/* Moves the clock to `now`, and everything that is due by then to DUE: SystemTimer.advanceClock.
- * From bucket to bucket, as the delay queue yields them by their expiration: so what is added again
- * meets no bucket of an earlier turn. */
+/* Moves the clock to `now`, and all timers due by then to DUE: SystemTimer.advanceClock. From
+ * bucket to bucket, as the delay queue yields them by their expiration, so that timers added again
+ * meet no bucket of an earlier turn. */
 static void collect_due(struct system_timer *timer, uint64_t now)
 {
     if (timer->work_at == 0) {
@@ -666,8 +665,8 @@ static struct tl_precision timer_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The unit by which buckets are told: the clock's, which the wheels may not have followed to yet,
- * or theirs. */
+/* The unit at which buckets are shown: the clock's, which the wheels may not have followed yet, or
+ * theirs. */
 static uint64_t stand_of(const struct system_timer *timer)
 {
     return timer->by_bucket ? timer->wheels[0].current_time : timer->clock / timer->unit;

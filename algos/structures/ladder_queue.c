@@ -69,7 +69,7 @@ struct rung {
 
 struct ladder_queue {
     struct timer *timers AND_RECORDS;
-    struct node *heads; /* LATE, TOP, BOTTOM, the buckets; in one block behind the timers */
+    struct node *heads; /* LATE, TOP, BOTTOM, the buckets; in one block after the timers */
     uint32_t capacity;
     uint32_t rung_count;
     struct rung rungs[RUNGS_MAX]; /* the finest last */
@@ -113,7 +113,7 @@ static inline uint64_t bottom_end(const struct ladder_queue *queue)
     return queue->rung_count > 0 ? queue->rungs[queue->rung_count - 1].current : queue->top_start;
 }
 
-/* Where the last rung ends, whose last bucket may reach further. */
+/* The end of the last rung; its last bucket may reach further. */
 static inline uint64_t rung_end(const struct ladder_queue *queue)
 {
     return queue->rung_count > 1 ? queue->rungs[queue->rung_count - 2].current : queue->top_start;
@@ -184,7 +184,7 @@ static void raise_bottom(struct ladder_queue *queue)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* Puts a timer, whose `due` is set and which is in no list, where it belongs. */
+/* Put a timer with a `due`, which is in no list, into its list. */
 static void file(struct ladder_queue *queue, uint32_t id)
 {
     uint64_t due = timer_at(queue, id)->due;
@@ -321,8 +321,8 @@ static void lower_top(struct ladder_queue *queue)
     queue->top_count = 0;
 }
 
-/* One step towards a BOTTOM that is not empty, for what may be due by the clock. False: there is
- * nothing. Requires an empty BOTTOM. */
+/* One step towards a BOTTOM that is not empty, for timers due by the clock. False: there are
+ * none. Requires an empty BOTTOM. */
 static bool refill(struct ladder_queue *queue)
 {
     if (queue->rung_count == 0) {
@@ -532,7 +532,7 @@ static void walk_rung(const struct ladder_queue *queue, uint32_t i,
     }
 }
 
-/* From what fires next to what is far. */
+/* From the next timers to the far ones. */
 static void queue_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct ladder_queue *queue = self;

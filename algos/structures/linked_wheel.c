@@ -1,5 +1,6 @@
 /*
- * linked-wheel: a hierarchical wheel of linked lists, for every tick length and spread of deadlines.
+ * linked-wheel: a hierarchical wheel of linked lists, for every tick length and spread of
+ * deadlines.
  *
  *   level   ticks a slot   a block   takes a deadline
  *     1                1       512   in this block of 512 ticks, or in the next
@@ -482,8 +483,8 @@ static inline uint64_t next_tick(const struct linked_wheel *wheel, uint64_t tick
     return ahead < SLOTS ? tick + 1 + ahead : TL_NEVER;
 }
 
-/* When a level above the first has to be looked at next, if nothing is in the blocks that are
- * moved down now. Starts on the usual level do not lower `upper_at`, so the end of its block counts. */
+/* When a level above the first has to be looked at next, if nothing is in the blocks that are moved
+ * down now. Starts on the usual level do not lower `upper_at`, so the end of its block counts. */
 static uint64_t next_move(struct linked_wheel *wheel)
 {
     uint64_t first = TL_NEVER;

@@ -125,7 +125,7 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Files what waits in the queue, as much as one tick may. */
+/* File timers of the queue, up to the limit of a tick. */
 static void transfer_timeouts(struct netty_wheel *wheel)
 {
     for (uint64_t i = 0; i < wheel->transfer && !bucket_is_empty(wheel, QUEUE); i++) {
@@ -140,7 +140,7 @@ static void transfer_timeouts(struct netty_wheel *wheel)
     }
 }
 
-/* Moves what has no turn left in a slot to DUE, and takes one from the rest. */
+/* Move the timers of a slot without a turn left to DUE, and take one turn from the rest. */
 static void expire_timeouts(struct netty_wheel *wheel, uint32_t head)
 {
     uint32_t index = node_at(wheel, head)->next;
@@ -297,8 +297,8 @@ static const struct tl_option wheel_option_table[] = {
     {0},
 };
 
-/* A timer waits behind all others in the queue at most, and that from the tick on in which it is
- * started; then, or when it is due, for the end of the tick. */
+/* A timer waits for all others in the queue at most, from the tick of its start on; then, or when
+ * it is due, for the end of the tick. */
 static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
     const struct wheel_options *options = given;

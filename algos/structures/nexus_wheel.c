@@ -60,8 +60,8 @@
 struct nexus_wheel {
     struct timer_buckets buckets;
     uint64_t least;     /* where known: no slot's minimum is before */
-    bool least_known;   /* not after the stop of what it stood for */
-    bool holding;       /* callbacks of an advance run that may look for what is due again */
+    bool least_known;   /* not after the stop of the timer that it named */
+    bool holding;       /* callbacks run, and their advance may look for due timers again */
     uint64_t moves_max; /* timers that one advance may move to finer levels */
     uint32_t bits;      /* log2 of the slots of each level */
     uint32_t step;      /* a level's slots are 2^step times as wide as those of the level before */
@@ -154,9 +154,9 @@ static uint64_t minima_least(const struct nexus_wheel *wheel, uint64_t *slots)
     return least;
 }
 
-/* Moves what is due in a slot to DUE, up to `room` timers, and, as far as *moves goes, what belongs
- * to a finer level by now there. Returns how many are due. Few of the slots that a poll passes have
- * work: inlined, this would take the registers of the loop that passes them. */
+/* Move the due timers of a slot to DUE, up to `room` of them, and up to *moves timers that now
+ * belong to a finer level there. Return the number of due ones. Few of the slots that a poll passes
+ * have work: inlined, this would take the registers of the loop that passes them. */
 static __attribute__((noinline)) uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level,
                                                        uint32_t slot, uint64_t room,
                                                        uint64_t *moves)
@@ -199,7 +199,7 @@ static uint64_t collect_due(struct nexus_wheel *wheel, uint64_t room, uint64_t *
 {
     uint64_t found = 0;
     for (uint32_t level = 0; level < wheel->level_count; level++) {
-        /* What is moved goes to levels that were looked at before. */
+        /* Moved timers go to levels that were looked at before. */
         for (uint64_t left = wheel->occupied[level]; left != 0 && found < room; left &= left - 1) {
             uint32_t slot = (level << wheel->bits) + bitmap_first(left);
             TL_COUNT(&wheel->buckets, slots, 1);
@@ -228,7 +228,7 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     uint64_t moves = wheel->moves_max;
     uint64_t room = budget;
     while (room > 0 && (!wheel->least_known || wheel->least <= now)) {
-        /* If callbacks stop what was collected within the budget, others are to fire instead. */
+        /* If callbacks stop timers that were collected within the budget, others fire instead. */
         wheel->holding = collect_due(wheel, room, &moves) == room;
         fired += buckets_fire(&wheel->buckets, now, room, fire, ctx);
         room = wheel->holding ? budget - fired : 0;
@@ -264,7 +264,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     uint32_t step = options->step;
     uint32_t levels = options->levels;
     if (step >= bits) {
-        return TL_ERR_OPTION; /* what is moved would not always come to a finer level */
+        return TL_ERR_OPTION; /* moved timers would not always get a finer level */
     }
     struct nexus_wheel empty = {
         .buckets = buckets_empty(config, FIRST_BUCKET + (levels << bits)),

@@ -38,7 +38,7 @@
 
 struct node {
     uint64_t due;
-    uint64_t serial; /* of its start: breaks ties, and tells what an advance may fire */
+    uint64_t serial; /* of its start: orders ties, and excludes starts in the same advance */
     uint32_t next;
     uint32_t prev;
 };

@@ -95,7 +95,7 @@ static inline uint32_t link_roots(struct pairing_heap *heap, uint32_t a, uint32_
     return parent;
 }
 
-/* Adds a tree, whose root has no place, to the heap. */
+/* Add a tree that has no place yet to the heap. */
 static void add_tree(struct pairing_heap *heap, uint32_t tree)
 {
     uint32_t root = heap->root == NONE ? tree : link_roots(heap, heap->root, tree);
@@ -181,7 +181,7 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     struct node *node = node_at(heap, id);
     uint64_t due = deadline > heap->clock ? deadline : heap->clock;
     if (is_pending(heap, id)) {
-        if (due < node->due) { /* what is below stays below */
+        if (due < node->due) { /* the subtree stays below it */
             node->due = due;
             node->serial = heap->serial++;
             if (heap->root != id) {

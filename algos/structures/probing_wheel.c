@@ -279,7 +279,7 @@ static void slots_come(struct probing_wheel *wheel, uint64_t target)
     }
 }
 
-/* Moves what is due in the heap to DUE, if it is time to look. */
+/* Move the due timers of the heap to DUE, if it is time to look. */
 static void look_into_heap(struct probing_wheel *wheel)
 {
     uint64_t tick = wheel_tick(wheel);

@@ -90,7 +90,7 @@ static inline struct node *slot_node(const struct radix_heap *heap, uint32_t ind
     return node_at(heap, index);
 }
 
-/* The bucket of what is due after `last`: 1 to 64. */
+/* The bucket of a timer due after `last`: 1 to 64. */
 static inline uint32_t bucket_of(const struct radix_heap *heap, uint64_t due)
 {
     return 64 - (uint32_t)__builtin_clzll(due ^ heap->last);
@@ -161,7 +161,7 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Empties a bucket whose timers the new `last` reaches, or may: to DUE, or to lower buckets. */
+/* Empty a bucket that the new `last` reaches: its timers go to DUE, or to lower buckets. */
 static void deal_out(struct radix_heap *heap, uint32_t bucket)
 {
     uint32_t at[STRIPES];

@@ -220,7 +220,7 @@ static struct node *moved(const struct rbtree *rbtree, const struct timer_record
     return node_at(rbtree, (uint32_t)id);
 }
 
-/* The nodes, and what they hold, were in `from`: moves the links along. */
+/* The nodes were at `from`: correct the links. */
 static void move_links(struct rbtree *rbtree, const struct timer_records *from)
 {
     for (uint32_t id = 0; id < rbtree->capacity; id++) {

@@ -109,7 +109,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* The hand at a slot, for `turns` turns at once: what has fewer rounds left is due. */
+/* The hand at a slot, for `turns` turns at once: timers with fewer rounds left are due. */
 static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
 {
     uint32_t index = node_at(wheel, head)->next;

@@ -1,6 +1,6 @@
 /*
- * sampling-expiry: no order at all, and no look at every timer either: a cycle now and then looks at
- * a few timers and goes on only while many of them are due; as Redis and Valkey expire keys.
+ * sampling-expiry: no order at all, and no look at every timer either: a cycle now and then looks
+ * at a few timers and goes on only while many of them are due; as Redis and Valkey expire keys.
  *
  *   due by id   [ - ][ 3 ][ 90 ][ - ][ 5 ][ 8 ][ 70 ][ - ][ 60 ] ...
  *                      cursor ^
@@ -8,15 +8,15 @@
  * A start writes the due tick into the timer's place, a stop clears it. At tick 100, with sample=4,
  * the cycle looks at the four timers from the cursor on, passing empty places: 90, 5, 8 and 70 are
  * all due, and fire. More than stale=10 percent of the sample were due, so the cycle samples again:
- * 60 and the next ones. It ends with the first sample of which a tenth or less is due, and the cursor
- * stays there until the next cycle, `period` ticks later.
+ * 60 and the next ones. It ends with the first sample of which a tenth or less is due, and the
+ * cursor stays there until the next cycle, `period` ticks later.
  *
- * So timers fire late by design, and memory and starts cost next to nothing. A cycle ends when it has
- * found few due timers, so about a tenth of all timers at most may be due and not fired: of n pending
- * timers a share s of which is due, a sample of 20 ends the cycle with the probability that at most
- * 2 of 20 are due: 0.92 for s = 5 %, 0.68 for 10 %, 0.21 for 20 %, 0.004 for 40 %. A due timer is
- * found within one turn of the cursor at the latest, which takes capacity / sample cycles if few
- * timers are due: that is the declared lateness, for as many timers as an id can name.
+ * So timers fire late by design, and memory and starts cost next to nothing. A cycle ends when it
+ * has found few due timers, so about a tenth of all timers at most may be due and not fired: of n
+ * pending timers a share s of which is due, a sample of 20 ends the cycle with the probability that
+ * at most 2 of 20 are due: 0.92 for s = 5 %, 0.68 for 10 %, 0.21 for 20 %, 0.004 for 40 %. A due
+ * timer is found within one turn of the cursor at the latest, which takes capacity / sample cycles
+ * if few timers are due: that is the declared lateness, for as many timers as an id can name.
  *
  * Invariants
  *   - due_of[id].due is IDLE unless the timer is pending
@@ -26,7 +26,7 @@
  * Complexity: start and stop O(1), a cycle O(sample) while few timers are due; an expiry O(1) while
  * more than a tenth of the timers are due, O(n/k) for the last k.
  *
- * Use it for deadlines that only limit memory, as a cache's. Bad at: firing in time.
+ * Use it for deadlines that only limit memory, as a cache's. Bad at: precision.
  *
  * Source: redis/redis 7, expire.c (activeExpireCycle); valkey-io/valkey 8, the same; EXPIRE, "How
  * Redis expires keys".
@@ -109,11 +109,11 @@ static enum tl_status sampling_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* What the samples of an advance have found. */
+/* The result of the samples of an advance. */
 struct search {
     tl_fire_fn fire;
     void *ctx;
-    uint64_t cycle; /* the tick of the latest one: what is due later waits for the next */
+    uint64_t cycle; /* the tick of the latest one: later timers wait for the next */
     uint64_t fired;
     uint64_t quiet; /* places passed since a timer fired */
 };
@@ -128,7 +128,7 @@ static void move_cursor(struct sampling_expiry *sampling)
     }
 }
 
-/* Looks at one sample. Returns whether so many were due that another is worth it. */
+/* Looks at one sample. Return whether enough were due for another one. */
 static bool take_sample(struct sampling_expiry *sampling, struct search *search)
 {
     uint32_t looked_at = 0;

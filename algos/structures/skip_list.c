@@ -77,7 +77,7 @@ struct skip_list {
 static void search(struct skip_list *list, const struct node *key, uint32_t before[LANES_MAX])
 {
     uint32_t at = HEAD;
-    uint32_t beyond = HEAD; /* what the lane above found not to be before the key */
+    uint32_t beyond = HEAD; /* the first node of the lane above that is not before the key */
     for (uint32_t lane = list->lanes; lane-- > 0;) {
         uint32_t next = node_at(list, at)->next[lane];
         while (next != beyond) {
@@ -246,7 +246,7 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
     return TL_OK;
 }
 
-/* A part for each lane, the longest first; a timer is said to be held in the
+/* A part for each lane, the longest first; timers are shown in the
  * lowest, which has all. */
 static void list_walk(const void *self, const struct tl_visitor *visitor)
 {

@@ -1,5 +1,5 @@
 /*
- * snoopy-calendar: a calendar queue that chooses the length of its days by what they have cost.
+ * snoopy-calendar: a calendar queue that chooses the length of its days by their cost.
  *
  *   days too short                             days too long
  *   page   0    1    2    3    4    5          page   0                    1
@@ -63,7 +63,7 @@ struct snoopy_calendar {
     uint64_t firings;      /* of this round, after that at `since` */
     uint64_t since;        /* TL_NEVER: none has fired */
     uint64_t last_ticks;   /* that the last round took, */
-    uint64_t last_firings; /* and its firings; 0: there was none */
+    uint64_t last_firings; /* and its expiries; 0: there was none */
 };
 #define CALENDAR struct snoopy_calendar
 #include "calendar.h"
@@ -96,7 +96,7 @@ static uint32_t root_shift(uint64_t more, uint64_t less)
     return (uint32_t)(64 - __builtin_clzll(quotient | 1)) / 2;
 }
 
-/* Makes days longer or shorter by what they have cost. */
+/* Make days longer or shorter by their cost. */
 static void adjust(struct snoopy_calendar *queue)
 {
     uint32_t shift = queue->shift;
@@ -115,14 +115,14 @@ static void adjust(struct snoopy_calendar *queue)
     forget(queue);
 }
 
-/* Four times so many ticks, divided by what is not 0; as far as that goes. */
+/* Four times the ticks, divided by a number above 0, at most UINT64_MAX. */
 static uint64_t four_times(uint64_t ticks, uint64_t by)
 {
     uint64_t average = ticks / by;
     return average < UINT64_MAX / 8 ? 4 * average + 4 * (ticks % by) / by : UINT64_MAX;
 }
 
-/* Makes the calendar anew, with so many days. */
+/* Rebuild the calendar with this number of days. */
 static void remake(struct snoopy_calendar *queue, uint32_t days)
 {
     uint32_t chain = SLOT_NONE;

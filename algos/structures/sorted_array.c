@@ -13,18 +13,18 @@
  * are a few kilobytes, no pointer of a tree is cheaper.
  *
  * Invariants
- *   - `due` never increases along the array; among equal `due` the earliest start is nearest the end
+ *   - `due` never increases along the array; among equal `due` the earliest start is last
  *   - due_of[id] is the entry's due for every pending timer, and IDLE for all others
  *   - within an advance the first `held` entries that are due were started by its callbacks
  *
- * Complexity: start and stop O(log n) compares and O(n) moves of 16 bytes, a tick O(1), expiry O(1).
- * Timers with equal due ticks are searched one by one when one of them is stopped.
+ * Complexity: start and stop O(log n) compares and O(n) moves of 16 bytes, a tick O(1), expiry
+ * O(1). Timers with equal due ticks are searched one by one when one of them is stopped.
  *
  * Use it for up to some hundreds of timers. Bad at: more of them, since every start moves half of
  * the array; and many timers of one tick that are stopped.
  *
- * Source: D. E. Knuth, "The Art of Computer Programming", volume 3, sections 5.2.1 and 6.2.1: binary
- * insertion and binary search.
+ * Source: D. E. Knuth, "The Art of Computer Programming", volume 3, sections 5.2.1 and 6.2.1:
+ * binary insertion and binary search.
  */
 #include "timerlab.h"
 
@@ -69,7 +69,7 @@ static inline uint64_t *due_at(const struct sorted_array *array, uint32_t id)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* The first place whose entry is due at `due` or before. */
+/* The first place with an entry due at `due` or before. */
 static uint32_t find_place(struct sorted_array *array, uint64_t due)
 {
     uint32_t low = 0;
@@ -134,8 +134,9 @@ static enum tl_status array_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* A timer that a callback starts is due now at the earliest. So it is placed before all entries that
- * are due, and is held: when only held entries are left, the rest fires in the next advance. */
+/* A timer that a callback starts is due now at the earliest. So it is placed before all entries
+ * that are due, and is held: when only held entries are left, the rest fires in the next advance.
+ * */
 static uint64_t array_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct sorted_array *array = self;

@@ -78,8 +78,8 @@ struct splay_tree {
 static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
 {
     *node_at(tree, NONE) = (struct node){.left = NONE, .right = NONE};
-    uint32_t before = NONE; /* the last node of the tree of what is before, grown at its right */
-    uint32_t after = NONE;  /* the first node of the tree of what is after, grown at its left */
+    uint32_t before = NONE; /* the last node of the tree of earlier timers, grown at its right */
+    uint32_t after = NONE;  /* the first node of the tree of later timers, grown at its left */
     for (;;) {
         TL_COUNT(tree, compares, 1);
         if (is_before(&key, node_at(tree, top))) {
@@ -119,7 +119,7 @@ static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
         }
         TL_COUNT(tree, moves, 1);
     }
-    /* Of the node NONE, `right` now is the tree of what is before, and `left` of what is after. */
+    /* In the node NONE, `right` is now the tree of earlier timers, and `left` of later ones. */
     node_at(tree, before)->right = node_at(tree, top)->left;
     node_at(tree, after)->left = node_at(tree, top)->right;
     node_at(tree, top)->left = node_at(tree, NONE)->right;

@@ -58,7 +58,7 @@
 #define LISTED           (UINT32_MAX - 1) /* in DUE or LATE */
 #define PLACES_SHIFT_MAX 31u              /* log2 of the places there can be */
 #define SPREAD_MAX       16u /* places for each timer, at most, that growing leads to */
-#define PLACES_FREE      (UINT64_C(1) << 18) /* but so many, 3 MB, are always granted */
+#define PLACES_FREE      (UINT64_C(1) << 18) /* this many, 3 MB, are always granted */
 #define SPOKES_MAX       (INT64_C(1) << 20)
 #define TICK_MAX         (INT64_C(1) << 32)
 
@@ -70,13 +70,12 @@ struct link {
 struct spoke_wheel {
     struct tl_counters counters;
     const struct tl_allocator *allocator;
-    uint64_t *deadlines; /* by place: spoke << allocation_shift, and on; the ids are behind them */
+    uint64_t *deadlines; /* by place: spoke << allocation_shift, and on; the ids follow */
     uint32_t *ids;
-    uint32_t *used;  /* places taken of each spoke */
-    uint32_t *where; /* by id: place, IDLE or LISTED */
-    struct link
-        *links;      /* by id, behind `where`: neighbours in DUE and LATE; the last is the head */
-    uint32_t spokes; /* a power of two */
+    uint32_t *used;     /* places taken of each spoke */
+    uint32_t *where;    /* by id: place, IDLE or LISTED */
+    struct link *links; /* by id, after `where`: neighbours in DUE and LATE; the last is the head */
+    uint32_t spokes;    /* a power of two */
     uint32_t allocation_shift;
     uint32_t tick_shift;
     uint32_t capacity;
@@ -255,7 +254,7 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Looks through a spoke, and moves what is due by `now` to the list. */
+/* Look through a spoke, and move timers due by `now` to the list. */
 static void visit_spoke(struct spoke_wheel *wheel, uint32_t spoke, uint64_t now)
 {
     uint32_t first = spoke << wheel->allocation_shift;
@@ -271,7 +270,7 @@ static void visit_spoke(struct spoke_wheel *wheel, uint32_t spoke, uint64_t now)
     }
 }
 
-/* Looks through all spokes for what is due and astray, and finds when the next of these is due. */
+/* Look through all spokes for due astray timers, and find the due tick of the next one. */
 static void visit_astray(struct spoke_wheel *wheel, uint64_t now)
 {
     uint64_t due = TL_NEVER;
@@ -306,7 +305,7 @@ static void collect_due(struct spoke_wheel *wheel, uint64_t now)
     if (wheel->astray > 0 && wheel->astray_due <= now) {
         visit_astray(wheel, now);
     }
-    wheel->late_first = wheel->capacity; /* what was late is due */
+    wheel->late_first = wheel->capacity; /* late timers are due */
     wheel->clock = now;
 }
 

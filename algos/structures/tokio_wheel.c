@@ -59,7 +59,7 @@ struct node {
 
 #include "slot_bitmap.h"
 
-#define FLUSH        2u /* the bucket of what is to be filed again */
+#define FLUSH        2u /* timers to file again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
 
 struct tokio_wheel {
@@ -158,8 +158,8 @@ static void empty_slot(struct tokio_wheel *wheel, uint32_t level, uint32_t slot)
     TL_COUNT(&wheel->buckets, slots, 1);
 }
 
-/* Empties FLUSH, in order: to DUE what is due at the clock, the rest to where
- * the clock reaches it. */
+/* Empty FLUSH, in order: due timers go to DUE, the rest to where the clock
+ * reaches them. */
 static void file_again(struct tokio_wheel *wheel)
 {
     struct timer_buckets *buckets = &wheel->buckets;

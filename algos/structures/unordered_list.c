@@ -46,7 +46,7 @@ struct unordered_list {
     struct tl_counters counters;
     const struct tl_allocator *allocator;
     struct entry *entries;
-    uint32_t *where AND_RECORDS; /* place of each id in `entries`; behind them, in the same block */
+    uint32_t *where AND_RECORDS; /* place of each id in `entries`; after them, in the same block */
     uint32_t capacity;
     uint32_t count;
     uint32_t due_count;

@@ -54,7 +54,7 @@
 #include "due_buckets.h"
 #include "slot_bitmap.h"
 
-#define FLUSH        2u /* the bucket of what an advance has collected and is to file again */
+#define FLUSH        2u /* timers that an advance has collected and files again */
 #define OVERFLOW     3u
 #define FIRST_BUCKET 4u /* slot 0 of the fast ring */
 
@@ -78,7 +78,7 @@ static inline bool is_occupied(const struct vpp_wheel *wheel, uint32_t ring, uin
     return (wheel->occupied[ring][slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* The ring of what is due after the clock; `rings` for the overflow. */
+/* The ring of a timer due after the clock; `rings` for the overflow. */
 static inline uint32_t ring_of(const struct vpp_wheel *wheel, uint64_t due)
 {
     uint32_t highest = 63 - (uint32_t)__builtin_clzll(due ^ wheel->buckets.clock);
