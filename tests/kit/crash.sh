@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check --crash: what is durable keeps its promises through crashes, cuts of power and calls that fail;
-# eight that are wrong in one way each are caught by the trial that can see it, in words.
+# eleven that are wrong in one way each are caught by the trial that can see it, in words.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"
@@ -35,6 +35,9 @@ catches forgets-calls 0.2 'power lost after call'
 catches loses-calls 0.05 'call'
 catches acknowledges-early 0.05 'operation [0-9]*: pending for tick [0-9]*, start number [0-9]* (acknowledged)'
 catches mixes-calls 0.05 'call'
+catches miscounts 0.05 'count is [0-9]* after [0-9]* timers were recovered'
+catches short-deadlines 0.05 'wrong: timer [0-9]* has deadline\|early: timer'
+catches recovers-few 0.05 'lost: timer'
 
 status=0
 "$TIMERLAB" check --crash -a binary-heap >"$scratch/out" 2>&1 || status=$?

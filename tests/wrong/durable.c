@@ -12,6 +12,9 @@
  *   forgets-calls       no fdatasync of the calls: the log names what is not on the disk
  *   loses-calls         a restart keeps no call
  *   mixes-calls         a timer has its neighbour's call
+ *   miscounts           after a recovery it counts one timer too many
+ *   short-deadlines     keeps 32 bits of a deadline
+ *   recovers-few        recovers the timers that create made room for, and no other
  */
 #undef TL_IN_TREE /* the sources' own descriptors keep their names; the plug-in's is here */
 #include "front_durable.c"
@@ -27,8 +30,14 @@ int forgets(int fd)
     return 0;
 }
 
+/* Of the last structure that was made. */
+static uint32_t capacity_given;
+static uint64_t miscounted;
+
 static enum tl_status create(const struct tl_config *config, void **self)
 {
+    capacity_given = config->capacity;
+    miscounted = 0;
     struct durable_options own = *(const struct durable_options *)config->options;
 #if defined(DURABLE_FIRES_FIRST)
     own.delivery = AT_LEAST;
@@ -48,6 +57,9 @@ static enum tl_status reserve(void *self, uint32_t capacity)
 
 static enum tl_status start(void *self, uint32_t id, uint64_t deadline)
 {
+#if defined(DURABLE_SHORT_DEADLINES)
+    deadline = (uint32_t)deadline;
+#endif
     return tl_front_durable.hooks.start(self, id, deadline);
 }
 
@@ -83,7 +95,7 @@ static uint64_t advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fi
 
 static uint64_t count(const void *self)
 {
-    return tl_front_durable.hooks.count(self);
+    return tl_front_durable.hooks.count(self) + miscounted;
 }
 
 static enum tl_status sync_all(void *self, uint64_t *durable_sequence)
@@ -91,9 +103,33 @@ static enum tl_status sync_all(void *self, uint64_t *durable_sequence)
     return tl_front_durable.hooks.sync(self, durable_sequence);
 }
 
+#if defined(DURABLE_RECOVERS_FEW)
+static struct {
+    tl_adopt_fn adopt;
+    void *ctx;
+} asked;
+
+static void adopt_few(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
+{
+    (void)ctx;
+    if (id < capacity_given) {
+        asked.adopt(asked.ctx, id, deadline, generation);
+    }
+}
+#endif
+
 static enum tl_status recover(void *self, tl_adopt_fn adopt, void *ctx)
 {
-    return tl_front_durable.hooks.recover(self, adopt, ctx);
+#if defined(DURABLE_RECOVERS_FEW)
+    asked.adopt = adopt;
+    asked.ctx = ctx;
+    adopt = adopt_few;
+#endif
+    enum tl_status status = tl_front_durable.hooks.recover(self, adopt, ctx);
+#if defined(DURABLE_MISCOUNTS)
+    miscounted = tl_front_durable.hooks.count(self) > 0;
+#endif
+    return status;
 }
 
 static void durability(const void *self, struct tl_durability *out)

@@ -362,12 +362,20 @@ static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation
     }
 }
 
+static void check_refusal(struct life *life, const char *what, enum tl_status status)
+{
+    if (!life->may_fail || (status != TL_ERR_STORE && status != TL_ERR_DISK_FULL)) {
+        complain(life, "%s answered %s", what, tl_status_name(status));
+    }
+}
+
 /* Opens the folder and recovers; what is found is held against the journal, and is what is known
  * from then on. False: that is the end of it. */
 static bool wake(struct life *life)
 {
     struct journal *journal = life->journal;
-    struct tl_config config = {.capacity = TIMERS,
+    /* `recover` makes room for the ids of its timers, `reserve` for the others. */
+    struct tl_config config = {.capacity = draw(life, 2) == 0 ? TIMERS : 1,
                                .now = journal->moment.clock,
                                .options = life->options,
                                .allocator = tl_system_allocator()};
@@ -392,10 +400,23 @@ static bool wake(struct life *life)
         life->algo->destroy(life->self);
         return false;
     }
+    uint64_t pending = 0;
     for (uint32_t id = 0; id < TIMERS; id++) {
         found[id].call = found[id].deadline != TL_NEVER ? read_call(life, id) : 0;
+        pending += found[id].deadline != TL_NEVER;
     }
     judge(life, found);
+    uint64_t count = life->algo->count(life->self);
+    if (count != pending) {
+        complain(life, "count is %" PRIu64 " after %" PRIu64 " timers were recovered", count,
+                 pending);
+    }
+    status = life->algo->reserve(life->self, TIMERS);
+    if (status != TL_OK) {
+        check_refusal(life, "reserve", status);
+        life->algo->destroy(life->self);
+        return false;
+    }
     memcpy(journal->base, found, sizeof found);
     memcpy(journal->now, found, sizeof found);
     journal->moment = (struct crash_moment){.clock = journal->moment.clock,
@@ -405,13 +426,6 @@ static bool wake(struct life *life)
 }
 
 /* --- living ---------------------------------------------------------------------------------- */
-
-static void check_refusal(struct life *life, const char *what, enum tl_status status)
-{
-    if (!life->may_fail || (status != TL_ERR_STORE && status != TL_ERR_DISK_FULL)) {
-        complain(life, "%s answered %s", what, tl_status_name(status));
-    }
-}
 
 /* What failed may yet be on the disk. */
 static void note_doubt(struct life *life, uint32_t id, uint64_t deadline, uint64_t call)
@@ -565,7 +579,9 @@ static void live(struct life *life)
         } else if (what == 4) {
             sync_now(life);
         } else {
-            start_one(life, id, journal->moment.clock + draw(life, 40));
+            bool far = what == 5 && (life->algo->capabilities & TL_CAP_UNLIMITED) != 0;
+            start_one(life, id,
+                      journal->moment.clock + draw(life, 40) + (far ? UINT64_C(1) << 40 : 0));
         }
     }
     if (life->drains) {
