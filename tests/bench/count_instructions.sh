@@ -115,7 +115,7 @@ says 'suite3/refused/n:10/manual_time: too far'
 sed -i 's/suites=(start restart stop expire)/suites=(suite1)/' scripts/count-instructions
 counts 0
 says 'quick'
-says 'left out, since they declare themselves slow and would take minutes: lame'
+says 'skipped, since they declare themselves slow and would take minutes: lame'
 touch played/deaf
 counts 1 -s suite1 -a quick
 says "quick: nothing was counted: timerlab-bench was built without valgrind's headers"
@@ -133,7 +133,7 @@ counts 0 --check
 sed -i 's/,39.3,/,39.1,/' "$reference"
 counts 1 --check -a quick
 says 'suite1 of quick: 40 instructions an operation, where the reference has 39.1: MORE'
-says 'if that is meant, scripts/count-instructions --fix writes the reference anew'
+says 'if that is meant, scripts/count-instructions --fix writes the reference again'
 counts 0 --check -a other
 says '2 rows are as in'
 counts 0 --fix

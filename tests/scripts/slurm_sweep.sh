@@ -171,7 +171,7 @@ stat -c '%n %i' swept/parts/1/results.json >first
 rm -r swept/parts/2
 swept/slurm/join >out 2>said && complain "a join without part 2 is called right"
 grep -q '^timerlab: not there, of 2 parts: 2; ' said || complain "a join without part 2 says: $(cat said)"
-grep -q "run again by: scripts/slurm-sweep --again $scratch/swept" said || complain "what runs it again is not said: $(cat said)"
+grep -q "run the missing parts again: scripts/slurm-sweep --again $scratch/swept" said || complain "the command that runs it again is missing: $(cat said)"
 "$SOURCE/scripts/slurm-sweep" --again swept --wait 2>err || complain "--again --wait: $(cat err)"
 grep -q 'parts 2;' err || complain "--again says: $(cat err)"
 same "a part was run again"
