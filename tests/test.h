@@ -22,18 +22,6 @@
 #endif
 
 /* Whether the library that a structure wraps, if it does, is in this build. */
-static inline bool test_is_available(const struct tl_algo *algo)
-{
-    TL_OPTION_VALUES(options);
-    tl_options_default(algo, options);
-    struct tl_config config = {
-        .capacity = 1, .options = options, .allocator = tl_system_allocator()};
-    void *self = NULL;
-    enum tl_status status = algo->create(&config, &self);
-    if (status == TL_OK) {
-        algo->destroy(self);
-    }
-    return status != TL_ERR_UNAVAILABLE;
-}
+bool test_is_available(const struct tl_algo *algo);
 
 #endif

@@ -6,9 +6,8 @@
  *   test_declared_cost [TIMERS]   so many instead of 100,000
  */
 #include "declared_cost.h"
-#include "registry.h"
 
-#include "test.h"
+#include "stand.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,64 +31,28 @@ struct steps {
     double expire;
 };
 
-struct subject {
-    const struct tl_algo *algo;
-    void *self;
-    uint64_t clock;
-    uint64_t random;
-    uint64_t fired;
-};
-
-static uint64_t draw(struct subject *s, uint64_t below)
+static double mean_since(const struct stand *s, uint64_t before, uint64_t operations)
 {
-    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % below;
-}
-
-static uint64_t steps_of(const struct subject *s)
-{
-    struct tl_counters counters = {0};
-    s->algo->counters(s->self, &counters);
-    return counters.compares + counters.moves + counters.slots;
-}
-
-static double mean_since(const struct subject *s, uint64_t before, uint64_t operations)
-{
-    return (double)(steps_of(s) - before) / (double)operations;
-}
-
-static void on_fire(void *ctx, uint32_t id, uint64_t now)
-{
-    (void)id;
-    (void)now;
-    ((struct subject *)ctx)->fired++;
-}
-
-static void advance(struct subject *s, uint64_t now)
-{
-    s->clock = now;
-    (void)s->algo->advance(s->self, now, TL_NO_BUDGET, on_fire, s);
+    return (double)(stand_work(s) - before) / (double)operations;
 }
 
 /* Starts id, so that there are as many timers a tick however many there are in all, as far as that
  * goes. */
-static void start(struct subject *s, uint32_t id, uint32_t n)
+static void start(struct stand *s, uint32_t id, uint32_t n)
 {
     uint32_t spread = n * UINT64_C(2) / 5 < SPREAD ? n * 2 / 5 : SPREAD;
     uint64_t step = (spread + DURATIONS - 1) / DURATIONS;
-    uint64_t deadline = s->clock + FIRST_DUE + draw(s, spread) / step * step;
-    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
+    uint64_t deadline = s->clock + FIRST_DUE + stand_draw(s, spread) / step * step;
+    stand_start(s, id, deadline);
 }
 
-static void shuffle(struct subject *s, uint32_t *ids, uint32_t count)
+static void shuffle(struct stand *s, uint32_t *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = i;
     }
     for (uint32_t i = count; i > 1; i--) {
-        uint32_t other = (uint32_t)draw(s, i);
+        uint32_t other = (uint32_t)stand_draw(s, i);
         uint32_t id = ids[i - 1];
         ids[i - 1] = ids[other];
         ids[other] = id;
@@ -100,16 +63,9 @@ static void shuffle(struct subject *s, uint32_t *ids, uint32_t count)
  * number of timers doubles and halves, so that what is made anew then is a part of the mean. */
 static struct steps measure(const struct tl_algo *algo, uint32_t n)
 {
-    struct subject s = {.algo = algo, .random = n};
-    TL_OPTION_VALUES(options);
-    tl_options_default(algo, options);
-    struct tl_config config = {
-        .capacity = 2 * n,
-        .max_delay_ticks = FIRST_DUE + SPREAD,
-        .options = options,
-        .allocator = tl_system_allocator(),
-    };
-    assert_int_equal(algo->create(&config, &s.self), TL_OK);
+    struct stand s;
+    stand_must(&s, algo, "",
+               (struct tl_config){.capacity = 2 * n, .max_delay_ticks = FIRST_DUE + SPREAD});
     uint32_t *ids = malloc(2 * (size_t)n * sizeof *ids);
     assert_non_null(ids);
     struct steps steps = {0};
@@ -117,44 +73,42 @@ static struct steps measure(const struct tl_algo *algo, uint32_t n)
     for (uint32_t id = 0; id < n; id++) {
         start(&s, id, n);
     }
-    uint64_t before = steps_of(&s);
+    uint64_t before = stand_work(&s);
     for (uint32_t id = n; id < 2 * n; id++) {
         start(&s, id, n);
     }
     steps.start = mean_since(&s, before, n);
 
     shuffle(&s, ids, 2 * n);
-    before = steps_of(&s);
+    before = stand_work(&s);
     for (uint32_t i = 0; i < 2 * n; i++) {
         start(&s, ids[i], n);
     }
     steps.restart = mean_since(&s, before, 2 * (uint64_t)n);
 
     shuffle(&s, ids, 2 * n);
-    before = steps_of(&s);
+    before = stand_work(&s);
     for (uint32_t i = 0; i < n; i++) {
-        assert_int_equal(algo->stop(s.self, ids[i]), TL_OK);
+        assert_int_equal(stand_stop(&s, ids[i]), TL_OK);
     }
     steps.stop = mean_since(&s, before, n);
 
     /* The first advance may put in order what the stops have left. */
-    advance(&s, s.clock + 1);
-    before = steps_of(&s);
+    (void)stand_advance(&s, s.clock + 1);
+    before = stand_work(&s);
     for (uint32_t i = 0; i < IDLE; i++) {
-        advance(&s, s.clock + 1);
+        (void)stand_advance(&s, s.clock + 1);
     }
     steps.tick = mean_since(&s, before, IDLE);
     assert_int_equal(s.fired, 0);
 
-    before = steps_of(&s);
-    advance(&s, FIRST_DUE - 1);
-    while (algo->count(s.self) > 0) {
-        advance(&s, s.clock + 1);
-    }
+    before = stand_work(&s);
+    (void)stand_advance(&s, FIRST_DUE - 1);
+    (void)stand_run_dry(&s);
     assert_int_equal(s.fired, n);
     steps.expire = mean_since(&s, before, n);
     free(ids);
-    algo->destroy(s.self);
+    stand_close(&s);
     return steps;
 }
 

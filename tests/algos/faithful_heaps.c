@@ -4,100 +4,22 @@
  * is made anew; when a ladder grows a rung; where a radix heap and a find-first-set queue file a
  * deadline.
  */
-#include "registry.h"
-
-#include "place.h"
-#include "test.h"
+#include "stand.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* --- a structure under test, with its work counted ------------------------------------------- */
-
-struct subject {
-    const struct tl_algo *algo;
-    void *self;
-    struct tl_memory memory;
-    uint64_t clock;
-    uint64_t fired;
-    uint64_t random;
-    uint64_t mean_delay; /* hold: each firing starts the timer again; 0: it does not */
-};
-
-static void open_subject(struct subject *s, const char *name, const char *options,
-                         uint32_t capacity, uint64_t now)
-{
-    char why[256] = "";
-    TL_OPTION_VALUES(values);
-    const struct tl_entry *entry = tl_registry_find(name);
-    assert_non_null(entry);
-    *s = (struct subject){.algo = entry->counted, .clock = now, .random = 1};
-    if (tl_options_parse(s->algo, options, values, why, sizeof why) != TL_OK) {
-        fail_msg("%s:%s: %s", name, options, why);
-    }
-    tl_counting_allocator(&s->memory, tl_system_allocator());
-    struct tl_config config = {
-        .capacity = capacity, .now = now, .options = values, .allocator = &s->memory.allocator};
-    assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
-}
-
-static void close_subject(struct subject *s)
-{
-    char why[256] = "";
-    if (s->algo->check(s->self, why, sizeof why) != TL_OK) {
-        fail_msg("%s: %s", s->algo->name, why);
-    }
-    s->algo->destroy(s->self);
-    assert_int_equal(s->memory.bytes, 0);
-}
-
-/* splitmix64 */
-static uint64_t draw(struct subject *s)
-{
-    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* A delay of the uniform kind of Jones's hold model. */
-static uint64_t some_delay(struct subject *s)
+static uint64_t some_delay(struct stand *s, uint64_t mean)
 {
-    return 1 + draw(s) % (2 * s->mean_delay);
+    return 1 + stand_draw(s, 2 * mean);
 }
 
-static void start(struct subject *s, uint32_t id, uint64_t deadline)
+/* Each expiry starts the timer again, n / delay of n timers in a tick. */
+static void start_again(struct stand *s, uint32_t id, uint64_t due)
 {
-    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
-}
-
-static void on_fire(void *ctx, uint32_t id, uint64_t now)
-{
-    struct subject *s = ctx;
-    s->fired++;
-    if (s->mean_delay > 0) {
-        start(s, id, now + some_delay(s));
-    }
-}
-
-static void advance(struct subject *s, uint64_t now)
-{
-    s->clock = now;
-    (void)s->algo->advance(s->self, now, TL_NO_BUDGET, on_fire, s);
-}
-
-static uint64_t work_of(const struct subject *s)
-{
-    struct tl_counters counters = {0};
-    s->algo->counters(s->self, &counters);
-    return counters.compares + counters.moves + counters.slots;
-}
-
-static struct place place_of(const struct subject *s, uint32_t id)
-{
-    struct place place = place_find(s->algo, s->self, id);
-    assert_true(place.pending);
-    return place;
+    (void)due;
+    stand_start(s, id, s->clock + some_delay(s, s->capacity));
 }
 
 static double log2_of(uint32_t n)
@@ -115,42 +37,42 @@ static double log2_of(uint32_t n)
  * one a tick, after one turnover. */
 static double hold_work(const char *name, const char *options, uint32_t n)
 {
-    struct subject s;
-    open_subject(&s, name, options, n, 1000);
-    s.mean_delay = n;
+    struct stand s;
+    stand_open(&s, name, options, .capacity = n, .now = 1000);
+    s.on_expiry = start_again;
     for (uint32_t id = 0; id < n; id++) {
-        start(&s, id, s.clock + some_delay(&s));
+        stand_start(&s, id, s.clock + some_delay(&s, n));
     }
     while (s.fired < (uint64_t)n) {
-        advance(&s, s.algo->next(s.self));
+        (void)stand_advance(&s, stand_next(&s));
     }
-    uint64_t work = work_of(&s);
+    uint64_t work = stand_work(&s);
     uint64_t fired = s.fired;
     while (s.fired < 2 * (uint64_t)n) {
-        advance(&s, s.algo->next(s.self));
+        (void)stand_advance(&s, stand_next(&s));
     }
-    double per_hold = (double)(work_of(&s) - work) / (double)(s.fired - fired);
-    close_subject(&s);
+    double per_hold = (double)(stand_work(&s) - work) / (double)(s.fired - fired);
+    stand_close(&s);
     return per_hold;
 }
 
 /* Work for one restart to later among n, which moves the timer past half of the others. */
 static double restart_work(const char *name, const char *options, uint32_t n)
 {
-    struct subject s;
-    open_subject(&s, name, options, n, 1000);
+    struct stand s;
+    stand_open(&s, name, options, .capacity = n, .now = 1000);
     for (uint32_t id = 0; id < n; id++) {
-        start(&s, id, 30000 + draw(&s) % 30000);
+        stand_start(&s, id, 30000 + stand_draw(&s, 30000));
     }
-    uint64_t work = work_of(&s);
+    uint64_t work = stand_work(&s);
     for (uint32_t i = 0; i < 2 * n; i++) {
-        start(&s, (uint32_t)(draw(&s) % n), 30000 + draw(&s) % 30000);
+        stand_start(&s, (uint32_t)stand_draw(&s, n), 30000 + stand_draw(&s, 30000));
         if (i % (n / 100) == 0) {
-            advance(&s, ++s.clock);
+            (void)stand_advance(&s, s.clock + 1);
         }
     }
-    double per_restart = (double)(work_of(&s) - work) / (2.0 * n);
-    close_subject(&s);
+    double per_restart = (double)(stand_work(&s) - work) / (2.0 * n);
+    stand_close(&s);
     return per_restart;
 }
 
@@ -207,25 +129,21 @@ static void four_children_move_less_than_two(void **state)
     uint64_t moves[2];
     const char *const options[] = {"arity=2", "arity=4"};
     for (size_t i = 0; i < 2; i++) {
-        struct subject s;
-        struct tl_counters counters = {0};
-        open_subject(&s, "dary-heap", options[i], 10000, 0);
+        struct stand s;
+        stand_open(&s, "dary-heap", options[i], .capacity = 10000);
         for (uint32_t id = 0; id < 10000; id++) {
-            start(&s, id, 1 + draw(&s) % 100000);
+            stand_start(&s, id, 1 + stand_draw(&s, 100000));
         }
-        advance(&s, 100000);
-        s.algo->counters(s.self, &counters);
-        moves[i] = counters.moves;
-        close_subject(&s);
+        (void)stand_advance(&s, 100000);
+        moves[i] = stand_counters(&s).moves;
+        stand_close(&s);
     }
     assert_true(moves[1] * 10 < moves[0] * 7);
 }
 
-static void starts_again_after_all_others(void *ctx, uint32_t id, uint64_t now)
+static void starts_again_after_all_others(struct stand *s, uint32_t id, uint64_t due)
 {
-    struct subject *s = ctx;
-    s->fired++;
-    start(s, id, now + s->mean_delay);
+    stand_start(s, id, due + s->capacity);
 }
 
 /* What a callback starts takes the place of the timer that fired: the entries on one path move up,
@@ -244,23 +162,19 @@ static void an_expiry_with_its_start_moves_one_path(void **state)
         {"dary-heap", "arity=16", 273, 3},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct subject s;
-        struct tl_counters before = {0};
-        struct tl_counters after = {0};
-        open_subject(&s, rows[i].name, rows[i].options, rows[i].timers, 0);
-        s.mean_delay = rows[i].timers;
+        struct stand s;
+        stand_open(&s, rows[i].name, rows[i].options, .capacity = rows[i].timers);
+        s.on_expiry = starts_again_after_all_others;
         for (uint32_t id = 0; id < rows[i].timers; id++) {
-            start(&s, id, 1 + (uint64_t)id);
+            stand_start(&s, id, 1 + (uint64_t)id);
         }
-        s.algo->counters(s.self, &before);
+        struct tl_counters before = stand_counters(&s);
         while (s.clock < 5 * (uint64_t)rows[i].timers) {
-            s.clock++;
-            (void)s.algo->advance(s.self, s.clock, TL_NO_BUDGET, starts_again_after_all_others, &s);
+            (void)stand_advance(&s, s.clock + 1);
         }
-        s.algo->counters(s.self, &after);
         assert_int_equal(s.fired, s.clock);
-        assert_int_equal(after.moves - before.moves, s.fired * rows[i].levels);
-        close_subject(&s);
+        assert_int_equal(stand_since(&s, &before).moves, s.fired * rows[i].levels);
+        stand_close(&s);
     }
 }
 
@@ -270,20 +184,20 @@ static void an_expiry_with_its_start_moves_one_path(void **state)
  * takes at the most. */
 static uint64_t bytes_under_cancellation(const char *name, const char *options, uint32_t n)
 {
-    struct subject s;
-    open_subject(&s, name, options, n, 0);
+    struct stand s;
+    stand_open(&s, name, options, .capacity = n);
     for (uint32_t i = 0; i < 100 * n; i++) {
         uint32_t id = i % n;
-        start(&s, id, s.clock + 60000);
+        stand_start(&s, id, s.clock + 60000);
         if (i % 100 != 0) {
-            assert_int_equal(s.algo->stop(s.self, id), TL_OK);
+            assert_int_equal(stand_stop(&s, id), TL_OK);
         }
         if (i % n == 0) {
-            advance(&s, s.clock + 1);
+            (void)stand_advance(&s, s.clock + 1);
         }
     }
     uint64_t bytes = s.memory.peak_bytes;
-    close_subject(&s);
+    stand_close(&s);
     return bytes;
 }
 
@@ -299,23 +213,23 @@ static void what_was_stopped_stays_in_the_heap_until_it_is_swept(void **state)
     assert_true(swept < 5 * one_each);
     assert_true(bytes_under_cancellation("brpc-timer", "", n) > 50 * one_each); /* of 1,000,000 */
 
-    struct subject s;
-    open_subject(&s, "brpc-timer", "", 8, 0);
-    start(&s, 3, 10);
-    start(&s, 3, 20);
-    assert_int_equal(s.algo->count(s.self), 1);
-    assert_int_equal(s.algo->next(s.self), 10); /* of a task that was left */
-    advance(&s, 10);
+    struct stand s;
+    stand_open(&s, "brpc-timer", "", .capacity = 8);
+    stand_start(&s, 3, 10);
+    stand_start(&s, 3, 20);
+    assert_int_equal(stand_count(&s), 1);
+    assert_int_equal(stand_next(&s), 10); /* of a task that was left */
+    (void)stand_advance(&s, 10);
     assert_int_equal(s.fired, 0);
-    assert_int_equal(s.algo->next(s.self), 20);
-    assert_int_equal(s.algo->stop(s.self, 3), TL_OK);
-    start(&s, 3, 30); /* the id is used again while its old task is there */
-    advance(&s, 29);
+    assert_int_equal(stand_next(&s), 20);
+    assert_int_equal(stand_stop(&s, 3), TL_OK);
+    stand_start(&s, 3, 30); /* the id is used again while its old task is there */
+    (void)stand_advance(&s, 29);
     assert_int_equal(s.fired, 0);
-    assert_int_equal(s.algo->count(s.self), 1);
-    advance(&s, 30);
+    assert_int_equal(stand_count(&s), 1);
+    (void)stand_advance(&s, 30);
     assert_int_equal(s.fired, 1);
-    close_subject(&s);
+    stand_close(&s);
 }
 
 /* Whoever moves one timer to the next tick again and again has Go go through all of them. */
@@ -323,65 +237,59 @@ static void a_restart_to_a_near_tick_goes_through_all_of_gos_heap(void **state)
 {
     (void)state;
     const uint32_t n = 10000;
-    struct subject s;
-    open_subject(&s, "go-heap", "", n, 0);
+    struct stand s;
+    stand_open(&s, "go-heap", "", .capacity = n);
     for (uint32_t id = 0; id < n; id++) {
-        start(&s, id, 1000000 + draw(&s) % 1000);
+        stand_start(&s, id, 1000000 + stand_draw(&s, 1000));
     }
-    uint64_t work = work_of(&s);
+    uint64_t work = stand_work(&s);
     for (uint32_t i = 0; i < 10; i++) {
-        start(&s, 7, s.clock + 1);
-        start(&s, 7, 2000000); /* it never fires */
-        advance(&s, s.clock + 1);
+        stand_start(&s, 7, s.clock + 1);
+        stand_start(&s, 7, 2000000); /* it never fires */
+        (void)stand_advance(&s, s.clock + 1);
     }
-    assert_true(work_of(&s) - work > 10 * (uint64_t)n);
-    work = work_of(&s);
+    assert_true(stand_work(&s) - work > 10 * (uint64_t)n);
+    work = stand_work(&s);
     for (uint32_t i = 0; i < 10; i++) {
-        start(&s, 7, 2000000 + i); /* puts it off: nothing to do */
-        advance(&s, s.clock + 1);
+        stand_start(&s, 7, 2000000 + i); /* puts it off: nothing to do */
+        (void)stand_advance(&s, s.clock + 1);
     }
-    assert_true(work_of(&s) - work < 100);
-    close_subject(&s);
+    assert_true(stand_work(&s) - work < 100);
+    stand_close(&s);
 }
 
 /* --- the calendar ---------------------------------------------------------------------------- */
 
 /* Moves of one operation show whether all timers were written on new pages. */
-static uint64_t moves_of_start(struct subject *s, uint32_t id, uint64_t deadline)
+static uint64_t moves_of_start(struct stand *s, uint32_t id, uint64_t deadline)
 {
-    struct tl_counters before = {0};
-    struct tl_counters after = {0};
-    s->algo->counters(s->self, &before);
-    start(s, id, deadline);
-    s->algo->counters(s->self, &after);
-    return after.moves - before.moves;
+    struct tl_counters before = stand_counters(s);
+    stand_start(s, id, deadline);
+    return stand_since(s, &before).moves;
 }
 
 static void a_calendar_is_made_anew_at_twice_and_at_half_the_days(void **state)
 {
     (void)state;
-    struct subject s;
-    open_subject(&s, "calendar-queue", "", 100, 0);
+    struct stand s;
+    stand_open(&s, "calendar-queue", "", .capacity = 100);
     for (uint32_t id = 0; id < 100; id++) {
         /* 2 days, and twice as many when there are more than twice as many timers */
         bool grows = id == 4 || id == 8 || id == 16 || id == 32 || id == 64;
         assert_int_equal(moves_of_start(&s, id, 10 + 10 * (uint64_t)id), grows ? id + 2 : 1);
     }
     /* 64 days of three times the distance, 30, which is about 32 ticks */
-    struct place place = place_of(&s, 7);
+    struct place place = stand_place(&s, 7);
     assert_int_equal(place.slot, 80 / 32 % 64);
     assert_int_equal(place.from, 64);
     for (uint32_t id = 99; id > 0; id--) {
-        struct tl_counters before = {0};
-        struct tl_counters after = {0};
-        s.algo->counters(s.self, &before);
-        assert_int_equal(s.algo->stop(s.self, id), TL_OK);
-        s.algo->counters(s.self, &after);
+        struct tl_counters before = stand_counters(&s);
+        assert_int_equal(stand_stop(&s, id), TL_OK);
         /* the timers that are left: three fewer than half of 64, 32, 16 and 8 days */
         bool shrinks = id == 29 || id == 13 || id == 5 || id == 1;
-        assert_int_equal(after.moves - before.moves, shrinks ? id + 1 : 1);
+        assert_int_equal(stand_since(&s, &before).moves, shrinks ? id + 1 : 1);
     }
-    close_subject(&s);
+    stand_close(&s);
 }
 
 /* --- the ladder ------------------------------------------------------------------------------ */
@@ -389,83 +297,83 @@ static void a_calendar_is_made_anew_at_twice_and_at_half_the_days(void **state)
 static void a_ladder_spawns_a_rung_where_timers_stand_close(void **state)
 {
     (void)state;
-    struct subject s;
-    open_subject(&s, "ladder-queue", "", 200, 0);
+    struct stand s;
+    stand_open(&s, "ladder-queue", "", .capacity = 200);
     for (uint32_t id = 0; id < 100; id++) { /* close: within one hundredth of the range */
-        start(&s, id, 1000 + id);
+        stand_start(&s, id, 1000 + id);
     }
     for (uint32_t id = 100; id < 200; id++) {
-        start(&s, id, 1000 + 1000 * (uint64_t)(id - 99));
+        stand_start(&s, id, 1000 + 1000 * (uint64_t)(id - 99));
     }
-    assert_string_equal(place_of(&s, 0).part, "top");
-    advance(&s, 1000);
+    assert_string_equal(stand_place(&s, 0).part, "top");
+    (void)stand_advance(&s, 1000);
     assert_int_equal(s.fired, 1);
     /* The first rung: 200 buckets for 100,001 ticks, so 501 each. Its first holds 100 timers, more
      * than 50, and is dealt out into buckets of 501 / 50, so 11. */
-    struct place place = place_of(&s, 199);
+    struct place place = stand_place(&s, 199);
     assert_string_equal(place.part, "rung 0");
     assert_int_equal(place.slot, (101000 - 1000) / 501);
-    place = place_of(&s, 99);
+    place = stand_place(&s, 99);
     assert_string_equal(place.part, "rung 1");
     assert_int_equal(place.slot, 99 / 11);
-    place = place_of(&s, 5); /* the first bucket of that is the bottom */
+    place = stand_place(&s, 5); /* the first bucket of that is the bottom */
     assert_string_equal(place.part, "bottom");
     /* What comes later than the range of the first rung waits in the top. */
-    start(&s, 0, 500000);
-    assert_string_equal(place_of(&s, 0).part, "top");
-    advance(&s, 200000);
+    stand_start(&s, 0, 500000);
+    assert_string_equal(stand_place(&s, 0).part, "top");
+    (void)stand_advance(&s, 200000);
     assert_int_equal(s.fired, 200);
-    close_subject(&s);
+    stand_close(&s);
 }
 
 static void a_ladders_rung_ends_where_the_one_before_goes_on(void **state)
 {
     (void)state;
-    struct subject s;
-    open_subject(&s, "ladder-queue", "", 200, 0);
+    struct stand s;
+    stand_open(&s, "ladder-queue", "", .capacity = 200);
     for (uint32_t id = 0; id < 99; id++) {
-        start(&s, id, 1000 + 5 * (uint64_t)id);
+        stand_start(&s, id, 1000 + 5 * (uint64_t)id);
     }
-    start(&s, 98, 1496);
-    start(&s, 99, 1500);
+    stand_start(&s, 98, 1496);
+    stand_start(&s, 99, 1500);
     for (uint32_t id = 100; id < 200; id++) {
-        start(&s, id, 1000 + 1000 * (uint64_t)(id - 99));
+        stand_start(&s, id, 1000 + 1000 * (uint64_t)(id - 99));
     }
     /* As above: a bucket of 501 ticks, up to 1500, has 46 finer ones of 11, up to 1505; the last of
      * them is the bottom now. */
-    advance(&s, 1496);
+    (void)stand_advance(&s, 1496);
     assert_int_equal(s.fired, 99);
-    start(&s, 0, 1503);
-    struct place place = place_of(&s, 0);
+    stand_start(&s, 0, 1503);
+    struct place place = stand_place(&s, 0);
     assert_string_equal(place.part, "rung 0");
     assert_int_equal(place.slot, 1);
-    advance(&s, 1500);
+    (void)stand_advance(&s, 1500);
     assert_int_equal(s.fired, 100);
-    uint64_t next = s.algo->next(s.self);
+    uint64_t next = stand_next(&s);
     assert_true(next > 1500 && next <= 1503);
-    advance(&s, 1503);
+    (void)stand_advance(&s, 1503);
     assert_int_equal(s.fired, 101);
-    close_subject(&s);
+    stand_close(&s);
 }
 
 static void a_ladders_bottom_that_grows_becomes_a_rung(void **state)
 {
     (void)state;
-    struct subject s;
-    open_subject(&s, "ladder-queue", "", 200, 0);
-    start(&s, 0, 100);
-    start(&s, 1, 100000);
-    advance(&s, 100); /* a rung of two buckets; the first is the bottom's time now */
+    struct stand s;
+    stand_open(&s, "ladder-queue", "", .capacity = 200);
+    stand_start(&s, 0, 100);
+    stand_start(&s, 1, 100000);
+    (void)stand_advance(&s, 100); /* a rung of two buckets; the first is the bottom's time now */
     for (uint32_t id = 2; id <= 51; id++) {
-        start(&s, id, 200 + id);
-        assert_string_equal(place_of(&s, id).part, "bottom");
+        stand_start(&s, id, 200 + id);
+        assert_string_equal(stand_place(&s, id).part, "bottom");
     }
-    start(&s, 52, 300); /* the 51st */
-    assert_string_equal(place_of(&s, 2).part, "rung 1");
-    assert_string_equal(place_of(&s, 52).part, "rung 1");
-    advance(&s, 100000);
+    stand_start(&s, 52, 300); /* the 51st */
+    assert_string_equal(stand_place(&s, 2).part, "rung 1");
+    assert_string_equal(stand_place(&s, 52).part, "rung 1");
+    (void)stand_advance(&s, 100000);
     assert_int_equal(s.fired, 53);
-    close_subject(&s);
+    stand_close(&s);
 }
 
 /* --- buckets --------------------------------------------------------------------------------- */
@@ -494,52 +402,52 @@ static void a_radix_heap_files_by_the_leading_bit_that_differs(void **state)
         {5, TL_DEADLINE_MAX - 1, 63},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct subject s;
-        open_subject(&s, "radix-heap", "", 1, rows[i].last);
-        start(&s, 0, rows[i].deadline);
-        assert_int_equal(place_of(&s, 0).slot, rows[i].bucket);
-        close_subject(&s);
+        struct stand s;
+        stand_open(&s, "radix-heap", "", .capacity = 1, .now = rows[i].last);
+        stand_start(&s, 0, rows[i].deadline);
+        assert_int_equal(stand_place(&s, 0).slot, rows[i].bucket);
+        stand_close(&s);
     }
     /* Reaching the bucket deals it out: 112 and 120 differ from 107 in bit 4, from each other in
      * bit 3. */
-    struct subject s;
-    open_subject(&s, "radix-heap", "", 2, 107);
-    start(&s, 0, 112);
-    start(&s, 1, 120);
-    assert_int_equal(place_of(&s, 1).slot, 5);
-    advance(&s, 111); /* nothing can be due: the buckets stay as they are */
-    assert_int_equal(place_of(&s, 1).slot, 5);
-    advance(&s, 112);
+    struct stand s;
+    stand_open(&s, "radix-heap", "", .capacity = 2, .now = 107);
+    stand_start(&s, 0, 112);
+    stand_start(&s, 1, 120);
+    assert_int_equal(stand_place(&s, 1).slot, 5);
+    (void)stand_advance(&s, 111); /* nothing can be due: the buckets stay as they are */
+    assert_int_equal(stand_place(&s, 1).slot, 5);
+    (void)stand_advance(&s, 112);
     assert_int_equal(s.fired, 1);
-    assert_int_equal(place_of(&s, 1).slot, 4);
-    close_subject(&s);
+    assert_int_equal(stand_place(&s, 1).slot, 4);
+    stand_close(&s);
 }
 
 static void find_first_set_windows_take_turns(void **state)
 {
     (void)state;
-    struct subject s;
-    open_subject(&s, "ffs-queue", "buckets=100", 4, 1000);
-    start(&s, 0, 1099); /* the last bucket of the primary */
-    start(&s, 1, 1100); /* the first of the secondary */
-    start(&s, 2, 1199); /* its last, which also holds everything later */
-    start(&s, 3, 1250);
-    assert_int_equal(place_of(&s, 0).level, 1);
-    assert_int_equal(place_of(&s, 0).slot, 99);
-    assert_int_equal(place_of(&s, 1).level, 2);
-    assert_int_equal(place_of(&s, 1).slot, 0);
-    assert_int_equal(place_of(&s, 2).slot, 99);
-    assert_int_equal(place_of(&s, 3).slot, 99);
-    advance(&s, 1100);
+    struct stand s;
+    stand_open(&s, "ffs-queue", "buckets=100", .capacity = 4, .now = 1000);
+    stand_start(&s, 0, 1099); /* the last bucket of the primary */
+    stand_start(&s, 1, 1100); /* the first of the secondary */
+    stand_start(&s, 2, 1199); /* its last, which also holds everything later */
+    stand_start(&s, 3, 1250);
+    assert_int_equal(stand_place(&s, 0).level, 1);
+    assert_int_equal(stand_place(&s, 0).slot, 99);
+    assert_int_equal(stand_place(&s, 1).level, 2);
+    assert_int_equal(stand_place(&s, 1).slot, 0);
+    assert_int_equal(stand_place(&s, 2).slot, 99);
+    assert_int_equal(stand_place(&s, 3).slot, 99);
+    (void)stand_advance(&s, 1100);
     assert_int_equal(s.fired, 2);
-    assert_int_equal(place_of(&s, 2).level, 1); /* the secondary is the primary now */
-    assert_int_equal(place_of(&s, 3).level, 2); /* and what was beyond has a bucket of its own */
-    assert_int_equal(place_of(&s, 3).slot, 50);
-    advance(&s, 1249);
+    assert_int_equal(stand_place(&s, 2).level, 1); /* the secondary is the primary now */
+    assert_int_equal(stand_place(&s, 3).level, 2); /* and what was beyond has a bucket of its own */
+    assert_int_equal(stand_place(&s, 3).slot, 50);
+    (void)stand_advance(&s, 1249);
     assert_int_equal(s.fired, 3);
-    advance(&s, 1250);
+    (void)stand_advance(&s, 1250);
     assert_int_equal(s.fired, 4);
-    close_subject(&s);
+    stand_close(&s);
 }
 
 int main(void)

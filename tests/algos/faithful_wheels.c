@@ -5,100 +5,15 @@
  *
  * Walks count levels from 1, as the paper does; the kernel's table counts from 0.
  */
-#include "registry.h"
+#include "stand.h"
 
-#include "place.h"
-#include "test.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* --- a structure under test, in the build that counts ---------------------------------------- */
-
-struct stand {
-    const struct tl_algo *algo;
-    void *self;
-    struct tl_memory memory;
-    uint64_t fired;
-    uint64_t last_tick; /* of the last firing */
-};
-
-static void stand_open(struct stand *s, const char *name, const char *options, uint32_t capacity,
-                       uint64_t now)
-{
-    char why[256] = "";
-    TL_OPTION_VALUES(values);
-    const struct tl_entry *entry = tl_registry_find(name);
-    assert_non_null(entry);
-    *s = (struct stand){.algo = entry->counted};
-    if (tl_options_parse(s->algo, options, values, why, sizeof why) != TL_OK) {
-        fail_msg("%s:%s: %s", name, options, why);
-    }
-    tl_counting_allocator(&s->memory, tl_system_allocator());
-    struct tl_config config = {
-        .capacity = capacity, .now = now, .options = values, .allocator = &s->memory.allocator};
-    assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
-}
-
-static void stand_close(struct stand *s)
-{
-    char why[256] = "";
-    if (s->algo->check(s->self, why, sizeof why) != TL_OK) {
-        fail_msg("%s: %s", s->algo->name, why);
-    }
-    s->algo->destroy(s->self);
-    assert_int_equal(s->memory.bytes, 0);
-}
-
-static void note(void *ctx, uint32_t id, uint64_t now)
-{
-    (void)id;
-    struct stand *s = ctx;
-    s->fired++;
-    s->last_tick = now;
-}
-
-static void start(struct stand *s, uint32_t id, uint64_t deadline)
-{
-    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
-}
-
-/* Returns how many fired. */
-static uint64_t advance(struct stand *s, uint64_t now)
-{
-    return s->algo->advance(s->self, now, TL_NO_BUDGET, note, s);
-}
-
-static struct place place(const struct stand *s, uint32_t id)
-{
-    struct place found = place_find(s->algo, s->self, id);
-    assert_true(found.pending);
-    return found;
-}
 
 static void expect_place(const struct stand *s, uint32_t id, uint32_t level, uint64_t slot)
 {
-    struct place found = place(s, id);
+    struct place found = stand_place(s, id);
     assert_int_equal(found.level, level);
     assert_int_equal(found.slot, slot);
-}
-
-/* Advances tick by tick from after `clock` until timer after timer has fired; returns the tick of
- * the last. */
-static uint64_t run_dry(struct stand *s, uint64_t clock)
-{
-    while (s->algo->count(s->self) > 0) {
-        (void)advance(s, ++clock);
-    }
-    return s->last_tick;
-}
-
-static struct tl_counters counted(const struct stand *s)
-{
-    struct tl_counters counters = {0};
-    s->algo->counters(s->self, &counters);
-    return counters;
 }
 
 /* --- coarse-wheel: kernel/time/timer.c ------------------------------------------------------- */
@@ -141,19 +56,19 @@ static void coarse_wheel_has_the_kernels_levels(void **state)
             for (uint64_t clock = 0; clock < 3 * granularity; clock += granularity / 5 + 1) {
                 uint64_t due = clock + (delays[d] > 0 ? delays[d] : 1);
                 struct stand s;
-                stand_open(&s, "coarse-wheel", "", 1, clock);
-                start(&s, 0, due);
-                struct place found = place(&s, 0);
+                stand_open(&s, "coarse-wheel", "", .capacity = 1, .now = clock);
+                stand_start(&s, 0, due);
+                struct place found = stand_place(&s, 0);
                 assert_int_equal(found.level, level + 1);
                 uint64_t fires = (due + granularity - 1) / granularity * granularity;
                 assert_int_equal(found.to, fires);
                 /* calc_index(): LVL_OFFS(lvl) + (expires & LVL_MASK) */
                 assert_int_equal(64 * (found.level - 1) + found.slot,
                                  linux_levels[row].offset + fires / granularity % 64);
-                assert_int_equal(s.algo->next(s.self), fires);
-                assert_int_equal(advance(&s, fires - 1), 0);
-                assert_int_equal(advance(&s, fires), 1);
-                assert_int_equal(counted(&s).cascades, 0);
+                assert_int_equal(stand_next(&s), fires);
+                assert_int_equal(stand_advance(&s, fires - 1), 0);
+                assert_int_equal(stand_advance(&s, fires), 1);
+                assert_int_equal(stand_counters(&s).cascades, 0);
                 stand_close(&s);
             }
         }
@@ -166,10 +81,10 @@ static void coarse_wheel_rounds_as_the_kernel_on_request(void **state)
     for (size_t row = 0; row < LINUX_LEVELS; row++) {
         uint32_t shift = 3 * linux_levels[row].level;
         struct stand s;
-        stand_open(&s, "coarse-wheel", "rounding=next", 1, 1000);
+        stand_open(&s, "coarse-wheel", "rounding=next", .capacity = 1, .now = 1000);
         uint64_t due = 1000 + (linux_levels[row].from > 0 ? linux_levels[row].from : 5);
-        start(&s, 0, due);
-        assert_int_equal(place(&s, 0).to + 1, ((due >> shift) + 1) << shift);
+        stand_start(&s, 0, due);
+        assert_int_equal(stand_place(&s, 0).to + 1, ((due >> shift) + 1) << shift);
         stand_close(&s);
     }
 }
@@ -178,10 +93,10 @@ static void coarse_wheel_is_never_early_and_an_eighth_late(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "coarse-wheel", "", 1, 12345);
+    stand_open(&s, "coarse-wheel", "", .capacity = 1, .now = 12345);
     for (uint64_t delay = 1; delay < linux_start(9); delay += delay / 97 + 1) {
-        start(&s, 0, 12345 + delay);
-        uint64_t fires = place(&s, 0).to;
+        stand_start(&s, 0, 12345 + delay);
+        uint64_t fires = stand_place(&s, 0).to;
         assert_true(fires >= 12345 + delay);
         assert_true((fires - 12345 - delay) * 63 <= delay * 8);
     }
@@ -193,18 +108,18 @@ static void coarse_wheel_waits_beyond_the_cutoff(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "coarse-wheel", "", 1, 0);
+    stand_open(&s, "coarse-wheel", "", .capacity = 1);
     uint64_t cutoff = UINT64_C(63) << 24;
     uint64_t furthest = cutoff - (UINT64_C(1) << 24); /* WHEEL_TIMEOUT_MAX */
     uint64_t due = cutoff + 100;
-    start(&s, 0, due);
-    assert_int_equal(place(&s, 0).level, 9);
-    assert_int_equal(place(&s, 0).to, furthest);
-    assert_int_equal(advance(&s, furthest), 0);
-    assert_int_equal(counted(&s).cascades, 1);
-    assert_true(place(&s, 0).to >= due);
-    assert_int_equal(advance(&s, due - 1), 0);
-    assert_int_equal(advance(&s, place(&s, 0).to), 1);
+    stand_start(&s, 0, due);
+    assert_int_equal(stand_place(&s, 0).level, 9);
+    assert_int_equal(stand_place(&s, 0).to, furthest);
+    assert_int_equal(stand_advance(&s, furthest), 0);
+    assert_int_equal(stand_counters(&s).cascades, 1);
+    assert_true(stand_place(&s, 0).to >= due);
+    assert_int_equal(stand_advance(&s, due - 1), 0);
+    assert_int_equal(stand_advance(&s, stand_place(&s, 0).to), 1);
     stand_close(&s);
 }
 
@@ -220,28 +135,29 @@ static void cascading_wheel_is_a_clock(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0:level=digit", 4,
-               at_time(11, 10, 24, 30));
-    start(&s, 0, at_time(11, 11, 15, 15));
+    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0:level=digit", .capacity = 4,
+               .now = at_time(11, 10, 24, 30));
+    stand_start(&s, 0, at_time(11, 11, 15, 15));
     expect_place(&s, 0, 3, 11); /* one hour ahead of the current one */
-    assert_int_equal(advance(&s, at_time(11, 10, 59, 59)), 0);
+    assert_int_equal(stand_advance(&s, at_time(11, 10, 59, 59)), 0);
     expect_place(&s, 0, 3, 11);
-    assert_int_equal(advance(&s, at_time(11, 11, 0, 0)), 0);
+    assert_int_equal(stand_advance(&s, at_time(11, 11, 0, 0)), 0);
     expect_place(&s, 0, 2, 15);
-    assert_int_equal(advance(&s, at_time(11, 11, 14, 59)), 0);
+    assert_int_equal(stand_advance(&s, at_time(11, 11, 14, 59)), 0);
     expect_place(&s, 0, 2, 15);
-    assert_int_equal(advance(&s, at_time(11, 11, 15, 0)), 0);
+    assert_int_equal(stand_advance(&s, at_time(11, 11, 15, 0)), 0);
     expect_place(&s, 0, 1, 15);
-    assert_int_equal(counted(&s).cascades, 2);
-    assert_int_equal(advance(&s, at_time(11, 11, 15, 14)), 0);
-    assert_int_equal(advance(&s, at_time(11, 11, 15, 15)), 1);
+    assert_int_equal(stand_counters(&s).cascades, 2);
+    assert_int_equal(stand_advance(&s, at_time(11, 11, 15, 14)), 0);
+    assert_int_equal(stand_advance(&s, at_time(11, 11, 15, 15)), 1);
     stand_close(&s);
     /* By its delay it is in reach of the minutes. */
-    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0", 4, at_time(11, 10, 24, 30));
-    start(&s, 0, at_time(11, 11, 15, 15));
+    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0", .capacity = 4,
+               .now = at_time(11, 10, 24, 30));
+    stand_start(&s, 0, at_time(11, 11, 15, 15));
     expect_place(&s, 0, 2, 15);
-    assert_int_equal(run_dry(&s, at_time(11, 10, 24, 30)), at_time(11, 11, 15, 15));
-    assert_int_equal(counted(&s).cascades, 1);
+    assert_int_equal(stand_run_dry(&s), at_time(11, 11, 15, 15));
+    assert_int_equal(stand_counters(&s).cascades, 1);
     stand_close(&s);
 }
 
@@ -249,18 +165,19 @@ static void cascading_wheel_keeps_ten_days_and_a_hundred(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0", 4, at_time(0, 23, 59, 58));
+    stand_open(&s, "cascading-wheel", "l1=60:l2=60:l3=24:l4=100:l5=0", .capacity = 4,
+               .now = at_time(0, 23, 59, 58));
     uint64_t due = at_time(10, 23, 59, 59); /* ten days and one second */
-    start(&s, 0, due);
+    stand_start(&s, 0, due);
     expect_place(&s, 0, 4, 10);
-    assert_int_equal(run_dry(&s, at_time(0, 23, 59, 58)), due);
-    assert_int_equal(counted(&s).cascades, 3); /* once from each level */
+    assert_int_equal(stand_run_dry(&s), due);
+    assert_int_equal(stand_counters(&s).cascades, 3); /* once from each level */
     /* Beyond the last level: the furthest slot, and again. */
-    start(&s, 0, due + at_time(250, 0, 0, 0));
+    stand_start(&s, 0, due + at_time(250, 0, 0, 0));
     expect_place(&s, 0, 4, 10);
-    assert_int_equal(place(&s, 0).from, at_time(110, 0, 0, 0));
-    assert_int_equal(run_dry(&s, due), due + at_time(250, 0, 0, 0));
-    assert_true(counted(&s).cascades <= 3 + 2 + 3);
+    assert_int_equal(stand_place(&s, 0).from, at_time(110, 0, 0, 0));
+    assert_int_equal(stand_run_dry(&s), due + at_time(250, 0, 0, 0));
+    assert_true(stand_counters(&s).cascades <= 3 + 2 + 3);
     stand_close(&s);
 }
 
@@ -270,23 +187,24 @@ static void bitmap_wheel_files_by_the_highest_bit(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "bitmap-wheel", "bits=6:levels=4", 4, 0);
-    start(&s, 0, 63);
+    stand_open(&s, "bitmap-wheel", "bits=6:levels=4", .capacity = 4);
+    stand_start(&s, 0, 63);
     expect_place(&s, 0, 1, 63);
-    start(&s, 0, 64);
+    stand_start(&s, 0, 64);
     expect_place(&s, 0, 2, 1);
-    start(&s, 0, 4095);
+    stand_start(&s, 0, 4095);
     expect_place(&s, 0, 2, 63);
-    start(&s, 0, 4096);
+    stand_start(&s, 0, 4096);
     expect_place(&s, 0, 3, 1);
-    start(&s, 0, (1 << 24) - 1);
+    stand_start(&s, 0, (1 << 24) - 1);
     expect_place(&s, 0, 4, 63);
-    start(&s, 0, (1 << 30) + (5 << 18)); /* beyond 2^24: its own slot, filed again in every turn */
+    stand_start(&s, 0,
+                (1 << 30) + (5 << 18)); /* beyond 2^24: its own slot, filed again in every turn */
     expect_place(&s, 0, 4, 5);
-    assert_int_equal(s.algo->next(s.self), 5 << 18);
-    assert_int_equal(advance(&s, 5 << 18), 0);
+    assert_int_equal(stand_next(&s), 5 << 18);
+    assert_int_equal(stand_advance(&s, 5 << 18), 0);
     expect_place(&s, 0, 4, 5);
-    assert_int_equal(s.algo->next(s.self), (1 << 24) + (5 << 18));
+    assert_int_equal(stand_next(&s), (1 << 24) + (5 << 18));
     stand_close(&s);
 }
 
@@ -295,20 +213,20 @@ static void bitmap_wheel_sleeps_from_slot_to_slot(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "bitmap-wheel", "", 4, 0);
-    start(&s, 0, 5000);
+    stand_open(&s, "bitmap-wheel", "", .capacity = 4);
+    stand_start(&s, 0, 5000);
     static const uint64_t wakes[] = {4096, 4992, 5000};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(s.algo->next(s.self), wakes[i]);
-        assert_int_equal(advance(&s, wakes[i]), i == 2);
+        assert_int_equal(stand_next(&s), wakes[i]);
+        assert_int_equal(stand_advance(&s, wakes[i]), i == 2);
     }
-    assert_int_equal(counted(&s).cascades, 2);
-    assert_int_equal(s.algo->next(s.self), TL_NEVER);
+    assert_int_equal(stand_counters(&s).cascades, 2);
+    assert_int_equal(stand_next(&s), TL_NEVER);
     /* A stop that empties a slot is not waited for. */
-    start(&s, 0, 9000);
-    start(&s, 1, 6000);
-    assert_int_equal(s.algo->stop(s.self, 1), TL_OK);
-    assert_int_equal(s.algo->next(s.self), 8960); /* 3,960 ticks ahead: slot 140 of 64 ticks */
+    stand_start(&s, 0, 9000);
+    stand_start(&s, 1, 6000);
+    assert_int_equal(stand_stop(&s, 1), TL_OK);
+    assert_int_equal(stand_next(&s), 8960); /* 3,960 ticks ahead: slot 140 of 64 ticks */
     stand_close(&s);
 }
 
@@ -318,27 +236,27 @@ static void two_level_wheel_has_erlangs_boundaries(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "two-level-wheel", "", 8, 100);
-    start(&s, 0, 100 + 16383);
+    stand_open(&s, "two-level-wheel", "", .capacity = 8, .now = 100);
+    stand_start(&s, 0, 100 + 16383);
     expect_place(&s, 0, 1, 99);
-    start(&s, 0, 100 + 16384);
+    stand_start(&s, 0, 100 + 16384);
     expect_place(&s, 0, 2, 2);
     /* 17, 18 and 19 seconds ahead share a slot of the later wheel. */
-    start(&s, 1, 100 + 17000);
-    start(&s, 2, 100 + 18000);
-    start(&s, 3, 100 + 19000);
+    stand_start(&s, 1, 100 + 17000);
+    stand_start(&s, 2, 100 + 18000);
+    stand_start(&s, 3, 100 + 19000);
     expect_place(&s, 1, 2, 2);
     expect_place(&s, 2, 2, 2);
     expect_place(&s, 3, 2, 2);
-    assert_int_equal(s.algo->next(s.self), 8192);
-    assert_int_equal(advance(&s, 8191), 0);
+    assert_int_equal(stand_next(&s), 8192);
+    assert_int_equal(stand_advance(&s, 8191), 0);
     expect_place(&s, 3, 2, 2);
-    assert_int_equal(advance(&s, 8192), 0); /* within 8,192 ticks of the slot */
+    assert_int_equal(stand_advance(&s, 8192), 0); /* within 8,192 ticks of the slot */
     expect_place(&s, 3, 1, 19100 - 16384);
-    assert_int_equal(counted(&s).cascades, 4);
-    assert_int_equal(s.algo->next(s.self), 100 + 16384);
-    assert_int_equal(run_dry(&s, 8192), 100 + 19000);
-    assert_int_equal(counted(&s).cascades, 4);
+    assert_int_equal(stand_counters(&s).cascades, 4);
+    assert_int_equal(stand_next(&s), 100 + 16384);
+    assert_int_equal(stand_run_dry(&s), 100 + 19000);
+    assert_int_equal(stand_counters(&s).cascades, 4);
     stand_close(&s);
 }
 
@@ -346,20 +264,20 @@ static void two_level_wheel_overflows_in_order(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "two-level-wheel", "", 8, 0);
+    stand_open(&s, "two-level-wheel", "", .capacity = 8);
     uint64_t beyond = UINT64_C(16384) * 8192; /* 37 h 17 min: a turn of the later wheel */
-    start(&s, 0, beyond - 1);
-    assert_int_equal(place(&s, 0).level, 2);
+    stand_start(&s, 0, beyond - 1);
+    assert_int_equal(stand_place(&s, 0).level, 2);
     for (uint32_t id = 1; id < 8; id++) {
-        start(&s, id, beyond + 100 - id * 7);
-        assert_int_equal(place(&s, id).level, 0);
+        stand_start(&s, id, beyond + 100 - id * 7);
+        assert_int_equal(stand_place(&s, id).level, 0);
     }
-    assert_int_equal(s.algo->stop(s.self, 7), TL_OK);
-    assert_int_equal(advance(&s, beyond - 1), 1);
-    assert_int_equal(s.algo->next(s.self), beyond + 100 - 6 * 7);
-    assert_int_equal(advance(&s, beyond + 100 - 6 * 7), 1);
-    assert_int_equal(s.algo->next(s.self), beyond + 100 - 5 * 7);
-    assert_int_equal(advance(&s, beyond + 100), 5);
+    assert_int_equal(stand_stop(&s, 7), TL_OK);
+    assert_int_equal(stand_advance(&s, beyond - 1), 1);
+    assert_int_equal(stand_next(&s), beyond + 100 - 6 * 7);
+    assert_int_equal(stand_advance(&s, beyond + 100 - 6 * 7), 1);
+    assert_int_equal(stand_next(&s), beyond + 100 - 5 * 7);
+    assert_int_equal(stand_advance(&s, beyond + 100), 5);
     stand_close(&s);
 }
 
@@ -369,14 +287,14 @@ static void spoke_wheel_files_as_agrona_does(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "spoke-wheel", "spokes=16:tick=8", 1, 0);
+    stand_open(&s, "spoke-wheel", "spokes=16:tick=8", .capacity = 1);
     for (uint64_t deadline = 1; deadline < 1000; deadline++) {
-        start(&s, 0, deadline);
+        stand_start(&s, 0, deadline);
         expect_place(&s, 0, 1, (deadline >> 3) & 15);
-        assert_int_equal(place(&s, 0).rounds, deadline / 128);
+        assert_int_equal(stand_place(&s, 0).rounds, deadline / 128);
     }
     /* Looked at in every turn, and in every tick of its spoke, but not fired early. */
-    assert_int_equal(run_dry(&s, 0), 999);
+    assert_int_equal(stand_run_dry(&s), 999);
     stand_close(&s);
 }
 
@@ -384,16 +302,16 @@ static void spoke_wheel_doubles_every_spoke(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "spoke-wheel", "spokes=1024:allocation=16", 64, 0);
+    stand_open(&s, "spoke-wheel", "spokes=1024:allocation=16", .capacity = 64);
     uint64_t small = s.memory.bytes;
     for (uint32_t id = 0; id < 16; id++) {
-        start(&s, id, 500);
+        stand_start(&s, id, 500);
     }
     assert_int_equal(s.memory.bytes, small);
-    start(&s, 16, 500); /* one crowded spoke, and all 1024 are twice as long */
+    stand_start(&s, 16, 500); /* one crowded spoke, and all 1024 are twice as long */
     uint64_t places = 1024 * 16 * (sizeof(uint64_t) + sizeof(uint32_t));
     assert_int_equal(s.memory.bytes, small + places);
-    assert_int_equal(advance(&s, 500), 17);
+    assert_int_equal(stand_advance(&s, 500), 17);
     assert_int_equal(s.memory.bytes, small + places); /* and stay so */
     stand_close(&s);
 }
@@ -402,16 +320,16 @@ static void spoke_wheel_goes_astray_without_memory(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "spoke-wheel", "spokes=16:allocation=4", 64, 0);
+    stand_open(&s, "spoke-wheel", "spokes=16:allocation=4", .capacity = 64);
     s.memory.limit_bytes = s.memory.bytes;
     for (uint32_t id = 0; id < 64; id++) {
-        start(&s, id, 500 + id % 2);
+        stand_start(&s, id, 500 + id % 2);
     }
-    assert_int_equal(place(&s, 0).slot, 500 % 16);
-    assert_int_not_equal(place(&s, 63).slot, 501 % 16);
-    assert_int_equal(advance(&s, 499), 0);
-    assert_int_equal(advance(&s, 500), 32);
-    assert_int_equal(advance(&s, 501), 32);
+    assert_int_equal(stand_place(&s, 0).slot, 500 % 16);
+    assert_int_not_equal(stand_place(&s, 63).slot, 501 % 16);
+    assert_int_equal(stand_advance(&s, 499), 0);
+    assert_int_equal(stand_advance(&s, 500), 32);
+    assert_int_equal(stand_advance(&s, 501), 32);
     stand_close(&s);
 }
 
@@ -421,45 +339,32 @@ static void fixed_wheel_puts_everything_behind_the_hand(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "fixed-wheel", "timeout=60", 4, 1000);
-    start(&s, 0, 1060);
+    stand_open(&s, "fixed-wheel", "timeout=60", .capacity = 4, .now = 1000);
+    stand_start(&s, 0, 1060);
     expect_place(&s, 0, 1, 1060 % 62);
-    start(&s, 1, 1010); /* shorter: served with the timeout, and so 50 late */
+    stand_start(&s, 1, 1010); /* shorter: served with the timeout, and so 50 late */
     expect_place(&s, 1, 1, 1060 % 62);
-    start(&s, 2, 1061); /* rounded up to a tick */
+    stand_start(&s, 2, 1061); /* rounded up to a tick */
     expect_place(&s, 2, 1, 1061 % 62);
-    assert_int_equal(s.algo->start(s.self, 3, 1062), TL_ERR_HORIZON);
-    assert_int_equal(advance(&s, 1030), 0);
-    start(&s, 0, 1090); /* heard from again */
+    assert_int_equal(stand_try_start(&s, 3, 1062), TL_ERR_HORIZON);
+    assert_int_equal(stand_advance(&s, 1030), 0);
+    stand_start(&s, 0, 1090); /* heard from again */
     expect_place(&s, 0, 1, 1090 % 62);
-    assert_int_equal(advance(&s, 1059), 0);
-    assert_int_equal(advance(&s, 1060), 1);
-    assert_int_equal(advance(&s, 1061), 1);
-    assert_int_equal(advance(&s, 1089), 0);
-    assert_int_equal(advance(&s, 1090), 1);
+    assert_int_equal(stand_advance(&s, 1059), 0);
+    assert_int_equal(stand_advance(&s, 1060), 1);
+    assert_int_equal(stand_advance(&s, 1061), 1);
+    assert_int_equal(stand_advance(&s, 1089), 0);
+    assert_int_equal(stand_advance(&s, 1090), 1);
     stand_close(&s);
 }
 
-static uint64_t mixed(uint64_t n)
+/* At the ticks that `ctx` has for each timer. */
+static void fires_when_modelled(struct stand *s, uint32_t id, uint64_t due)
 {
-    uint64_t z = n * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    return z ^ z >> 27;
-}
-
-/* What is to fire, and when, in as many words. */
-struct fixed_model {
-    uint64_t due[32]; /* 0: not pending */
-    uint64_t fired;
-    bool right;
-};
-
-static void model_fired(void *ctx, uint32_t id, uint64_t now)
-{
-    struct fixed_model *model = ctx;
-    model->right = model->right && model->due[id] != 0 && model->due[id] <= now;
-    model->due[id] = 0;
-    model->fired++;
+    (void)due;
+    uint64_t *modelled = s->ctx;
+    assert_true(modelled[id] <= s->clock);
+    modelled[id] = TL_NEVER;
 }
 
 static void fixed_wheel_fires_at_the_end_of_its_slot(void **state)
@@ -472,37 +377,35 @@ static void fixed_wheel_fires_at_the_end_of_its_slot(void **state)
     } cases[] = {{"timeout=1", 1, 1},          {"timeout=60", 60, 1},
                  {"timeout=60:tick=7", 60, 7}, {"timeout=62:tick=7", 62, 7},
                  {"timeout=63:tick=7", 63, 7}, {"timeout=3:tick=64", 3, 64}};
-    uint64_t draw = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const uint64_t timeout = cases[c].timeout;
         const uint64_t tick = cases[c].tick;
-        struct fixed_model model = {.right = true};
+        uint64_t modelled[32];
         struct stand s;
-        uint64_t clock = 1000;
-        stand_open(&s, "fixed-wheel", cases[c].options, 32, clock);
+        memset(modelled, 0xff, sizeof modelled); /* TL_NEVER */
+        stand_open(&s, "fixed-wheel", cases[c].options, .capacity = 32, .now = 1000);
+        s.on_expiry = fires_when_modelled;
+        s.ctx = modelled;
         for (uint64_t step = 0; step < 20000; step++) {
-            uint32_t id = (uint32_t)(mixed(draw++) % 32);
+            uint32_t id = (uint32_t)stand_draw(&s, 32);
             /* The timeout, one more, one too many, and now and then a shorter one. */
-            uint64_t delay = timeout + mixed(draw++) % 3;
-            if (mixed(draw++) % 4 == 0) {
-                delay = 1 + mixed(draw++) % timeout;
+            uint64_t delay = timeout + stand_draw(&s, 3);
+            if (stand_draw(&s, 4) == 0) {
+                delay = 1 + stand_draw(&s, timeout);
             }
-            enum tl_status status = s.algo->start(s.self, id, clock + delay);
+            enum tl_status status = stand_try_start(&s, id, s.clock + delay);
             assert_int_equal(status, delay > timeout + 1 ? TL_ERR_HORIZON : TL_OK);
             if (status == TL_OK) {
                 uint64_t served = delay > timeout ? delay : timeout;
-                model.due[id] = (clock + served + tick - 1) / tick * tick;
+                modelled[id] = (s.clock + served + tick - 1) / tick * tick;
             }
-            clock += mixed(draw++) % 50 == 0 ? mixed(draw) % (3 * timeout) : mixed(draw) % 3;
-            (void)s.algo->advance(s.self, clock, TL_NO_BUDGET, model_fired, &model);
+            uint64_t most = stand_draw(&s, 50) == 0 ? 3 * timeout : 3;
+            (void)stand_advance(&s, s.clock + stand_draw(&s, most));
             for (uint32_t i = 0; i < 32; i++) {
-                model.right = model.right && (model.due[i] == 0 || model.due[i] > clock);
-            }
-            if (!model.right) {
-                fail_msg("%s: fired otherwise by tick %" PRIu64, cases[c].options, clock);
+                assert_true(modelled[i] > s.clock);
             }
         }
-        assert_true(model.fired > 100);
+        assert_true(s.fired > 100);
         stand_close(&s);
     }
 }
@@ -520,39 +423,36 @@ static void cache_wheel_has_caffeines_spans(void **state)
     } spans[] = {{1, 64}, {64, 64}, {4096, 32}, {131072, 4}, {524288, 1}};
     struct stand s;
     uint64_t clock = UINT64_C(3) << 40;
-    stand_open(&s, "cache-wheel", "", 1, clock);
+    stand_open(&s, "cache-wheel", "", .capacity = 1, .now = clock);
     for (uint32_t level = 0; level < 5; level++) {
         uint64_t span = spans[level].span * 1024;
         uint64_t end = span * spans[level].buckets;
         const uint64_t delays[] = {level > 0 ? span : 1, end - 1};
         for (size_t i = 0; i < (level < 4 ? 2 : 1); i++) {
             uint64_t due = clock + delays[i];
-            start(&s, 0, due);
+            stand_start(&s, 0, due);
             expect_place(&s, 0, level + 1, due / span % spans[level].buckets);
             /* Opened when it begins, or, where the clock stands in it already, when it ends; the
              * last is one bucket, opened at the end of every turn. */
             uint64_t opened =
                 level < 4 && due / span > clock / span ? due / span : clock / span + 1;
-            assert_int_equal(s.algo->next(s.self), opened * span);
+            assert_int_equal(stand_next(&s), opened * span);
         }
     }
     /* A second late at the most, from the last level too, which is looked at every 6.5 days. */
-    start(&s, 0, clock + 5000);
-    assert_int_equal(s.algo->next(s.self), clock + 4 * 1024);
-    assert_int_equal(advance(&s, clock + 4 * 1024), 0);
-    assert_int_equal(s.algo->next(s.self), clock + 5 * 1024);
-    assert_int_equal(advance(&s, clock + 5 * 1024 - 1), 0);
-    assert_int_equal(advance(&s, clock + 5 * 1024), 1);
-    clock += 5 * 1024;
-    uint64_t due = clock + UINT64_C(1200) * 1024 * 1024;
-    start(&s, 0, due);
-    while (s.algo->count(s.self) > 0) {
-        uint64_t next = s.algo->next(s.self);
-        assert_true(next > clock);
-        clock = next;
-        (void)advance(&s, clock);
+    stand_start(&s, 0, clock + 5000);
+    assert_int_equal(stand_next(&s), clock + 4 * 1024);
+    assert_int_equal(stand_advance(&s, clock + 4 * 1024), 0);
+    assert_int_equal(stand_next(&s), clock + 5 * 1024);
+    assert_int_equal(stand_advance(&s, clock + 5 * 1024 - 1), 0);
+    assert_int_equal(stand_advance(&s, clock + 5 * 1024), 1);
+    uint64_t due = s.clock + UINT64_C(1200) * 1024 * 1024;
+    stand_start(&s, 0, due);
+    while (stand_count(&s) > 0) {
+        assert_true(stand_next(&s) > s.clock);
+        (void)stand_advance(&s, stand_next(&s));
     }
-    assert_true(clock >= due && clock < due + 1024);
+    assert_in_range(s.clock, due, due + 1023);
     stand_close(&s);
 }
 
@@ -562,25 +462,25 @@ static void duration_queues_share_by_duration(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "duration-queues", "queues=2", 8, 0);
-    start(&s, 0, 200);
-    start(&s, 1, 5000);
-    (void)advance(&s, 50);
-    start(&s, 2, 250);
-    assert_string_equal(place(&s, 0).part, "for 200 ticks");
-    assert_string_equal(place(&s, 2).part, "for 200 ticks");
-    assert_string_equal(place(&s, 1).part, "for 5000 ticks");
-    start(&s, 3, 350); /* a third duration: no queue is left */
-    assert_string_equal(place(&s, 3).part, "heap");
-    assert_int_equal(s.algo->next(s.self), 200);
-    assert_int_equal(advance(&s, 200), 1);
-    assert_int_equal(advance(&s, 250), 1); /* the first queue is empty, and given back */
-    start(&s, 4, 550);
-    assert_string_equal(place(&s, 4).part, "for 300 ticks");
-    assert_int_equal(advance(&s, 349), 0);
-    assert_int_equal(advance(&s, 350), 1);
-    assert_int_equal(s.algo->next(s.self), 550);
-    assert_int_equal(advance(&s, 5000), 2);
+    stand_open(&s, "duration-queues", "queues=2", .capacity = 8);
+    stand_start(&s, 0, 200);
+    stand_start(&s, 1, 5000);
+    (void)stand_advance(&s, 50);
+    stand_start(&s, 2, 250);
+    assert_string_equal(stand_place(&s, 0).part, "for 200 ticks");
+    assert_string_equal(stand_place(&s, 2).part, "for 200 ticks");
+    assert_string_equal(stand_place(&s, 1).part, "for 5000 ticks");
+    stand_start(&s, 3, 350); /* a third duration: no queue is left */
+    assert_string_equal(stand_place(&s, 3).part, "heap");
+    assert_int_equal(stand_next(&s), 200);
+    assert_int_equal(stand_advance(&s, 200), 1);
+    assert_int_equal(stand_advance(&s, 250), 1); /* the first queue is empty, and given back */
+    stand_start(&s, 4, 550);
+    assert_string_equal(stand_place(&s, 4).part, "for 300 ticks");
+    assert_int_equal(stand_advance(&s, 349), 0);
+    assert_int_equal(stand_advance(&s, 350), 1);
+    assert_int_equal(stand_next(&s), 550);
+    assert_int_equal(stand_advance(&s, 5000), 2);
     stand_close(&s);
 }
 
@@ -639,24 +539,23 @@ static void expect_at_most(const struct bound *bound, const char *what, double f
 static void cost_is_as_stated(const struct bound *bound, uint32_t n)
 {
     struct stand s;
-    stand_open(&s, bound->name, bound->options, n, 0);
-    uint64_t clock = 0;
+    stand_open(&s, bound->name, bound->options, .capacity = n);
     for (uint32_t id = 0; id < n; id++) {
-        uint64_t step = mixed(id) % bound->durations * (30000 / bound->durations);
-        start(&s, id, clock + 30000 + step);
+        uint64_t step = stand_draw(&s, bound->durations) * (30000 / bound->durations);
+        stand_start(&s, id, 30000 + step);
     }
-    struct tl_counters filed = counted(&s);
+    struct tl_counters filed = stand_counters(&s);
     expect_at_most(bound, "a start", per(filed.compares + filed.moves, n), bound->start);
-    for (uint64_t end = clock + 1000; clock < end;) {
-        assert_int_equal(advance(&s, ++clock), 0);
+    while (s.clock < 1000) {
+        assert_int_equal(stand_advance(&s, s.clock + 1), 0);
     }
-    struct tl_counters idle = counted(&s);
+    struct tl_counters idle = stand_counters(&s);
     uint64_t idle_work = idle.slots + idle.compares - filed.slots - filed.compares;
     idle_work -= 2 * (idle.cascades - filed.cascades); /* those belong to the timers */
     expect_at_most(bound, "a tick", per(idle_work, 1000), bound->tick);
-    assert_true(run_dry(&s, clock) <= 60000 + 4096 + 65536);
+    assert_true(stand_run_dry(&s) <= 60000 + 4096 + 65536);
     assert_int_equal(s.fired, n);
-    struct tl_counters all = counted(&s);
+    struct tl_counters all = stand_counters(&s);
     expect_at_most(
         bound, "a timer's work",
         per(all.moves + all.compares - filed.compares - (idle.compares - filed.compares), n),
@@ -680,15 +579,15 @@ static void jumps_are_bounded(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         struct stand s;
-        stand_open(&s, bounds[i].name, bounds[i].options, 4, 0);
-        start(&s, 0, 60000);
+        stand_open(&s, bounds[i].name, bounds[i].options, .capacity = 4);
+        stand_start(&s, 0, 60000);
         uint64_t now = UINT64_C(1) << 40;
-        assert_int_equal(advance(&s, now), 1);
+        assert_int_equal(stand_advance(&s, now), 1);
         for (int jump = 0; jump < 10; jump++) {
             now += UINT64_C(1) << 40;
-            assert_int_equal(advance(&s, now), 0);
+            assert_int_equal(stand_advance(&s, now), 0);
         }
-        assert_true(counted(&s).slots <= 11 * 70000);
+        assert_true(stand_counters(&s).slots <= 11 * 70000);
         stand_close(&s);
     }
 }

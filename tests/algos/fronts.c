@@ -2,7 +2,7 @@
  * Front ends: composed with a structure they are one that passes the conformance kit, what they
  * change is declared, and what cannot be composed is refused in words.
  */
-#include "place.h"
+#include "stand.h"
 #include "test.h"
 
 #include "catalog.h"

@@ -4,112 +4,38 @@
  * one call may do, whatever a tick lasts. And their memory, under streams that leave behind as much
  * as they can.
  */
-#include "registry.h"
-
-#include "test.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include "stand.h"
 
 #define CHUNKS "chunk-wheel"
 #define LISTS  "linked-wheel"
 
-struct stand {
-    const struct tl_algo *algo;
-    void *self;
-    struct tl_memory memory;
-    uint64_t now;
-    uint64_t fired;
-    uint64_t random;
-    uint64_t *due;          /* by id; 0: not pending */
-    const uint64_t *delays; /* what fires starts again after delays[id]; NULL: it does not */
-};
-
-static uint64_t draw(struct stand *s, uint64_t bound)
+/* Neither wheel is early. `ctx`, if it is set, has a delay for each timer to be started again. */
+static void note(struct stand *s, uint32_t id, uint64_t due)
 {
-    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % bound;
-}
-
-static void stand_open(struct stand *s, const char *name, uint32_t capacity)
-{
-    *s = (struct stand){.algo = tl_registry_find(name)->counted, .now = 1, .random = capacity};
-    s->due = calloc(capacity, sizeof *s->due);
-    assert_non_null(s->due);
-    tl_counting_allocator(&s->memory, tl_system_allocator());
-    struct tl_config config = {
-        .capacity = capacity, .now = s->now, .allocator = &s->memory.allocator};
-    assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
-}
-
-/* From here on there may be ids up to `capacity`. */
-static void widen(struct stand *s, uint32_t capacity)
-{
-    free(s->due);
-    s->due = calloc(capacity, sizeof *s->due);
-    assert_non_null(s->due);
-}
-
-static void stand_check(struct stand *s)
-{
-    char why[256] = "";
-    if (s->algo->check(s->self, why, sizeof why) != TL_OK) {
-        fail_msg("at tick %" PRIu64 ": %s", s->now, why);
+    const uint64_t *delays = s->ctx;
+    assert_true(due <= s->clock);
+    if (delays != NULL) {
+        stand_start(s, id, s->clock + delays[id]);
     }
 }
 
-static void stand_close(struct stand *s)
+static void open_wheel(struct stand *s, const char *name, uint32_t capacity)
 {
-    stand_check(s);
-    s->algo->destroy(s->self);
-    assert_int_equal(s->memory.bytes, 0);
-    free(s->due);
-}
-
-static struct tl_counters counted(const struct stand *s)
-{
-    struct tl_counters counters = {0};
-    s->algo->counters(s->self, &counters);
-    return counters;
-}
-
-static void start_at(struct stand *s, uint32_t id, uint64_t deadline)
-{
-    assert_int_equal(s->algo->start(s->self, id, deadline), TL_OK);
-    s->due[id] = deadline > s->now ? deadline : s->now;
-}
-
-static void stop(struct stand *s, uint32_t id)
-{
-    assert_int_equal(s->algo->stop(s->self, id), s->due[id] != 0 ? TL_OK : TL_IDLE);
-    s->due[id] = 0;
-}
-
-static void note(void *ctx, uint32_t id, uint64_t now)
-{
-    struct stand *s = ctx;
-    assert_true(s->due[id] != 0 && s->due[id] <= now);
-    s->fired++;
-    s->due[id] = 0;
-    if (s->delays != NULL) {
-        start_at(s, id, now + s->delays[id]);
-    }
+    stand_open(s, name, "", .capacity = capacity, .now = 1);
+    s->on_expiry = note;
+    s->random = capacity;
 }
 
 static void advance(struct stand *s, uint64_t ticks)
 {
-    s->now += ticks;
-    (void)s->algo->advance(s->self, s->now, TL_NO_BUDGET, note, s);
+    (void)stand_advance(s, s->clock + ticks);
 }
 
 /* Nothing that is due has been left. */
 static void assert_none_overdue(const struct stand *s, uint32_t capacity)
 {
     for (uint32_t id = 0; id < capacity; id++) {
-        assert_true(s->due[id] == 0 || s->due[id] > s->now);
+        assert_true(s->due[id] > s->clock);
     }
 }
 
@@ -118,17 +44,17 @@ static void assert_none_overdue(const struct stand *s, uint32_t capacity)
 static void empty_ticks_and_jumps_visit_nothing_under(const char *name)
 {
     struct stand s;
-    stand_open(&s, name, 10);
+    open_wheel(&s, name, 10);
     for (uint32_t id = 0; id < 10; id++) {
-        start_at(&s, id, 4000000000 + id);
+        stand_start(&s, id, 4000000000 + id);
     }
     for (uint32_t tick = 0; tick < 100000; tick++) {
         advance(&s, 1);
     }
-    assert_int_equal(counted(&s).slots, 0);
+    assert_int_equal(stand_counters(&s).slots, 0);
     advance(&s, 1000000000);
-    assert_int_equal(counted(&s).slots, 0);
-    assert_true(counted(&s).compares <= 10);
+    assert_int_equal(stand_counters(&s).slots, 0);
+    assert_true(stand_counters(&s).compares <= 10);
     advance(&s, 4000000000);
     assert_int_equal(s.fired, 10);
     stand_close(&s);
@@ -149,47 +75,49 @@ typedef void hostile_fn(struct stand *s, uint32_t id);
 /* To where its far entry already is, so that the entries look alike. */
 static void far_and_near_again(struct stand *s, uint32_t id)
 {
-    start_at(s, id, 1000000);
-    start_at(s, id, s->now + 1 + draw(s, 3));
-    start_at(s, id, 1000000);
+    stand_start(s, id, 1000000);
+    stand_start(s, id, s->clock + 1 + stand_draw(s, 3));
+    stand_start(s, id, 1000000);
 }
 
 static void ever_nearer(struct stand *s, uint32_t id)
 {
-    uint64_t near = s->due[id] > s->now + 2 && draw(s, 50) != 0 ? s->due[id] - 1 : s->now + 50000;
-    start_at(s, id, near);
+    uint64_t near = s->due[id] != TL_NEVER && s->due[id] > s->clock + 2 && stand_draw(s, 50) != 0
+                        ? s->due[id] - 1
+                        : s->clock + 50000;
+    stand_start(s, id, near);
 }
 
 static void fired_between(struct stand *s, uint32_t id)
 {
-    start_at(s, id, s->now + 60000 + draw(s, 100000));
-    start_at(s, id, s->now + 1);
+    stand_start(s, id, s->clock + 60000 + stand_draw(s, 100000));
+    stand_start(s, id, s->clock + 1);
 }
 
 static void late_and_near(struct stand *s, uint32_t id)
 {
-    start_at(s, id, s->now);
-    start_at(s, id, s->now + 1 + draw(s, 300));
-    if (draw(s, 4) == 0) {
-        stop(s, id);
+    stand_start(s, id, s->clock);
+    stand_start(s, id, s->clock + 1 + stand_draw(s, 300));
+    if (stand_draw(s, 4) == 0) {
+        (void)stand_stop(s, id);
     }
 }
 
 static void far_and_stopped(struct stand *s, uint32_t id)
 {
-    start_at(s, id, s->now + (UINT64_C(1) << (20 + draw(s, 40))));
-    if (draw(s, 2) == 0) {
-        stop(s, id);
+    stand_start(s, id, s->clock + (UINT64_C(1) << (20 + stand_draw(s, 40))));
+    if (stand_draw(s, 2) == 0) {
+        (void)stand_stop(s, id);
     }
-    start_at(s, id, s->now + 1 + draw(s, 100000));
-    stop(s, id);
+    stand_start(s, id, s->clock + 1 + stand_draw(s, 100000));
+    (void)stand_stop(s, id);
 }
 
 static void whatever(struct stand *s, uint32_t id)
 {
     static hostile_fn *const others[] = {far_and_near_again, ever_nearer, fired_between,
                                          late_and_near, far_and_stopped};
-    others[draw(s, sizeof others / sizeof others[0])](s, id);
+    others[stand_draw(s, sizeof others / sizeof others[0])](s, id);
 }
 
 /* The bytes that create took, and no more. */
@@ -197,13 +125,13 @@ static void memory_stays_bounded_under(hostile_fn *hostile, const char *name, ui
                                        bool moving)
 {
     struct stand s;
-    stand_open(&s, name, n);
+    open_wheel(&s, name, n);
     uint64_t created = s.memory.bytes;
     for (uint32_t round = 0; round < 60; round++) {
         for (uint32_t i = 0; i < n; i++) {
-            hostile(&s, (uint32_t)draw(&s, n));
+            hostile(&s, (uint32_t)stand_draw(&s, n));
             if (moving && i % 64 == 0) {
-                advance(&s, draw(&s, 8) == 0 ? draw(&s, 400) : 1);
+                advance(&s, stand_draw(&s, 8) == 0 ? stand_draw(&s, 400) : 1);
             }
         }
         assert_true(s.memory.peak_bytes <= created);
@@ -213,13 +141,11 @@ static void memory_stays_bounded_under(hostile_fn *hostile, const char *name, ui
         }
     }
     for (uint32_t id = 0; id < n; id += 2) {
-        if (s.due[id] != 0) {
-            stop(&s, id);
-        }
+        (void)stand_stop(&s, id);
     }
     advance(&s, UINT64_C(1) << 62);
     assert_none_overdue(&s, n);
-    assert_int_equal(s.algo->count(s.self), 0);
+    assert_int_equal(stand_count(&s), 0);
     stand_close(&s);
 }
 
@@ -231,12 +157,12 @@ static void a_tick_is_not_taken_for_a_late_number(void **state)
     (void)state;
     enum { LATE = 20, NUMBER = 10 };
     struct stand s;
-    stand_open(&s, CHUNKS, 400000);
+    open_wheel(&s, CHUNKS, 400000);
     for (uint32_t id = 1; id <= LATE; id++) {
-        start_at(&s, id, s.now);
+        stand_start(&s, id, s.clock);
     }
-    start_at(&s, NUMBER, NUMBER);
-    stop(&s, NUMBER);
+    stand_start(&s, NUMBER, NUMBER);
+    (void)stand_stop(&s, NUMBER);
     stand_check(&s);
     advance(&s, 1);
     assert_int_equal(s.fired, LATE - 1);
@@ -252,17 +178,17 @@ static void a_remainder_survives_leaps_under(const char *name)
 {
     enum { N = 200 };
     struct stand s;
-    stand_open(&s, name, N);
+    open_wheel(&s, name, N);
     for (uint32_t round = 0; round < 50; round++) {
         for (uint32_t id = 0; id < N; id++) {
-            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 34)));
+            stand_start(&s, id, s.clock + stand_draw(&s, UINT64_C(1) << stand_draw(&s, 34)));
         }
         for (uint32_t i = 0; i < 40; i++) {
-            s.now += draw(&s, UINT64_C(1) << draw(&s, 33));
-            (void)s.algo->advance(s.self, s.now, i % 5, note, &s);
-            uint32_t id = (uint32_t)draw(&s, N);
-            start_at(&s, id, s.now + draw(&s, UINT64_C(1) << draw(&s, 30)));
-            stop(&s, (id + 1) % N);
+            uint64_t leap = stand_draw(&s, UINT64_C(1) << stand_draw(&s, 33));
+            (void)stand_advance_some(&s, s.clock + leap, i % 5);
+            uint32_t id = (uint32_t)stand_draw(&s, N);
+            stand_start(&s, id, s.clock + stand_draw(&s, UINT64_C(1) << stand_draw(&s, 30)));
+            (void)stand_stop(&s, (id + 1) % N);
             stand_check(&s);
         }
         advance(&s, 0);
@@ -283,9 +209,9 @@ static void assert_next(const struct stand *s, uint32_t capacity)
 {
     uint64_t first = TL_NEVER;
     for (uint32_t id = 0; id < capacity; id++) {
-        first = s->due[id] != 0 && s->due[id] < first ? s->due[id] : first;
+        first = s->due[id] < first ? s->due[id] : first;
     }
-    assert_true(s->algo->next(s->self) <= (first > s->now ? first : s->now));
+    assert_true(stand_next(s) <= (first > s->clock ? first : s->clock));
 }
 
 /* Room is made for more timers while others are pending. */
@@ -293,21 +219,21 @@ static void growing_loses_nothing_under(const char *name)
 {
     enum { FEW = 30000, MANY = 40000, ROUNDS = 12, OPERATIONS = 30000 };
     struct stand s;
-    stand_open(&s, name, FEW);
-    widen(&s, MANY);
+    open_wheel(&s, name, FEW);
     uint32_t timers = FEW;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         if (round == ROUNDS / 3) {
             timers = MANY;
-            assert_int_equal(s.algo->reserve(s.self, timers), TL_OK);
+            stand_reserve(&s, timers);
             stand_check(&s);
         }
         for (uint32_t i = 0; i < OPERATIONS; i++) {
-            uint32_t id = (uint32_t)draw(&s, timers);
-            if (draw(&s, 4) == 0) {
-                stop(&s, id);
+            uint32_t id = (uint32_t)stand_draw(&s, timers);
+            if (stand_draw(&s, 4) == 0) {
+                (void)stand_stop(&s, id);
             } else {
-                start_at(&s, id, s.now + draw(&s, UINT64_C(1) << (8 + draw(&s, 10))));
+                stand_start(&s, id,
+                            s.clock + stand_draw(&s, UINT64_C(1) << (8 + stand_draw(&s, 10))));
             }
             if (i % 32 == 0) {
                 advance(&s, 1);
@@ -320,12 +246,12 @@ static void growing_loses_nothing_under(const char *name)
         stand_check(&s);
         assert_none_overdue(&s, timers);
     }
-    struct tl_counters before = counted(&s);
-    uint64_t pending = s.algo->count(s.self);
-    while (s.algo->count(s.self) > 0) {
+    struct tl_counters before = stand_counters(&s);
+    uint64_t pending = stand_count(&s);
+    while (stand_count(&s) > 0) {
         advance(&s, 1);
     }
-    struct tl_counters after = counted(&s);
+    struct tl_counters after = stand_counters(&s);
     assert_none_overdue(&s, timers);
     assert_true(after.moves - before.moves <= 4 * pending); /* one a level, and the expiry */
     stand_close(&s);
@@ -343,8 +269,8 @@ static void growing_loses_nothing(void **state)
 /* The starts that wait are looked at, too. */
 static struct tl_counters settled(const struct stand *s)
 {
-    (void)s->algo->count(s->self);
-    return counted(s);
+    (void)stand_count(s);
+    return stand_counters(s);
 }
 
 static void with_chunks_a_restart_to_later_and_a_stop_move_nothing(void **state)
@@ -352,22 +278,22 @@ static void with_chunks_a_restart_to_later_and_a_stop_move_nothing(void **state)
     (void)state;
     enum { N = 1000 };
     struct stand s;
-    stand_open(&s, CHUNKS, N);
+    open_wheel(&s, CHUNKS, N);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 30000 + id);
+        stand_start(&s, id, 30000 + id);
     }
     struct tl_counters before = settled(&s);
     assert_int_equal(before.moves, N);
     for (uint32_t round = 1; round < 10; round++) {
         for (uint32_t id = 0; id < N; id++) {
-            start_at(&s, id, 30000 + id + draw(&s, 1000));
+            stand_start(&s, id, 30000 + id + stand_draw(&s, 1000));
         }
     }
     for (uint32_t id = 0; id < N; id++) {
-        stop(&s, id);
+        (void)stand_stop(&s, id);
     }
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 32000 + id); /* the stopped entries serve again */
+        stand_start(&s, id, 32000 + id); /* the stopped entries serve again */
     }
     assert_int_equal(settled(&s).moves, before.moves);
     assert_int_equal(settled(&s).slots, before.slots);
@@ -382,19 +308,19 @@ static void with_chunks_few_of_many_restarts_to_earlier_move(void **state)
     (void)state;
     enum { N = 1000, RESTARTS = 20 };
     struct stand s;
-    stand_open(&s, CHUNKS, N);
+    open_wheel(&s, CHUNKS, N);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 200000);
+        stand_start(&s, id, 200000);
     }
     uint64_t before = settled(&s).moves;
     for (uint32_t round = 1; round <= RESTARTS; round++) {
         for (uint32_t id = 0; id < N; id++) {
-            start_at(&s, id, 200000 - 8000 * round);
+            stand_start(&s, id, 200000 - 8000 * round);
         }
         advance(&s, 1);
     }
     assert_true(settled(&s).moves - before <= 6 * N);
-    advance(&s, 200000 - 8000 * RESTARTS - s.now - 1);
+    advance(&s, 200000 - 8000 * RESTARTS - s.clock - 1);
     assert_int_equal(s.fired, 0);
     advance(&s, 1);
     assert_int_equal(s.fired, N);
@@ -406,28 +332,28 @@ static void with_lists_only_a_restart_to_earlier_and_a_stop_move(void **state)
     (void)state;
     enum { N = 1000 };
     struct stand s;
-    stand_open(&s, LISTS, N);
+    open_wheel(&s, LISTS, N);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 30000 + id);
+        stand_start(&s, id, 30000 + id);
     }
-    struct tl_counters before = counted(&s);
+    struct tl_counters before = stand_counters(&s);
     assert_int_equal(before.moves, N);
     for (uint32_t round = 1; round < 10; round++) {
         for (uint32_t id = 0; id < N; id++) {
-            start_at(&s, id, 30000 + id + draw(&s, 1000));
+            stand_start(&s, id, 30000 + id + stand_draw(&s, 1000));
         }
     }
-    assert_int_equal(counted(&s).moves, before.moves);
+    assert_int_equal(stand_counters(&s).moves, before.moves);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 20000 + id);
+        stand_start(&s, id, 20000 + id);
     }
-    assert_int_equal(counted(&s).moves, before.moves + 2 * N);
+    assert_int_equal(stand_counters(&s).moves, before.moves + 2 * N);
     for (uint32_t id = 0; id < N; id++) {
-        stop(&s, id);
+        (void)stand_stop(&s, id);
     }
-    assert_int_equal(counted(&s).moves, before.moves + 3 * N);
+    assert_int_equal(stand_counters(&s).moves, before.moves + 3 * N);
     advance(&s, 40000);
-    assert_int_equal(counted(&s).moves, before.moves + 3 * N); /* nothing is left of them */
+    assert_int_equal(stand_counters(&s).moves, before.moves + 3 * N); /* nothing is left of them */
     assert_int_equal(s.fired, 0);
     stand_close(&s);
 }
@@ -436,17 +362,17 @@ static void with_lists_only_a_restart_to_earlier_and_a_stop_move(void **state)
 static void with_lists_a_restart_of_what_is_far_moves_nothing_at(uint64_t ahead)
 {
     struct stand s;
-    stand_open(&s, LISTS, 2);
-    start_at(&s, 0, ahead);
-    start_at(&s, 1, 2 * ahead);
-    struct tl_counters before = counted(&s);
-    start_at(&s, 0, 2 * ahead);
-    start_at(&s, 0, ahead);
-    start_at(&s, 0, ahead + 1);
-    assert_int_equal(counted(&s).moves, before.moves);
-    start_at(&s, 1, ahead);
-    assert_int_equal(counted(&s).moves, before.moves + 2);
-    advance(&s, ahead - s.now);
+    open_wheel(&s, LISTS, 2);
+    stand_start(&s, 0, ahead);
+    stand_start(&s, 1, 2 * ahead);
+    struct tl_counters before = stand_counters(&s);
+    stand_start(&s, 0, 2 * ahead);
+    stand_start(&s, 0, ahead);
+    stand_start(&s, 0, ahead + 1);
+    assert_int_equal(stand_counters(&s).moves, before.moves);
+    stand_start(&s, 1, ahead);
+    assert_int_equal(stand_counters(&s).moves, before.moves + 2);
+    advance(&s, ahead - s.clock);
     assert_int_equal(s.fired, 1);
     advance(&s, 1);
     assert_int_equal(s.fired, 2);
@@ -467,19 +393,19 @@ static void with_lists_what_is_left_of_a_slot_may_be_stopped(void **state)
     (void)state;
     enum { N = 1000 };
     struct stand s;
-    stand_open(&s, LISTS, N + 1);
+    open_wheel(&s, LISTS, N + 1);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 1024 + id % 512);
+        stand_start(&s, id, 1024 + id % 512);
     }
-    start_at(&s, N, 520);
-    advance(&s, 511 - s.now);
+    stand_start(&s, N, 520);
+    advance(&s, 511 - s.clock);
     advance(&s, 1);
     for (uint32_t id = 0; id < N; id++) {
-        stop(&s, id);
+        (void)stand_stop(&s, id);
     }
     advance(&s, 8);
     assert_int_equal(s.fired, 1);
-    start_at(&s, 0, 1030);
+    stand_start(&s, 0, 1030);
     advance(&s, 1000);
     assert_int_equal(s.fired, 2);
     stand_close(&s);
@@ -491,19 +417,19 @@ static void an_expiry_is_two_moves_under(const char *name, uint32_t n, uint64_t 
 {
     enum { SPAN = 60000 };
     struct stand s;
-    stand_open(&s, name, n);
+    open_wheel(&s, name, n);
     for (uint32_t id = 0; id < n; id++) {
-        start_at(&s, id, 1 + draw(&s, SPAN));
+        stand_start(&s, id, 1 + stand_draw(&s, SPAN));
     }
     for (uint32_t tick = 0; tick < SPAN; tick++) {
         struct tl_counters before = settled(&s);
         uint64_t fired = s.fired;
         advance(&s, 1);
-        uint64_t moved = counted(&s).cascades - before.cascades;
+        uint64_t moved = stand_counters(&s).cascades - before.cascades;
         assert_true(moved <= moved_max);
-        assert_int_equal(counted(&s).moves - before.moves, moved + s.fired - fired);
+        assert_int_equal(stand_counters(&s).moves - before.moves, moved + s.fired - fired);
     }
-    struct tl_counters all = counted(&s);
+    struct tl_counters all = stand_counters(&s);
     assert_int_equal(s.fired, n);
     assert_true(all.moves <= 3 * (uint64_t)n);
     assert_true(all.compares <= 2 * (uint64_t)n);
@@ -525,24 +451,24 @@ static void idle_timers_are_seldom_visited_under(const char *name)
 {
     enum { N = 20000, TICKS = 200000, RESTARTS_A_TICK = N / 10000 };
     struct stand s;
-    stand_open(&s, name, N);
+    open_wheel(&s, name, N);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 30000 + draw(&s, 30000));
+        stand_start(&s, id, 30000 + stand_draw(&s, 30000));
     }
     uint64_t restarts = 0;
     struct tl_counters before = {0};
     for (uint32_t tick = 0; tick < TICKS; tick++) {
         if (tick == TICKS / 2) {
-            before = counted(&s);
+            before = stand_counters(&s);
             restarts = 0;
         }
         advance(&s, 1);
         for (uint32_t i = 0; i < RESTARTS_A_TICK; i++) {
-            start_at(&s, (uint32_t)draw(&s, N), s.now + 30000 + draw(&s, 30000));
+            stand_start(&s, (uint32_t)stand_draw(&s, N), s.clock + 30000 + stand_draw(&s, 30000));
             restarts++;
         }
     }
-    struct tl_counters after = counted(&s);
+    struct tl_counters after = stand_counters(&s);
     assert_true((after.moves - before.moves) * 100 <= 45 * restarts);
     assert_true((after.compares - before.compares) * 100 <= 140 * restarts);
     stand_close(&s);
@@ -560,17 +486,17 @@ static void hold_moves_twice_under(const char *name)
     enum { N = 5000, TICKS = 30000 };
     static uint64_t delays[N];
     struct stand s;
-    stand_open(&s, name, N);
+    open_wheel(&s, name, N);
     for (uint32_t id = 0; id < N; id++) {
-        delays[id] = 1 + draw(&s, 12000);
-        start_at(&s, id, delays[id]);
+        delays[id] = 1 + stand_draw(&s, 12000);
+        stand_start(&s, id, delays[id]);
     }
-    s.delays = delays;
-    struct tl_counters before = counted(&s);
+    s.ctx = delays;
+    struct tl_counters before = stand_counters(&s);
     for (uint32_t tick = 0; tick < TICKS; tick++) {
         advance(&s, 1);
     }
-    struct tl_counters after = counted(&s);
+    struct tl_counters after = stand_counters(&s);
     assert_true(after.moves - before.moves <= 3 * s.fired);
     assert_true(after.compares - before.compares <= 2 * s.fired);
     stand_close(&s);
@@ -603,7 +529,7 @@ static void memory_is_bounded_by_the_timers(void **state)
 
 static void far_or_near(struct stand *s, uint32_t id)
 {
-    start_at(s, id, s->now + 1 + draw(s, draw(s, 2) == 0 ? 100 : 4000000));
+    stand_start(s, id, s->clock + 1 + stand_draw(s, stand_draw(s, 2) == 0 ? 100 : 4000000));
 }
 
 /* Beside the entries of its own tick, which are compared, an advance by one moves down the share of
@@ -614,20 +540,20 @@ static void no_call_does_much_under(hostile_fn *hostile, const char *name, uint6
 {
     enum { N = 20000, TICKS = 20000 };
     struct stand s;
-    stand_open(&s, name, N);
+    open_wheel(&s, name, N);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, s.now + 1 + draw(&s, 4000000));
+        stand_start(&s, id, s.clock + 1 + stand_draw(&s, 4000000));
     }
     for (uint32_t tick = 0; tick < TICKS; tick++) {
         for (uint32_t i = 0; i < 50; i++) {
-            struct tl_counters before = counted(&s);
-            hostile(&s, (uint32_t)draw(&s, N));
-            assert_true(counted(&s).moves - before.moves <= start_max);
+            struct tl_counters before = stand_counters(&s);
+            hostile(&s, (uint32_t)stand_draw(&s, N));
+            assert_true(stand_counters(&s).moves - before.moves <= start_max);
         }
-        struct tl_counters before = counted(&s);
+        struct tl_counters before = stand_counters(&s);
         uint64_t fired = s.fired;
         advance(&s, 1);
-        struct tl_counters after = counted(&s);
+        struct tl_counters after = stand_counters(&s);
         uint64_t moved = after.moves - before.moves - (s.fired - fired);
         assert_true(moved <= advance_max + after.compares - before.compares);
     }
@@ -653,16 +579,16 @@ static void no_tick_is_too_short_under(const char *name, uint64_t ticks, uint64_
 {
     enum { N = 20000, SPAN = 60000, MOST = 2 * 16 + 2 * 15 };
     struct stand s;
-    stand_open(&s, name, N);
+    open_wheel(&s, name, N);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, (30000 + draw(&s, SPAN)) * ticks + draw(&s, ticks));
+        stand_start(&s, id, (30000 + stand_draw(&s, SPAN)) * ticks + stand_draw(&s, ticks));
     }
     struct tl_counters before = settled(&s);
     uint64_t slots = before.slots;
     while (s.fired < N) {
         uint64_t fired = s.fired;
         advance(&s, ticks);
-        struct tl_counters after = counted(&s);
+        struct tl_counters after = stand_counters(&s);
         assert_true(after.cascades - before.cascades <= MOST);
         assert_true(after.moves - before.moves <= MOST + s.fired - fired);
         before = after;
@@ -687,14 +613,14 @@ static void far_timers_are_moved_down_evenly_under(const char *name, uint64_t mo
 {
     enum { N = 20000, TICKS = 600000 };
     struct stand s;
-    stand_open(&s, name, N);
+    open_wheel(&s, name, N);
     for (uint32_t id = 0; id < N; id++) {
-        start_at(&s, id, 300000 + 13 * id);
+        stand_start(&s, id, 300000 + 13 * id);
     }
     struct tl_counters before = settled(&s);
     for (uint32_t tick = 1; tick < TICKS; tick++) {
         advance(&s, 1);
-        struct tl_counters after = counted(&s);
+        struct tl_counters after = stand_counters(&s);
         assert_true(after.cascades - before.cascades <= moved_max);
         before = after;
     }

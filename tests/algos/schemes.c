@@ -13,11 +13,7 @@
  * (scheme 3, trees, is held to log n in faithful_heaps.c), and where scheme 7 becomes cheaper than
  * scheme 6 as the mean interval T grows. docs/results/schemes.md has the same as pictures.
  */
-#include "registry.h"
-
-#include "test.h"
-
-#include <stdlib.h>
+#include "stand.h"
 
 /* Scheme 7 with as many slots, in all, as scheme 6: M = 256, m = 4. */
 #define TABLE_SIZE 256u
@@ -25,95 +21,33 @@
 #define ROUNDS     "slots=256"
 #define CASCADES   "l1=64:l2=64:l3=64:l4=64:l5=0"
 
-struct stand {
-    const struct tl_algo *algo;
-    void *self;
-    uint64_t clock;
-    uint64_t random;
-    uint64_t fired;
-    uint64_t mean_interval; /* of a timer that is started again as it fires; 0: none is */
-};
-
 /* The published costs in instructions of a VAX, section 7. */
 enum { VAX_START = 13, VAX_STOP = 7, VAX_SKIP = 4, VAX_DECREMENT = 6, VAX_EXPIRE = 9 };
 
-static void stand_open(struct stand *s, const char *name, const char *options, uint32_t capacity,
-                       uint64_t longest)
-{
-    char why[256] = "";
-    TL_OPTION_VALUES(values);
-    const struct tl_entry *entry = tl_registry_find(name);
-    assert_non_null(entry);
-    *s = (struct stand){.algo = entry->counted};
-    if (tl_options_parse(s->algo, options, values, why, sizeof why) != TL_OK) {
-        fail_msg("%s:%s: %s", name, options, why);
-    }
-    struct tl_config config = {.capacity = capacity,
-                               .max_delay_ticks = longest,
-                               .options = values,
-                               .allocator = tl_system_allocator()};
-    assert_int_equal(s->algo->create(&config, &s->self), TL_OK);
-}
-
-static void stand_close(struct stand *s)
-{
-    s->algo->destroy(s->self);
-}
-
-static uint64_t draw(struct stand *s, uint64_t below)
-{
-    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % below;
-}
-
 static void start(struct stand *s, uint32_t id, uint64_t delay)
 {
-    assert_int_equal(s->algo->start(s->self, id, s->clock + delay), TL_OK);
+    stand_start(s, id, s->clock + delay);
 }
 
 /* Uniform, of the mean T. */
-static uint64_t some_interval(struct stand *s)
+static uint64_t some_interval(struct stand *s, uint64_t mean)
 {
-    return 1 + draw(s, 2 * s->mean_interval - 1);
+    return 1 + stand_draw(s, 2 * mean - 1);
 }
 
-static void on_fire(void *ctx, uint32_t id, uint64_t now)
+/* As it fires, with an interval of the mean in `ctx`. */
+static void start_again(struct stand *s, uint32_t id, uint64_t due)
 {
-    (void)now;
-    struct stand *s = ctx;
-    s->fired++;
-    if (s->mean_interval > 0) {
-        start(s, id, some_interval(s));
-    }
+    (void)due;
+    start(s, id, some_interval(s, *(uint64_t *)s->ctx));
 }
 
 /* Tick by tick, as in a host whose clock interrupts it. */
 static void tick(struct stand *s, uint64_t ticks)
 {
     while (ticks-- > 0) {
-        s->clock++;
-        (void)s->algo->advance(s->self, s->clock, TL_NO_BUDGET, on_fire, s);
+        (void)stand_advance(s, s->clock + 1);
     }
-}
-
-static struct tl_counters counted(const struct stand *s)
-{
-    struct tl_counters counters = {0};
-    s->algo->counters(s->self, &counters);
-    return counters;
-}
-
-static struct tl_counters since(const struct stand *s, const struct tl_counters *before)
-{
-    struct tl_counters now = counted(s);
-    return (struct tl_counters){
-        .compares = now.compares - before->compares,
-        .moves = now.moves - before->moves,
-        .slots = now.slots - before->slots,
-        .cascades = now.cascades - before->cascades,
-    };
 }
 
 /* --- one operation among n ------------------------------------------------------------------- */
@@ -156,36 +90,36 @@ static void expect_between(const struct scheme *scheme, uint32_t n, const char *
 static void cost_among(const struct scheme *scheme, uint32_t n)
 {
     struct stand s;
-    stand_open(&s, scheme->name, scheme->options, n + SAMPLE, 60000);
+    stand_open(&s, scheme->name, scheme->options, .capacity = n + SAMPLE, .max_delay_ticks = 60000);
     /* In the order of their deadlines, so that the list is quickly made. */
     for (uint32_t id = 0; id < n; id++) {
         start(&s, id, 30000 + UINT64_C(30000) * id / n);
     }
 
-    struct tl_counters before = counted(&s);
+    struct tl_counters before = stand_counters(&s);
     for (uint32_t i = 0; i < SAMPLE; i++) {
-        start(&s, n + i, 30000 + draw(&s, 30000));
+        start(&s, n + i, 30000 + stand_draw(&s, 30000));
     }
-    struct tl_counters starts = since(&s, &before);
+    struct tl_counters starts = stand_since(&s, &before);
     assert_int_equal(starts.moves, SAMPLE);
     assert_int_equal(starts.slots, 0);
     expect_between(scheme, n, "compares of a start", (double)starts.compares / SAMPLE,
                    scheme->start_low + scheme->start_low_share * n,
                    scheme->start_high + scheme->start_high_share * (n + SAMPLE));
 
-    before = counted(&s);
+    before = stand_counters(&s);
     for (uint32_t i = 0; i < SAMPLE; i++) {
-        assert_int_equal(s.algo->stop(s.self, (i * 7919) % n), TL_OK);
+        assert_int_equal(stand_stop(&s, (i * 7919) % n), TL_OK);
     }
-    struct tl_counters stops = since(&s, &before);
+    struct tl_counters stops = stand_since(&s, &before);
     assert_int_equal(stops.moves, SAMPLE * scheme->stop_moves);
     assert_int_equal(stops.slots, 0);
 
     /* As many as there were: n. Whole turns, and then 1000 ticks. */
     tick(&s, 4 * TABLE_SIZE);
-    before = counted(&s);
+    before = stand_counters(&s);
     tick(&s, 1000);
-    struct tl_counters ticks = since(&s, &before);
+    struct tl_counters ticks = stand_since(&s, &before);
     assert_int_equal(s.fired, 0);
     assert_int_equal(ticks.cascades, 0);
     assert_in_range(ticks.slots, scheme->tick_slots > 0 ? 1000 : 0, scheme->tick_slots);
@@ -216,14 +150,14 @@ static void scheme_6_looks_once_a_turn_at_each_timer(void **state)
     (void)state;
     for (uint32_t slots_used = 1; slots_used <= TABLE_SIZE; slots_used *= 16) {
         struct stand s;
-        stand_open(&s, "round-wheel", ROUNDS, 1000, 0);
+        stand_open(&s, "round-wheel", ROUNDS, .capacity = 1000);
         for (uint32_t id = 0; id < 1000; id++) {
-            start(&s, id, 100 * TABLE_SIZE + draw(&s, slots_used));
+            start(&s, id, 100 * TABLE_SIZE + stand_draw(&s, slots_used));
         }
         for (int turn = 0; turn < 10; turn++) {
-            struct tl_counters before = counted(&s);
+            struct tl_counters before = stand_counters(&s);
             tick(&s, TABLE_SIZE);
-            struct tl_counters counts = since(&s, &before);
+            struct tl_counters counts = stand_since(&s, &before);
             assert_int_equal(counts.compares, 1000);
             assert_int_equal(counts.slots, TABLE_SIZE);
         }
@@ -238,17 +172,17 @@ static void a_scan_costs_4_and_15_instructions(void **state)
     (void)state;
     for (uint32_t n = 16; n <= 16384; n *= 4) {
         struct stand s;
-        stand_open(&s, "round-wheel", ROUNDS, n, 0);
+        stand_open(&s, "round-wheel", ROUNDS, .capacity = n);
         for (uint32_t id = 0; id < n; id++) {
-            start(&s, id, 1 + draw(&s, TABLE_SIZE));
+            start(&s, id, 1 + stand_draw(&s, TABLE_SIZE));
         }
-        struct tl_counters before = counted(&s);
+        struct tl_counters before = stand_counters(&s);
         tick(&s, TABLE_SIZE);
-        struct tl_counters counts = since(&s, &before);
+        struct tl_counters counts = stand_since(&s, &before);
         uint64_t instructions =
             VAX_SKIP * counts.slots + VAX_DECREMENT * counts.compares + VAX_EXPIRE * s.fired;
         assert_int_equal(instructions, 4 * TABLE_SIZE + 15 * n);
-        assert_int_equal(s.algo->count(s.self), 0);
+        assert_int_equal(stand_count(&s), 0);
         stand_close(&s);
     }
 }
@@ -266,16 +200,17 @@ static struct life life_of(const char *name, const char *options, bool decrement
 {
     const uint32_t n = 2000;
     struct stand s;
-    stand_open(&s, name, options, n, 0);
-    s.mean_interval = mean_interval;
+    stand_open(&s, name, options, .capacity = n);
+    s.on_expiry = start_again;
+    s.ctx = &mean_interval;
     for (uint32_t id = 0; id < n; id++) {
-        start(&s, id, some_interval(&s));
+        start(&s, id, some_interval(&s, mean_interval));
     }
     tick(&s, 2 * mean_interval);
-    struct tl_counters before = counted(&s);
+    struct tl_counters before = stand_counters(&s);
     uint64_t fired = s.fired;
     tick(&s, 4 * mean_interval);
-    struct tl_counters counts = since(&s, &before);
+    struct tl_counters counts = stand_since(&s, &before);
     double fires = (double)(s.fired - fired);
     /* Scheme 6 looks at a timer once to fire it, and before that to decrement it. */
     double touches =
@@ -331,25 +266,25 @@ static void scheme_7_moves_a_timer_once_a_level(void **state)
 {
     (void)state;
     struct stand s;
-    stand_open(&s, "cascading-wheel", CASCADES, 1, 0);
+    stand_open(&s, "cascading-wheel", CASCADES, .capacity = 1);
     uint64_t width = 1;
     for (uint32_t level = 1; level <= LEVELS; level++, width *= 64) {
         for (uint32_t i = 0; i < 50 / (level * level); i++) {
-            struct tl_counters before = counted(&s);
+            struct tl_counters before = stand_counters(&s);
             uint64_t fired = s.fired;
-            start(&s, 0, width + draw(&s, 3 * width));
+            start(&s, 0, width + stand_draw(&s, 3 * width));
             while (s.fired == fired) {
                 tick(&s, 1);
             }
-            assert_in_range(since(&s, &before).cascades, 0, level - 1);
+            assert_in_range(stand_since(&s, &before).cascades, 0, level - 1);
         }
         /* And so often if no slot's boundary saves one. */
-        struct tl_counters before = counted(&s);
+        struct tl_counters before = stand_counters(&s);
         uint64_t due = (s.clock / (64 * width) + 2) * 64 * width - 1;
         if (level < LEVELS) {
             start(&s, 0, due - s.clock);
             tick(&s, due - s.clock);
-            assert_int_equal(since(&s, &before).cascades, level);
+            assert_int_equal(stand_since(&s, &before).cascades, level);
         }
     }
     stand_close(&s);

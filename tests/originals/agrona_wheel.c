@@ -7,7 +7,7 @@
  */
 #include "original.h"
 
-#include "place.h"
+#include "stand.h"
 
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
  */
 #include "original.h"
 
-#include "place.h"
+#include "stand.h"
 
 #include <inttypes.h>
 #include <stdio.h>

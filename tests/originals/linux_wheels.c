@@ -11,7 +11,7 @@
  */
 #include "original.h"
 
-#include "place.h"
+#include "stand.h"
 
 #include <stdio.h>
 
