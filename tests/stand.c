@@ -201,12 +201,16 @@ uint64_t stand_work(const struct stand *s)
     return counters.compares + counters.moves + counters.slots;
 }
 
-uint64_t test_random(uint64_t *state)
+uint64_t test_mix(uint64_t z)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
+}
+
+uint64_t test_random(uint64_t *state)
+{
+    return test_mix(*state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 uint64_t stand_draw(struct stand *s, uint64_t bound)

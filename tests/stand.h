@@ -1,18 +1,10 @@
 /*
  * stand.h: one structure under test, with a clock, counters and the due tick of each timer.
+ * tests/README.md has an example.
  *
- *   struct stand s;
- *   stand_open(&s, "simple-wheel", "slots=8", .capacity = 4);
- *   stand_start(&s, 0, 5);
- *   assert_int_equal(stand_place(&s, 0).slot, 5);
- *   assert_int_equal(stand_advance(&s, 4), 0);
- *   assert_int_equal(stand_advance(&s, 5), 1);
- *   stand_close(&s);
- *
- * A test fails where the structure fires a timer that is not pending, stops or counts timers
- * otherwise than they are pending, reports another number of expiries than it made, or fails its
- * own check or keeps memory at the end. Whether a timer fires early or late, a test asks itself:
- * some structures do.
+ * These functions fail the test if the structure fires an idle timer, returns the wrong status from
+ * stop or the wrong number from advance or count, fails its own check, or leaks memory. They do not
+ * compare ticks of expiry with due ticks, because some structures are early or late by design.
  */
 #ifndef TESTS_STAND_H
 #define TESTS_STAND_H
@@ -34,18 +26,18 @@ struct stand {
     uint64_t *due; /* by id: the deadline, or the clock if that was later; TL_NEVER: idle */
 
     /* Optional, with `ctx` for its use: called for each expiry, when s->clock is the tick of the
-     * advance and the timer is idle. `due` is what it was. */
+     * advance and the timer is idle. `due` is the tick that s->due had for it. */
     void (*on_expiry)(struct stand *s, uint32_t id, uint64_t due);
     void *ctx;
 };
 
-/* Create `algo` with the options in `text`, or with those that `config` has if `text` is NULL, and
- * with an allocator that counts. Returns the status of create. */
+/* Create `algo` with the options in `text`, or those of `config` if `text` is NULL, and a counting
+ * allocator. Returns the status of create. */
 enum tl_status stand_try(struct stand *s, const struct tl_algo *algo, const char *text,
                          struct tl_config config);
 
-/* The same, where anything but TL_OK fails the test: the registered structure `name`, in the build
- * that counts its work. The rest are members of struct tl_config. */
+/* The same, but any status except TL_OK fails the test. stand_open takes the name of a registered
+ * structure, in the build that counts its work, and members of struct tl_config as `.capacity = 4`. */
 #define stand_open(s, name, text, ...)                                                             \
     stand_must(s, stand_algo(name), text, (struct tl_config){__VA_ARGS__})
 void stand_must(struct stand *s, const struct tl_algo *algo, const char *text,
@@ -85,8 +77,9 @@ uint64_t stand_work(const struct stand *s);
 /* A random number below `bound`. */
 uint64_t stand_draw(struct stand *s, uint64_t bound);
 
-/* splitmix64: the next random number from a state. */
+/* splitmix64: the next random number from a state; and the number that it makes of a state. */
 uint64_t test_random(uint64_t *state);
+uint64_t test_mix(uint64_t z);
 
 /* Where a structure's walk shows a timer. */
 struct place {

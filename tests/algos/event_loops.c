@@ -3,9 +3,7 @@
  * memory shows through the contract, and a program that uses such a library itself keeps its clock
  * and its memory.
  */
-#include "registry.h"
-
-#include "test.h"
+#include "stand.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -22,51 +20,18 @@
 #include <event2/util.h>
 #endif
 
-struct loop {
-    const struct tl_algo *algo;
-    struct tl_memory memory;
-    void *self;
-};
-
 /* False if the library is not in this build. */
-static bool open_loop(struct loop *loop, const char *name, const char *options, uint64_t now,
+static bool open_loop(struct stand *s, const char *name, const char *options, uint64_t now,
                       uint32_t capacity)
 {
-    char why[256] = "";
-    TL_OPTION_VALUES(values);
-    loop->algo = tl_registry_find(name)->timed;
-    tl_counting_allocator(&loop->memory, tl_system_allocator());
-    assert_int_equal(tl_options_parse(loop->algo, options, values, why, sizeof why), TL_OK);
-    struct tl_config config = {
-        .capacity = capacity, .now = now, .options = values, .allocator = &loop->memory.allocator};
-    enum tl_status status = loop->algo->create(&config, &loop->self);
+    struct tl_config config = {.capacity = capacity, .now = now};
+    enum tl_status status = stand_try(s, tl_registry_find(name)->timed, options, config);
     if (status == TL_ERR_UNAVAILABLE) {
         print_message("%s is not in this build\n", name);
         return false;
     }
     assert_int_equal(status, TL_OK);
     return true;
-}
-
-static void close_loop(struct loop *loop)
-{
-    loop->algo->destroy(loop->self);
-    assert_int_equal(loop->memory.bytes, 0);
-}
-
-static void count(void *ctx, uint32_t id, uint64_t now)
-{
-    (void)id;
-    (void)now;
-    ++*(uint64_t *)ctx;
-}
-
-static uint64_t advance(struct loop *loop, uint64_t now)
-{
-    uint64_t fired = 0;
-    uint64_t said = loop->algo->advance(loop->self, now, TL_NO_BUDGET, count, &fired);
-    assert_int_equal(said, fired);
-    return fired;
 }
 
 /* For how long each would sleep at most, in milliseconds: ev.c's MAX_BLOCKTIME and MAX_BLOCKTIME2,
@@ -82,24 +47,23 @@ static void waits_are_the_libraries_own(void **state)
     const uint64_t now = UINT64_C(1) << 40;
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
         for (size_t o = 0; o < 2; o++) {
-            struct loop loop;
-            if (!open_loop(&loop, loops[i].name, options[o], now, 2)) {
+            struct stand s;
+            if (!open_loop(&s, loops[i].name, options[o], now, 2)) {
                 continue;
             }
-            const struct tl_algo *algo = loop.algo;
-            assert_int_equal(algo->start(loop.self, 0, now + UINT64_C(10000000000)), TL_OK);
-            assert_int_equal(advance(&loop, now), 0); /* libuv's first turn opens its files */
-            assert_int_equal(algo->next(loop.self), now + loops[i].longest);
-            assert_int_equal(advance(&loop, now + loops[i].longest), 0);
+            stand_start(&s, 0, now + UINT64_C(10000000000));
+            assert_int_equal(stand_advance(&s, now), 0); /* libuv's first turn opens its files */
+            assert_int_equal(stand_next(&s), now + loops[i].longest);
+            assert_int_equal(stand_advance(&s, now + loops[i].longest), 0);
             uint64_t later = now + loops[i].longest + 777;
-            assert_int_equal(algo->start(loop.self, 1, later), TL_OK);
-            assert_int_equal(algo->next(loop.self), later);
-            assert_int_equal(advance(&loop, later - 1), 0);
-            assert_int_equal(algo->next(loop.self), later);
-            assert_int_equal(advance(&loop, later), 1);
-            assert_int_equal(advance(&loop, now + UINT64_C(10000000000) - 1), 0);
-            assert_int_equal(advance(&loop, now + UINT64_C(10000000000)), 1);
-            close_loop(&loop);
+            stand_start(&s, 1, later);
+            assert_int_equal(stand_next(&s), later);
+            assert_int_equal(stand_advance(&s, later - 1), 0);
+            assert_int_equal(stand_next(&s), later);
+            assert_int_equal(stand_advance(&s, later), 1);
+            assert_int_equal(stand_advance(&s, now + UINT64_C(10000000000) - 1), 0);
+            assert_int_equal(stand_advance(&s, now + UINT64_C(10000000000)), 1);
+            stand_close(&s);
         }
     }
 }
@@ -115,21 +79,21 @@ static void heaps_are_counted(void **state)
     } loops[] = {{"libev", 16}, {"libuv", 0}, {"libevent", 8}};
     enum { TIMERS = 10000 };
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
-        struct loop loop;
-        if (!open_loop(&loop, loops[i].name, "", 0, TIMERS)) {
+        struct stand s;
+        if (!open_loop(&s, loops[i].name, "", 0, TIMERS)) {
             continue;
         }
-        uint64_t empty = loop.memory.bytes;
+        uint64_t empty = s.memory.bytes;
         for (uint32_t id = 0; id < TIMERS; id++) {
-            assert_int_equal(loop.algo->start(loop.self, id, 1000 + id), TL_OK);
+            stand_start(&s, id, 1000 + id);
         }
-        uint64_t grown = loop.memory.bytes - empty;
+        uint64_t grown = s.memory.bytes - empty;
         assert_true(grown >= TIMERS * loops[i].entry_bytes);
         assert_true(loops[i].entry_bytes > 0 || grown == 0);
         assert_true(grown <= TIMERS * 2 * loops[i].entry_bytes + 4096);
-        assert_int_equal(advance(&loop, 100000), TIMERS);
-        assert_true(loop.memory.bytes >= empty + grown);
-        close_loop(&loop);
+        assert_int_equal(stand_advance(&s, 100000), TIMERS);
+        assert_true(s.memory.bytes >= empty + grown);
+        stand_close(&s);
     }
 }
 
@@ -198,16 +162,16 @@ static void the_programs_own_use_is_left_alone(void **state)
         {NULL, NULL},
     };
     for (size_t i = 0; loops[i].name != NULL; i++) {
-        struct loop loop;
+        struct stand s;
         loops[i].tells_the_time();
-        assert_true(open_loop(&loop, loops[i].name, "", 12345, 1));
+        assert_true(open_loop(&s, loops[i].name, "", 12345, 1));
         loops[i].tells_the_time();
-        assert_int_equal(loop.algo->start(loop.self, 0, 12350), TL_OK);
-        assert_int_equal(advance(&loop, 12350), 1);
-        uint64_t bytes = loop.memory.bytes;
+        stand_start(&s, 0, 12350);
+        assert_int_equal(stand_advance(&s, 12350), 1);
+        uint64_t bytes = s.memory.bytes;
         loops[i].tells_the_time();
-        assert_int_equal(loop.memory.bytes, bytes);
-        close_loop(&loop);
+        assert_int_equal(s.memory.bytes, bytes);
+        stand_close(&s);
         loops[i].tells_the_time();
     }
 }

@@ -3,7 +3,6 @@
  * change is declared, and what cannot be composed is refused in words.
  */
 #include "stand.h"
-#include "test.h"
 
 #include "catalog.h"
 #include "front.h"
@@ -88,13 +87,6 @@ static void what_is_kept_is_declared(void **state)
     end(&trial);
 }
 
-static void count_fired(void *ctx, uint32_t id, uint64_t now)
-{
-    (void)id;
-    (void)now;
-    ++*(uint64_t *)ctx;
-}
-
 /* With 2 moved a tick, five timers due at once fire at 1, 1, 2, 2 and 3: no more than two a tick,
  * and no later than is declared. */
 static void a_flood_is_handed_over_by_and_by(void **state)
@@ -102,35 +94,28 @@ static void a_flood_is_handed_over_by_and_by(void **state)
     (void)state;
     struct trial trial = select_structures("handoff(binary-heap):moved=2:pending=1Mi");
     const struct contender *contender = &trial.contenders.items[0];
-    const struct tl_algo *algo = contender->timed;
-    struct tl_config config = {
-        .capacity = 8, .options = contender->options, .allocator = tl_system_allocator()};
-    void *self = NULL;
-    assert_int_equal(algo->create(&config, &self), TL_OK);
+    struct stand s;
+    stand_must(&s, contender->timed, NULL,
+               (struct tl_config){.capacity = 8, .options = contender->options});
     for (uint32_t id = 0; id < 5; id++) {
-        assert_int_equal(algo->start(self, id, 1), TL_OK);
+        stand_start(&s, id, 1);
     }
-    assert_int_equal(algo->count(self), 5);
+    assert_int_equal(stand_count(&s), 5);
     static const uint64_t expected[] = {2, 2, 1, 0};
     for (uint64_t t = 0; t < 4; t++) {
-        uint64_t fired = 0;
-        assert_int_equal(algo->advance(self, t + 1, TL_NO_BUDGET, count_fired, &fired),
-                         expected[t]);
-        assert_int_equal(fired, expected[t]);
+        assert_int_equal(stand_advance(&s, t + 1), expected[t]);
     }
     /* Stopped before it was handed over, and after. */
-    assert_int_equal(algo->start(self, 0, 10), TL_OK);
-    assert_int_equal(algo->stop(self, 0), TL_OK);
-    assert_int_equal(algo->stop(self, 0), TL_IDLE);
-    assert_int_equal(algo->start(self, 1, 10), TL_OK);
-    uint64_t fired = 0;
-    assert_int_equal(algo->advance(self, 5, TL_NO_BUDGET, count_fired, &fired), 0);
-    assert_int_equal(algo->stop(self, 1), TL_OK);
-    assert_int_equal(algo->advance(self, 20, TL_NO_BUDGET, count_fired, &fired), 0);
-    assert_int_equal(algo->count(self), 0);
-    algo->destroy(self);
-    struct tl_precision near = tl_algo_precision(algo, contender->options, 0);
-    struct tl_precision far = tl_algo_precision(algo, contender->options, 1 << 20);
+    stand_start(&s, 0, 10);
+    assert_int_equal(stand_stop(&s, 0), TL_OK);
+    assert_int_equal(stand_stop(&s, 0), TL_IDLE);
+    stand_start(&s, 1, 10);
+    assert_int_equal(stand_advance(&s, 5), 0);
+    assert_int_equal(stand_stop(&s, 1), TL_OK);
+    assert_int_equal(stand_advance(&s, 20), 0);
+    stand_close(&s);
+    struct tl_precision near = tl_algo_precision(contender->timed, contender->options, 0);
+    struct tl_precision far = tl_algo_precision(contender->timed, contender->options, 1 << 20);
     assert_int_equal(near.late_ticks, ((1 << 20) - 1) / 2 + 1);
     assert_int_equal(far.late_ticks, 0);
     end(&trial);
@@ -141,16 +126,15 @@ static void a_flood_is_handed_over_by_and_by(void **state)
 /* A lazy structure under way: `fired` is the tick at which timer 7 fired last; 0: it has not. */
 struct lazy_trial {
     struct trial trial;
-    const struct tl_algo *algo;
-    void *self;
+    struct stand stand;
     uint64_t fired;
 };
 
-static void note_fired(void *ctx, uint32_t id, uint64_t now)
+static void note_fired(struct stand *s, uint32_t id, uint64_t due)
 {
-    struct lazy_trial *lazy = ctx;
+    (void)due;
     assert_int_equal(id, 7);
-    lazy->fired = now;
+    ((struct lazy_trial *)s->ctx)->fired = s->clock;
 }
 
 static void begin_lazy(struct lazy_trial *lazy, const char *text)
@@ -158,39 +142,28 @@ static void begin_lazy(struct lazy_trial *lazy, const char *text)
     lazy->trial = select_structures(text);
     lazy->fired = 0;
     const struct contender *contender = &lazy->trial.contenders.items[0];
-    lazy->algo = contender->counted;
-    struct tl_config config = {
-        .capacity = 8, .options = contender->options, .allocator = tl_system_allocator()};
-    assert_int_equal(lazy->algo->create(&config, &lazy->self), TL_OK);
+    stand_must(&lazy->stand, contender->counted, NULL,
+               (struct tl_config){.capacity = 8, .options = contender->options});
+    lazy->stand.on_expiry = note_fired;
+    lazy->stand.ctx = lazy;
 }
 
 static void end_lazy(struct lazy_trial *lazy)
 {
-    char why[200];
-    if (lazy->algo->check(lazy->self, why, sizeof why) != TL_OK) {
-        fail_msg("%s", why);
-    }
-    lazy->algo->destroy(lazy->self);
+    stand_close(&lazy->stand);
     end(&lazy->trial);
 }
 
 static void start_at(struct lazy_trial *lazy, uint64_t deadline)
 {
-    assert_int_equal(lazy->algo->start(lazy->self, 7, deadline), TL_OK);
+    stand_start(&lazy->stand, 7, deadline);
 }
 
 /* Advances to a tick; at which one timer 7 has fired so far. */
 static uint64_t fired_by(struct lazy_trial *lazy, uint64_t now)
 {
-    (void)lazy->algo->advance(lazy->self, now, TL_NO_BUDGET, note_fired, lazy);
+    (void)stand_advance(&lazy->stand, now);
     return lazy->fired;
-}
-
-static struct tl_counters work_of(const struct lazy_trial *lazy)
-{
-    struct tl_counters counters;
-    lazy->algo->counters(lazy->self, &counters);
-    return counters;
 }
 
 /* The example that opens front_lazy.c: two restarts cost no move, and one firing for nothing. */
@@ -200,25 +173,25 @@ static void a_later_restart_is_found_out_when_it_fires(void **state)
     struct lazy_trial lazy;
     begin_lazy(&lazy, "lazy(binary-heap)");
     start_at(&lazy, 100);
-    struct tl_counters begun = work_of(&lazy);
+    struct tl_counters begun = stand_counters(&lazy.stand);
     start_at(&lazy, 140);
     start_at(&lazy, 180);
-    assert_int_equal(work_of(&lazy).moves, begun.moves);
-    assert_int_equal(lazy.algo->next(lazy.self), 100);
+    assert_int_equal(stand_counters(&lazy.stand).moves, begun.moves);
+    assert_int_equal(stand_next(&lazy.stand), 100);
     assert_int_equal(fired_by(&lazy, 100), 0);
-    assert_int_equal(work_of(&lazy).cascades, 1);
-    assert_int_equal(lazy.algo->count(lazy.self), 1);
-    assert_int_equal(lazy.algo->next(lazy.self), 180);
+    assert_int_equal(stand_counters(&lazy.stand).cascades, 1);
+    assert_int_equal(stand_count(&lazy.stand), 1);
+    assert_int_equal(stand_next(&lazy.stand), 180);
     assert_int_equal(fired_by(&lazy, 179), 0);
     assert_int_equal(fired_by(&lazy, 180), 180);
     /* Earlier: at once. */
     start_at(&lazy, 400);
     start_at(&lazy, 300);
-    assert_int_equal(lazy.algo->next(lazy.self), 300);
+    assert_int_equal(stand_next(&lazy.stand), 300);
     /* In one advance over both its deadlines it fires once. */
     start_at(&lazy, 500);
     assert_int_equal(fired_by(&lazy, 600), 600);
-    assert_int_equal(work_of(&lazy).cascades, 1);
+    assert_int_equal(stand_counters(&lazy.stand).cascades, 1);
     end_lazy(&lazy);
 }
 
@@ -234,9 +207,9 @@ static void next_grows_if_only_restarts_are_found(void **state)
         (void)fired_by(&lazy, 32);
         start_at(&lazy, 32);
         start_at(&lazy, 33);
-        assert_true(lazy.algo->next(lazy.self) <= 32);
-        assert_int_equal(lazy.algo->advance(lazy.self, 32, budgets[i], note_fired, &lazy), 0);
-        assert_int_equal(lazy.algo->next(lazy.self), 33);
+        assert_true(stand_next(&lazy.stand) <= 32);
+        assert_int_equal(stand_advance_some(&lazy.stand, 32, budgets[i]), 0);
+        assert_int_equal(stand_next(&lazy.stand), 33);
         assert_int_equal(fired_by(&lazy, 33), 33);
         end_lazy(&lazy);
     }
@@ -267,7 +240,7 @@ static void slack_counts_from_the_deadline_that_is_kept(void **state)
         }
         assert_int_equal(lazy.fired, cases[i].fires);
         struct tl_precision declared =
-            tl_algo_precision(lazy.algo, lazy.trial.contenders.items[0].options, 50);
+            tl_algo_precision(lazy.stand.algo, lazy.trial.contenders.items[0].options, 50);
         assert_int_equal(declared.early_ticks, 299);
         assert_int_equal(declared.late_ticks, 299);
         end_lazy(&lazy);
@@ -281,18 +254,18 @@ static void a_stop_can_be_found_out_too(void **state)
     struct lazy_trial lazy;
     begin_lazy(&lazy, "lazy(binary-heap):stop=lazy");
     start_at(&lazy, 100);
-    struct tl_counters begun = work_of(&lazy);
-    assert_int_equal(lazy.algo->stop(lazy.self, 7), TL_OK);
-    assert_int_equal(lazy.algo->stop(lazy.self, 7), TL_IDLE);
-    assert_int_equal(lazy.algo->count(lazy.self), 0);
-    assert_true(lazy.algo->next(lazy.self) == TL_NEVER);
-    assert_false(place_find(lazy.algo, lazy.self, 7).pending);
+    struct tl_counters begun = stand_counters(&lazy.stand);
+    assert_int_equal(stand_stop(&lazy.stand, 7), TL_OK);
+    assert_int_equal(stand_stop(&lazy.stand, 7), TL_IDLE);
+    assert_int_equal(stand_count(&lazy.stand), 0);
+    assert_true(stand_next(&lazy.stand) == TL_NEVER);
+    assert_false(place_find(lazy.stand.algo, lazy.stand.self, 7).pending);
     start_at(&lazy, 150);
-    assert_int_equal(work_of(&lazy).moves, begun.moves);
+    assert_int_equal(stand_counters(&lazy.stand).moves, begun.moves);
     assert_int_equal(fired_by(&lazy, 149), 0);
     assert_int_equal(fired_by(&lazy, 150), 150);
     start_at(&lazy, 200);
-    assert_int_equal(lazy.algo->stop(lazy.self, 7), TL_OK);
+    assert_int_equal(stand_stop(&lazy.stand, 7), TL_OK);
     assert_int_equal(fired_by(&lazy, 300), 150);
     end_lazy(&lazy);
 }
@@ -308,7 +281,7 @@ static void lateness_is_promised_for_the_last_start(void **state)
     assert_int_equal(fired_by(&lazy, 995), 0);
     start_at(&lazy, 1005);
     struct tl_precision declared =
-        tl_algo_precision(lazy.algo, lazy.trial.contenders.items[0].options, 10);
+        tl_algo_precision(lazy.stand.algo, lazy.trial.contenders.items[0].options, 10);
     uint64_t now = 996;
     while (lazy.fired == 0 && now < 2000) {
         (void)fired_by(&lazy, now++);

@@ -10,9 +10,7 @@
  * A failure names the structure, the options, the seed and the step.
  */
 #include "plugin.h"
-#include "registry.h"
-
-#include "test.h"
+#include "stand.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,18 +53,9 @@ static bool has(uint32_t capability)
     return (subject.algo->capabilities & capability) != 0;
 }
 
-/* splitmix64 */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static uint64_t below(uint64_t *state, uint64_t bound)
 {
-    return draw(state) % bound;
+    return test_random(state) % bound;
 }
 
 /* --- an allocator that can be told to fail --------------------------------------------------- */

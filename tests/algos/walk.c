@@ -3,9 +3,7 @@
  * deadline, where the walk says that it is; no wheel with two hands. Where restarts are looked at
  * late, the tick that a timer is filed under, or the last of its cell, stands for its deadline.
  */
-#include "registry.h"
-
-#include "test.h"
+#include "stand.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +12,7 @@
 #define TIMERS 40u
 
 struct shown {
-    const struct tl_algo *algo;
-    const void *self;
-    const uint64_t *deadlines; /* TL_NEVER: not pending */
+    const struct stand *stand;
     struct tl_precision precision;
     bool restarts_late; /* a restart may leave a timer filed under an earlier tick */
     uint64_t filed_early;
@@ -76,7 +72,7 @@ static void see_timer(void *ctx, const struct tl_held *held)
         return;
     }
     shown->seen[held->id]++;
-    uint64_t deadline = shown->deadlines[held->id];
+    uint64_t deadline = shown->stand->due[held->id];
     if (shown->restarts_late && held->at < deadline) {
         deadline = held->at;
         shown->filed_early++;
@@ -88,15 +84,15 @@ static void see_timer(void *ctx, const struct tl_held *held)
     }
     /* Where a structure is coarse on purpose, the slot may be as late as it says. */
     uint64_t latest = deadline + shown->precision.late_ticks;
-    if (held->at != TL_NEVER && held->at != deadline && held->at != shown->deadlines[held->id]) {
-        fail_msg("%s: timer %" PRIu32 " is kept with %" PRIu64 ", not %" PRIu64, shown->algo->name,
-                 held->id, held->at, deadline);
+    if (held->at != TL_NEVER && held->at != deadline && held->at != shown->stand->due[held->id]) {
+        fail_msg("%s: timer %" PRIu32 " is kept with %" PRIu64 ", not %" PRIu64,
+                 shown->stand->algo->name, held->id, held->at, deadline);
     }
     if (shown->part.form == TL_FORM_WHEEL && held->rounds == 0 && cell->from != TL_NEVER &&
         (latest < cell->from || deadline > cell->to)) {
         fail_msg("%s: timer %" PRIu32 " of tick %" PRIu64 " is in a slot of %" PRIu64
                  " to %" PRIu64,
-                 shown->algo->name, held->id, deadline, cell->from, cell->to);
+                 shown->stand->algo->name, held->id, deadline, cell->from, cell->to);
     }
 }
 
@@ -106,26 +102,14 @@ static void look(struct shown *shown)
         .ctx = shown, .part = see_part, .cell = see_cell, .timer = see_timer};
     memset(shown->seen, 0, sizeof shown->seen);
     shown->has_part = false;
-    shown->algo->walk(shown->self, &visitor);
+    shown->stand->algo->walk(shown->stand->self, &visitor);
     end_part(shown);
     for (uint32_t id = 0; id < TIMERS; id++) {
-        if (shown->seen[id] != (shown->deadlines[id] != TL_NEVER)) {
+        if (shown->seen[id] != (shown->stand->due[id] != TL_NEVER)) {
             fail_msg("%s: timer %" PRIu32 " with deadline %" PRIu64 " is shown %" PRIu32 " times",
-                     shown->algo->name, id, shown->deadlines[id], shown->seen[id]);
+                     shown->stand->algo->name, id, shown->stand->due[id], shown->seen[id]);
         }
     }
-}
-
-static void forget(void *ctx, uint32_t id, uint64_t now)
-{
-    (void)now;
-    ((uint64_t *)ctx)[id] = TL_NEVER;
-}
-
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (*state >> 33) % below;
 }
 
 /* Starts, stops and advances; small delays mostly, so that slots are shared and hands go round.
@@ -133,57 +117,37 @@ static uint64_t draw(uint64_t *state, uint64_t below)
 static void hold_to_operations(const struct tl_algo *algo, const char *options, uint64_t longest,
                                unsigned steps)
 {
-    TL_OPTION_VALUES(values);
-    char why[256] = "";
-    if (tl_options_parse(algo, options, values, why, sizeof why) != TL_OK) {
-        fail_msg("%s:%s: %s", algo->name, options, why);
-    }
-    void *self = NULL;
-    struct tl_config config = {.capacity = TIMERS,
-                               .now = 7,
-                               .max_delay_ticks = longest,
-                               .options = values,
-                               .allocator = tl_system_allocator()};
-    enum tl_status status = algo->create(&config, &self);
+    struct stand s;
+    struct tl_config config = {.capacity = TIMERS, .now = 7, .max_delay_ticks = longest};
+    enum tl_status status = stand_try(&s, algo, options, config);
     if (status == TL_ERR_UNAVAILABLE) {
         return; /* its library is not here */
     }
     assert_int_equal(status, TL_OK);
-    uint64_t deadlines[TIMERS];
-    for (uint32_t id = 0; id < TIMERS; id++) {
-        deadlines[id] = TL_NEVER;
-    }
-    struct shown shown = {.algo = algo,
-                          .self = self,
-                          .deadlines = deadlines,
-                          .precision = tl_algo_precision(algo, values, 1),
+    struct shown shown = {.stand = &s,
+                          .precision = tl_algo_precision(algo, s.options, 1),
                           .restarts_late = strcmp(algo->name, "chunk-wheel") == 0 ||
                                            strcmp(algo->name, "linked-wheel") == 0 ||
                                            (strcmp(algo->name, "tokio-wheel") == 0 &&
                                             strstr(options, "restart=move") == NULL)};
-    uint64_t random = 1;
-    uint64_t clock = config.now;
     uint64_t budget = (algo->capabilities & TL_CAP_BUDGET) != 0 ? 2 : TL_NO_BUDGET;
     look(&shown);
     for (unsigned step = 0; step < steps; step++) {
-        uint32_t id = (uint32_t)draw(&random, TIMERS);
-        uint64_t what = draw(&random, 10);
+        uint32_t id = (uint32_t)stand_draw(&s, TIMERS);
+        uint64_t what = stand_draw(&s, 10);
         if (what < 6) {
-            uint64_t delay = 1 + draw(&random, draw(&random, 4) == 0 ? longest : 12);
-            if (algo->start(self, id, clock + delay) == TL_OK) {
-                deadlines[id] = clock + delay;
-            }
+            uint64_t delay = 1 + stand_draw(&s, stand_draw(&s, 4) == 0 ? longest : 12);
+            (void)stand_try_start(&s, id, s.clock + delay);
         } else if (what < 7) {
-            (void)algo->stop(self, id);
-            deadlines[id] = TL_NEVER;
+            (void)stand_stop(&s, id);
         } else {
-            clock += draw(&random, 20) == 0 ? draw(&random, longest) : draw(&random, 4);
-            (void)algo->advance(self, clock, what == 7 ? budget : TL_NO_BUDGET, forget, deadlines);
+            uint64_t ticks = stand_draw(&s, 20) == 0 ? stand_draw(&s, longest) : stand_draw(&s, 4);
+            (void)stand_advance_some(&s, s.clock + ticks, what == 7 ? budget : TL_NO_BUDGET);
         }
         look(&shown);
     }
     assert_int_equal(shown.filed_early > 0, shown.restarts_late);
-    algo->destroy(self);
+    stand_close(&s);
 }
 
 static void everything_pending_is_shown(void **state)

@@ -6,8 +6,8 @@
 #include "gen_expect.h"
 
 #include "gen.h"
-#include "registry.h"
 #include "simulate.h"
+#include "stand.h"
 #include "trace.h"
 
 #include <jansson.h>
@@ -1087,48 +1087,31 @@ static void test_burst(void **state)
 
 /* --- adversary ------------------------------------------------------------------------------- */
 
-static void count_fired(void *context, uint32_t id, uint64_t now)
-{
-    (void)id;
-    (void)now;
-    ++*(uint64_t *)context;
-}
-
 /* Drives a structure through the whole story, tick by tick, and until all has fired. */
 static struct tl_counters drive(const struct story *story, const char *name, const char *options,
                                 uint64_t *worst_cascades)
 {
-    const struct tl_algo *algo = tl_registry_find(name)->counted;
-    TL_OPTION_VALUES(values);
-    char why[256];
-    assert_int_equal(tl_options_parse(algo, options, values, why, sizeof why), TL_OK);
-    const struct tl_config config = {.capacity = story->header.ids,
-                                     .max_delay_ticks = story->header.max_delay_ticks,
-                                     .options = values,
-                                     .allocator = tl_system_allocator()};
-    void *self;
-    assert_int_equal(algo->create(&config, &self), TL_OK);
-    uint64_t fired = 0;
+    struct stand s;
+    stand_open(&s, name, options, .capacity = story->header.ids,
+               .max_delay_ticks = story->header.max_delay_ticks);
     size_t at = 0;
-    struct tl_counters counters = {0};
     *worst_cascades = 0;
-    for (uint64_t now = 0; at < story->count || algo->count(self) > 0; now++) {
-        uint64_t before = counters.cascades;
-        (void)algo->advance(self, now, TL_NO_BUDGET, count_fired, &fired);
-        algo->counters(self, &counters);
-        uint64_t moved = counters.cascades - before;
+    for (uint64_t now = 0; at < story->count || stand_count(&s) > 0; now++) {
+        struct tl_counters before = stand_counters(&s);
+        (void)stand_advance(&s, now);
+        uint64_t moved = stand_since(&s, &before).cascades;
         *worst_cascades = moved > *worst_cascades ? moved : *worst_cascades;
         for (; at < story->count && story->operations[at].tick == now; at++) {
             const struct operation *operation = &story->operations[at];
             if (operation->start) {
-                assert_int_equal(algo->start(self, operation->id, now + operation->delay), TL_OK);
+                stand_start(&s, operation->id, now + operation->delay);
             } else {
-                assert_int_equal(algo->stop(self, operation->id), TL_OK);
+                assert_int_equal(stand_stop(&s, operation->id), TL_OK);
             }
         }
     }
-    algo->counters(self, &counters);
-    algo->destroy(self);
+    struct tl_counters counters = stand_counters(&s);
+    stand_close(&s);
     return counters;
 }
 

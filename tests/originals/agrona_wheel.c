@@ -11,8 +11,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     ONE_SPOKE_A_POLL = 1, /* else polls until the wheel has caught up with the time */
     SAME_POLL = 2,        /* what a handler schedules at or before now fires, if it is looked at */

@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     LOOKS_A_SLOT_AHEAD = 1, /* and files those timers again, too */
     FIRES_IN_THE_SAME = 2,  /* what a callback starts at or before the clock */

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "test.h"
-
 enum habit {
     WAITS_A_TURN = 1,      /* a deadline that is not ahead is filed as if it were */
     FILES_WHATEVER = 2,    /* what is beyond the last gear's reach, too */

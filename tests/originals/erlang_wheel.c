@@ -13,8 +13,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     AT_ONCE_IN_THE_SAME_BUMP = 1, /* what a callback starts at or before the clock */
     YIELDS_AFTER_100 = 2,         /* timeouts, for the scheduler's sake */

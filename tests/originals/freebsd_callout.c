@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "test.h"
-
 enum habit {
     EVERY_INTERRUPT = 1,  /* callout_process is called from the first timer's time on */
     LOOKS_AS_FAR = 2,     /* after a look ahead in vain as before it */

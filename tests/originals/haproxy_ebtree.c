@@ -15,9 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "registry.h"
-#include "test.h"
-
 enum habit {
     CAPS_THE_RUN_QUEUE = 1, /* tune.runqueue-depth, here 3 */
     MOVES_LAZILY = 2,       /* a later expiry is looked at when the earlier place is reached */
@@ -275,25 +272,6 @@ static void what_differs_is_said(void **state)
 
 /* --- the trees of the original's description ------------------------------------------------- */
 
-static void *open_tree(const struct tl_algo **algo)
-{
-    TL_OPTION_VALUES(options);
-    void *self = NULL;
-    *algo = tl_registry_find("ebtree")->timed;
-    tl_options_default(*algo, options);
-    struct tl_config config = {
-        .capacity = 2000, .options = options, .allocator = tl_system_allocator()};
-    assert_int_equal((*algo)->create(&config, &self), TL_OK);
-    return self;
-}
-
-static uint64_t depth(const struct tl_algo *algo, const void *self, uint32_t id)
-{
-    struct place place = place_find(algo, self, id);
-    assert_true(place.pending);
-    return place.slot;
-}
-
 /* 8, 10, 12, 13 and 14, in any order, make one tree; and it closes up over what is taken out. */
 static void keys_make_one_tree(void **state)
 {
@@ -301,22 +279,22 @@ static void keys_make_one_tree(void **state)
     static const uint32_t keys[] = {8, 10, 12, 13, 14};
     static const uint64_t depths[] = {2, 2, 3, 3, 2};
     for (uint32_t turn = 0; turn < 5; turn++) {
-        const struct tl_algo *algo;
-        void *self = open_tree(&algo);
+        struct stand s;
+        stand_open(&s, "ebtree", "", .capacity = 2000);
         for (uint32_t i = 0; i < 5; i++) {
             uint32_t key = keys[(turn + 2 * i) % 5];
-            assert_int_equal(algo->start(self, key, key), TL_OK);
+            stand_start(&s, key, key);
         }
         for (uint32_t i = 0; i < 5; i++) {
-            assert_int_equal(depth(algo, self, keys[i]), depths[i]);
+            assert_int_equal(stand_place(&s, keys[i]).slot, depths[i]);
         }
-        assert_int_equal(algo->stop(self, 12), TL_OK);
-        assert_int_equal(depth(algo, self, 13), 2);
-        assert_int_equal(depth(algo, self, 14), 2);
-        assert_int_equal(depth(algo, self, 8), 2);
-        assert_int_equal(algo->stop(self, 10), TL_OK);
-        assert_int_equal(depth(algo, self, 8), 1);
-        algo->destroy(self);
+        assert_int_equal(stand_stop(&s, 12), TL_OK);
+        assert_int_equal(stand_place(&s, 13).slot, 2);
+        assert_int_equal(stand_place(&s, 14).slot, 2);
+        assert_int_equal(stand_place(&s, 8).slot, 2);
+        assert_int_equal(stand_stop(&s, 10), TL_OK);
+        assert_int_equal(stand_place(&s, 8).slot, 1);
+        stand_close(&s);
     }
 }
 
@@ -324,18 +302,18 @@ static void keys_make_one_tree(void **state)
 static void equals_make_a_shallow_tree(void **state)
 {
     (void)state;
-    const struct tl_algo *algo;
-    void *self = open_tree(&algo);
+    struct stand s;
+    stand_open(&s, "ebtree", "", .capacity = 2000);
     uint64_t deepest = 0;
     for (uint32_t id = 0; id < 1000; id++) {
-        assert_int_equal(algo->start(self, id, 77), TL_OK);
+        stand_start(&s, id, 77);
     }
     for (uint32_t id = 0; id < 1000; id++) {
-        uint64_t at = depth(algo, self, id);
+        uint64_t at = stand_place(&s, id).slot;
         deepest = at > deepest ? at : deepest;
     }
     assert_in_range(deepest, 10, 20);
-    algo->destroy(self);
+    stand_close(&s);
 }
 
 int main(void)

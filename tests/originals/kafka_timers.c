@@ -11,8 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     RUNS_WHEN_ADDED = 1, /* what is already due, in the very next advance at the latest */
 };

@@ -5,26 +5,26 @@
  */
 #include "original.h"
 
-#include "registry.h"
-#include "test.h"
+#include "stand.h"
 
 struct library {
-    const struct tl_algo *algo;
-    void *self;
+    struct stand stand;
     const struct original_fire *fire;
 };
+
+static void on_library_fire(struct stand *s, uint32_t id, uint64_t due)
+{
+    (void)due;
+    const struct library *library = s->ctx;
+    library->fire->call(library->fire->ctx, id);
+}
 
 static void library_open(void *self, uint64_t now, const char *name)
 {
     struct library *library = self;
-    TL_OPTION_VALUES(options);
-    library->algo = tl_registry_find(name)->counted;
-    tl_options_default(library->algo, options);
-    struct tl_config config = {.capacity = ORIGINAL_IDS,
-                               .now = now,
-                               .options = options,
-                               .allocator = tl_system_allocator()};
-    assert_int_equal(library->algo->create(&config, &library->self), TL_OK);
+    stand_open(&library->stand, name, "", .capacity = ORIGINAL_IDS, .now = now);
+    library->stand.on_expiry = on_library_fire;
+    library->stand.ctx = library;
 }
 
 static void libuv_open(void *self, uint64_t now, uint32_t habits)
@@ -47,40 +47,29 @@ static void libev_open(void *self, uint64_t now, uint32_t habits)
 
 static void library_close(void *self)
 {
-    struct library *library = self;
-    library->algo->destroy(library->self);
+    stand_close(&((struct library *)self)->stand);
 }
 
 static bool library_start(void *self, uint32_t id, uint64_t deadline)
 {
-    struct library *library = self;
-    return library->algo->start(library->self, id, deadline) == TL_OK;
+    return stand_try_start(&((struct library *)self)->stand, id, deadline) == TL_OK;
 }
 
 static bool library_stop(void *self, uint32_t id)
 {
-    struct library *library = self;
-    return library->algo->stop(library->self, id) == TL_OK;
-}
-
-static void on_library_fire(void *ctx, uint32_t id, uint64_t now)
-{
-    (void)now;
-    struct library *library = ctx;
-    library->fire->call(library->fire->ctx, id);
+    return stand_stop(&((struct library *)self)->stand, id) == TL_OK;
 }
 
 static void library_advance(void *self, uint64_t now, const struct original_fire *fire)
 {
     struct library *library = self;
     library->fire = fire;
-    (void)library->algo->advance(library->self, now, TL_NO_BUDGET, on_library_fire, library);
+    (void)stand_advance(&library->stand, now);
 }
 
 static uint64_t library_next(void *self)
 {
-    struct library *library = self;
-    return library->algo->next(library->self);
+    return stand_next(&((struct library *)self)->stand);
 }
 
 static struct original library_of(const char *follows, void (*open)(void *, uint64_t, uint32_t))

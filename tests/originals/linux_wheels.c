@@ -15,8 +15,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     CLOCK_IS_AHEAD = 1,     /* of jiffies, by one, once timers of this jiffy have run */
     SAME_EXPIRES_STAYS = 2, /* a timer that is set to the deadline that it has is not filed again */

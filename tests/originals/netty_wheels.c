@@ -6,8 +6,7 @@
  */
 #include "original.h"
 
-#include "registry.h"
-#include "test.h"
+#include "stand.h"
 
 enum habit {
     RUNS_TICK_BY_TICK = 1,         /* each tick's tasks before the next tick is worked off */
@@ -324,37 +323,20 @@ static void when_the_cancelled_are_seen_makes_a_difference(void **state)
 
 /* --- worked by hand --------------------------------------------------------------------------- */
 
-struct wheel {
-    const struct tl_algo *algo;
-    void *self;
-    enum tl_status started[2]; /* what starts inside the callback say */
-    uint32_t fired;
-};
-
-static void start_two(void *ctx, uint32_t id, uint64_t now)
+/* The statuses of two starts are noted in `ctx`. */
+static void start_two(struct stand *s, uint32_t id, uint64_t due)
 {
-    struct wheel *wheel = ctx;
-    wheel->fired++;
-    wheel->started[0] = wheel->algo->start(wheel->self, id, now + 50);
-    wheel->started[1] = wheel->algo->start(wheel->self, 3, now + 50);
+    (void)due;
+    enum tl_status *started = s->ctx;
+    started[0] = stand_try_start(s, id, s->clock + 50);
+    started[1] = stand_try_start(s, 3, s->clock + 50);
 }
 
-static void count_it(void *ctx, uint32_t id, uint64_t now)
+static void open_wheel(struct stand *s, const char *options, enum tl_status started[2])
 {
-    (void)id;
-    (void)now;
-    ((struct wheel *)ctx)->fired++;
-}
-
-static void open_wheel(struct wheel *wheel, const char *options)
-{
-    char why[256];
-    TL_OPTION_VALUES(values);
-    *wheel = (struct wheel){.algo = tl_registry_find("netty-wheel")->timed};
-    assert_int_equal(tl_options_parse(wheel->algo, options, values, why, sizeof why), TL_OK);
-    struct tl_config config = {
-        .capacity = 8, .now = 1000, .options = values, .allocator = tl_system_allocator()};
-    assert_int_equal(wheel->algo->create(&config, &wheel->self), TL_OK);
+    stand_open(s, "netty-wheel", options, .capacity = 8, .now = 1000);
+    s->on_expiry = started != NULL ? start_two : NULL;
+    s->ctx = started;
 }
 
 /* Three may be pending. One is stopped and still counts: in Netty until the timers of the tick have
@@ -368,23 +350,24 @@ static void what_was_stopped_counts_until_the_worker_has_seen_it(void **state)
     } rows[] = {{"slots=8:tick=10:pending=3", TL_ERR_FULL},
                 {"slots=8:tick=10:pending=3:cancelled=before", TL_OK}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct wheel w;
-        open_wheel(&w, rows[i].options);
+        struct stand s;
+        enum tl_status started[2];
+        open_wheel(&s, rows[i].options, started);
         for (uint32_t id = 0; id < 3; id++) {
-            assert_int_equal(w.algo->start(w.self, id, 1005 + 100 * (uint64_t)id), TL_OK);
+            stand_start(&s, id, 1005 + 100 * (uint64_t)id);
         }
-        assert_int_equal(w.algo->start(w.self, 3, 1001), TL_ERR_FULL);
-        assert_int_equal(w.algo->start(w.self, 2, 1001), TL_ERR_FULL); /* keeps its deadline */
-        assert_int_equal(w.algo->stop(w.self, 1), TL_OK);
-        assert_int_equal(w.algo->count(w.self), 2);
-        assert_int_equal(w.algo->start(w.self, 1, 1001), TL_ERR_FULL);
-        assert_int_equal(w.algo->advance(w.self, 1009, TL_NO_BUDGET, start_two, &w), 0);
-        assert_int_equal(w.algo->advance(w.self, 1010, TL_NO_BUDGET, start_two, &w), 1);
-        assert_int_equal(w.started[0], TL_OK);
-        assert_int_equal(w.started[1], rows[i].second);
-        assert_int_equal(w.algo->start(w.self, 3, 1300) == TL_OK, rows[i].second == TL_ERR_FULL);
-        assert_int_equal(w.algo->count(w.self), 3);
-        w.algo->destroy(w.self);
+        assert_int_equal(stand_try_start(&s, 3, 1001), TL_ERR_FULL);
+        assert_int_equal(stand_try_start(&s, 2, 1001), TL_ERR_FULL); /* keeps its deadline */
+        assert_int_equal(stand_stop(&s, 1), TL_OK);
+        assert_int_equal(stand_count(&s), 2);
+        assert_int_equal(stand_try_start(&s, 1, 1001), TL_ERR_FULL);
+        assert_int_equal(stand_advance(&s, 1009), 0);
+        assert_int_equal(stand_advance(&s, 1010), 1);
+        assert_int_equal(started[0], TL_OK);
+        assert_int_equal(started[1], rows[i].second);
+        assert_int_equal(stand_try_start(&s, 3, 1300) == TL_OK, rows[i].second == TL_ERR_FULL);
+        assert_int_equal(stand_count(&s), 3);
+        stand_close(&s);
     }
 }
 
@@ -392,36 +375,34 @@ static void what_was_stopped_counts_until_the_worker_has_seen_it(void **state)
 static void ticks_begin_with_the_first_start(void **state)
 {
     (void)state;
-    struct wheel w;
-    open_wheel(&w, "slots=8:tick=10");
-    assert_int_equal(w.algo->advance(w.self, 1003, TL_NO_BUDGET, start_two, &w), 0);
-    assert_int_equal(w.algo->start(w.self, 0, 1013), TL_OK);
-    assert_int_equal(w.algo->start(w.self, 1, 1012), TL_OK);
-    assert_int_equal(w.algo->advance(w.self, 1012, TL_NO_BUDGET, start_two, &w), 0);
-    assert_int_equal(w.algo->advance(w.self, 1013, TL_NO_BUDGET, start_two, &w), 1);
-    assert_int_equal(w.algo->advance(w.self, 1022, TL_NO_BUDGET, start_two, &w), 0);
-    assert_int_equal(w.algo->advance(w.self, 1023, TL_NO_BUDGET, start_two, &w), 1);
-    w.algo->destroy(w.self);
+    struct stand s;
+    enum tl_status started[2];
+    open_wheel(&s, "slots=8:tick=10", started);
+    assert_int_equal(stand_advance(&s, 1003), 0);
+    stand_start(&s, 0, 1013);
+    stand_start(&s, 1, 1012);
+    assert_int_equal(stand_advance(&s, 1012), 0);
+    assert_int_equal(stand_advance(&s, 1013), 1);
+    assert_int_equal(stand_advance(&s, 1022), 0);
+    assert_int_equal(stand_advance(&s, 1023), 1);
+    stand_close(&s);
 }
 
 /* Each tick takes two from the queue, so the fifth and sixth timer are two ticks later. */
 static void a_flood_waits_for_later_ticks(void **state)
 {
     (void)state;
-    struct wheel w;
-    open_wheel(&w, "slots=8:tick=10:transfer=2");
+    struct stand s;
+    open_wheel(&s, "slots=8:tick=10:transfer=2", NULL);
     for (uint32_t id = 0; id < 6; id++) {
-        assert_int_equal(w.algo->start(w.self, id, 1005), TL_OK);
+        stand_start(&s, id, 1005);
     }
-    assert_int_equal(w.algo->stop(w.self, 1), TL_OK); /* takes no place */
+    assert_int_equal(stand_stop(&s, 1), TL_OK); /* takes no place */
     const uint64_t fire[] = {2, 2, 1};
     for (uint64_t tick = 1; tick <= 3; tick++) {
-        uint64_t fired = w.fired;
-        assert_int_equal(w.algo->advance(w.self, 1000 + 10 * tick, TL_NO_BUDGET, count_it, &w),
-                         fire[tick - 1]);
-        assert_int_equal(w.fired, fired + fire[tick - 1]);
+        assert_int_equal(stand_advance(&s, 1000 + 10 * tick), fire[tick - 1]);
     }
-    w.algo->destroy(w.self);
+    stand_close(&s);
 }
 
 int main(void)

@@ -12,8 +12,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     HANDS_OUT_VALUES = 1, /* what a poll collects is not pending before the first callback */
     KEEPS_WHAT_IT_SAID =

@@ -12,8 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "registry.h"
-#include "test.h"
+#include "stand.h"
 
 enum habit {
     COUNTS_TIMES = 1,    /* different ones, for the number of days */
@@ -225,42 +224,35 @@ static void what_differs_is_said(void **state)
 
 /* --- the length of a day --------------------------------------------------------------------- */
 
-struct hold {
-    const struct tl_algo *algo;
-    void *self;
-    uint64_t delay; /* 0: random, of the mean `spread` */
+/* Delays of a hold: all the same, or random with the mean `spread`. */
+struct delays {
+    uint64_t fixed; /* 0: random */
     uint64_t spread;
-    uint64_t random;
-    uint64_t fired;
 };
 
-static void open_hold(struct hold *hold, const char *name, uint32_t timers)
+static uint64_t delay_of(struct stand *s)
 {
-    TL_OPTION_VALUES(options);
-    *hold = (struct hold){.algo = tl_registry_find(name)->counted, .random = 1};
-    tl_options_default(hold->algo, options);
-    struct tl_config config = {
-        .capacity = timers, .options = options, .allocator = tl_system_allocator()};
-    assert_int_equal(hold->algo->create(&config, &hold->self), TL_OK);
+    const struct delays *delays = s->ctx;
+    return delays->fixed > 0 ? delays->fixed : 1 + stand_draw(s, 2 * delays->spread);
 }
 
-static uint64_t delay_of(struct hold *hold)
+static void start_again(struct stand *s, uint32_t id, uint64_t due)
 {
-    hold->random = hold->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return hold->delay > 0 ? hold->delay : 1 + (hold->random >> 33) % (2 * hold->spread);
+    (void)due;
+    stand_start(s, id, s->clock + delay_of(s));
 }
 
-static void start_again(void *ctx, uint32_t id, uint64_t now)
+static void open_hold(struct stand *s, const char *name, uint32_t timers, struct delays *delays)
 {
-    struct hold *hold = ctx;
-    hold->fired++;
-    assert_int_equal(hold->algo->start(hold->self, id, now + delay_of(hold)), TL_OK);
+    stand_open(s, name, "", .capacity = timers);
+    s->on_expiry = start_again;
+    s->ctx = delays;
 }
 
-static void run_until(struct hold *hold, uint64_t fired)
+static void run_until(struct stand *s, uint64_t fired)
 {
-    while (hold->fired < fired) {
-        (void)hold->algo->advance(hold->self, hold->algo->next(hold->self), 1, start_again, hold);
+    while (s->fired < fired) {
+        (void)stand_advance_some(s, stand_next(s), 1);
     }
 }
 
@@ -271,33 +263,30 @@ static void run_until(struct hold *hold, uint64_t fired)
 static void days_that_are_too_short_double(void **state)
 {
     (void)state;
-    struct hold hold;
-    open_hold(&hold, "snoopy-calendar", 4);
-    hold.delay = 64;
+    struct stand s;
+    struct delays delays = {.fixed = 64};
+    open_hold(&s, "snoopy-calendar", 4, &delays);
     for (uint32_t id = 0; id < 4; id++) {
-        assert_int_equal(hold.algo->start(hold.self, id, 16 * (1 + (uint64_t)id)), TL_OK);
+        stand_start(&s, id, 16 * (1 + (uint64_t)id));
     }
     static const uint64_t lengths[] = {1, 2, 4, 8, 16, 256, 256};
     for (size_t i = 0; i + 1 < sizeof lengths / sizeof lengths[0]; i++) {
-        run_until(&hold, 84 * (i + 1));
-        assert_int_equal(year_of(hold.algo, hold.self).day_ticks, lengths[i]);
-        run_until(&hold, 84 * (i + 1) + 1);
-        assert_int_equal(year_of(hold.algo, hold.self).day_ticks, lengths[i + 1]);
-        assert_int_equal(year_of(hold.algo, hold.self).days, 4);
+        run_until(&s, 84 * (i + 1));
+        assert_int_equal(year_of(s.algo, s.self).day_ticks, lengths[i]);
+        run_until(&s, 84 * (i + 1) + 1);
+        assert_int_equal(year_of(s.algo, s.self).day_ticks, lengths[i + 1]);
+        assert_int_equal(year_of(s.algo, s.self).days, 4);
     }
-    hold.algo->destroy(hold.self);
+    stand_close(&s);
 }
 
-static double steps_per_firing(struct hold *hold, uint64_t firings)
+static double steps_per_firing(struct stand *s, uint64_t firings)
 {
-    struct tl_counters before = {0};
-    struct tl_counters after = {0};
-    hold->algo->counters(hold->self, &before);
-    uint64_t from = hold->fired;
-    run_until(hold, from + firings);
-    hold->algo->counters(hold->self, &after);
-    return (double)(after.compares + after.slots - before.compares - before.slots) /
-           (double)(hold->fired - from);
+    struct tl_counters before = stand_counters(s);
+    uint64_t from = s->fired;
+    run_until(s, from + firings);
+    struct tl_counters work = stand_since(s, &before);
+    return (double)(work.compares + work.slots) / (double)(s->fired - from);
 }
 
 /* As many timers as before, of which the delays become so many times as long, or as short: the
@@ -313,17 +302,17 @@ static void days_follow_the_delays(void **state)
         double before[2];
         double after[2];
         for (size_t n = 0; n < 2; n++) {
-            struct hold hold;
-            open_hold(&hold, names[n], TIMERS);
-            hold.spread = spreads[i][0];
+            struct stand s;
+            struct delays delays = {.spread = spreads[i][0]};
+            open_hold(&s, names[n], TIMERS, &delays);
             for (uint32_t id = 0; id < TIMERS; id++) {
-                assert_int_equal(hold.algo->start(hold.self, id, delay_of(&hold)), TL_OK);
+                stand_start(&s, id, delay_of(&s));
             }
-            before[n] = steps_per_firing(&hold, 10 * TIMERS);
-            hold.spread = spreads[i][1];
-            run_until(&hold, hold.fired + 100 * TIMERS);
-            after[n] = steps_per_firing(&hold, 10 * TIMERS);
-            hold.algo->destroy(hold.self);
+            before[n] = steps_per_firing(&s, 10 * TIMERS);
+            delays.spread = spreads[i][1];
+            run_until(&s, s.fired + 100 * TIMERS);
+            after[n] = steps_per_firing(&s, 10 * TIMERS);
+            stand_close(&s);
         }
         assert_true(before[1] < 10 && after[1] < 10);
         assert_true(after[0] > 10 * after[1]);

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "registry.h"
-#include "test.h"
+#include "stand.h"
 
 enum {
 #ifdef __SANITIZE_ADDRESS__
@@ -32,12 +31,9 @@ struct fired {
 
 struct run {
     const struct original_case *wanted;
-    const struct tl_algo *algo;
-    void *structure;
+    struct stand stand; /* the structure */
     void *model;
-    uint64_t clock;
     uint64_t seed;
-    uint64_t random;
     uint32_t arming[2][ORIGINAL_IDS]; /* firings of each timer, on each side */
     struct fired fired[2];
     char why[WHY_BYTES]; /* the first difference; empty: none yet */
@@ -51,17 +47,9 @@ struct side_of_run {
     enum side side;
 };
 
-/* splitmix64 */
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static uint64_t draw(struct run *run)
 {
-    return mix(run->random += UINT64_C(0x9e3779b97f4a7c15));
+    return test_random(&run->stand.random);
 }
 
 static uint32_t ids_of(const struct original_case *wanted)
@@ -77,9 +65,9 @@ static uint64_t deadline_of(const struct run *run, uint64_t bits)
     uint32_t width = (uint32_t)(bits % most) + 1;
     uint64_t delay = (bits >> 8) & ((UINT64_C(1) << width) - 1);
     if (!wanted->future_only && bits >> 60 == 0) {
-        return run->clock - (run->clock < delay % 8 ? run->clock : delay % 8);
+        return run->stand.clock - (run->stand.clock < delay % 8 ? run->stand.clock : delay % 8);
     }
-    uint64_t deadline = run->clock + delay + wanted->future_only;
+    uint64_t deadline = run->stand.clock + delay + wanted->future_only;
     if (wanted->batch_ticks > 0) {
         deadline += wanted->batch_ticks - 1;
         deadline -= deadline % wanted->batch_ticks;
@@ -104,13 +92,13 @@ static void differ(struct run *run, const char *format, ...)
 static bool start_on(struct run *run, enum side side, uint32_t id, uint64_t deadline)
 {
     return side == MODEL ? run->wanted->original->start(run->model, id, deadline)
-                         : run->algo->start(run->structure, id, deadline) == TL_OK;
+                         : stand_try_start(&run->stand, id, deadline) == TL_OK;
 }
 
 static bool stop_on(struct run *run, enum side side, uint32_t id)
 {
     return side == MODEL ? run->wanted->original->stop(run->model, id)
-                         : run->algo->stop(run->structure, id) == TL_OK;
+                         : stand_stop(&run->stand, id) == TL_OK;
 }
 
 /* The callback of both sides. What it does depends on the timer and on how often it has fired; on
@@ -124,17 +112,17 @@ static void on_fire(void *ctx, uint32_t id)
         fired->ids[fired->count++] = id;
     }
     uint32_t arming = run->arming[at->side][id]++;
-    uint64_t bits = mix(run->seed ^ (uint64_t)id << 40 ^ (uint64_t)arming << 8);
+    uint64_t bits = test_mix(run->seed ^ (uint64_t)id << 40 ^ (uint64_t)arming << 8);
     if (run->wanted->quiet || fired->count > CALLED_MAX) {
         return;
     }
-    uint32_t other = run->wanted->ordered ? (uint32_t)(mix(bits) % ids_of(run->wanted)) : id;
+    uint32_t other = run->wanted->ordered ? (uint32_t)(test_mix(bits) % ids_of(run->wanted)) : id;
     switch (bits >> 58 & 3) {
     case 0:
-        (void)start_on(run, at->side, other, deadline_of(run, mix(bits + 1)));
+        (void)start_on(run, at->side, other, deadline_of(run, test_mix(bits + 1)));
         break;
     case 1:
-        (void)start_on(run, at->side, id, deadline_of(run, mix(bits + 2)));
+        (void)start_on(run, at->side, id, deadline_of(run, test_mix(bits + 2)));
         break;
     case 2:
         (void)stop_on(run, at->side, other);
@@ -144,10 +132,10 @@ static void on_fire(void *ctx, uint32_t id)
     }
 }
 
-static void on_structure_fire(void *ctx, uint32_t id, uint64_t now)
+static void on_structure_fire(struct stand *s, uint32_t id, uint64_t due)
 {
-    (void)now;
-    on_fire(ctx, id);
+    (void)due;
+    on_fire(s->ctx, id);
 }
 
 static int by_id(const void *a, const void *b)
@@ -162,10 +150,10 @@ static void advance_both(struct run *run, uint64_t now)
     struct side_of_run structure = {run, STRUCTURE};
     struct side_of_run model = {run, MODEL};
     struct original_fire fire = {&model, on_fire};
-    run->clock = now;
+    run->stand.ctx = &structure;
     run->fired[STRUCTURE].count = 0;
     run->fired[MODEL].count = 0;
-    (void)run->algo->advance(run->structure, now, TL_NO_BUDGET, on_structure_fire, &structure);
+    (void)stand_advance(&run->stand, now);
     run->wanted->original->advance(run->model, now, &fire);
     for (size_t side = 0; !run->wanted->ordered && side < 2; side++) {
         qsort(run->fired[side].ids, run->fired[side].count, sizeof(uint32_t), by_id);
@@ -191,15 +179,15 @@ static void compare_next(struct run *run)
     if (run->wanted->next == ORIGINAL_NEXT_ANY) {
         return;
     }
-    uint64_t ours = run->algo->next(run->structure);
+    uint64_t ours = stand_next(&run->stand);
     uint64_t theirs = original->next(run->model);
     /* At or before the clock is the same: at once. */
-    ours = ours > run->clock ? ours : run->clock;
-    theirs = theirs > run->clock ? theirs : run->clock;
+    ours = ours > run->stand.clock ? ours : run->stand.clock;
+    theirs = theirs > run->stand.clock ? theirs : run->stand.clock;
     if ((ours > theirs && run->wanted->next != ORIGINAL_NEXT_AFTER) ||
         (ours < theirs && run->wanted->next != ORIGINAL_NEXT_BEFORE)) {
-        differ(run, "at tick %" PRIu64 ", next is %" PRIu64 ", the original's %" PRIu64, run->clock,
-               ours, theirs);
+        differ(run, "at tick %" PRIu64 ", next is %" PRIu64 ", the original's %" PRIu64,
+               run->stand.clock, ours, theirs);
     }
 }
 
@@ -215,7 +203,7 @@ static void step(struct run *run)
         if (ours != theirs) {
             differ(run,
                    "at tick %" PRIu64 ", a start for %" PRIu64 " is %s, not so by the original",
-                   run->clock, deadline, ours ? "taken" : "refused");
+                   run->stand.clock, deadline, ours ? "taken" : "refused");
         }
     } else if (what % 8 < 5) {
         bool ours = stop_on(run, STRUCTURE, id);
@@ -224,29 +212,29 @@ static void step(struct run *run)
             differ(run,
                    "at tick %" PRIu64 ", stop of timer %" PRIu32
                    " finds it %s, not so the original",
-                   run->clock, id, ours ? "pending" : "idle");
+                   run->stand.clock, id, ours ? "pending" : "idle");
         }
     } else {
         /* As far as a delay, or a few ticks, or to where there is work next. */
-        uint64_t ticks = deadline_of(run, draw(run) | UINT64_C(1) << 60) - run->clock;
+        uint64_t ticks = deadline_of(run, draw(run) | UINT64_C(1) << 60) - run->stand.clock;
         if (what >> 32 & 1) {
             ticks = 1 + ticks % 8;
         } else if ((what >> 33 & 1) && run->wanted->original->next != NULL) {
             uint64_t next = run->wanted->original->next(run->model);
-            ticks = next > run->clock && next < TL_NEVER ? next - run->clock : ticks;
+            ticks = next > run->stand.clock && next < TL_NEVER ? next - run->stand.clock : ticks;
         }
         if (run->wanted->step_ticks > 0 && ticks > run->wanted->step_ticks) {
             ticks = 1 + ticks % run->wanted->step_ticks;
         }
         ticks = run->wanted->step_ticks > 0 && ticks == 0 ? 1 : ticks;
-        advance_both(run, run->clock + ticks);
+        advance_both(run, run->stand.clock + ticks);
     }
     compare_next(run);
     if (run->wanted->original->inside != NULL) {
         char why[WHY_BYTES / 2] = "";
-        if (!run->wanted->original->inside(run->model, run->algo, run->structure, why,
+        if (!run->wanted->original->inside(run->model, run->stand.algo, run->stand.self, why,
                                            sizeof why)) {
-            differ(run, "at tick %" PRIu64 ": %s", run->clock, why);
+            differ(run, "at tick %" PRIu64 ": %s", run->stand.clock, why);
         }
     }
 }
@@ -255,23 +243,11 @@ static void step(struct run *run)
 static void compare(struct run *run, const struct original_case *wanted, uint32_t habits,
                     uint64_t seed)
 {
-    char why[256] = "";
-    TL_OPTION_VALUES(values);
-    const struct tl_entry *entry = tl_registry_find(wanted->structure);
-    assert_non_null(entry);
-    *run = (struct run){.wanted = wanted,
-                        .algo = entry->counted,
-                        .clock = wanted->clock,
-                        .seed = mix(seed),
-                        .random = seed};
-    if (tl_options_parse(run->algo, wanted->options, values, why, sizeof why) != TL_OK) {
-        fail_msg("%s:%s: %s", wanted->structure, wanted->options, why);
-    }
-    struct tl_config config = {.capacity = ORIGINAL_IDS,
-                               .now = wanted->clock,
-                               .options = values,
-                               .allocator = tl_system_allocator()};
-    assert_int_equal(run->algo->create(&config, &run->structure), TL_OK);
+    *run = (struct run){.wanted = wanted, .seed = test_mix(seed)};
+    stand_open(&run->stand, wanted->structure, wanted->options, .capacity = ORIGINAL_IDS,
+               .now = wanted->clock);
+    run->stand.on_expiry = on_structure_fire;
+    run->stand.random = seed;
     run->model = calloc(1, wanted->original->bytes);
     assert_non_null(run->model);
     wanted->original->open(run->model, wanted->clock, habits);
@@ -279,10 +255,7 @@ static void compare(struct run *run, const struct original_case *wanted, uint32_
     for (uint32_t i = 0; i < operations && run->why[0] == '\0'; i++) {
         step(run);
     }
-    if (run->why[0] == '\0' && run->algo->check(run->structure, why, sizeof why) != TL_OK) {
-        differ(run, "%s", why);
-    }
-    run->algo->destroy(run->structure);
+    stand_close(&run->stand);
     if (wanted->original->close != NULL) {
         wanted->original->close(run->model);
     }

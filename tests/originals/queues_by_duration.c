@@ -15,8 +15,7 @@
 #include "stand.h"
 
 #include <stdio.h>
-
-#include "test.h"
+#include <string.h>
 
 enum habit {
     EMPTY_QUEUES_WAKE = 1,     /* libevent: the event of a queue stays when its last timer goes */

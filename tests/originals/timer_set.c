@@ -10,8 +10,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     EVERY_EXPIRE_DEALS = 1, /* even if nothing can be due: the buckets are always those of now */
     NEXT_IS_THE_EARLIEST_SEEN = 2, /* since the last expire, stopped or not, of all buckets */

@@ -12,8 +12,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     REFUSES_ELAPSED = 1, /* insert, what is not ahead */
     FIRES_FIRST = 2,     /* all that a poll finds, before any task runs */

@@ -17,7 +17,6 @@
 #include <stdio.h>
 
 #include "registry.h"
-#include "test.h"
 
 enum habit {
     COUNTS_AFTERWARDS = 1, /* a slot comes up with the tick after */
