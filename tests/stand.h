@@ -50,6 +50,7 @@ void stand_check(const struct stand *s);
 /* Check and destroy the structure, of which no memory may be left. */
 void stand_close(struct stand *s);
 
+/* Grow to hold ids below `capacity`. */
 void stand_reserve(struct stand *s, uint32_t capacity);
 
 /* Start a timer; stand_start fails the test unless the answer is TL_OK. */
@@ -66,6 +67,7 @@ uint64_t stand_advance_some(struct stand *s, uint64_t now, uint64_t budget);
 /* Advance tick by tick until no timer is pending. Returns the last tick. */
 uint64_t stand_run_dry(struct stand *s);
 
+/* The structure's own next and count. */
 uint64_t stand_next(const struct stand *s);
 uint64_t stand_count(const struct stand *s);
 
