@@ -57,6 +57,7 @@ enum wrong {
     FULL_RIGHTLY,
     FULL_UNDECLARED,
     FULL_FORGETS,
+    FULL_FOR_EVER,
     FULL_AND_HORIZON,
     READS_PAST_ITS_MEMORY,
     READS_BEFORE_ITS_MEMORY,
@@ -104,6 +105,7 @@ struct heap {
     struct entry firing; /* what its callback is about */
     uint64_t extra;      /* by which count is wrong */
     uint64_t operations;
+    bool was_full;     /* FULL_FOR_EVER: 200 timers were pending */
     unsigned for_now;  /* timers that their callbacks started for now, in this advance */
     uint64_t sequence; /* how much has been done of what goes wrong (FORGETS_IN_ONE_SEQUENCE) */
 };
@@ -471,6 +473,10 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         ++heap->for_now == 7) {
         return TL_OK;
     }
+    heap->was_full = heap->was_full || heap->size >= 200;
+    if (WRONG == FULL_FOR_EVER && heap->was_full) {
+        return TL_ERR_FULL;
+    }
     if ((WRONG == FULL_RIGHTLY || WRONG == FULL_UNDECLARED || WRONG == FULL_FORGETS) &&
         heap->size >= FULL_SIZE) {
         if (restart && WRONG == FULL_FORGETS) {
@@ -681,7 +687,9 @@ TL_ALGO(WRONG_SYMBOL) = {
                     TL_CAP_NEXT | (INEXACT_NEXT ? 0 : TL_CAP_NEXT_EXACT) | TL_CAP_BUDGET |
                     (WRONG == FULL_AND_HORIZON ? TL_CAP_REFUSES : TL_CAP_UNLIMITED) |
                     (WRONG == RESERVE_BREAKS_ITS_WORD ? TL_CAP_ALLOCATES : 0) |
-                    (WRONG == FULL_RIGHTLY || WRONG == FULL_FORGETS ? TL_CAP_REFUSES : 0),
+                    (WRONG == FULL_RIGHTLY || WRONG == FULL_FORGETS || WRONG == FULL_FOR_EVER
+                         ? TL_CAP_REFUSES
+                         : 0),
     .create = heap_create,
     .destroy = heap_destroy,
     .reserve = heap_reserve,

@@ -58,20 +58,18 @@ void case_refused(struct kit_run *run)
     script_close(&subject);
 }
 
-#define FULL_TIMERS 64u
-
-void case_full(struct kit_run *run)
+static void fill_again_and_again(struct kit_run *run, uint32_t timers, unsigned rounds)
 {
     struct kit_subject subject;
-    if (!script_open(run, &subject, FULL_TIMERS, 20)) {
+    if (!script_open(run, &subject, timers, 20)) {
         return;
     }
-    for (unsigned round = 0; round < 20; round++) {
-        script_start_all(&subject, FULL_TIMERS, 1 + round * 7);
+    for (unsigned round = 0; round < rounds; round++) {
+        script_start_all(&subject, timers, 1 + round * 7);
         /* What is pending may be refused its new deadline, and keeps the old; what is not, stays
          * so. */
-        script_start_all(&subject, FULL_TIMERS, 3 + round * 7);
-        for (uint32_t id = round % 3; id < FULL_TIMERS; id += 3) {
+        script_start_all(&subject, timers, 3 + round * 7);
+        for (uint32_t id = round % 3; id < timers; id += 3) {
             script_stop(&subject, id);
             script_start(&subject, id, 0);
         }
@@ -90,6 +88,14 @@ void case_full(struct kit_run *run)
         script_settle(&subject);
     }
     script_close(&subject);
+}
+
+/* The second size is drawn. */
+void case_full(struct kit_run *run)
+{
+    uint64_t state = run->target->seed;
+    fill_again_and_again(run, 64, 20);
+    fill_again_and_again(run, (uint32_t)(300 + kit_random(&state) % 3000), 2);
 }
 
 void case_horizon(struct kit_run *run)
