@@ -99,7 +99,7 @@ const struct tl_option *tl_option_find(const struct tl_option *table, const char
 /* Whether it accepts whole numbers from min to max, and not only words or a text. */
 bool tl_option_is_number(const struct tl_option *option);
 
-/* Whether its value is within so many bytes, aligned. */
+/* Whether its value is within this many bytes, aligned. */
 bool tl_option_fits(const struct tl_option *option, size_t options_bytes);
 
 /* The value of an option that is no real number, in a struct of options; of a text 0. */

@@ -99,11 +99,11 @@ enum tl_status store_file(struct store *store, const char *name, bool fresh, int
 enum tl_status store_write(struct store *store, int fd, const char *name, const void *data,
                            size_t bytes, uint64_t at);
 
-/* Makes an empty file so long, of zeros whose room is taken. Where nobody waits for the disk they
- * are not written; else they are, so that a later write finds nothing to change but them. */
+/* Makes an empty file so long, of zeros whose room is taken. Without waits for the disk they are
+ * not written; else they are, so that a later write finds nothing to change but them. */
 enum tl_status store_fill(struct store *store, int fd, const char *name, uint64_t bytes);
 
-/* Reads up to so many bytes; *got is less only where the file ends. */
+/* Reads up to `bytes` bytes; *got is less only where the file ends. */
 enum tl_status store_read(struct store *store, int fd, const char *name, void *data, size_t bytes,
                           uint64_t at, size_t *got);
 

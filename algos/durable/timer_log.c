@@ -29,7 +29,7 @@
 #define MOST_BYTES       (UINT64_C(64) << 20)
 #define SHARES_OF_TIMERS 6u
 
-/* So many segments of one size, before those that follow are twice as large, up to this. */
+/* Number of segments of one size before the size doubles, up to UNCUT_BYTES. */
 #define SEGMENTS_EACH    64u
 #define UNCUT_BYTES      (UINT64_C(4) << 30)
 
@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct segment_head) == 40 && HEAD == 512,
 
 /* The head of a frame: in its lower half the checksum of place, head and words; in the upper one
  * how many words follow, what it knows of the disk, and as much as there is room for of the next
- * operation's number, lest each word that is no head be taken for one until its checksum is known.
+ * operation's number, so that a word that is not a head is not taken for one until its checksum is known.
  */
 #define COUNT_SHIFT  32u
 #define COUNT_BITS   6u
@@ -63,7 +63,7 @@ _Static_assert(LOG_LEAP == 0 || LOG_LEAP == NUMBERS + 1, "as timer_log.h says");
 
 _Static_assert(LOG_LINE == 1u << COUNT_BITS, "a frame fits in its line");
 
-/* By what a head knows: all operations before it but fewer than so many were on the disk when it
+/* By what a head knows: all operations before it except fewer than this number were on the disk when it
  * was written; 0: it does not say. */
 static const uint64_t unknown_below[1 << KNOWN_BITS] = {0, 1, 8, 32, 128, 512, 2048, 8192};
 
@@ -284,7 +284,7 @@ void log_take_back(struct timer_log *log, struct log_mark mark)
     log->numbered = mark.numbered;
 }
 
-/* Of what is made before anything has a name nobody reads a number. */
+/* Numbers of files without a name are not read. */
 static bool begins_segment(const struct timer_log *log, uint64_t place)
 {
     size_t i = log->current;

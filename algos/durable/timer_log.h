@@ -120,7 +120,7 @@ enum tl_status log_create(struct timer_log *log, struct store *store,
 /* Closes the files. */
 void log_destroy(struct timer_log *log);
 
-/* Room to name the segments of so many timers. */
+/* Room to name the segments of `timers` timers. */
 enum tl_status log_reserve(struct timer_log *log, uint64_t timers);
 
 /* Makes sure that words below that place have theirs on the disk, among `live` timers. */
@@ -144,7 +144,7 @@ static inline uint64_t log_place(const struct timer_log *log)
     return log->place + log->used;
 }
 
-/* Words that end so many timers, whatever the commits: two each, as a full line of the smallest
+/* Words that end this number of timers, whatever the commits: two each, as a full line of the smallest
  * frames has sixteen; what a segment begins with, one in 1,024 at most; and for the last one. */
 static inline uint64_t log_words_for(uint64_t timers)
 {

@@ -148,7 +148,7 @@ static uint8_t bytes_for(uint64_t value)
     return value == 0 ? 0 : (uint8_t)((71u - (unsigned)__builtin_clzll(value)) / 8);
 }
 
-/* What they are above the least, in so many bytes each. */
+/* Their differences from the least, in this number of bytes each. */
 static unsigned char *put_column(unsigned char *at, const uint64_t *values, unsigned count,
                                  uint64_t least, unsigned bytes)
 {

@@ -62,7 +62,7 @@ const struct tl_front *const *tl_fronts(size_t *count);
 /* The front end of that name; NULL if there is none. */
 const struct tl_front *tl_front_find(const char *name);
 
-/* Both forms of a composed structure exist as long as there are no more than so many at once. */
+/* Both forms of a composed structure exist up to this number at once. */
 #define TL_COMPOSITIONS_MAX 128
 
 /*

@@ -61,7 +61,7 @@ _Static_assert(LOG_LEAP == 0 || GROUP_MAX < LOG_LEAP, "no number is given twice"
 /* A start that is easy takes less, with the room to end its timer. */
 #define EASY_WORDS    4u
 
-/* So many ids go into a snapshot for each record logged meanwhile, at least; and so many at once,
+/* Number of ids that go into a snapshot for each record logged meanwhile, at least; and so many at once,
  * or the 64th part of all, lest looking after it costs more than they do. */
 #define SNAPSHOT_PACE 8u
 #define SNAPSHOT_IDS  256u
@@ -189,7 +189,7 @@ static void finish_snapshot(struct durable *durable)
     (void)log_drop(&durable->log, from, log_words_for(live) + snapshot_distance(durable), live);
 }
 
-/* The timers of so many of the next ids, as far as there are. */
+/* Write the timers of the next `ids` ids, or fewer if the table ends. */
 static enum tl_status write_down(struct durable *durable, uint64_t ids)
 {
     struct snapshot_writer *writer = &durable->snapshot;

@@ -293,7 +293,7 @@ static uint64_t lazy_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     start_waiting(lazy);
     if (lazy->fired == 0 && any && (lazy->inner->capabilities & TL_CAP_NEXT) != 0 &&
         lazy->inner->next(lazy->self) <= now) {
-        /* A bound that grows only when nothing fires at it. Nobody's callback has run. */
+        /* A bound that grows only when nothing fires at it. No callback has run. */
         (void)lazy->inner->advance(lazy->self, now, budget, inner_fired, lazy);
     }
     return lazy->fired;

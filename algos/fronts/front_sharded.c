@@ -86,7 +86,7 @@ static enum tl_status grow_due(struct sharded *sharded, uint32_t capacity)
     tl_free(allocator, sharded->due, sharded->capacity, 1);
     tl_free(allocator, sharded->due_ids, sharded->capacity * sizeof *ids, alignof(uint32_t));
     for (uint32_t id = 0; id < capacity; id++) {
-        due[id] = 0; /* outside of an advance nobody is */
+        due[id] = 0; /* outside of an advance, none */
     }
     sharded->due = due;
     sharded->due_ids = ids;

@@ -1,6 +1,6 @@
 /*
  * loaded_library.h: functions of a shared library that is loaded when a structure first needs it,
- * so that whoever links to timerlab depends on no library that it does not use.
+ * so that a program that links to timerlab depends on no library that it does not use.
  *
  *     #define FUNCTIONS(X) X(ev_run) X(ev_loop_new)
  *     LOADED_LIBRARY(FUNCTIONS, "libev.so.4");

@@ -2,7 +2,7 @@
  * virtual_clock.h: lets a shared library's event loop run under a structure's clock.
  *
  * An event loop asks the machine what time it is, and sleeps until its first timer is due. Here
- * time is the caller's, and nobody sleeps. So, in the library alone, calls of the C library are led
+ * time is the caller's, and nothing sleeps. So, in the library alone, calls of the C library are led
  * to this file (led_calls.h). Where a thread has no virtual clock, which is to say outside of a
  * structure's hooks, they do what they always did.
  *

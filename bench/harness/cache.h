@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* One kind of thing that is kept. */
+/* One kind of entry. */
 struct cache_kind {
     size_t key_bytes; /* keys are compared byte by byte: no padding in them */
     /* Makes the thing for a key, and says in *bytes what it takes. */
@@ -15,7 +15,7 @@ struct cache_kind {
     void (*destroy)(void *thing);
 };
 
-/* The thing for a key, made if it is not there. Valid until the next call. */
+/* The entry for a key, made if it is not there. Valid until the next call. */
 void *cache_get(const struct cache_kind *kind, const void *key);
 
 /* Frees everything. */

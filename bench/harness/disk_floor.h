@@ -21,7 +21,7 @@ struct disk_floor {
     uint64_t writes;
 };
 
-/* For commits of at most so many operations. False: no such file can be had. */
+/* For commits of at most this number of operations. False: no such file can be had. */
 bool disk_floor_open(struct disk_floor *disk, uint64_t commit);
 
 /* Writes the records of `commits` commits, each in one piece, and with `waits` each followed by an
@@ -33,7 +33,7 @@ void disk_floor_close(struct disk_floor *disk);
 /* The folder under which durable structures have their files, $TMPDIR or /tmp. */
 const char *disk_floor_place(void);
 
-/* Whether it is in memory, where nobody waits for a disk. */
+/* Whether it is in memory, without waits for a disk. */
 bool disk_floor_is_memory(void);
 
 #endif

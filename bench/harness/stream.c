@@ -538,7 +538,7 @@ static void end_part(struct stream_source *source)
     }
 }
 
-/* Makes a part of so many ticks, and keeps its operations. */
+/* Makes a part of `ticks` ticks, and keeps its operations. */
 static void make_part(struct stream_source *source, struct stream_part *part, uint32_t ticks)
 {
     source->part = part;

@@ -80,7 +80,7 @@ struct stream_key {
     uint32_t every_ticks; /* each connection is heard from so often; 0: never */
     uint32_t delays;      /* enum stream_delays */
     uint32_t order;       /* enum stream_order */
-    uint32_t earlier;     /* so many millionths of the restarts go to an earlier tick */
+    uint32_t earlier;     /* millionths of the restarts that go to an earlier tick */
     uint32_t callback;    /* each expiry starts its timer again, in its callback */
     uint32_t step_ticks;  /* of an advance */
     uint32_t tick_ms;     /* length of a tick: all delays and intervals are divided by it */

@@ -97,7 +97,7 @@ struct fixture {
     void *self;
     struct tl_memory memory;
     uint32_t ids;           /* its capacity; set by the suite's plan */
-    unsigned char *records; /* one for each timer, of so many bytes; NULL: none */
+    unsigned char *records; /* one for each timer, with its size in bytes; NULL: none */
     size_t record_bytes;
     bool node_in;        /* the structure's own bytes lie in them */
     unsigned char *cold; /* what other work writes; NULL: there is none */
@@ -196,7 +196,7 @@ bool still_patient(struct fixture *fixture);
 /* Records for `create`, like the fixture's, at another place. */
 struct tl_records fixture_records(const struct fixture *fixture, void *base);
 
-/* How many repetitions of so many operations make up a batch: one, where each operation may look at
+/* Number of repetitions of `operations` operations in a batch: one, where each operation may look at
  * all timers. */
 uint64_t rounds_of(const struct fixture *fixture, uint64_t operations);
 

@@ -13,7 +13,7 @@ enum {
     WORKLOAD_SPAN_TICKS = 60000,        /* the longest delay, where nothing else is said */
     WORKLOAD_IDLE_MIN_TICKS = 30000,    /* an idle timeout is between this and the span */
     WORKLOAD_ROUND_TICKS = 10000,       /* in one round each connection restarts its timer once */
-    WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least so many, by repetition */
+    WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least this number, by repetition */
 };
 
 struct workload_start {
@@ -40,7 +40,7 @@ struct workload_expected {
     uint64_t checksum; /* the sum of workload_mix over (id, tick after the starts) */
 };
 
-/* How many repetitions of so many operations make up a batch. */
+/* Number of repetitions of `operations` operations in a batch. */
 uint64_t workload_rounds(uint64_t operations);
 
 /* From now on, and before anything is generated: one repetition is enough, because the figures are
@@ -66,7 +66,7 @@ struct workload_key {
     uint32_t span_ticks;        /* delays are uniform from 1 to this */
     uint32_t durations;         /* how many different ones there are; 0: all */
     uint32_t arrival;           /* enum workload_arrival */
-    uint32_t cancelled_percent; /* so many of the timers are stopped before they can fire */
+    uint32_t cancelled_percent; /* share of timers that are stopped before they can fire */
 };
 
 /* Treat as read-only. */

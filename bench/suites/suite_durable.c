@@ -16,7 +16,7 @@
 enum {
     NEAREST_TICKS = 60000,  /* a timer of the population is due this far ahead at least, */
     SPREAD_TICKS = 60000,   /* and less than so much later */
-    FILL_COMMIT = 5000,     /* operations in a commit that nobody times */
+    FILL_COMMIT = 5000,     /* operations in an untimed commit */
     ROUNDS_MIN = 3,         /* of each row, unless it is to be as short as can be */
     ROUNDS_MAX = 3000,      /* at the end of which nothing of the population is due */
     WAITS = 10,             /* times --benchmark_min_time that a row lasts: a disk is slow */
@@ -120,7 +120,7 @@ static bool fill(struct contest *contest, struct party *party)
     return status == TL_OK || party_failed(fixture, party, "start", status);
 }
 
-/* All starts of a round, a commit after every so many; `deadlines` NULL: due one commit a tick. */
+/* All starts of a round, with a commit after a number of them; `deadlines` NULL: due one commit a tick. */
 static enum tl_status start_all(const struct contest *contest, const struct party *party,
                                 const uint64_t *deadlines, const uint32_t *ids)
 {

@@ -10,7 +10,7 @@
 
 enum {
     WARM_UP_ROUNDS = 6, /* until every timer's filing is a restart of the steady state: the span */
-    BATCHES_PATIENCE = 5, /* batches last at most so many times their timed parts' time */
+    BATCHES_PATIENCE = 5, /* batches last at most this multiple of their timed parts' time */
     IDLE_TICKS = 9000, /* per round; 20 s between restarts and this stay below the idle minimum */
     IDLE_ROUNDS = 12,  /* 108,000 ticks, where n is small enough to reload so often */
 };

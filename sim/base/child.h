@@ -93,7 +93,7 @@ struct child_place {
     char phase[128];
 };
 
-/* Of this process; in one that is no child, nobody looks at it. */
+/* Of this process; not used in one that is no child. */
 extern struct child_place *child_place;
 
 /* It is alive. A store to memory: cheap, but not for the inside of timed loops. For any thread. */

@@ -1,5 +1,5 @@
 /*
- * error.h: how the simulator's parts tell their caller what went wrong. A function that can fail
+ * error.h: how the simulator's parts report errors to their caller. A function that can fail
  * returns false (or a negative number) and has written one sentence, which names the file, the
  * place in it, and the remedy where there is one. Only `main` prints it.
  */

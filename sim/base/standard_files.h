@@ -1,5 +1,5 @@
 /*
- * standard_files.h: a program's input, output and errors, as whoever started it has left them.
+ * standard_files.h: a program's input, output and errors, as the parent process has set them up.
  */
 #ifndef SIM_STANDARD_FILES_H
 #define SIM_STANDARD_FILES_H

@@ -15,8 +15,8 @@ enum growth { GROWTH_CONSTANT, GROWTH_LOGARITHMIC, GROWTH_ROOT, GROWTH_LINEAR, G
  * on distinct durations or on a delay's length does not grow with the timers. */
 enum growth growth_of(const char *cost);
 
-/* About how many steps a start, the stop or expiry that ends it, and a tick take among so many
- * pending timers. The same number on every machine: it says what takes longer than what, and no
+/* About how many steps a start, the stop or expiry that ends it, and a tick take among `timers` pending
+ * timers. The same number on every machine: it says what takes longer than what, and no
  * time. */
 double declared_steps(const struct tl_cost *cost, uint64_t timers);
 

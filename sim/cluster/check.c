@@ -171,7 +171,7 @@ static void come_to(struct timer *timer, enum check_stage stage)
     }
 }
 
-/* Whether nobody has it in hand or queue. A lease is its latest holder's alone. */
+/* Whether it is neither in hand nor in a queue. A lease is its latest holder's alone. */
 static bool is_abandoned(const struct search *search, const struct state *state, unsigned timer)
 {
     bool leased = cluster_protocol_leases(search->protocol);
@@ -258,7 +258,7 @@ static bool schedule_part(struct search *search, const struct state *before, uns
             claim(&after, any & bit);
             *own = (struct scheduler){0};
             break;
-        case CLUSTER_JOIN: /* its own, or one that nobody has */
+        case CLUSTER_JOIN: /* its own, or a free one */
             can = (any & bit) != 0 && (before->owners[i] == 0 || before->owners[i] == number + 1);
             after.owners[i] = (uint8_t)(number + 1);
             *own = (struct scheduler){.step = 1, .second = (uint8_t)i};

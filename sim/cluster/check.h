@@ -85,7 +85,7 @@ enum check_stage {
     CHECK_STAGE_ENDED
 };
 
-/* Where nothing can happen any more, as far as one can see from outside. Two states that differ in
+/* The end of all events, as seen from outside. Two states that differ in
  * anything else are the same end. */
 struct check_end {
     uint8_t stage[CHECK_TIMERS];

@@ -37,7 +37,7 @@ static void begin_call(struct cluster *cluster, struct slot *slot)
     slot->copy.heard =
         p[PAR_REPLY_LOST] <= 0 || random_unit(&cluster->services) >= p[PAR_REPLY_LOST];
     if (takes_s > p[PAR_TIMEOUT_S]) {
-        takes_s = p[PAR_TIMEOUT_S]; /* it is done all the same, but nobody hears of it */
+        takes_s = p[PAR_TIMEOUT_S]; /* it is done all the same, but without a reply */
         slot->copy.heard = false;
     }
     slot_at(cluster, slot, cluster->now_us + us_of(takes_s));

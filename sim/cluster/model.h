@@ -142,7 +142,7 @@ struct cluster {
     struct ring due[DUE_PARTS];      /* entries: in the table, by deadline */
     uint32_t lists;                  /* partitions that were handed out, a bit each */
     uint32_t id_owner[DUE_PARTS];    /* of each partition's id, the scheduler, */
-    uint64_t id_until_us[DUE_PARTS]; /* and when its lock ends; 0: nobody has had it */
+    uint64_t id_until_us[DUE_PARTS]; /* and when its lock ends; 0: it has had none */
     struct ring behind;              /* entries: what the second pass looks through, by deadline */
     struct ring expired;             /* entries: leases, for the next look */
     struct ring queue;               /* copies */

@@ -101,9 +101,9 @@ struct cluster_books {
     uint64_t started; /* accepted */
     uint64_t fired;   /* their service was called and did it, once or more often */
     uint64_t stopped; /* before that, at their planner's wish */
-    uint64_t dead;    /* given up after so many attempts */
+    uint64_t dead;    /* attempts until it is given up */
     uint64_t pending; /* in the table, the queue or somebody's hands */
-    uint64_t lost;    /* none of these: nobody will ever find it */
+    uint64_t lost;    /* none of these: it will never be found */
 };
 
 /* Whether they add up; otherwise says in `error` by how much they do not. */

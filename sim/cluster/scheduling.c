@@ -326,7 +326,7 @@ static void end_step(struct cluster *cluster, uint32_t number)
             return;
         }
         cluster->clock++;
-        take_due(cluster, number, DUE); /* nobody else will look at them */
+        take_due(cluster, number, DUE); /* they will not be read again */
         drained_of_halt(cluster);
         break;
     case CLUSTER_FETCH:

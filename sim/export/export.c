@@ -126,7 +126,7 @@ static void *trial_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
     return block;
 }
 
-/* The bytes that it takes besides the nodes of so many timers; SIZE_MAX: it refuses them. */
+/* The bytes that it takes in addition to the nodes of `capacity` timers; SIZE_MAX: it refuses them. */
 static size_t bytes_besides_nodes(const struct contender *contender, uint32_t capacity)
 {
     const struct tl_algo *algo = contender->embedded;

@@ -112,10 +112,10 @@ struct gen_request {
     /* If these are some of a whole's parts, such as one machine generates: what is generated of a
      * part is the same whatever others there are. */
     const uint32_t *numbers;     /* of each part, its place in the whole; NULL: it is the whole */
-    uint32_t whole_parts;        /* so many there are in it; 0: it is the whole */
+    uint32_t whole_parts;        /* number of them in it; 0: it is the whole */
     uint64_t least_warmup_ticks; /* the trace's warm-up is no shorter */
     struct gen_names *names; /* what each id is called in the whole: whole_parts times its place in
-                                its part, and the part's number; NULL: nobody asks */
+                                its part, and the part's number; NULL: not wanted */
 };
 
 /* What was generated. */

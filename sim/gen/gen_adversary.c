@@ -1,6 +1,6 @@
 /*
  * adversary: streams that hurt. Each is aimed at one way of building a timer structure. `slots` and
- * `levels` say what is aimed at: a wheel of so many slots, levels of wheels above it; a span is
+ * `levels` say what is aimed at: the slots of a wheel, levels of wheels above it; a span is
  * slots to the power of levels, which a slot of the level above them covers. Trace ticks that are
  * multiples of the span are so in the model.
  *

@@ -114,7 +114,7 @@ struct hold {
     uint32_t pending; /* up-down: to be started in this cycle, or started and not fired */
 };
 
-/* Puts an event in again, with `timer`, an increment of so many means later. */
+/* Puts an event in again, with `timer`, an increment of `increment` means later. */
 static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
                         struct gen_timer *timer, double increment)
 {
@@ -139,7 +139,7 @@ static void begin(struct gen_model *model)
                     gen_whole_ticks(8 * state->mean_ticks));
 }
 
-/* Puts an event in that was met within an increment of so many means. */
+/* Puts an event in that was met within an increment of `increment` means. */
 static void place(struct gen_model *model, uint32_t number, double increment)
 {
     const struct hold *state = model->state;

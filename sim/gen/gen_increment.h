@@ -14,7 +14,7 @@ enum increment {
     INCREMENT_BIASED,     /* from 0.9 to 1.1 */
     INCREMENT_BIMODAL,    /* nine of ten from 0 to 2/3, the tenth from 20/3 to 22/3 */
     INCREMENT_TRIANGULAR, /* from 0 to 1.5, with a density that rises from 0 */
-    INCREMENT_PARETO,     /* cut off where it is so many times its least */
+    INCREMENT_PARETO,     /* cut off at this multiple of its least */
 };
 
 /* Their words, ended by NULL. */

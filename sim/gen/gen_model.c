@@ -49,7 +49,7 @@ bool gen_too_many_timers(struct gen_model *model)
     return error_set(model->error, "%s: more timers than a trace can name", model->workload->name);
 }
 
-/* So many ids more, for the places from `place` on. */
+/* More ids, for the places from `place` on. */
 static bool add_ids(struct gen_model *model, uint32_t place, uint32_t count)
 {
     const uint32_t first = *model->ids;
@@ -67,7 +67,7 @@ static bool add_ids(struct gen_model *model, uint32_t place, uint32_t count)
     return true;
 }
 
-/* So many places without an id. */
+/* Places without an id. */
 static bool add_places(struct gen_model *model, uint32_t count)
 {
     const uint32_t first = model->places;

@@ -69,7 +69,7 @@ struct gen_model {
     uint32_t *id_of; /* where ids are given when used: of each place, one more than its
                         id; 0: it has none yet */
     uint32_t id_room;
-    uint32_t places;          /* so many timers can be named so far */
+    uint32_t places;          /* number of timers that can be named so far */
     struct gen_names *names;  /* where the ids' names go; NULL: nowhere */
     uint64_t number;          /* the part's: the name of its first place */
     uint64_t name_step;       /* from one to the next */
@@ -123,7 +123,7 @@ static inline bool gen_chance(struct gen_model *model, double probability)
     return random_unit(&model->random) < probability;
 }
 
-/* Durations between two limits: any, or so many distinct ones, evenly apart. */
+/* Durations between two limits: any, or a number of distinct ones, evenly spaced. */
 struct gen_span {
     double min_ticks;
     double max_ticks;
@@ -327,7 +327,7 @@ void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
  * the first of them. */
 uint32_t gen_new_ids(struct gen_model *model);
 
-/* Takes so many ids, or places, as the model's own. False if there are not so many, or memory is
+/* Takes `count` ids, or places, as the model's own. False if there are fewer, or memory is
  * short. */
 bool gen_take_ids(struct gen_model *model, uint32_t count);
 
@@ -345,7 +345,7 @@ static inline uint64_t gen_uniform_age(struct gen_model *model, uint64_t delay_t
     return 1 + (uint64_t)((double)delay_ticks * random_unit(&model->random) * (1 - 0x1p-52));
 }
 
-/* The probability that what comes after an exponential time comes within so many ticks. */
+/* The probability that what comes after an exponential time comes within this number of ticks. */
 double gen_comes_within(double ticks, double mean_ticks);
 
 /* Makes a timer pending at tick `now` that was restarted at exponential gaps, given that one comes

@@ -308,7 +308,7 @@ static bool simulate(struct gen_model *model, uint64_t end)
 static void place_open(struct gen_model *model, struct connection *connection, double request)
 {
     connection->state = STATE_IDLE;
-    /* More samples than so many change nothing. */
+    /* More samples than this change nothing. */
     enum { SAMPLES_MAX = 40 };
     unsigned samples = 0;
     do {

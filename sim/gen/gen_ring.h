@@ -25,7 +25,7 @@ struct gen_ring_entry {
     uint32_t number;
 };
 
-/* Additions wait until there are so many, and go in together: each waits for a place in memory that
+/* Additions wait until there is this number of them, and go in together: each waits for a place in memory that
  * nothing foretells, and so they wait at the same time. */
 #define GEN_RING_BATCH 32u
 

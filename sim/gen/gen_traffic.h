@@ -211,7 +211,7 @@ struct gen_smooth {
 void gen_traffic_read(const struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
                       struct gen_traffic *traffic);
 
-/* How many connects there are for a request, if each silence beyond so many ticks needs one. */
+/* How many connects there are for a request, if each silence beyond this number of ticks needs one. */
 double gen_connects(const struct gen_traffic *traffic, double timeout_ticks);
 
 /* When a connection's next request comes, which is after `now`, if it is done with the last one at
@@ -238,7 +238,7 @@ uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *t
 
 /* How many requests a connection lives for. */
 struct gen_sessions {
-    double close;       /* one in so many is the last */
+    double close;       /* one in this number is the last */
     bool geometric;     /* then nothing is kept of a session */
     struct gen_law law; /* otherwise: of what comes after its first */
 };
@@ -294,7 +294,7 @@ enum gen_herd {
     GEN_HERD_BACK,   /* its peer comes back: what is still open is replaced by a new connection */
 };
 
-/* Reads so many rows of herds, GEN_HERD_ROWS or GEN_CLOSING_ROWS, from `row` on; model->warmup_end
+/* Reads `rows` rows of herds, GEN_HERD_ROWS or GEN_CLOSING_ROWS, from `row` on; model->warmup_end
  * is set. False if one lasts longer than until the next. */
 bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct gen_herds *herds);
 

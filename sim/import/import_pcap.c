@@ -86,7 +86,7 @@ struct packet_counts {
     uint64_t udp;
     uint64_t other;
     uint64_t truncated; /* not all of the packet was captured */
-    uint64_t cut_short; /* so little that its flow cannot be told */
+    uint64_t cut_short; /* too little to determine its flow */
 };
 
 struct pcap_import {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of which more than half is malformed after so many lines is not what it is said to be: no
+/* If more than half is malformed after this number of lines, the file has another format: no
  * need to read the rest. */
 #define HOPELESS_LINES 10000u
 

@@ -29,7 +29,7 @@ struct import_tally {
     const struct import_job *job;
     const char *name;     /* of the input, in messages */
     const char *unit;     /* "line" or "packet" */
-    double max_malformed; /* greatest share of malformed lines that is borne */
+    double max_malformed; /* greatest tolerated share of malformed lines */
     uint64_t lines;       /* all of them */
     uint64_t blank;       /* of these, those that need not say anything: comments, headings */
     uint64_t malformed;
@@ -61,8 +61,8 @@ void import_tally_free(struct import_tally *tally);
 void import_tally_malformed(struct import_tally *tally, uint64_t number, const char *text,
                             size_t length, const char *why);
 
-/* Sets `error` and returns false if there are too many malformed lines: so many already that
- * reading on is useless, or, at the end, more than the share. */
+/* Sets `error` and returns false if there are so many malformed lines that reading on is
+ * useless, or, at the end, more than the share. */
 bool import_tally_bearable(const struct import_tally *tally, bool at_end, struct error *error);
 
 /* Takes a line; false with `error` set ends the reading. */

@@ -13,7 +13,7 @@
 #define SLOTS_MAX   (UINT32_C(1) << 31)
 
 /* Keys lie one after the other in one piece of memory, each with its entry before it; places in it
- * count in units of so many bytes. */
+ * count in units of this number of bytes. */
 #define UNIT        8u
 
 /* The upper half of a key's hash, next to its number, saves most looks at other keys. The number

@@ -31,7 +31,7 @@ struct packet {
 enum packet_kind {
     PACKET_FLOW,      /* TCP or UDP: the packet is filled in */
     PACKET_OTHER,     /* something else, or not the first fragment of a packet */
-    PACKET_CUT_SHORT, /* too little was captured to tell */
+    PACKET_CUT_SHORT, /* too little was captured to decide */
     PACKET_MALFORMED, /* `why` says what is wrong */
 };
 

@@ -42,7 +42,7 @@ struct reorder {
     size_t event_bytes;
     size_t slot_bytes;
     reorder_fn take;
-    reorder_announce_fn announce; /* NULL: nobody listens */
+    reorder_announce_fn announce; /* NULL: no listener */
     void *ctx;
     uint64_t latest_ns;   /* greatest time added */
     uint64_t previous_ns; /* of the last event added */

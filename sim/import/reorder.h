@@ -14,7 +14,7 @@
 
 struct reorder;
 
-/* At most so many events are held back, however long the window. */
+/* At most this number of events is held back, however long the window. */
 #define REORDER_EVENTS_MAX ((size_t)1 << 20)
 
 /* Takes an event at its time; false ends everything. */

@@ -50,7 +50,7 @@ struct crew {
     struct answer *answer;
     struct share_facts whole;
     bool unlike; /* they are not all the same */
-    bool failed; /* the post: nobody is to be told anything any more */
+    bool failed; /* the post: no more messages are sent */
 };
 
 /* --- a rank ---------------------------------------------------------------------------------- */

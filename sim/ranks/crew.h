@@ -1,5 +1,5 @@
 /*
- * crew.h: the ranks of a replay in shares. All are told the same, each does it with its share, and
+ * crew.h: the ranks of a replay in shares. All get the same commands, each does it with its share, and
  * what they answer is merged. They are processes that post brings together, this being one of them;
  * or there is only this one, which plays them all in turn: what each needs is then measured, and
  * what they need together, on as many machines, is a projection.
@@ -22,7 +22,7 @@ struct crew_post {
     void (*join)(struct crew_post *post);
     /* Leaves them with the status that this one has come to; may wait for them, or end them. */
     void (*leave)(void *ctx, int status);
-    uint32_t rank; /* this process's; the first, 0, tells the others what to do */
+    uint32_t rank; /* this process's; the first, 0, commands the others */
     uint32_t ranks;
     bool (*send)(void *ctx, uint32_t to, const void *data, size_t bytes, struct error *error);
     bool (*receive)(void *ctx, uint32_t from, void *data, size_t bytes, struct error *error);
@@ -33,7 +33,7 @@ struct crew_plan {
     const struct simulate_request *request; /* the same on every rank */
     const struct share_traffic *traffic;    /* what is replayed; NULL: the request's traces */
     const struct crew_post *post;           /* NULL: in turn */
-    uint32_t in_turn;                       /* so many ranks, then */
+    uint32_t in_turn;                       /* number of ranks, then */
 };
 
 struct crew;
@@ -48,7 +48,7 @@ const struct simulate_ranks *crew_ranks(const struct crew *crew);
  * if nothing is heard of it. */
 bool crew_serve(struct crew *crew, struct error *error);
 
-/* Tells the others that this was all. Harmless on NULL. */
+/* Tell the others that there is no more work. Harmless on NULL. */
 void crew_close(struct crew *crew);
 
 #endif

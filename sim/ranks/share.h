@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Traffic that nobody has written down: so many slices of a workload, side by side. A slice is the
+/* Generated traffic: a number of slices of a workload, side by side. A slice is the
  * workload for some of the connections, with a seed of its own, so that it is the same whoever
  * generates it; what a workload couples is coupled within a slice. */
 struct share_traffic {
@@ -47,7 +47,7 @@ struct share {
     struct share_facts facts;
     uint64_t *names; /* by id: what it is called in the whole; NULL: the same */
     uint64_t names_bytes;
-    uint64_t *kept; /* which of the whole's operations it has; NULL: all, or nobody knows */
+    uint64_t *kept; /* which of the whole's operations it has; NULL: all, or unknown */
     uint64_t kept_bytes;
     struct temporary own; /* the folder of the share, and the trace in it */
 };
@@ -57,8 +57,8 @@ struct share {
 bool share_cut(struct share *share, const char *path, uint32_t rank, uint32_t ranks,
                struct error *error);
 
-/* The same of traffic: generates the slices rank, rank + ranks, ... with a warm-up of at least so
- * many ticks. */
+/* The same of traffic: generates the slices rank, rank + ranks, ... with a warm-up of at least this
+ * number of ticks. */
 bool share_generate(struct share *share, const struct share_traffic *traffic, uint32_t rank,
                     uint32_t ranks, uint64_t least_warmup_ticks, struct error *error);
 

@@ -16,11 +16,10 @@
 #include <stdint.h>
 
 struct trace_share_plan {
-    const char *path; /* of the whole */
-    uint32_t shares;  /* at least 1 */
-    uint32_t share;   /* which of them, from 0 */
-    uint32_t
-        block_ids; /* so many ids, from a multiple of it on, are one connection's; 1: unknown */
+    const char *path;   /* of the whole */
+    uint32_t shares;    /* at least 1 */
+    uint32_t share;     /* which of them, from 0 */
+    uint32_t block_ids; /* ids of one connection, from a multiple of it on; 1: unknown */
 };
 
 struct trace_share {

@@ -22,7 +22,7 @@
 /* As many as there is address space for in every process: 5 GiB. */
 #define TIMER_RECORDS_MAX         (UINT64_C(1) << 27)
 
-/* The environment variable that tells the recorder which file. */
+/* The environment variable with the recorder's output file. */
 #define TIMER_RECORD_ENVIRONMENT  "TIMERLAB_RECORD"
 
 enum timer_record_library {

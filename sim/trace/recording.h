@@ -32,7 +32,7 @@ struct recording {
     uint32_t expiry_count;
     uint32_t expiry_room;
     uint32_t systems;     /* that operations name, from 0 */
-    uint64_t grain_ticks; /* the recorded system's clock goes in steps of so many */
+    uint64_t grain_ticks; /* step of the recorded system's clock */
 };
 
 /* Adds the trace's next operation. */

@@ -20,7 +20,7 @@
  * that timer, and is at the tick at which an exact structure fires it. Whoever makes a trace
  * knows, or does not: then the trace is "open loop", and all its operations count as external.
  *
- * The slack of a start is optional: the timer may fire up to so many ticks after its deadline. A
+ * The slack of a start is optional: the timer may fire up to this number of ticks after its deadline. A
  * loop can use it to serve several timers by one wakeup.
  */
 #ifndef SIM_TRACE_H

@@ -76,7 +76,7 @@ uint64_t trace_ids_end(const struct trace_ids *ids)
     return ids->end;
 }
 
-/* Whether so many ids among so many are too few. */
+/* Whether `count` ids below `end` are too few. */
 static bool are_few(uint64_t count, uint64_t end)
 {
     return end > TRACE_IDS_NEVER_SPARSE && count < end / TRACE_IDS_SPARSE;

@@ -42,7 +42,7 @@ struct trace_info {
     uint64_t delay_p99;
     uint64_t delay_max;
     uint64_t timer_starts_max; /* the most starts of one timer, */
-    uint32_t timer_starts_id;  /* and the first timer that has so many */
+    uint32_t timer_starts_id;  /* and the first timer that has as many */
     uint64_t distinct_delays;
     bool distinct_bounded;   /* there are more than could be counted */
     double dispersion_100ms; /* of the starts in the window: see trace_dispersion.h; NAN: too few */

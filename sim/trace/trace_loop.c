@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A timer left alone may fire so many lengths of the recording after its end. */
+/* A timer left alone may fire this number of lengths of the recording after its end. */
 #define LEFT_LENGTHS 2
 
 #define NO_STEP      UINT64_MAX

@@ -14,7 +14,7 @@ static const char *const series_words[] = {
 #undef PORTRAIT_SERIES_WORD
 };
 
-/* Bars of the delays: so many to a power of ten. */
+/* Bars of the delays for each power of ten. */
 #define BARS_PER_DECADE 10.0
 
 void trace_portrait_begin(struct trace_portrait *portrait, const struct trace_header *header)

@@ -11,7 +11,7 @@
 #define BUFFER_BYTES    (2 * LINE_BYTES_MAX)
 /* What one step reads: little enough to be in the cache still when it is looked at. */
 #define STEP_BYTES      ((size_t)1 << 17)
-/* So many bytes at the beginning show whether a file is text. */
+/* This number of bytes at the beginning shows whether a file is text. */
 #define TEXT_BYTES      ((uint64_t)1 << 16)
 /* More empty lines and comments than this in a row, and the file is not worth reading. */
 #define EMPTY_LINES_MAX ((uint64_t)1 << 20)

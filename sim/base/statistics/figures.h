@@ -27,7 +27,7 @@ const char *ticks_text(double value_ticks, char text[FIGURE_BYTES]);
 
 /* In plain characters, for terminals. */
 
-/* So many digits after the point: "12.3". */
+/* A fixed number of digits after the point: "12.3". */
 const char *decimal_text(double value, int digits, char text[FIGURE_BYTES]);
 /* As many digits as it has, up to two after the point: "12", "12.34". */
 const char *number_text(double value, char text[FIGURE_BYTES]);

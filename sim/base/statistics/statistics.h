@@ -67,7 +67,7 @@ void stats_unpaired_shift(const double *first, size_t first_count, const double 
                           size_t second_count, double confidence, double margin,
                           struct stats_shift *shift);
 
-/* The least two-sided probability that so many values can show. */
+/* The least two-sided probability that this number of values can show. */
 double stats_least_paired_p(size_t count);
 double stats_least_unpaired_p(size_t first_count, size_t second_count);
 

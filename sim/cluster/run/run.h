@@ -5,7 +5,7 @@
  * down what it says and hears before it says it and as soon as it hears it, in a journal that
  * outlives it; afterwards the journals are compared with each other, to the last timer.
  *
- * A fault comes when its victim has come by so many of its points, before and after each step, not
+ * A fault comes when its victim has passed a number of its points, before and after each step, not
  * at a time of the clock: the same seed brings the same faults, as far as the processes' order is
  * the same.
  */
@@ -33,7 +33,7 @@ struct run_plan {
     uint32_t roles[RUN_ENGINE]; /* processes of each; of the receiver one */
     uint64_t timers;            /* at least; more until all faults have come */
     uint32_t batch;             /* timers in a step */
-    uint32_t waiting_max;       /* planners wait while so many timers do */
+    uint32_t waiting_max;       /* planners wait while this number of timers does */
     double delay_ms;            /* at most; uniform */
     double stopped;             /* shares of the timers */
     double restarted;
@@ -41,10 +41,9 @@ struct run_plan {
     double replies_lost; /* or does what it is asked for, and the caller never hears of it, */
     double laters;       /* or asks to be called again, after this */
     uint64_t later_ms;
-    uint64_t backoff_ms; /* before the second attempt; twice as long before each further one */
-    uint64_t poll_ms;    /* who finds nothing to do looks again after this */
-    bool
-        steps_are_time; /* a step is a millisecond, and nobody ever waits; else the clock is real */
+    uint64_t backoff_ms;   /* before the second attempt; twice as long before each further one */
+    uint64_t poll_ms;      /* who finds nothing to do looks again after this */
+    bool steps_are_time;   /* a step is a millisecond, without waiting; else the clock is real */
     uint32_t payload_most; /* bytes of a call's parameters */
     uint64_t kills;
     uint64_t pauses;
@@ -86,7 +85,7 @@ struct run_result {
     uint64_t twice_done;                 /* accepted acknowledgements beyond one */
     uint64_t duplicates[CLUSTER_CAUSES]; /* calls beyond a timer's first; CLUSTER_CAUSE_OTHER: a
                                            fault of the protocol */
-    uint64_t unheard;                    /* calls that had an effect, of which nobody heard */
+    uint64_t unheard;                    /* calls that had an effect, without a reply */
     uint64_t unreached;                  /* calls that never came to the service, as it was gone */
     uint64_t kills[RUN_ROLES];
     uint64_t pauses[RUN_ROLES];

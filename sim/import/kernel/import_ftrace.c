@@ -595,7 +595,7 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
     return calibrate(import, error);
 }
 
-/* Tick 0 is before the first event, at a multiple of so many jiffies: a structure that rounds
+/* Tick 0 is before the first event, at a multiple of this number of jiffies: a structure that rounds
  * deadlines to no more than that rounds them as the kernel did. A trace begins with some idle ticks
  * for it; of one that is compared with the recording nobody sees them, and all levels of the
  * kernel's wheel are in phase. */

@@ -55,7 +55,7 @@ struct kernel_event {
     /* TIMER_START: jiffies from then to the deadline, possibly 0 or negative. HRTIMER_START: the
      * deadline in ns of the timer's own clock. */
     int64_t timeout;
-    uint64_t slack_ns; /* HRTIMER_START: the deadline is the last moment of so many */
+    uint64_t slack_ns; /* HRTIMER_START: the deadline is the last moment of this number */
     /* TIMER_START and TIMER_EXPIRE: the jiffies counter at that moment. HRTIMER_EXPIRE: the time in
      * ns of the timer's own clock. */
     uint64_t now;

@@ -10,7 +10,7 @@
 #define NS_PER_SECOND  UINT64_C(1000000000)
 #define KEY_JOINED_MAX 4096u /* of an operation's key: what is longer counts as its beginning */
 
-/* So many events are enough to judge by; what is more than a share is nearly all of them. */
+/* Number of events that are enough to judge by; what is more than a share is nearly all of them. */
 #define EVENTS_JUDGED  10u
 #define NEARLY_ALL     0.9
 
