@@ -12,12 +12,14 @@
 
 #include <stdalign.h>
 
-#if defined(TL_EMBEDDED) && defined(ALGOS_RECORDS_H) && !defined(STRUCTURE_MOVED)
+#ifndef STRUCTURE_MOVED
+#if defined(TL_EMBEDDED) && defined(ALGOS_RECORDS_H)
 static inline void structure_moved(void *self, const struct tl_records *records)
 {
     records_give(&((STRUCTURE *)self)->records, records);
 }
 #define STRUCTURE_MOVED structure_moved
+#endif
 #endif
 
 /* Free the struct itself; its memory is freed already. */

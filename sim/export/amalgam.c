@@ -750,7 +750,7 @@ struct piece amalgam_member(struct piece descriptor, const char *member)
     while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
         depth += piece_is(token, "{");
         depth -= piece_is(token, "}");
-        if (kind == TOKEN_WORD && depth == 1 && piece_is(before, ".") && piece_is(token, member)) {
+        if (kind == TOKEN_WORD && depth <= 1 && piece_is(before, ".") && piece_is(token, member)) {
             struct piece last = {at, 0};
             while (token_next(&at, end, &token) != TOKEN_END && !piece_is(token, ",")) {
                 last = in_word(token.at[0]) ? token : last;

@@ -413,9 +413,33 @@ static bool is_used(const struct amalgam *amalgam, const char *const *words)
 static const char *const hooks[] = {"create", "destroy", "reserve", "start",
                                     "stop",   "advance", "next",    "count"};
 
-static bool keep_hook(struct export *export, const char *hook, bool optional)
+/* The function of a hook: the descriptor names it, or a macro in it does, such as HEAP_HOOKS. */
+static struct piece hook_of(const struct export *export, const char *hook)
 {
     struct piece name = amalgam_member(export->descriptor, hook);
+    const char *end = export->descriptor.at + export->descriptor.length;
+    for (size_t i = 0; name.length == 0 && i < export->amalgam.count; i++) {
+        const struct item *item = &export->amalgam.items[i];
+        const char *macro_at = item->text.at;
+        const char *at = export->descriptor.at;
+        struct piece macro = {macro_at, 0};
+        struct piece token;
+        for (int skipped = 0; skipped < 3 && item->kind == ITEM_MACRO;
+             skipped++) { /* #define NAME */
+            (void)token_next(&macro_at, item->text.at + item->text.length, &macro);
+        }
+        while (macro.length > 0 && name.length == 0 && token_next(&at, end, &token) != TOKEN_END) {
+            if (token.length == macro.length && memcmp(token.at, macro.at, macro.length) == 0) {
+                name = amalgam_member(item->text, hook);
+            }
+        }
+    }
+    return name;
+}
+
+static bool keep_hook(struct export *export, const char *hook, bool optional)
+{
+    struct piece name = hook_of(export, hook);
     if (name.length == 0) {
         return optional || error_set(export->error, "%s: no hook %s", export->algo->name, hook);
     }
@@ -437,7 +461,7 @@ static bool uses_capacity(struct export *export)
         export->amalgam.items[i].kept = false;
     }
     for (size_t i = 0; i < sizeof running / sizeof running[0]; i++) {
-        (void)amalgam_keep(&export->amalgam, amalgam_member(export->descriptor, running[i]));
+        (void)amalgam_keep(&export->amalgam, hook_of(export, running[i]));
     }
     for (size_t i = 0; !uses && i < export->amalgam.count; i++) {
         const struct item *item = &export->amalgam.items[i];
@@ -664,7 +688,7 @@ static bool set_heap(struct export *export)
 /* For the plug-in: what its precision needs. */
 static void set_precision_code(struct export *export)
 {
-    struct piece hook = amalgam_member(export->descriptor, "precision");
+    struct piece hook = hook_of(export, "precision");
     if (hook.length == 0) {
         return;
     }
