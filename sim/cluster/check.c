@@ -576,7 +576,8 @@ static void take_id(struct search *search, const struct state *before)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-bool check_end_loses(const struct check_end *end)
+/* Whether an end has lost a timer. */
+static bool end_loses(const struct check_end *end)
 {
     bool lost = false;
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
@@ -605,7 +606,7 @@ void check_result_count(struct check_result *result)
         }
         const struct check_end *end = &result->ends[kept];
         result->ends[kept++] = result->ends[i];
-        result->lost_ends += check_end_loses(end);
+        result->lost_ends += end_loses(end);
         for (unsigned t = 0; t < CHECK_TIMERS; t++) {
             result->most_calls =
                 end->calls[t] > result->most_calls ? end->calls[t] : result->most_calls;
@@ -646,7 +647,7 @@ static void keep_end(const struct search *search, struct check_result *result, s
 {
     MEMORY_REACH(result->ends, *room, result->end_count);
     struct check_end end = end_of(&search->nodes[search->at].state);
-    if (check_end_loses(&end) && result->run_count == 0) {
+    if (end_loses(&end) && result->run_count == 0) {
         tell_run(search, search->at, result);
     }
     result->ends[result->end_count++] = end;

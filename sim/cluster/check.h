@@ -111,9 +111,6 @@ struct check_result {
 void check_search(const struct cluster_protocol *protocol, const struct check_faults *faults,
                   struct check_result *result);
 
-/* Whether an end has lost a timer. */
-bool check_end_loses(const struct check_end *end);
-
 /* Sorts ends and drops those that are there twice; sets the counts of a result from them. */
 void check_result_count(struct check_result *result);
 

@@ -203,7 +203,6 @@ bool make_room(struct cluster *cluster);
 
 /* Makes room for one more. */
 void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes);
-void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes);
 
 static inline void ring_drop(struct ring *ring)
 {
@@ -306,7 +305,6 @@ void timer_lease_ends(struct cluster *cluster, uint32_t timer);
 void timer_retry(struct cluster *cluster, uint32_t timer);
 void reap(struct cluster *cluster);
 void scan(struct cluster *cluster);
-void enqueue(struct cluster *cluster, uint32_t timer, enum cluster_cause cause);
 
 /* It has come by that path, too. */
 static inline void came_by(struct timer *timer, enum cluster_path path)

@@ -23,7 +23,7 @@ static struct copy copy_of(struct cluster *cluster, uint32_t number, enum cluste
     return (struct copy){.timer = number, .path = timer->path, .cause = (uint8_t)cause};
 }
 
-void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
+static void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
 {
     if (timer_at(cluster, number)->copies < UINT8_MAX) {
         put(cluster, copy_of(cluster, number, cause));

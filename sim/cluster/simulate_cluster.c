@@ -80,7 +80,7 @@ void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
     ring->room = room;
 }
 
-void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
+static void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
 {
     const struct tl_allocator *allocator = &cluster->memory.allocator;
     (void)allocator->resize(allocator->ctx, ring->items, ring->room * item_bytes, 0,

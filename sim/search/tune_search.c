@@ -306,7 +306,9 @@ static unsigned digits_of(uint64_t twos)
     return bits < digits ? bits : digits;
 }
 
-unsigned tuner_oddness(const struct tuner *tuner, const struct tune_candidate *candidate)
+/* How far a candidate's options are from those that its structure began with: each that differs
+ * counts, and more if its value is no round number. */
+static unsigned oddness_of(const struct tuner *tuner, const struct tune_candidate *candidate)
 {
     const struct contender *given = &tuner->request->structures->items[candidate->structure];
     unsigned oddness = 0;
@@ -330,7 +332,7 @@ static size_t plainest(const struct tuner *tuner, size_t best,
         const struct tune_candidate *candidate = &candidates[i];
         if (candidate->structure == candidates[best].structure && tune_candidate_fits(candidate) &&
             taken_by(candidate) <= taken_by(&candidates[best]) * (1 + TUNE_PRACTICAL) &&
-            tuner_oddness(tuner, candidate) < tuner_oddness(tuner, &candidates[found])) {
+            oddness_of(tuner, candidate) < oddness_of(tuner, &candidates[found])) {
             found = i;
         }
     }
@@ -354,7 +356,8 @@ size_t tuner_plainest_by_counts(const struct tuner *tuner, size_t structure)
 
 /* --- timing ---------------------------------------------------------------------------------- */
 
-void tuner_sort_by_time(const struct tuner *tuner, size_t *indices, size_t count)
+/* Sorts indices of candidates: those that fit first, the faster before the slower. */
+static void sort_by_time(const struct tuner *tuner, size_t *indices, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
         size_t index = indices[i];
@@ -393,7 +396,7 @@ size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices)
             indices[count++] = plainest(tuner, fastest, ns_of);
         }
     }
-    tuner_sort_by_time(tuner, indices, count);
+    sort_by_time(tuner, indices, count);
     return count;
 }
 

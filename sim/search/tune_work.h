@@ -58,17 +58,10 @@ bool tuner_time_best(struct tuner *tuner, struct error *error);
 /* Variants of the fastest few, side by side with them. */
 bool tuner_refine(struct tuner *tuner, struct error *error);
 
-/* Sorts indices of candidates: those that fit first, the faster before the slower. */
-void tuner_sort_by_time(const struct tuner *tuner, size_t *indices, size_t count);
-
 /* The fastest candidate of each structure, in order, of those that keep to the limits; or one that
  * is about as fast and plainer, so that no option is set for nothing. Returns how
  * many; `indices` has room for one for each structure. */
 size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices);
-
-/* How far a candidate's options are from those that its structure began with: each that differs
- * counts, and more if its value is no round number. */
-unsigned tuner_oddness(const struct tuner *tuner, const struct tune_candidate *candidate);
 
 /* The structure's best by counts, or the plainest that works about as little. */
 size_t tuner_plainest_by_counts(const struct tuner *tuner, size_t structure);

@@ -107,7 +107,8 @@ static uint64_t mix(uint64_t bits)
     return bits ^ bits >> 31;
 }
 
-uint64_t part_hash(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
+/* 64 bits that belong to these numbers. */
+static uint64_t hash_of(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t bits = mix(seed + UINT64_C(0x9e3779b97f4a7c15));
     bits = mix(bits ^ (a + UINT64_C(0x9e3779b97f4a7c15)));
@@ -117,14 +118,14 @@ uint64_t part_hash(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 
 double part_chance(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 {
-    return (double)(part_hash(seed, a, b, c) >> 11) * 0x1p-53;
+    return (double)(hash_of(seed, a, b, c) >> 11) * 0x1p-53;
 }
 
 /* One of 32 has no parameters, one as many as there may be, and of the others few have many. */
 size_t part_make_call(const struct run_plan *plan, uint64_t id, uint32_t generation,
                       unsigned char call[PART_CALL_BYTES])
 {
-    uint64_t number = part_hash(plan->seed, 3, id, generation);
+    uint64_t number = hash_of(plan->seed, 3, id, generation);
     uint64_t kind = number & 31;
     uint64_t most = kind < 2                   ? plan->payload_most
                     : plan->payload_most < 200 ? plan->payload_most

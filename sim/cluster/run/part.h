@@ -78,10 +78,7 @@ enum part_go part_judge(struct part *part, enum engine_end end);
 struct journal_record part_record(const struct part *part, enum journal_what what,
                                   const struct engine_timer *timer);
 
-/* 64 bits that belong to these numbers. */
-uint64_t part_hash(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
-
-/* The same, as a number from 0 to 1. */
+/* A number from 0 to 1 that belongs to these numbers. */
 double part_chance(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 
 /* Where the service listens. */
