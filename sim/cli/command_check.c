@@ -706,8 +706,7 @@ static int run(void *at, int argc, char **argv)
         return EXIT_OK;
     }
     if (arguments->save_path != NULL && !outfile_check(arguments->save_path, error)) {
-        command_complain(error);
-        return EXIT_FAULT;
+        return command_fail(error);
     }
     if (arguments->crash) {
         check_crash_load(argc, argv);

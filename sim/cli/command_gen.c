@@ -119,8 +119,7 @@ static int generate(const struct gen_request *request, const char *out_path)
     struct timespec ended;
     (void)clock_gettime(CLOCK_MONOTONIC, &begun);
     if (!gen_trace(request, out_path, &summary, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &ended);
     double seconds =
@@ -148,8 +147,7 @@ static int generate_scenario(const struct gen_arguments *arguments)
     struct scenario scenario;
     struct error error;
     if (!scenario_read(arguments->scenario_path, &scenario, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     const struct gen_request request = {
         .parts = scenario.parts,

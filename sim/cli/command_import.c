@@ -144,8 +144,7 @@ int command_trace_import(int argc, char **argv)
     if (trace_is(arguments.input)) {
         (void)error_set(&error, "%s: is a trace already; `timerlab trace info` describes it",
                         arguments.input);
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     const struct import_format *format = import_format_find(arguments.format, &error);
     if (format == NULL || !check_settings(&arguments, format, &error)) {

@@ -368,8 +368,7 @@ int command_new(int argc, char **argv)
     command_line_read(&syntax, argc, argv, &arguments);
     if (arguments.from != NULL ? !write_copy(&arguments, &error)
                                : !write_all(&arguments, &languages[arguments.language], &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     return EXIT_OK;
 }

@@ -347,8 +347,7 @@ static int predict_recording(void *at, int argc, char **argv)
     struct error error;
     struct temporary trace = {0};
     if (!temporary_make(&trace, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     size_t count = 0;
     bool wrong = false;

@@ -181,8 +181,7 @@ static enum exit_status conclude(const struct record_arguments *arguments,
         return EXIT_FAULT;
     }
     if (!save(recording, &count, error)) {
-        command_complain(error);
-        return EXIT_FAULT;
+        return command_fail(error);
     }
     uint64_t lost = atomic_load(&recording->header->claimed) - count;
     standard_files_tell("%s: %" PRIu64 " records", arguments->output, count);

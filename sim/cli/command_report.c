@@ -177,8 +177,7 @@ static int run(const struct report_arguments *arguments)
     struct report_data data;
     const char *out = arguments->out != NULL ? arguments->out : arguments->folders.items[0];
     if (!report_data_read(&data, arguments->folders.items, arguments->folders.count, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     struct outfolder folder;
     bool done = outfolder_open(&folder, out, &error);
@@ -193,8 +192,7 @@ static int run(const struct report_arguments *arguments)
     outfolder_close(&folder);
     report_data_free(&data);
     if (!done) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     if (paged) {
         standard_files_tell("%s/report.html and report.md are written\n", out);

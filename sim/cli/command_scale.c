@@ -95,8 +95,7 @@ int command_trace_scale(int argc, char **argv)
     struct trace_scale_summary summary;
     struct error error;
     if (!trace_scale(&request, &summary, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     print_summary(&request, &summary);
     return EXIT_OK;

@@ -414,8 +414,7 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
     simulation_free(&simulation);
     outfolder_close(&folder);
     if (!done) {
-        command_complain(error);
-        return EXIT_FAULT;
+        return command_fail(error);
     }
     return all_right ? EXIT_OK : EXIT_FAULT;
 }

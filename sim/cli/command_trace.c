@@ -138,8 +138,7 @@ static int command_info(int argc, char **argv)
     command_line_read(&syntax, argc, argv, &arguments);
     struct error error;
     if (!show_info(&arguments, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+        return command_fail(&error);
     }
     return EXIT_OK;
 }

@@ -173,8 +173,7 @@ static int run(void *at, int argc, char **argv)
     request->drive = arguments->drive;
     if ((arguments->out_path != NULL && !outfile_check(arguments->out_path, &arguments->error)) ||
         !read_limits(arguments) || !tune(request, &result, &arguments->error)) {
-        command_complain(&arguments->error);
-        return EXIT_FAULT;
+        return command_fail(&arguments->error);
     }
     json_t *context = context_json(argc, argv);
     json_t *answer = tune_json(&result, context);

@@ -21,6 +21,12 @@ void command_complain(const struct error *error)
     standard_files_tell("%s: %s\n", program_invocation_short_name, error->text);
 }
 
+int command_fail(const struct error *error)
+{
+    command_complain(error);
+    return EXIT_FAULT;
+}
+
 struct reading {
     const struct command_line *line;
     void *arguments;

@@ -116,6 +116,9 @@ struct option_row {
 /* Prints "<program>: <error>" on standard error. */
 void command_complain(const struct error *error);
 
+/* Likewise; returns EXIT_FAULT. */
+int command_fail(const struct error *error);
+
 struct command_line {
     const struct option_row *options; /* a row without name and text ends them */
     const char *form;                 /* what stands next to the options, for the help */
