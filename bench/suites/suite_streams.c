@@ -842,6 +842,9 @@ static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
      1u << AXIS_EVERY | 1u << AXIS_TICK | 1u << AXIS_WARM | 1u << AXIS_PAGES)
 
 #define STREAM_LIMITS .has_floor = true, .limit = "record-16", .limit_record = "record-64"
+#define STREAM_STEADY STREAM_LIMITS, .plan = streams_plan_steady, .measure = streams_measure_steady
+#define STREAM_RESTARTS                                                                            \
+    .axes = RESTART_AXES, .flags_only = NAMED_FLAGS, .floor_label = floor_listed, STREAM_STEADY
 
 #define RESTARTS                                                                                   \
     "random ones of n timers restart, each about every 10,000 ticks; each expiry starts "
@@ -857,9 +860,7 @@ const struct suite suites_streams[] = {
                   "what most timers of a server do all day: they are pushed back and rarely fire",
               .per = "operation"},
      .axes = RESTART_AXES,
-     STREAM_LIMITS,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_STEADY},
     {.text = {.name = "fill-drain",
               .what = "n starts, 1 to 60,000 ticks ahead, then tick by tick until all have fired; "
                       "start_ns and expire_ns are its halves",
@@ -890,10 +891,8 @@ const struct suite suites_streams[] = {
               .per = "expiry with its start"},
      .axes = STEADY_AXES,
      .plain = {{AXIS_DELAYS, DELAYS_EXP6}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_EVERY, 0}},
-     STREAM_LIMITS,
      .floor_label = floor_listed,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_STEADY},
     {.text = {.name = "mixed-server",
               .what = "n connections with three timers each: idle-reset's; a request's of 5,000 "
                       "ticks, 95 % stopped within 50; a retransmission's of 200 ticks, 99 % "
@@ -910,47 +909,27 @@ const struct suite suites_streams[] = {
               .what = RESTARTS "its timer again; delays exponential, 30,000 in the mean",
               .why = "timers near and far, many of which are pushed to an earlier tick",
               .per = "operation"},
-     .axes = RESTART_AXES,
-     .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_EXP30}, {AXIS_CALLBACK, CALLBACK_RESTART}},
-     STREAM_LIMITS,
-     .floor_label = floor_listed,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_RESTARTS},
     {.text = {.name = "bimodal",
               .what = RESTARTS "its timer again; delays of 40 ticks or 7,200,000, half each",
               .why = "retransmissions and keep-alives in one structure, and a far one often made "
                      "near",
               .per = "operation"},
-     .axes = RESTART_AXES,
-     .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_BIMODAL}, {AXIS_CALLBACK, CALLBACK_RESTART}},
-     STREAM_LIMITS,
-     .floor_label = floor_listed,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_RESTARTS},
     {.text = {.name = "uniform",
               .what = RESTARTS "its timer again; delays of 1,000 to 3,600,000 ticks",
               .why = "delays of every length up to an hour",
               .per = "operation"},
-     .axes = RESTART_AXES,
-     .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_HOUR}, {AXIS_CALLBACK, CALLBACK_RESTART}},
-     STREAM_LIMITS,
-     .floor_label = floor_listed,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_RESTARTS},
     {.text = {.name = "const",
               .what = RESTARTS "its timer again; all delays 30,000 ticks",
               .why = "one timeout for all, as most servers have it",
               .per = "operation"},
-     .axes = RESTART_AXES,
-     .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_CONST}, {AXIS_CALLBACK, CALLBACK_RESTART}},
-     STREAM_LIMITS,
-     .floor_label = floor_listed,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_RESTARTS},
     {.text = {.name = "saw",
               .what = "random ones of n timers restart, each about every 1,000 ticks, with 60,000 "
                       "ticks and then 3,000 less each time, down to 3,000, and again",
@@ -959,22 +938,15 @@ const struct suite suites_streams[] = {
      .axes = RESTART_AXES,
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_SAW}, {AXIS_EVERY, 1000}},
-     STREAM_LIMITS,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_STEADY},
     {.text = {.name = "ttl",
               .what = "n keys of a cache, each with a time to live of 1, 5, 10, 30 s, 1, 5, 15 min "
                       "or 1 h; a key that expires is set again, and random ones are overwritten, "
                       "each about every 100,000 ticks",
               .why = "few different delays, from seconds to an hour, of which most expire",
               .per = "operation"},
-     .axes = RESTART_AXES,
-     .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_TTL}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_EVERY, 100000}},
-     STREAM_LIMITS,
-     .floor_label = floor_listed,
-     .plan = streams_plan_steady,
-     .measure = streams_measure_steady},
+     STREAM_RESTARTS},
     {.text = {.name = "tcp",
               .what = "n connections with the three timers of TCP: keep-alive of 2 h; delayed "
                       "acknowledgement of 40 ticks, 70 % stopped before; retransmission of 300 "
