@@ -147,10 +147,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     gen_file(model, gen_next(target->timers, KINDS, target->event_at), number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
+GEN_SIMULATE(simulate, visit)
 
 /* The model begins three spans before the recording, which thus begins with the first due ticks of
  * a round. What has no rounds is in its steady state from the beginning. */

@@ -122,10 +122,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     gen_file(model, gen_next(slot->timers, KINDS, slot->event_at), number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
+GEN_SIMULATE(simulate, visit)
 
 static void populate_campaign(struct gen_model *model, uint64_t now, struct slot *slot)
 {

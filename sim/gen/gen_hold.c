@@ -329,10 +329,7 @@ static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
              (1 - state->lookahead) * increments_draw(&state->increments, &model->random));
 }
 
-static bool phold_simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, phold_visit);
-}
+GEN_SIMULATE(phold_simulate, phold_visit)
 
 /* An increment as it is met at a random moment: the lookahead is met with its share of the mean,
  * and then nothing is known of the draw. */

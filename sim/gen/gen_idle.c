@@ -141,10 +141,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
+GEN_SIMULATE(simulate, visit)
 
 /* What the smooth steady state of a connection with such a timeout has: */
 struct steady {

@@ -243,6 +243,13 @@ gen_simulate(struct gen_model *model, uint64_t end,
     return true;
 }
 
+/* Defines a workload's hook `simulate` by that. */
+#define GEN_SIMULATE(simulate, visit)                                                              \
+    static bool simulate(struct gen_model *model, uint64_t end)                                    \
+    {                                                                                              \
+        return gen_simulate(model, end, visit);                                                    \
+    }
+
 /* --- what a periodic timer's next deadline counts from ---------------------------------------- */
 
 /* The words, in the order of enum trace_basis, and a row of parameters that takes them. */

@@ -299,10 +299,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
+GEN_SIMULATE(simulate, visit)
 
 /* A connection that waits for a request, after so many that came in time with that probability. */
 static void place_open(struct gen_model *model, struct connection *connection, double request)

@@ -174,10 +174,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     gen_file(model, gen_next(caller->timers, KINDS, caller->event_at), number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
+GEN_SIMULATE(simulate, visit)
 
 /* How long it takes until all but a few callers have met their first ladder of backoffs. */
 static double warmup_ticks(const struct retry *retry)

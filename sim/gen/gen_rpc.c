@@ -145,10 +145,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
+GEN_SIMULATE(simulate, visit)
 
 /* How long a caller waits in the mean, for the reply or the timeout. */
 static double wait_ticks(const struct rpc *rpc)

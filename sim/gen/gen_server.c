@@ -362,10 +362,7 @@ static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
     gen_file_herded(model, &server->herds, now, next, number);
 }
 
-static bool simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit);
-}
+GEN_SIMULATE(simulate, visit)
 
 static void pending(const struct gen_model *model, uint32_t number, struct gen_pending_list *list)
 {
