@@ -80,7 +80,7 @@ static enum tl_status valley_create(const struct tl_config *config, void **self)
 static void valley_destroy(void *self)
 {
     struct valley *valley = self;
-    list_destroy(valley->list);
+    nodes_destroy(valley->list);
     tl_free(valley->allocator, valley, sizeof *valley, 16);
 }
 static enum tl_status valley_reserve(void *self, uint32_t capacity)
