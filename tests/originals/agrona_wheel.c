@@ -7,10 +7,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
-
 enum habit {
     ONE_SPOKE_A_POLL = 1, /* else polls until the wheel has caught up with the time */
     SAME_POLL = 2,        /* what a handler schedules at or before now fires, if it is looked at */
@@ -121,23 +117,12 @@ static void poll_until(void *self, uint64_t now, const struct original_fire *fir
     }
 }
 
-/* The spokes of all timers that are still to come. */
-static bool same_spokes(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                        size_t why_bytes)
+/* The spokes of timers that are still to come. */
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        bool pending = place.pending;
-        if (pending != wheel->pending[id] || (place.level == 1 && place.slot != wheel->spoke[id])) {
-            (void)snprintf(why, why_bytes, "timer %u is in spoke %u, in the original in %u", id,
-                           (unsigned)place.slot, wheel->spoke[id]);
-            return false;
-        }
-    }
-    return true;
+    place->pending = wheel->pending[id];
+    place->slot = place->level == 1 ? wheel->spoke[id] : place->slot;
 }
 
 static const struct original agrona = {
@@ -147,7 +132,7 @@ static const struct original agrona = {
     .start = schedule_timer,
     .stop = cancel_timer,
     .advance = poll_until,
-    .inside = same_spokes,
+    .place = place_of,
 };
 
 static const struct original_case agrona_case = {

@@ -9,9 +9,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
 #include <string.h>
 
 enum habit {
@@ -357,32 +354,19 @@ static uint64_t wheel_next(void *self)
     return next == UINT64_MAX ? TL_NEVER : next * wheel->resolution_ms;
 }
 
-/* The same gear and slot for every timer. */
-static bool same_slots(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                       size_t why_bytes)
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        bool pending = place.pending;
-        uint32_t level = wheel->where[id] == SLOT ? wheel->gear[id] + 1 : 0;
-        if (pending != (wheel->where[id] != NOWHERE) ||
-            (pending && (place.level != level || (level > 0 && place.slot != wheel->slot[id])))) {
-            (void)snprintf(why, why_bytes, "timer %u is on gear %u, in the original on %u", id,
-                           pending ? place.level : 0, level);
-            return false;
-        }
-    }
-    return true;
+    place->pending = wheel->where[id] != NOWHERE;
+    place->level = wheel->where[id] == SLOT ? wheel->gear[id] + 1 : 0;
+    place->slot = place->level > 0 ? wheel->slot[id] : place->slot;
 }
 
 #define MODEL(how, name)                                                                           \
     {                                                                                              \
         .follows = "bitwheel 0.6, " name, .bytes = sizeof(struct wheel), .open = open_##how,       \
         .start = wheel_start, .stop = wheel_stop, .advance = wheel_advance, .next = wheel_next,    \
-        .inside = same_slots,                                                                      \
+        .place = place_of,                                                                         \
     }
 
 static const struct original refusing = MODEL(refusing, "BitWheel");

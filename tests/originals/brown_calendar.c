@@ -12,8 +12,6 @@
 
 #include <stdio.h>
 
-#include "test.h"
-
 enum habit {
     ENTERS_WHAT_IS_DUE = 1, /* at once, where it counts for the number of days */
     EXACT_WIDTH = 2,        /* of a day */

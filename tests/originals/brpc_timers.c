@@ -6,10 +6,7 @@
  */
 #include "original.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-
-#include "test.h"
 
 enum habit {
     EMPTIES_AT_ONCE = 1,  /* the thread wakes between two advances, too */

@@ -6,8 +6,6 @@
  */
 #include "original.h"
 
-#include "test.h"
-
 enum habit {
     FIRES_WHILE_EMPTYING = 1, /* what a callback schedules may go to a bucket yet to be emptied */
 };

@@ -9,10 +9,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
-
 enum habit {
     AT_ONCE_IN_THE_SAME_BUMP = 1, /* what a callback starts at or before the clock */
     YIELDS_AFTER_100 = 2,         /* timeouts, for the scheduler's sake */
@@ -217,34 +213,19 @@ static uint64_t wheel_next(void *self)
     return next;
 }
 
-/* The same wheel and slot for every timer. */
-static bool same_slots(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                       size_t why_bytes)
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        bool pending = place.pending;
-        uint64_t due = wheel->timeout_pos[id];
-        uint32_t level = 0;
-        uint64_t slot = place.slot;
-        if (wheel->where[id] == SOON) {
-            level = 1;
-            slot = due % soon_size(wheel);
-        } else if (wheel->where[id] == LATER) {
-            level = 2;
-            slot = due / later_width(wheel) % later_size(wheel);
-        }
-        if (pending != (wheel->where[id] != NOWHERE) ||
-            (pending && (place.level != level || place.slot != slot))) {
-            (void)snprintf(why, why_bytes, "timer %u is on level %u, in the original on %u", id,
-                           pending ? place.level : 0, level);
-            return false;
-        }
+    uint64_t due = wheel->timeout_pos[id];
+    place->pending = wheel->where[id] != NOWHERE;
+    place->level = 0;
+    if (wheel->where[id] == SOON) {
+        place->level = 1;
+        place->slot = due % soon_size(wheel);
+    } else if (wheel->where[id] == LATER) {
+        place->level = 2;
+        place->slot = due / later_width(wheel) % later_size(wheel);
     }
-    return true;
 }
 
 static const struct original small = {
@@ -255,7 +236,7 @@ static const struct original small = {
     .stop = wheel_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    .inside = same_slots,
+    .place = place_of,
 };
 
 static const struct original as_released = {
@@ -266,7 +247,7 @@ static const struct original as_released = {
     .stop = wheel_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    .inside = same_slots,
+    .place = place_of,
 };
 
 static const struct original_case small_case = {

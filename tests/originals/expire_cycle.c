@@ -9,8 +9,6 @@
  */
 #include "original.h"
 
-#include "test.h"
-
 enum habit {
     EXPIRES_ON_ACCESS = 1, /* expireIfNeeded: a key that is due and touched is gone */
 };

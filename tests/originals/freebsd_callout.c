@@ -8,9 +8,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
 #include <string.h>
 
 enum habit {
@@ -204,31 +201,18 @@ static uint64_t wheel_next(void *self)
     return TL_NEVER;
 }
 
-/* The same bucket for every timer. */
-static bool same_buckets(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                         size_t why_bytes)
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        bool pending = place.pending;
-        uint64_t bucket = (wheel->c_time[id] >> wheel->bucket_bits) % wheel->callwheelsize;
-        if (pending != (wheel->where[id] != NOWHERE) || (pending && place.slot != bucket)) {
-            (void)snprintf(why, why_bytes, "timer %u is not in bucket %u, as in the original", id,
-                           (unsigned)bucket);
-            return false;
-        }
-    }
-    return true;
+    place->pending = wheel->where[id] != NOWHERE;
+    place->slot = (wheel->c_time[id] >> wheel->bucket_bits) % wheel->callwheelsize;
 }
 
 #define MODEL(how)                                                                                 \
     {                                                                                              \
         .follows = "FreeBSD 10, kern_timeout.c", .bytes = sizeof(struct wheel),                    \
         .open = open_##how, .start = wheel_start, .stop = wheel_stop, .advance = wheel_advance,    \
-        .next = wheel_next, .inside = same_buckets,                                                \
+        .next = wheel_next, .place = place_of,                                                     \
     }
 
 static const struct original as_released = MODEL(default);

@@ -6,10 +6,7 @@
  */
 #include "original.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-
-#include "test.h"
 
 enum habit {
     RUNS_IN_THE_SAME = 1, /* what a callback starts when already due is run by the same check */

@@ -10,11 +10,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
 enum habit {
     CAPS_THE_RUN_QUEUE = 1, /* tune.runqueue-depth, here 3 */
     MOVES_LAZILY = 2,       /* a later expiry is looked at when the earlier place is reached */
@@ -170,34 +165,18 @@ static void depth_of(const struct haproxy *haproxy, const struct task *task, uin
     *most = nodes + equal;
 }
 
-static bool haproxy_inside(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                           size_t why_bytes)
+/* The forks above a timer, in the bounds that equal keys leave. */
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct haproxy *haproxy = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        const struct task *task = &haproxy->tasks[id];
-        struct place place = places[id];
-        bool pending = place.pending;
-        if (pending != (task->where == WAIT_QUEUE)) {
-            (void)snprintf(why, why_bytes, "timer %" PRIu32 " is pending on one side", id);
-            return false;
-        }
+    const struct task *task = &haproxy->tasks[id];
+    place->pending = task->where == WAIT_QUEUE;
+    if (place->pending) {
         uint64_t least = 0;
         uint64_t most = 0;
-        if (pending) {
-            depth_of(haproxy, task, &least, &most);
-        }
-        if (pending && (place.slot < least || place.slot > most)) {
-            (void)snprintf(why, why_bytes,
-                           "%" PRIu64 " forks are above timer %" PRIu32 ", not %" PRIu64
-                           " to %" PRIu64,
-                           place.slot, id, least, most);
-            return false;
-        }
+        depth_of(haproxy, task, &least, &most);
+        place->slot = place->slot < least ? least : place->slot > most ? most : place->slot;
     }
-    return true;
 }
 
 static const struct original haproxy = {
@@ -208,7 +187,7 @@ static const struct original haproxy = {
     .stop = haproxy_stop,
     .advance = haproxy_advance,
     .next = haproxy_next,
-    .inside = haproxy_inside,
+    .place = place_of,
 };
 
 /* The same with the tree's 64-bit keys. */
@@ -220,7 +199,7 @@ static const struct original haproxy_wide = {
     .stop = haproxy_stop,
     .advance = haproxy_advance,
     .next = haproxy_next,
-    .inside = haproxy_inside,
+    .place = place_of,
 };
 
 static void timers_fire_as_haproxys_do(void **state)

@@ -6,11 +6,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
 enum habit {
     RUNS_WHEN_ADDED = 1, /* what is already due, in the very next advance at the latest */
 };
@@ -222,34 +217,21 @@ static uint64_t next(void *self)
                : TL_NEVER;
 }
 
-/* Each timer is on the same level, in the same bucket. */
-static bool inside(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                   size_t why_bytes)
+/* Where it has the timer; stop and count are compared elsewhere. */
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct system_timer *timer = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        if (timer->wheel[id] == NOWHERE || !place.pending) {
-            continue; /* stop and count are compared elsewhere */
-        }
-        uint32_t level = timer->wheel[id] == EXPIRED ? 0 : (uint32_t)timer->wheel[id] + 1;
-        if (place.level != level || (level > 0 && place.slot != timer->bucket[id])) {
-            (void)snprintf(why, why_bytes,
-                           "timer %" PRIu32 " is on level %" PRIu32 ", the original's on %" PRIu32,
-                           id, place.level, level);
-            return false;
-        }
+    if (timer->wheel[id] != NOWHERE && place->pending) {
+        place->level = timer->wheel[id] == EXPIRED ? 0 : (uint32_t)timer->wheel[id] + 1;
+        place->slot = place->level > 0 ? timer->bucket[id] : place->slot;
     }
-    return true;
 }
 
 #define KAFKA(opens)                                                                               \
     {                                                                                              \
         .follows = "Kafka's TimingWheel.java", .bytes = sizeof(struct system_timer),               \
         .open = (opens), .start = add_timer, .stop = cancel, .advance = advance_clock,             \
-        .next = next, .inside = inside,                                                            \
+        .next = next, .place = place_of,                                                           \
     }
 
 static const struct original of_1_by_20 = KAFKA(open_1_of_20);
@@ -305,7 +287,7 @@ static void hier_wheel_fires_when_kafkas_does(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct original firings = *cases[i].original;
         struct original_case by_advance = cases[i];
-        firings.inside = NULL;
+        firings.place = NULL;
         firings.next = NULL;
         by_advance.original = &firings;
         by_advance.next = ORIGINAL_NEXT_ANY;

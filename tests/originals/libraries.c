@@ -5,8 +5,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
 struct library {
     struct stand stand;
     const struct original_fire *fire;

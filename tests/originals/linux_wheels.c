@@ -11,10 +11,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
-
 enum habit {
     CLOCK_IS_AHEAD = 1,     /* of jiffies, by one, once timers of this jiffy have run */
     SAME_EXPIRES_STAYS = 2, /* a timer that is set to the deadline that it has is not filed again */
@@ -53,27 +49,15 @@ static bool del_timer(void *self, uint32_t id)
     return was;
 }
 
-/* Levels, and slots, 64 of them but on the lowest level of Linux 4.7. */
-static bool same_slots(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                       size_t why_bytes)
+/* Slots are 64 but on the lowest level of Linux 4.7. Late timers stand aside. */
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        bool pending = place.pending;
-        bool late = wheel->expires[id] <= wheel->jiffies; /* stands aside */
-        if (pending != wheel->pending[id] ||
-            (pending && !late &&
-             (place.level != wheel->level[id] + 1 || place.slot != wheel->slot[id]))) {
-            (void)snprintf(
-                why, why_bytes, "timer %u is in slot %u of level %u, in the original %u of %u", id,
-                (unsigned)place.slot, place.level, (unsigned)wheel->slot[id], wheel->level[id] + 1);
-            return false;
-        }
+    place->pending = wheel->pending[id];
+    if (wheel->expires[id] > wheel->jiffies) {
+        place->level = wheel->level[id] + 1;
+        place->slot = wheel->slot[id];
     }
-    return true;
 }
 
 /* --- Linux 5.10 ------------------------------------------------------------------------------ */
@@ -176,7 +160,7 @@ static const struct original linux_510 = {
     .start = mod_timer,
     .stop = del_timer,
     .advance = run_timers,
-    .inside = same_slots,
+    .place = place_of,
     .next = NULL,
 };
 
@@ -324,7 +308,7 @@ static const struct original linux_47 = {
     .start = mod_timer_47,
     .stop = del_timer,
     .advance = run_timers_47,
-    .inside = same_slots,
+    .place = place_of,
 };
 
 static void the_wheel_of_linux_before_4_8(void **state)
@@ -415,7 +399,7 @@ static const struct original scheme_7 = {
     .start = start_timer,
     .stop = del_timer,
     .advance = run_seconds,
-    .inside = same_slots,
+    .place = place_of,
 };
 
 static void the_clock_of_scheme_7(void **state)

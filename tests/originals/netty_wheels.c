@@ -6,8 +6,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
 enum habit {
     RUNS_TICK_BY_TICK = 1,         /* each tick's tasks before the next tick is worked off */
     COUNTS_CANCELLED_TRANSFER = 2, /* what was cancelled in the queue takes a place of a tick */

@@ -8,10 +8,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
-
 enum habit {
     HANDS_OUT_VALUES = 1, /* what a poll collects is not pending before the first callback */
     KEEPS_WHAT_IT_SAID =
@@ -281,33 +277,20 @@ static uint64_t wheel_next(void *self)
     return min;
 }
 
-/* The same level and slot for every timer. */
-static bool same_slots(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                       size_t why_bytes)
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        const struct entry *entry = &wheel->entries[id];
-        struct place place = places[id];
-        bool pending = place.pending;
-        if (pending != entry->pending ||
-            (pending && (place.level != entry->level + 1 || place.slot != entry->slot))) {
-            (void)snprintf(
-                why, why_bytes, "timer %u is on level %u, in the original in slot %u of level %u",
-                id, pending ? place.level : 0, entry->slot, entry->pending ? entry->level + 1 : 0);
-            return false;
-        }
-    }
-    return true;
+    const struct entry *entry = &wheel->entries[id];
+    place->pending = entry->pending;
+    place->level = entry->level + 1;
+    place->slot = entry->slot;
 }
 
 #define MODEL(how, version)                                                                        \
     {                                                                                              \
         .follows = "nexus-timer, wheel.rs" version, .bytes = sizeof(struct wheel),                 \
         .open = open_##how, .start = wheel_start, .stop = wheel_stop, .advance = wheel_advance,    \
-        .next = wheel_next, .inside = same_slots,                                                  \
+        .next = wheel_next, .place = place_of,                                                     \
     }
 
 static const struct original polled = MODEL(default, ": poll");

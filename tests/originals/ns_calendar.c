@@ -12,8 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "stand.h"
-
 enum habit {
     COUNTS_TIMES = 1,    /* different ones, for the number of days */
     CANCELS_QUIETLY = 2, /* cancel never makes it smaller */

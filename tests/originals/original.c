@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stand.h"
-
 enum {
 #ifdef __SANITIZE_ADDRESS__
     SEEDS = 60,
@@ -191,6 +189,27 @@ static void compare_next(struct run *run)
     }
 }
 
+/* Where both sides have each timer. */
+static void compare_places(struct run *run)
+{
+    struct place places[ORIGINAL_IDS];
+    places_find(run->stand.algo, run->stand.self, places, ORIGINAL_IDS);
+    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
+        struct place theirs = places[id];
+        struct place ours = places[id];
+        run->wanted->original->place(run->model, id, &theirs);
+        if (ours.pending != theirs.pending ||
+            (ours.pending && (ours.level != theirs.level || ours.slot != theirs.slot))) {
+            differ(run,
+                   "at tick %" PRIu64 ", timer %" PRIu32 " is %s, level %u, slot %" PRIu64
+                   "; in the original %s, level %u, slot %" PRIu64,
+                   run->stand.clock, id, ours.pending ? "pending" : "idle", ours.level, ours.slot,
+                   theirs.pending ? "pending" : "idle", theirs.level, theirs.slot);
+            return;
+        }
+    }
+}
+
 /* One operation on both sides. */
 static void step(struct run *run)
 {
@@ -230,6 +249,9 @@ static void step(struct run *run)
         advance_both(run, run->stand.clock + ticks);
     }
     compare_next(run);
+    if (run->wanted->original->place != NULL) {
+        compare_places(run);
+    }
     if (run->wanted->original->inside != NULL) {
         char why[WHY_BYTES / 2] = "";
         if (!run->wanted->original->inside(run->model, run->stand.algo, run->stand.self, why,

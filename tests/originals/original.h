@@ -16,11 +16,7 @@
 #ifndef TESTS_ORIGINALS_ORIGINAL_H
 #define TESTS_ORIGINALS_ORIGINAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "timerlab.h"
+#include "stand.h"
 
 /* What a model calls for a timer that fires; by then the timer is not pending in the model. */
 struct original_fire {
@@ -48,6 +44,10 @@ struct original {
 
     /* Optional: when the original wants to be called next; TL_NEVER: not at all. */
     uint64_t (*next)(void *self);
+
+    /* Optional: sets `pending`, `level` and `slot` to where the original has a timer. Before, they
+     * are where the structure has it: what the original does not know stays. */
+    void (*place)(const void *self, uint32_t id, struct place *place);
 
     /* Optional: compares what is inside, after every operation. False, with a sentence in `why`,
      * where it is not the same. */

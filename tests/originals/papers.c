@@ -14,9 +14,6 @@
 
 #include <string.h>
 
-#include "registry.h"
-#include "test.h"
-
 enum habit {
     SERVES_THE_LAST_BUCKET = 1, /* when its time comes, whatever is in it */
     WAITS_FOR_THE_NEXT = 2,     /* fetches what was due before now */

@@ -11,8 +11,6 @@
  */
 #include "original.h"
 
-#include "test.h"
-
 enum { SLOTS = 16 };
 
 /* Those of one slot, in the order in which they came. */

@@ -12,8 +12,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -16,8 +16,6 @@
  */
 #include "original.h"
 
-#include "test.h"
-
 enum habit {
     STOP_ALWAYS_SUCCEEDS = 1, /* rte_timer: 0, pending or not */
     RUN_LIST_IS_FINAL = 2,    /* rte_timer: what this manage fires cannot be stopped or moved */

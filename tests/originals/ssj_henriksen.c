@@ -13,9 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "registry.h"
-#include "test.h"
-
 enum habit {
     REDIRECTS_POINTERS = 1, /* of what is removed, to the event before */
     ENTERS_THE_PASSED = 2,  /* at its own tick */

@@ -6,10 +6,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
-
 enum habit {
     EVERY_EXPIRE_DEALS = 1, /* even if nothing can be due: the buckets are always those of now */
     NEXT_IS_THE_EARLIEST_SEEN = 2, /* since the last expire, stopped or not, of all buckets */
@@ -148,23 +144,11 @@ static uint64_t set_next(void *self)
     return (set->habits & NEXT_IS_THE_EARLIEST_SEEN) != 0 ? set->next : lowest_bound(set);
 }
 
-static bool same_buckets(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                         size_t why_bytes)
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct timer_set *set = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        bool pending = place.pending;
-        bool filed = set->pending[id] && set->bucket[id] > 0;
-        if (pending != set->pending[id] || (filed && place.slot != set->bucket[id])) {
-            (void)snprintf(why, why_bytes, "timer %u is in bucket %u, in the original in %u", id,
-                           (unsigned)place.slot, set->bucket[id]);
-            return false;
-        }
-    }
-    return true;
+    place->pending = set->pending[id];
+    place->slot = set->bucket[id] > 0 ? set->bucket[id] : place->slot;
 }
 
 static const struct original timer_set = {
@@ -175,7 +159,7 @@ static const struct original timer_set = {
     .stop = set_stop,
     .advance = set_expire,
     .next = set_next,
-    .inside = same_buckets,
+    .place = place_of,
 };
 
 static const struct original_case set_case = {

@@ -8,10 +8,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <stdio.h>
-
 enum habit {
     REFUSES_ELAPSED = 1, /* insert, what is not ahead */
     FIRES_FIRST = 2,     /* all that a poll finds, before any task runs */
@@ -213,32 +209,22 @@ static uint64_t wheel_next(void *self)
     return next_expiration(wheel, &level, &slot, &deadline) ? deadline : TL_NEVER;
 }
 
-/* The same level and slot for every timer. */
-static bool same_slots(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                       size_t why_bytes)
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        struct place place = places[id];
-        bool pending = place.pending;
-        uint32_t level = wheel->where[id] == LEVEL ? wheel->level[id] + 1 : 0;
-        if (pending != (wheel->where[id] != NOWHERE) || (pending && place.level != level) ||
-            (level > 0 && place.slot != slot_for(wheel->registered_when[id], wheel->level[id]))) {
-            (void)snprintf(why, why_bytes, "timer %u is on level %u, in the original on %u", id,
-                           pending ? place.level : 0, level);
-            return false;
-        }
+    place->pending = wheel->where[id] != NOWHERE;
+    place->level = 0;
+    if (wheel->where[id] == LEVEL) {
+        place->level = wheel->level[id] + 1;
+        place->slot = slot_for(wheel->registered_when[id], wheel->level[id]);
     }
-    return true;
 }
 
 #define MODEL(how, version)                                                                        \
     {                                                                                              \
         .follows = "tokio 1.x, runtime/time/wheel" version, .bytes = sizeof(struct wheel),         \
         .open = open_##how, .start = wheel_start, .stop = wheel_stop, .advance = wheel_advance,    \
-        .next = wheel_next, .inside = same_slots,                                                  \
+        .next = wheel_next, .place = place_of,                                                     \
     }
 
 static const struct original as_released = MODEL(default, "");
@@ -287,7 +273,7 @@ static void and_its_firings_after_a_leap(void **state)
 {
     (void)state;
     struct original leaps = small;
-    leaps.inside = NULL;
+    leaps.place = NULL;
     struct original_case leap_case = small_case;
     leap_case.original = &leaps;
     leap_case.ordered = false;

@@ -11,13 +11,6 @@
  */
 #include "original.h"
 
-#include "stand.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "registry.h"
-
 enum habit {
     COUNTS_AFTERWARDS = 1, /* a slot comes up with the tick after */
     LAST_FILED_FIRST = 2,  /* in a slot */
@@ -291,29 +284,16 @@ static uint64_t next(void *self)
     return tw->tick + slots;
 }
 
-/* The ring and the slot of every timer. */
-static bool inside(void *self, const struct tl_algo *algo, const void *structure, char *why,
-                   size_t why_bytes)
+static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct tw *tw = self;
-    struct place places[ORIGINAL_IDS];
-    places_find(algo, structure, places, ORIGINAL_IDS);
-    for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
-        const struct timer *timer = &tw->timers[id];
-        struct place place = places[id];
-        bool pending = place.pending;
-        uint32_t level =
-            timer->where >= FAST && timer->where <= GLACIER ? timer->where - FAST + 1 : 0;
-        if (pending != (timer->where != NOWHERE) ||
-            (pending && (place.level != level || (level > 0 && place.slot != timer->slot)))) {
-            (void)snprintf(why, why_bytes,
-                           "timer %" PRIu32 " is in ring %" PRIu32 ", slot %" PRIu64
-                           ", not in %" PRIu32 ", %" PRIu32,
-                           id, place.level, place.slot, level, timer->slot);
-            return false;
-        }
+    const struct timer *timer = &tw->timers[id];
+    place->pending = timer->where != NOWHERE;
+    place->level = 0;
+    if (timer->where >= FAST && timer->where <= GLACIER) {
+        place->level = timer->where - FAST + 1;
+        place->slot = timer->slot;
     }
-    return true;
 }
 
 static void open_rings(void *self, uint64_t now, uint32_t habits, uint32_t rings, uint32_t shift)
@@ -350,7 +330,7 @@ static void open_3w_1024sl_ov(void *self, uint64_t now, uint32_t habits)
 #define GEOMETRY(name)                                                                             \
     {                                                                                              \
         .follows = "VPP's tw_timer_" #name, .bytes = sizeof(struct tw), .open = open_##name,       \
-        .start = start, .stop = stop, .advance = advance, .next = next, .inside = inside           \
+        .start = start, .stop = stop, .advance = advance, .next = next, .place = place_of          \
     }
 
 static const struct original tw_1w_2048sl = GEOMETRY(1w_2048sl);
