@@ -34,6 +34,26 @@ needs() {
     done
 }
 
+# runs STATUS COMMAND...: complain unless the command ends with this exit status. Its output is in `out` and `err`.
+runs() {
+    local status=$1 got=0
+    shift
+    "$@" >out 2>err </dev/null || got=$?
+    [ "$got" -eq "$status" ] || complain "$*: exit status $got, not $status: $(cat err)"
+}
+
+# refuses STATUS PATTERN COMMAND...: the same, and complain unless a message matches the pattern.
+refuses() {
+    local pattern=$2
+    runs "$1" "${@:3}"
+    grep -qE -- "$pattern" err || complain "${*:3}: says '$(cat err)', not '$pattern'"
+}
+
+# is FOUND EXPECTED WHAT: complain unless two texts are the same.
+is() {
+    [ "$1" = "$2" ] || complain "$3: '$1', not '$2'"
+}
+
 # finish: the last line of a script that calls complain.
 finish() {
     [ "$failures" -eq 0 ] || fail "$failures failures"

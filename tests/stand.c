@@ -55,16 +55,6 @@ void stand_must(struct stand *s, const struct tl_algo *algo, const char *text,
     }
 }
 
-bool test_is_available(const struct tl_algo *algo)
-{
-    struct stand s;
-    enum tl_status status = stand_try(&s, algo, "", (struct tl_config){.capacity = 1});
-    if (status == TL_OK) {
-        stand_close(&s);
-    }
-    return status != TL_ERR_UNAVAILABLE;
-}
-
 void stand_check(const struct stand *s)
 {
     char why[256] = "";
@@ -201,21 +191,9 @@ uint64_t stand_work(const struct stand *s)
     return counters.compares + counters.moves + counters.slots;
 }
 
-uint64_t test_mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-uint64_t test_random(uint64_t *state)
-{
-    return test_mix(*state += UINT64_C(0x9e3779b97f4a7c15));
-}
-
 uint64_t stand_draw(struct stand *s, uint64_t bound)
 {
-    return test_random(&s->random) % bound;
+    return test_draw(&s->random) % bound;
 }
 
 /* --- where its walk shows a timer ------------------------------------------------------------ */

@@ -79,10 +79,6 @@ uint64_t stand_work(const struct stand *s);
 /* A random number below `bound`. */
 uint64_t stand_draw(struct stand *s, uint64_t bound);
 
-/* splitmix64: the next random number from a state; and the number that it makes of a state. */
-uint64_t test_random(uint64_t *state);
-uint64_t test_mix(uint64_t z);
-
 /* Where a structure's walk shows a timer. */
 struct place {
     bool pending;

@@ -24,4 +24,11 @@
 /* Whether the library that a structure wraps, if it does, is in this build. */
 bool test_is_available(const struct tl_algo *algo);
 
+/* splitmix64: the next random number from a state; and the number that it makes of a state. */
+uint64_t test_draw(uint64_t *state);
+uint64_t test_mix(uint64_t z);
+
+/* How many files a folder has, but for hidden ones. */
+unsigned test_files_in(const char *folder);
+
 #endif

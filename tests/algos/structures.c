@@ -55,7 +55,7 @@ static bool has(uint32_t capability)
 
 static uint64_t below(uint64_t *state, uint64_t bound)
 {
-    return test_random(state) % bound;
+    return test_draw(state) % bound;
 }
 
 /* --- an allocator that can be told to fail --------------------------------------------------- */

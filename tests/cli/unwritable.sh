@@ -6,16 +6,6 @@ set -u
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"
 
-# refuses PATTERN COMMAND...
-refuses() {
-    local pattern=$1 status
-    shift
-    "$@" >out 2>err
-    status=$?
-    [ $status -eq 1 ] || complain "$*: status $status, not 1"
-    grep -qE -- "$pattern" err || complain "$*: says: $(cat err)"
-}
-
 "$TIMERLAB" trace gen rpc -n 100 --seconds 2 -o t.trace 2>err || complain "no trace: $(cat err)"
 
 printf 'tick,id,op,delay\n0,0,start,5\n' >t.csv
@@ -25,13 +15,13 @@ mkdir folder
 mkfifo pipe
 for target in folder pipe; do
     what=$([ $target = folder ] && echo 'is a folder' || echo 'is a device or a pipe')
-    refuses "^timerlab: $target: $what, not a file" "$TIMERLAB" trace gen rpc -n 100 -o $target
-    refuses "^timerlab: $target: $what" "$TIMERLAB" trace import csv t.csv -o $target
-    refuses "^timerlab: $target: $what" "$TIMERLAB" tune t.trace -a binary-heap --counts -o $target
+    refuses 1 "^timerlab: $target: $what, not a file" "$TIMERLAB" trace gen rpc -n 100 -o $target
+    refuses 1 "^timerlab: $target: $what" "$TIMERLAB" trace import csv t.csv -o $target
+    refuses 1 "^timerlab: $target: $what" "$TIMERLAB" tune t.trace -a binary-heap --counts -o $target
     [ ! -s out ] || complain "tune -o $target: works before it looks"
-    refuses "^timerlab: $target: $what" "$TIMERLAB" check -a binary-heap --seconds 0 --save $target
+    refuses 1 "^timerlab: $target: $what" "$TIMERLAB" check -a binary-heap --seconds 0 --save $target
     [ ! -s out ] || complain "check --save $target: works before it looks"
-    refuses "^timerlab: $target: $what" "$TIMERLAB" record -o $target -- touch ran
+    refuses 1 "^timerlab: $target: $what" "$TIMERLAB" record -o $target -- touch ran
     [ ! -e ran ] || complain "record -o $target: runs the program before it looks"
 done
 [ -p pipe ] || complain "the pipe is none any more"
@@ -45,10 +35,10 @@ ln -s file link
 "$TIMERLAB" trace validate file >out 2>&1 || complain "what the link leads to was not written: $(cat out)"
 
 # In a folder's place.
-refuses '^timerlab: file: not a folder that can be written to' "$TIMERLAB" sim t.trace -a binary-heap -o file
-refuses '^timerlab: file: not a folder that can be written to' "$TIMERLAB" trace info t.trace --plot file
-refuses '^timerlab: nowhere: No such file or directory; give a folder' "$TIMERLAB" report nowhere
-refuses 'nowhere/x.trace: cannot be written: .*its folder must be there' "$TIMERLAB" trace gen rpc -n 100 -o nowhere/x.trace
+refuses 1 '^timerlab: file: not a folder that can be written to' "$TIMERLAB" sim t.trace -a binary-heap -o file
+refuses 1 '^timerlab: file: not a folder that can be written to' "$TIMERLAB" trace info t.trace --plot file
+refuses 1 '^timerlab: nowhere: No such file or directory; give a folder' "$TIMERLAB" report nowhere
+refuses 1 'nowhere/x.trace: cannot be written: .*its folder must be there' "$TIMERLAB" trace gen rpc -n 100 -o nowhere/x.trace
 
 # Somebody else's folder. Whoever may do anything does it as one who may not.
 mkdir foreign
@@ -64,11 +54,11 @@ else
     ln -s "$TIMERLAB" timerlab
 fi
 if [ "$(id -u)" -ne 0 ] || [ ${#as[@]} -gt 0 ]; then
-    refuses 'foreign/new: cannot be made a folder: Permission denied' "${as[@]}" ./timerlab sim t.trace -a binary-heap -o foreign/new
-    refuses 'foreign/kept: not a folder that can be written to' "${as[@]}" ./timerlab sim t.trace -a binary-heap -o foreign/kept
-    refuses 'foreign/kept: not a folder that can be written to' "${as[@]}" ./timerlab report --no-pictures foreign/kept
-    refuses 'foreign/x: cannot be written: Permission denied' "${as[@]}" ./timerlab trace gen rpc -n 100 -o foreign/x
-    refuses 'foreign/x: cannot be written: Permission denied' "${as[@]}" ./timerlab tune t.trace -a binary-heap --counts -o foreign/x
+    refuses 1 'foreign/new: cannot be made a folder: Permission denied' "${as[@]}" ./timerlab sim t.trace -a binary-heap -o foreign/new
+    refuses 1 'foreign/kept: not a folder that can be written to' "${as[@]}" ./timerlab sim t.trace -a binary-heap -o foreign/kept
+    refuses 1 'foreign/kept: not a folder that can be written to' "${as[@]}" ./timerlab report --no-pictures foreign/kept
+    refuses 1 'foreign/x: cannot be written: Permission denied' "${as[@]}" ./timerlab trace gen rpc -n 100 -o foreign/x
+    refuses 1 'foreign/x: cannot be written: Permission denied' "${as[@]}" ./timerlab tune t.trace -a binary-heap --counts -o foreign/x
     chmod 755 foreign foreign/kept
     find foreign/kept -type f -exec md5sum {} + | sort >after
     cmp -s before after || complain "what was in the folder has changed"
@@ -107,7 +97,7 @@ if [ -c /dev/full ]; then
 fi
 printf 'old\n' >small
 # shellcheck disable=SC2016 # the inner shell's
-refuses '^timerlab: small: could not be written: File too large; no partial file remains; .*ulimit -f' bash -c \
+refuses 1 '^timerlab: small: could not be written: File too large; no partial file remains; .*ulimit -f' bash -c \
     'ulimit -f 1; "$0" trace gen rpc -n 1000 --seconds 20 -o small' "$TIMERLAB"
 [ "$(cat small)" = old ] || complain "what cannot be written whole has replaced what was there"
 # Whatever writes a file names it and the cause, keeps an earlier one, and leaves nothing. The message goes
@@ -155,7 +145,7 @@ END
 if unshare -m sh on_full_disk true 2>/dev/null; then
     full='could not be written: No space left on device; .*; free some space'
     on_full() { # COMMAND...: the last word is the file or folder to write
-        refuses "^timerlab: folder/x.*$full" unshare -m sh on_full_disk "$TIMERLAB" "$@"
+        refuses 1 "^timerlab: folder/x.*$full" unshare -m sh on_full_disk "$TIMERLAB" "$@"
     }
     on_full trace gen rpc -n 1000 --seconds 20 -o folder/x
     on_full trace import csv t.csv -o folder/x
@@ -164,11 +154,11 @@ if unshare -m sh on_full_disk true 2>/dev/null; then
     on_full new mine -o folder/x
     on_full export binary-heap -o folder/x
     on_full sim t.trace -a binary-heap --runs 1 -o folder/x
-    refuses '^timerlab: folder/x: could not be written: No space left on device; a recording needs' \
+    refuses 1 '^timerlab: folder/x: could not be written: No space left on device; a recording needs' \
         unshare -m sh on_full_disk "$TIMERLAB" record -o folder/x -- touch ran
     [ ! -e ran ] || complain "record: runs the program before it has room"
     if [ -x "$bench" ]; then
-        refuses '^timerlab-bench: folder/.*: No space left on device' \
+        refuses 1 '^timerlab-bench: folder/.*: No space left on device' \
             unshare -m sh on_full_disk "$bench" "${least[@]}" -o folder
     fi
 fi

@@ -9,7 +9,6 @@
 #include "trace.h"
 #include "trace_format.h"
 
-#include <dirent.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,18 +35,6 @@ static int remove_folder(void **state)
     (void)state;
     (void)unlink(path);
     return rmdir(folder);
-}
-
-static unsigned files_in_folder(void)
-{
-    unsigned n = 0;
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        n += entry->d_name[0] != '.';
-    }
-    (void)closedir(dir);
-    return n;
 }
 
 /* --- random numbers -------------------------------------------------------------------------- */
@@ -276,7 +263,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     struct error error;
-    unsigned before = files_in_folder();
+    unsigned before = test_files_in(folder);
     assert_null(gen_find("sever", &error));
     assert_non_null(strstr(error.text, "'server'"));
     const struct gen_workload *server = gen_find("server", &error);
@@ -300,7 +287,7 @@ static void test_refusals(void **state)
     request.seconds = 1;
     assert_true(gen_parameter_set(server, part.parameters, "idle_min_s=70", &error));
     assert_false(gen_trace(&request, path, &summary, &error));
-    assert_int_equal(files_in_folder(), before); /* nothing was left behind */
+    assert_int_equal(test_files_in(folder), before); /* nothing was left behind */
 }
 
 /* --- the server's model ---------------------------------------------------------------------- */

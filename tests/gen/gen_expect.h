@@ -5,6 +5,7 @@
 
 #include "test.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,6 +23,22 @@ static inline int remove_path(void **state)
 {
     (void)state;
     return unlink(path);
+}
+
+/* A number under "counts" in a trace's origin. */
+static inline uint64_t count_of(const json_t *origin, const char *name)
+{
+    const json_t *value = json_object_get(json_object_get(origin, "counts"), name);
+    assert_true(json_is_integer(value));
+    return (uint64_t)json_integer_value(value);
+}
+
+/* For qsort. */
+static inline int compare_ticks(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
 }
 
 static inline void expect_close(double got, double want, double relative)

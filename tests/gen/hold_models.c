@@ -26,13 +26,6 @@ struct story {
     size_t warm;
 };
 
-static uint64_t count_of(const struct story *story, const char *name)
-{
-    const json_t *value = json_object_get(json_object_get(story->origin, "counts"), name);
-    assert_true(json_is_integer(value));
-    return (uint64_t)json_integer_value(value);
-}
-
 /* Generates hold with these settings, of which nothing but starts may come, and reads it. */
 static void tell(struct story *story, uint32_t events, double seconds, const char *const *settings)
 {
@@ -82,13 +75,6 @@ static void forget(struct story *story)
 {
     free(story->starts);
     json_decref(story->origin);
-}
-
-static int compare_ticks(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* The ticks at which timers fire up to the trace's end, sorted: nothing is stopped or moved. */
@@ -166,9 +152,9 @@ static void markov_runs_have_the_chains_lengths(void **state)
         size_t fired;
         tell(&story, 10000, 10, settings);
         assert_int_equal(story.warm, 10000);
-        assert_int_equal(count_of(&story, "forced"), 0);
+        assert_int_equal(count_of(story.origin, "forced"), 0);
         assert_int_equal(story.header.reactions, story.count - story.warm);
-        assert_int_equal(count_of(&story, "holds"), story.count - story.warm);
+        assert_int_equal(count_of(story.origin, "holds"), story.count - story.warm);
         expect_timers_of_its_own(&story);
         count_runs(&story, runs, &fired);
         double n = (double)fired;
@@ -215,7 +201,7 @@ static void markov_keeps_within_its_bounds(void **state)
     }
     assert_int_equal(most, 10);
     assert_true(least >= 1);
-    assert_true(count_of(&story, "forced") > 0);
+    assert_true(count_of(story.origin, "forced") > 0);
     /* The last event was always followed by one: the set lives to the end. */
     assert_true(story.count > fired);
     free(firings);
@@ -240,7 +226,7 @@ static void up_down_rises_to_all_and_falls_to_none(void **state)
         tell(&story, EVENTS, 60, settings);
         assert_int_equal(story.warm, 0);
         assert_int_equal(story.header.reactions, 0);
-        assert_int_equal(count_of(&story, "holds"), story.count);
+        assert_int_equal(count_of(story.origin, "holds"), story.count);
         uint64_t from = story.header.warmup_end_tick;
         uint64_t cycles = 0;
         double below = 0;
@@ -275,7 +261,7 @@ static void up_down_rises_to_all_and_falls_to_none(void **state)
         }
         expect_share(below, increments, 0.25);
         assert_true(cycles >= 19);
-        assert_int_equal(count_of(&story, "cycles"), cycles);
+        assert_int_equal(count_of(story.origin, "cycles"), cycles);
         free(used);
         forget(&story);
     }

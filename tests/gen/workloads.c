@@ -57,13 +57,6 @@ struct story {
     uint64_t busiest_tick;
 };
 
-static uint64_t count_of(const struct story *story, const char *name)
-{
-    const json_t *value = json_object_get(json_object_get(story->origin, "counts"), name);
-    assert_true(json_is_integer(value));
-    return (uint64_t)json_integer_value(value);
-}
-
 static void read_operations(struct story *story)
 {
     struct error error;
@@ -314,13 +307,6 @@ static double starts_between(const struct story *story, unsigned kind, uint64_t 
     return n;
 }
 
-static int compare_ticks(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The recorded starts' delays of that kind, sorted. */
 static uint64_t *sorted_delays(const struct story *story, unsigned kind, size_t *count)
 {
@@ -380,10 +366,10 @@ static void test_idle(void **state)
     expect_share((double)idle->pending_warm, n, open);
     expect_close((double)idle->pending_end, (double)idle->pending_warm, 0.02);
     expect_close(idle->pending_ticks, open * n * seconds * 1000, 0.01);
-    assert_int_equal(idle->starts - idle->restarts, count_of(&story, "connects"));
-    assert_int_equal(idle->restarts + idle->stops, count_of(&story, "packets"));
-    assert_int_equal(idle->stops, count_of(&story, "closes"));
-    assert_int_equal(idle->expiries, count_of(&story, "expiries"));
+    assert_int_equal(idle->starts - idle->restarts, count_of(story.origin, "connects"));
+    assert_int_equal(idle->restarts + idle->stops, count_of(story.origin, "packets"));
+    assert_int_equal(idle->stops, count_of(story.origin, "closes"));
+    assert_int_equal(idle->expiries, count_of(story.origin, "expiries"));
     /* Nothing is done when a timer fires; who connects then has one of his own. */
     assert_int_equal(story.header.reactions, 0);
     assert_true(story.header.ids > n);
@@ -406,14 +392,14 @@ static void test_server(void **state)
     tell(&story, "server", 5000, 30, settings);
     const struct tally *idle = &story.tally[IDLE];
     const struct tally *retransmission = &story.tally[RETRANSMISSION];
-    uint64_t given_up = count_of(&story, "given_up");
-    assert_true(given_up > 0 && count_of(&story, "request_expiries") > 0);
+    uint64_t given_up = count_of(story.origin, "given_up");
+    assert_true(given_up > 0 && count_of(story.origin, "request_expiries") > 0);
     assert_int_equal(retransmission->caused_starts, retransmission->expiries - given_up);
     assert_int_equal(idle->caused_starts, 0);
-    assert_int_equal(idle->caused_stops, given_up + count_of(&story, "request_expiries"));
-    assert_int_equal(idle->stops - idle->caused_stops, count_of(&story, "closes"));
+    assert_int_equal(idle->caused_stops, given_up + count_of(story.origin, "request_expiries"));
+    assert_int_equal(idle->stops - idle->caused_stops, count_of(story.origin, "closes"));
     assert_int_equal(story.tally[REQUEST].stops - story.tally[REQUEST].caused_stops,
-                     count_of(&story, "replies"));
+                     count_of(story.origin, "replies"));
     forget(&story);
 }
 
@@ -440,7 +426,7 @@ static void test_rpc(void **state)
         double ended = (double)(request->stops + request->expiries);
         expect_share((double)request->stops, ended, cancelled[i].share);
         assert_int_equal(request->restarts, 0);
-        assert_int_equal(request->stops, count_of(&story, "replies"));
+        assert_int_equal(request->stops, count_of(story.origin, "replies"));
         assert_int_equal(story.header.reactions, 0);
         assert_true((double)story.header.ids <= 10000 + (double)request->expiries);
         /* Think 10 s, then wait: for the reply, or for the timeout of 1 or 3 s. */
@@ -486,21 +472,21 @@ static void test_tcp_rules(void **state)
                                     "keepalive=0.5", "trickle=1", NULL};
     struct story story;
     tell(&story, "tcp", 5000, 120, settings);
-    double connects = (double)count_of(&story, "connects");
-    double requests = (double)count_of(&story, "requests");
-    double closes = (double)count_of(&story, "time_waits");
+    double connects = (double)count_of(story.origin, "connects");
+    double requests = (double)count_of(story.origin, "requests");
+    double closes = (double)count_of(story.origin, "time_waits");
     assert_true(connects > 1000 && requests > 20 * connects * 0.5);
     /* An ACK stops nothing: only closes do, both ends; and no expiry has anything to send. */
     const struct tally *retransmit = &story.tally[RETRANSMIT];
     assert_true((double)retransmit->stops == 2 * closes);
     assert_int_equal(retransmit->caused_starts + retransmit->caused_stops, 0);
-    assert_int_equal(retransmit->expiries, count_of(&story, "idle_expiries"));
-    assert_int_equal(count_of(&story, "retransmissions"), 0);
+    assert_int_equal(retransmit->expiries, count_of(story.origin, "idle_expiries"));
+    assert_int_equal(count_of(story.origin, "retransmissions"), 0);
     /* Every SYN has 1 s; a request and its reply 200 ms, and a part of a tick for the round trip.
      * The handshake's counts only at the client. */
     assert_true(starts_between(&story, RETRANSMIT, 1000, 1000) == connects);
     expect_close(starts_between(&story, RETRANSMIT, 200, 200), connects, 0.02);
-    double moved = (double)count_of(&story, "unchanged_starts");
+    double moved = (double)count_of(story.origin, "unchanged_starts");
     assert_true(starts_between(&story, RETRANSMIT, 200, 201) + moved > 2 * requests);
     assert_true(starts_between(&story, RETRANSMIT, 200, 201) <= 2 * requests + 2 * closes);
     /* The handshake's ACK stops the SYN-ACK's. */
@@ -544,19 +530,19 @@ static void test_tcp_loss(void **state)
                                     "rate_per_s=0.1", "trickle=1", NULL};
     struct story story;
     tell(&story, "tcp", 20000, 60, settings);
-    expect_share((double)count_of(&story, "losses"), (double)count_of(&story, "transmissions"),
-                 loss);
+    expect_share((double)count_of(story.origin, "losses"),
+                 (double)count_of(story.origin, "transmissions"), loss);
     const struct tally *retransmit = &story.tally[RETRANSMIT];
     const struct tally *syn_ack = &story.tally[SYN_ACK];
     assert_true(retransmit->caused_starts > 1000 && syn_ack->caused_starts > 10);
     assert_int_equal(retransmit->caused_starts + syn_ack->caused_starts,
-                     count_of(&story, "retransmissions"));
-    assert_int_equal(retransmit->expiries, count_of(&story, "idle_expiries") +
+                     count_of(story.origin, "retransmissions"));
+    assert_int_equal(retransmit->expiries, count_of(story.origin, "idle_expiries") +
                                                retransmit->caused_starts +
-                                               count_of(&story, "given_up"));
+                                               count_of(story.origin, "given_up"));
     assert_int_equal(retransmit->caused_stops, 0);
     /* The client repeats a SYN that is lost, and one whose answer is. */
-    double connects = (double)count_of(&story, "connects");
+    double connects = (double)count_of(story.origin, "connects");
     double syns = starts_between(&story, RETRANSMIT, 1000, 1000);
     expect_close(syns, connects * (1 + 2 * loss / (1 - loss)), 0.05);
     /* A request that is lost is repeated by its client; a reply by the server, and its client
@@ -564,9 +550,9 @@ static void test_tcp_loss(void **state)
      * that and its ACK arrive. */
     double arrive = (1 - loss) * (1 - loss);
     double repeated = (double)retransmit->caused_starts - (syns - connects);
-    expect_close(repeated,
-                 (double)count_of(&story, "requests") * (3 * loss / (1 - loss) + loss / arrive),
-                 0.1);
+    expect_close(
+        repeated,
+        (double)count_of(story.origin, "requests") * (3 * loss / (1 - loss) + loss / arrive), 0.1);
     forget(&story);
 }
 
@@ -587,9 +573,9 @@ static void test_tcp_nothing_arrives(void **state)
     expect_close(starts_between(&story, RETRANSMIT, 2000, 2000), cycles, 0.1);
     expect_close(starts_between(&story, RETRANSMIT, 4000, 4000), cycles, 0.1);
     assert_true(starts_between(&story, RETRANSMIT, 4001, UINT64_MAX) == 0);
-    assert_int_equal(count_of(&story, "acks"), 0);
+    assert_int_equal(count_of(story.origin, "acks"), 0);
     assert_int_equal(story.tally[SYN_ACK].starts, 0);
-    expect_close((double)count_of(&story, "given_up"), cycles, 0.1);
+    expect_close((double)count_of(story.origin, "given_up"), cycles, 0.1);
     forget(&story);
 }
 
@@ -610,14 +596,15 @@ static void test_tcp_vanished(void **state)
                                     NULL};
     struct story story;
     tell(&story, "tcp", (uint32_t)n, 7878, settings);
-    expect_close((double)count_of(&story, "dropped"), n, 0.05);
-    expect_close((double)count_of(&story, "probes"), 9 * n, 0.05);
+    expect_close((double)count_of(story.origin, "dropped"), n, 0.05);
+    expect_close((double)count_of(story.origin, "probes"), 9 * n, 0.05);
     expect_close(starts_between(&story, KEEPALIVE, 7500, 7500), 9 * n, 0.05);
     expect_close(starts_between(&story, KEEPALIVE, 720000, 720000), n, 0.05);
     /* Once each for the rest of a silence that begins with what was last heard, then from probe to
      * probe: what is left of the silence ends at a tick of its own. */
     const struct tally *keepalive = &story.tally[KEEPALIVE];
-    assert_int_equal(keepalive->caused_starts + count_of(&story, "dropped"), keepalive->expiries);
+    assert_int_equal(keepalive->caused_starts + count_of(story.origin, "dropped"),
+                     keepalive->expiries);
     size_t i = 0;
     for (const struct operation *start; (start = next_start(&story, &i, KEEPALIVE)) != NULL;) {
         bool rest = start->delay != 7500 && start->delay != 720000;
@@ -641,8 +628,8 @@ static void test_tcp_lives(void **state)
                                         NULL};
         struct story story;
         tell(&story, "tcp", 20000, 100, settings);
-        expect_close((double)count_of(&story, "requests"),
-                     (double)count_of(&story, "connects") * 10, 0.2);
+        expect_close((double)count_of(story.origin, "requests"),
+                     (double)count_of(story.origin, "connects") * 10, 0.2);
         forget(&story);
     }
 }
@@ -681,8 +668,9 @@ static void test_tcp_all_ends(void **state)
             NULL};
         struct story story;
         tell(&story, "tcp", 3000, 16, settings);
-        assert_true(count_of(&story, "given_up") > 0 && count_of(&story, "dropped") > 0);
-        assert_true(count_of(&story, "time_waits") > 1000);
+        assert_true(count_of(story.origin, "given_up") > 0 &&
+                    count_of(story.origin, "dropped") > 0);
+        assert_true(count_of(story.origin, "time_waits") > 1000);
         forget(&story);
     }
 }
@@ -702,19 +690,21 @@ static void test_quic(void **state)
     tell(&story, "quic", (uint32_t)n, seconds, settings);
     const struct tally *pto = &story.tally[PTO];
     const struct tally *idle = &story.tally[QUIC_IDLE];
-    assert_int_equal(pto->starts, count_of(&story, "packets") + count_of(&story, "probes") +
-                                      count_of(&story, "connects"));
-    assert_int_equal(pto->expiries - count_of(&story, "probes"), 0);
-    assert_int_equal(pto->caused_starts, count_of(&story, "probes"));
+    assert_int_equal(pto->starts, count_of(story.origin, "packets") +
+                                      count_of(story.origin, "probes") +
+                                      count_of(story.origin, "connects"));
+    assert_int_equal(pto->expiries - count_of(story.origin, "probes"), 0);
+    assert_int_equal(pto->caused_starts, count_of(story.origin, "probes"));
     assert_int_equal(idle->caused_starts + idle->caused_stops, 0);
-    assert_int_equal(idle->starts, count_of(&story, "requests") + count_of(&story, "acks") +
-                                       count_of(&story, "connects"));
-    assert_int_equal(idle->expiries, count_of(&story, "idle_expiries"));
-    expect_close((double)count_of(&story, "packets"), 10 * (double)count_of(&story, "requests"),
-                 0.01);
-    expect_share((double)count_of(&story, "losses"),
-                 (double)(count_of(&story, "flights") + count_of(&story, "probes") +
-                          count_of(&story, "connects")),
+    assert_int_equal(idle->starts, count_of(story.origin, "requests") +
+                                       count_of(story.origin, "acks") +
+                                       count_of(story.origin, "connects"));
+    assert_int_equal(idle->expiries, count_of(story.origin, "idle_expiries"));
+    expect_close((double)count_of(story.origin, "packets"),
+                 10 * (double)count_of(story.origin, "requests"), 0.01);
+    expect_share((double)count_of(story.origin, "losses"),
+                 (double)(count_of(story.origin, "flights") + count_of(story.origin, "probes") +
+                          count_of(story.origin, "connects")),
                  0.01);
     /* srtt + max(4 rttvar, 1 ms) + 25 ms: rttvar is 50 at the first sample, and loses a quarter
      * with each further one; in the end 1 ms stands. Before the first sample: three times 333. */
@@ -725,7 +715,7 @@ static void test_quic(void **state)
     expect_close(second, first * (1 - exp(-3)), 0.12); /* else no request came within 30 s */
     assert_true(starts_between(&story, PTO, 1, 125) == 0);
     assert_true(starts_between(&story, PTO, 999, 999) >
-                0.98 * (double)count_of(&story, "connects"));
+                0.98 * (double)count_of(story.origin, "connects"));
     /* Doubling: the first probe after each loss at the end of a flight. */
     assert_true(starts_between(&story, PTO, 2 * 126, 2 * 126) +
                     starts_between(&story, PTO, 2 * 144, 2 * 650) >
@@ -734,7 +724,7 @@ static void test_quic(void **state)
     double q = 1 - exp(-3);
     double busy_s = 0.109 + 0.01 * (0.15);
     double wait_s = 10 * q + busy_s + (1 - q) * 10.1;
-    expect_close((double)count_of(&story, "requests"), n * seconds * q / wait_s, 0.03);
+    expect_close((double)count_of(story.origin, "requests"), n * seconds * q / wait_s, 0.03);
     expect_close((double)idle->expiries, n * seconds * (1 - q) / wait_s, 0.06);
     expect_close((double)idle->pending_end, (double)idle->pending_warm, 0.02);
     forget(&story);
@@ -742,7 +732,7 @@ static void test_quic(void **state)
     /* Nothing is acknowledged: 999 ms, doubled until the idle timer ends it. */
     const char *const lost[] = {"loss=1", "rate_per_s=1000", "pause_s=1", NULL};
     tell(&story, "quic", 1000, 620, lost);
-    assert_int_equal(count_of(&story, "acks"), 0);
+    assert_int_equal(count_of(story.origin, "acks"), 0);
     double starts = starts_between(&story, PTO, 999, 999);
     for (uint64_t timeout = 1998; timeout <= 15984; timeout *= 2) {
         expect_close(starts_between(&story, PTO, timeout, timeout), starts, 0.1);
@@ -750,7 +740,8 @@ static void test_quic(void **state)
     /* 1, 2, 4, 8 s are over before 30 s, and the fifth timer is stopped. Other timeouts have only
      * those that were connected when it began. */
     assert_true(starts_between(&story, PTO, 16000, UINT64_MAX) <= 1000);
-    expect_close((double)story.tally[PTO].stops, (double)count_of(&story, "idle_expiries"), 0.001);
+    expect_close((double)story.tally[PTO].stops, (double)count_of(story.origin, "idle_expiries"),
+                 0.001);
     assert_int_equal(story.tally[PTO].caused_stops, story.tally[PTO].stops);
     forget(&story);
 }
@@ -776,7 +767,7 @@ static void test_ack_at_expiry(void **state)
         const struct tally *timer = &story.tally[cases[i].kind];
         assert_true(timer->caused_starts > 0);
         assert_int_equal(timer->caused_starts, timer->expiries);
-        assert_int_equal(timer->stops - timer->caused_stops, count_of(&story, "acks"));
+        assert_int_equal(timer->stops - timer->caused_stops, count_of(story.origin, "acks"));
         forget(&story);
     }
 }
@@ -873,15 +864,15 @@ static void test_delay_queue(void **state)
     const char *const settings[] = {"tick_us=1e6", "delay_max_s=14400", "campaign_at_s=20000",
                                     "campaign_period_s=21600", NULL};
     tell(&story, "delay-queue", (uint32_t)n, 86400, settings);
-    double campaign = (double)count_of(&story, "campaign_expiries");
+    double campaign = (double)count_of(story.origin, "campaign_expiries");
     expect_close(campaign, 4 * n / 10, 0.1);
-    expect_close((double)count_of(&story, "campaign_jobs"), campaign, 0.05);
+    expect_close((double)count_of(story.origin, "campaign_jobs"), campaign, 0.05);
     assert_true((double)story.busiest >= n / 10 * 0.9);
     assert_true(story.busiest_tick % 21600 == 20000);
     /* Ordinary jobs: half of them cancelled after half the time on average. */
-    double jobs = (double)count_of(&story, "jobs");
-    double ended = (double)(count_of(&story, "cancels") + count_of(&story, "expiries"));
-    expect_close((double)count_of(&story, "cancels") / ended, 0.5, 0.02);
+    double jobs = (double)count_of(story.origin, "jobs");
+    double ended = (double)(count_of(story.origin, "cancels") + count_of(story.origin, "expiries"));
+    expect_close((double)count_of(story.origin, "cancels") / ended, 0.5, 0.02);
     double mean_s = (14400 - 1800) / log(8);
     expect_close(jobs, 0.9 * n * 86400 / (0.75 * mean_s + 60), 0.03);
     expect_close((double)story.tally[0].pending_end, (double)story.tally[0].pending_warm, 0.1);
@@ -901,18 +892,18 @@ static void test_retry(void **state)
     struct story story;
     tell(&story, "retry", 20000, 60, settings);
     double first = starts_between(&story, 0, 1000, 1000);
-    expect_share(first, (double)count_of(&story, "calls"), 0.3);
+    expect_share(first, (double)count_of(story.origin, "calls"), 0.3);
     expect_close(starts_between(&story, 0, 2000, 2000), 0.3 * first, 0.05);
     /* The third, fourth and fifth backoff are all as long as it may be. */
     expect_close(starts_between(&story, 0, 4000, 4000), (0.09 + 0.027 + 0.0081) * first, 0.05);
-    expect_close((double)count_of(&story, "given_up"), 0.00243 * first, 0.5);
-    assert_int_equal(story.tally[0].expiries, count_of(&story, "retries"));
+    expect_close((double)count_of(story.origin, "given_up"), 0.00243 * first, 0.5);
+    assert_int_equal(story.tally[0].expiries, count_of(story.origin, "retries"));
     assert_int_equal(story.tally[0].stops, 0);
     /* The first backoff follows a call, every other one the one before. */
     assert_true((double)(story.tally[0].starts - story.tally[0].caused_starts) == first);
     /* A cycle: 10 s, and the backoffs. */
     double cycle_s = 10 + 0.3 * 1 + 0.09 * 2 + (0.027 + 0.0081 + 0.00243) * 4;
-    expect_close((double)count_of(&story, "calls"), 20000 * 60 / cycle_s, 0.02);
+    expect_close((double)count_of(story.origin, "calls"), 20000 * 60 / cycle_s, 0.02);
     expect_close((double)story.tally[0].pending_end, (double)story.tally[0].pending_warm, 0.1);
     forget(&story);
 
@@ -1003,7 +994,7 @@ static void test_hold(void **state)
         assert_int_equal(event->pending_end, n);
         assert_int_equal(event->starts, event->expiries);
         assert_int_equal(event->stops + event->restarts, 0);
-        assert_int_equal(event->starts, count_of(&story, "holds"));
+        assert_int_equal(event->starts, count_of(story.origin, "holds"));
         assert_int_equal(event->starts, event->caused_starts);
         bool heavy = strcmp(words[w].word, "pareto") == 0;
         expect_close((double)event->starts, n * 20, heavy ? 0.05 : 0.01);
@@ -1038,7 +1029,7 @@ static void test_phold(void **state)
     assert_int_equal(event->starts, event->expiries);
     assert_int_equal(event->stops + event->restarts, 0);
     expect_close((double)event->starts, n * 10, 0.02);
-    expect_share((double)count_of(&story, "remote"), (double)event->starts, 0.3);
+    expect_share((double)count_of(story.origin, "remote"), (double)event->starts, 0.3);
     assert_int_equal(event->starts, event->caused_starts);
     /* A timer is started by itself or by another of its event's. */
     double moved = 0;
@@ -1049,7 +1040,7 @@ static void test_phold(void **state)
             moved += operation->id != operation->cause.id;
         }
     }
-    assert_true(moved == (double)count_of(&story, "remote"));
+    assert_true(moved == (double)count_of(story.origin, "remote"));
     size_t count;
     uint64_t *delays = sorted_delays(&story, 0, &count);
     assert_in_range(delays[0], 400, 402);
@@ -1266,7 +1257,7 @@ static void test_deploy(void **state)
         "period_min_s=4", "period_max_s=4", "periods=1",         NULL};
     struct story story;
     tell(&story, "heartbeat", 6000, 18, settings);
-    assert_int_equal(story.tally[0].stops, count_of(&story, "deployed"));
+    assert_int_equal(story.tally[0].stops, count_of(story.origin, "deployed"));
     assert_int_equal(story.tally[0].caused_stops, 0);
     for (uint64_t at = 2000; at <= 12000; at += 10000) {
         double stops = operations_between(&story, at, at + 1, false, false);
@@ -1299,7 +1290,7 @@ static void test_storm(void **state)
             "close=0",        NULL};
         struct story story;
         tell(&story, "idle", 10000, 8, settings);
-        double back = (double)count_of(&story, "back");
+        double back = (double)count_of(story.origin, "back");
         expect_share(back, (double)story.tally[0].pending_warm, 0.5);
         double at_once = operations_between(&story, 5000, 5001, false, false);
         double spread = operations_between(&story, 5000, 6001, false, false);
@@ -1307,7 +1298,7 @@ static void test_storm(void **state)
         expect_close(operations_between(&story, 3000, 5000, true, false),
                      operations_between(&story, 1000, 3000, true, false) / 2, 0.03);
         /* Who waits for its peer's packets closes in time. */
-        assert_int_equal(story.tally[0].stops, count_of(&story, "back"));
+        assert_int_equal(story.tally[0].stops, count_of(story.origin, "back"));
         forget(&story);
     }
 }
@@ -1368,7 +1359,7 @@ static void test_herds_everywhere(void **state)
                                         NULL};
         struct story story;
         tell(&story, families[f], 3000, 12, settings);
-        assert_true(count_of(&story, "deployed") > 0 && count_of(&story, "back") > 0);
+        assert_true(count_of(story.origin, "deployed") > 0 && count_of(story.origin, "back") > 0);
         assert_true(operations_between(&story, 500, 501, false, false) > 0);
         forget(&story);
     }

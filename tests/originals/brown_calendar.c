@@ -165,40 +165,12 @@ static void calendar_advance(void *self, uint64_t now, const struct original_fir
     }
 }
 
-struct year {
-    bool is_year;
-    uint64_t day_ticks;
-    uint32_t days;
-};
-
-static void on_part(void *ctx, const struct tl_part *part)
-{
-    struct year *year = ctx;
-    year->is_year = part->form == TL_FORM_WHEEL;
-    year->day_ticks = year->is_year ? part->cell_ticks : year->day_ticks;
-}
-
-static void on_cell(void *ctx, const struct tl_cell *cell)
-{
-    (void)cell;
-    struct year *year = ctx;
-    year->days += year->is_year;
-}
-
-static void on_timer(void *ctx, const struct tl_held *held)
-{
-    (void)ctx;
-    (void)held;
-}
-
 /* The number of days, and their length: the power of two nearest to the original's. */
 static bool same_days(void *self, const struct tl_algo *algo, const void *structure, char *why,
                       size_t why_bytes)
 {
     const struct calendar *calendar = self;
-    struct year year = {false, 0, 0};
-    struct tl_visitor visitor = {&year, on_part, on_cell, on_timer};
-    algo->walk(structure, &visitor);
+    struct year year = year_of(algo, structure);
     double whole = calendar->width < 1 ? 1 : (double)(uint64_t)calendar->width;
     bool near = (double)year.day_ticks <= 4 * whole / 3 && (double)year.day_ticks >= 2 * whole / 3;
     bool exact = (double)year.day_ticks == calendar->width;

@@ -49,7 +49,7 @@ static bool del_timer(void *self, uint32_t id)
     return was;
 }
 
-/* Slots are 64 but on the lowest level of Linux 4.7. Late timers stand aside. */
+/* Late timers are in no slot. */
 static void place_of(const void *self, uint32_t id, struct place *place)
 {
     const struct wheel *wheel = self;

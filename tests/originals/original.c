@@ -47,7 +47,7 @@ struct side_of_run {
 
 static uint64_t draw(struct run *run)
 {
-    return test_random(&run->stand.random);
+    return test_draw(&run->stand.random);
 }
 
 static uint32_t ids_of(const struct original_case *wanted)
@@ -312,4 +312,32 @@ void original_differs(const struct original_case *wanted, uint32_t habit, const 
     }
     fail_msg("%s:%s says that it differs in \"%s\", but does in no stream", wanted->structure,
              wanted->options, words);
+}
+
+static void on_part(void *ctx, const struct tl_part *part)
+{
+    struct year *year = ctx;
+    year->is_year = part->form == TL_FORM_WHEEL;
+    year->day_ticks = year->is_year ? part->cell_ticks : year->day_ticks;
+}
+
+static void on_cell(void *ctx, const struct tl_cell *cell)
+{
+    (void)cell;
+    struct year *year = ctx;
+    year->days += year->is_year;
+}
+
+static void on_timer(void *ctx, const struct tl_held *held)
+{
+    (void)ctx;
+    (void)held;
+}
+
+struct year year_of(const struct tl_algo *algo, const void *structure)
+{
+    struct year year = {false, 0, 0};
+    struct tl_visitor visitor = {&year, on_part, on_cell, on_timer};
+    algo->walk(structure, &visitor);
+    return year;
 }

@@ -45,8 +45,8 @@ struct original {
     /* Optional: when the original wants to be called next; TL_NEVER: not at all. */
     uint64_t (*next)(void *self);
 
-    /* Optional: sets `pending`, `level` and `slot` to where the original has a timer. Before, they
-     * are where the structure has it: what the original does not know stays. */
+    /* Optional: where the original keeps a timer. `place` is where the structure keeps it; overwrite
+     * `pending`, `level` and `slot` as far as the original has them. They are compared afterwards. */
     void (*place)(const void *self, uint32_t id, struct place *place);
 
     /* Optional: compares what is inside, after every operation. False, with a sentence in `why`,
@@ -82,6 +82,15 @@ struct original_case {
     bool future_only;     /* no deadline is at or before the clock when it is given */
     bool quiet;           /* callbacks start and stop nothing */
 };
+
+/* The wheel that a walk shows, of a structure that has one. */
+struct year {
+    bool is_year;
+    uint64_t day_ticks;
+    uint32_t days;
+};
+
+struct year year_of(const struct tl_algo *algo, const void *structure);
 
 /* Fails, with the seed and the operation, if the structure does other than the model. */
 void original_agrees(const struct original_case *wanted);

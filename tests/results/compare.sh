@@ -7,11 +7,7 @@ cp "$SOURCE"/tests/data/compare/* "$scratch"
 
 # run STATUS ARGUMENT...: what it prints is in `out` and `err`.
 run() {
-    local status=$1 got
-    shift
-    "$TIMERLAB" compare "$@" >out 2>err </dev/null
-    got=$?
-    [ "$got" -eq "$status" ] || complain "compare $*: exit status $got, not $status: $(cat err)"
+    runs "$1" "$TIMERLAB" compare "${@:2}"
 }
 
 # prints FILE: it printed what the file has.

@@ -10,27 +10,11 @@ needs jq
 
 # sweeps STATUS ARGUMENT...: what it prints is in `out` and `err`
 sweeps() {
-    local status=$1
-    shift
-    "$TIMERLAB" sweep "$@" >out 2>err </dev/null
-    local got=$?
-    [ "$got" -eq "$status" ] || complain "sweep $*: exit status $got, not $status: $(cat err)"
-}
-
-# refuses STATUS PATTERN ARGUMENT...
-refuses() {
-    local status=$1 pattern=$2
-    shift 2
-    sweeps "$status" "$@"
-    grep -qE -- "$pattern" err || complain "sweep $*: says '$(cat err)', not '$pattern'"
+    runs "$1" "$TIMERLAB" sweep "${@:2}"
 }
 
 says() {
     grep -qE -- "$1" err || complain "it says '$(cat err)', not '$1'"
-}
-
-is() {
-    [ "$1" = "$2" ] || complain "$3: '$1', not '$2'"
 }
 
 # same FOLDER FOLDER
@@ -124,10 +108,10 @@ same traces elsewhere
 printf 'tick,id,op,delay\n0,0,start,5\n3,1,start,8\n' >a.csv
 "$TIMERLAB" trace import csv a.csv -o there/a.trace 2>/dev/null
 sweeps 0 there/a.trace there/b.trace -a binary-heap,hier-wheel --drive sleep,poll --runs 0 --part 2/2 -o traces/2
-refuses 1 'traces/2/results.json: a part of another sweep than traces/1/results.json: they differ in .traces' \
+refuses 1 'traces/2/results.json: a part of another sweep than traces/1/results.json: they differ in .traces' "$TIMERLAB" sweep \
     --join traces/1 traces/2 -o x
 rm there/a.trace
-refuses 1 '^timerlab: there/a.trace: ' there/b.trace there/a.trace -a binary-heap --runs 0 --part 1/2 -o x
+refuses 1 '^timerlab: there/a.trace: ' "$TIMERLAB" sweep there/b.trace there/a.trace -a binary-heap --runs 0 --part 1/2 -o x
 
 # changed FILTER: part 2, changed, in the folder `changed`
 changed() {
@@ -144,39 +128,39 @@ cmp <(jq '[.rows[] | .algo]' whole/results.json) <(jq '[.rows[] | .algo]' unlike
     complain "other rows of unlike machines"
 
 # what is no part, or none of these
-refuses 1 'changed/results.json: part 2 of 3, as parts/2/results.json is|parts/2/results.json: part 2 of 3, as changed/' \
+refuses 1 'changed/results.json: part 2 of 3, as parts/2/results.json is|parts/2/results.json: part 2 of 3, as changed/' "$TIMERLAB" sweep \
     --join parts/* changed -o x
 changed '.context.sweep.runs = 7'
-refuses 1 'changed/results.json: a part of another sweep than parts/1/results.json: they differ in .runs' \
+refuses 1 'changed/results.json: a part of another sweep than parts/1/results.json: they differ in .runs' "$TIMERLAB" sweep \
     --join parts/1 changed -o x
 changed '.context.part.parts = 4'
-refuses 1 'they differ in .parts' --join parts/1 changed -o x
+refuses 1 'they differ in .parts' "$TIMERLAB" sweep --join parts/1 changed -o x
 changed '.context.part.part = 0'
-refuses 1 'does not say which part it is; run that part again' --join changed -o x
+refuses 1 'does not say which part it is; run that part again' "$TIMERLAB" sweep --join changed -o x
 changed 'del(.rows[0])'
-refuses 1 'changed/results.json: has [0-9]* rows, and not the [0-9]* of its [0-9]* points; run that part again' \
+refuses 1 'changed/results.json: has [0-9]* rows, and not the [0-9]* of its [0-9]* points; run that part again' "$TIMERLAB" sweep \
     --join parts/1 changed -o x
 changed '.rows[1].algo = "hier-wheel"'
-refuses 1 'changed/results.json: row 2 is not that of round-wheel at point [0-9]*, ' --join changed -o x
+refuses 1 'changed/results.json: row 2 is not that of round-wheel at point [0-9]*, ' "$TIMERLAB" sweep --join changed -o x
 changed '.rows[2].p_connections = 7'
-refuses 1 'changed/results.json: row 3 is not that of round-wheel' --join changed -o x
+refuses 1 'changed/results.json: row 3 is not that of round-wheel' "$TIMERLAB" sweep --join changed -o x
 changed '.context.part.points[0] = 99'
-refuses 1 'context.part.points is damaged' --join changed -o x
+refuses 1 'context.part.points is damaged' "$TIMERLAB" sweep --join changed -o x
 changed '.context.part.part = 1'
-refuses 1 'has point [0-9]*, as changed/results.json has: not parts of one plan' --join changed parts/2 -o x
+refuses 1 'has point [0-9]*, as changed/results.json has: not parts of one plan' "$TIMERLAB" sweep --join changed parts/2 -o x
 changed '.rows[0].trace_checksum = "0123456789abcdef"'
-refuses 1 'results.json: row [0-9]* was measured with another rpc-[^ ]* than ' --join parts/1 changed parts/3 -o x
+refuses 1 'results.json: row [0-9]* was measured with another rpc-[^ ]* than ' "$TIMERLAB" sweep --join parts/1 changed parts/3 -o x
 head -c 700 parts/2/results.json >changed/results.json
-refuses 1 'changed/results.json: line [0-9]*: not JSON, or cut off: .*run that part again' --join parts/1 changed -o x
-refuses 1 'whole/results.json: a whole sweep, or a join' --join whole -o x
-refuses 1 'here/results.json: No such file or directory; .*leave the folder out' --join parts/1 here -o x
-refuses 1 'cannot take the place of one of its parts' --join parts/1 parts/2 -o parts/./2
+refuses 1 'changed/results.json: line [0-9]*: not JSON, or cut off: .*run that part again' "$TIMERLAB" sweep --join parts/1 changed -o x
+refuses 1 'whole/results.json: a whole sweep, or a join' "$TIMERLAB" sweep --join whole -o x
+refuses 1 'here/results.json: No such file or directory; .*leave the folder out' "$TIMERLAB" sweep --join parts/1 here -o x
+refuses 1 'cannot take the place of one of its parts' "$TIMERLAB" sweep --join parts/1 parts/2 -o parts/./2
 [ -e x ] && complain "a join that is refused leaves a folder behind"
-refuses 2 'which parts' --join -o x
-refuses 2 'where to' --join parts/1
-refuses 2 'the settings are those of the parts' --join parts/1 -a all -o x
+refuses 2 'which parts' "$TIMERLAB" sweep --join -o x
+refuses 2 'where to' "$TIMERLAB" sweep --join parts/1
+refuses 2 'the settings are those of the parts' "$TIMERLAB" sweep --join parts/1 -a all -o x
 for part in 0/3 4/3 1/0 3 1/10001 /3 x/3 1/; do
-    refuses 2 "takes K/N, part K of N, with K from 1 to N and N up to 10000, not '$part'" rpc -a all --part $part -o x
+    refuses 2 "takes K/N, part K of N, with K from 1 to N and N up to 10000, not '$part'" "$TIMERLAB" sweep rpc -a all --part $part -o x
 done
 
 # a thousand parts, in the order of the whole

@@ -7,18 +7,7 @@ set -u
 
 # sweeps STATUS ARGUMENT...: what it prints is in `out` and `err`
 sweeps() {
-    local status=$1
-    shift
-    "$TIMERLAB" sweep "$@" >out 2>err </dev/null
-    local got=$?
-    [ "$got" -eq "$status" ] || complain "sweep $*: exit status $got, not $status: $(cat err)"
-}
-
-refuses() {
-    local pattern=$1
-    shift
-    sweeps 2 "$@"
-    grep -qE -- "$pattern" err || complain "sweep $*: says '$(cat err)', not '$pattern'"
+    runs "$1" "$TIMERLAB" sweep "${@:2}"
 }
 
 # counted FILE: the columns of a table that are no times
@@ -31,10 +20,6 @@ counted() {
 column() {
     awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
         { printf "%s%s", (NR > 2 ? " " : ""), $at } END { print "" }' "$1"
-}
-
-is() {
-    [ "$1" = "$2" ] || complain "$3: '$1', not '$2'"
 }
 
 point=(rpc -a 'binary-heap,round-wheel:slots=64/4096' -p 'cancelled=0.5,0.99' -n '100,1k' --seconds 1
@@ -158,25 +143,25 @@ grep -q '"p_cancelled": 0.5' out || complain "no knobs in the JSON"
 sweeps 0 "${point[@]}" -o whole
 grep -qE '^p_cancelled +p_connections +algo' out || complain "not the expected table: $(head -1 out)"
 
-refuses 'which workload' -a all -o x
-refuses "did you mean 'rpc'\? .*; there is no trace of that name either" rpd -a all -o x
-refuses 'where to' rpc -a all
-refuses 'which structures' rpc -o x
-refuses 'one workload, or traces' rpc b.trace -a all -o x
-refuses 'are for workloads' b.trace -n 5 -a all -o x
-refuses 'have no parameters' b.trace -p cancelled=1 -a all -o x
-refuses "did you mean 'cancelled'" rpc -p canceled=1 -a all -o x
-refuses 'cancelled' rpc -p cancelled=0.5,7 -a all -o x
-refuses 'given twice' rpc -p cancelled=0.5 -p cancelled=0.7 -a all -o x
-refuses 'named twice' rpc -p cancelled=0.5,0.5 -a all -o x
-refuses 'a knob has a name and values' rpc -p cancelled=0.5, -a all -o x
-refuses "connections takes a whole number from 1 to 4294967295, not '0'" rpc -n 0 -a all -o x
-refuses 'takes sleep, slack, poll, or poll:N' rpc --drive hop -a all -o x
-refuses 'budget takes how many timers' rpc --budget 0 -a all -o x
-refuses 'pause takes AT:FOR' rpc --pause none,5 -a all -o x
-refuses 'alternatives are values' rpc -a hier-wheel/simple-wheel -o x
-refuses 'named twice' rpc -a round-wheel:slots=512/256/512 -o x
-refuses 'slots=0 is not usable' rpc -a round-wheel:slots=0/512 -o x
+refuses 2 'which workload' "$TIMERLAB" sweep -a all -o x
+refuses 2 "did you mean 'rpc'\? .*; there is no trace of that name either" "$TIMERLAB" sweep rpd -a all -o x
+refuses 2 'where to' "$TIMERLAB" sweep rpc -a all
+refuses 2 'which structures' "$TIMERLAB" sweep rpc -o x
+refuses 2 'one workload, or traces' "$TIMERLAB" sweep rpc b.trace -a all -o x
+refuses 2 'are for workloads' "$TIMERLAB" sweep b.trace -n 5 -a all -o x
+refuses 2 'have no parameters' "$TIMERLAB" sweep b.trace -p cancelled=1 -a all -o x
+refuses 2 "did you mean 'cancelled'" "$TIMERLAB" sweep rpc -p canceled=1 -a all -o x
+refuses 2 'cancelled' "$TIMERLAB" sweep rpc -p cancelled=0.5,7 -a all -o x
+refuses 2 'given twice' "$TIMERLAB" sweep rpc -p cancelled=0.5 -p cancelled=0.7 -a all -o x
+refuses 2 'named twice' "$TIMERLAB" sweep rpc -p cancelled=0.5,0.5 -a all -o x
+refuses 2 'a knob has a name and values' "$TIMERLAB" sweep rpc -p cancelled=0.5, -a all -o x
+refuses 2 "connections takes a whole number from 1 to 4294967295, not '0'" "$TIMERLAB" sweep rpc -n 0 -a all -o x
+refuses 2 'takes sleep, slack, poll, or poll:N' "$TIMERLAB" sweep rpc --drive hop -a all -o x
+refuses 2 'budget takes how many timers' "$TIMERLAB" sweep rpc --budget 0 -a all -o x
+refuses 2 'pause takes AT:FOR' "$TIMERLAB" sweep rpc --pause none,5 -a all -o x
+refuses 2 'alternatives are values' "$TIMERLAB" sweep rpc -a hier-wheel/simple-wheel -o x
+refuses 2 'named twice' "$TIMERLAB" sweep rpc -a round-wheel:slots=512/256/512 -o x
+refuses 2 'slots=0 is not usable' "$TIMERLAB" sweep rpc -a round-wheel:slots=0/512 -o x
 [ -e x ] && complain "a command that cannot be followed leaves a folder behind"
 
 finish

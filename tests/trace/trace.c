@@ -5,7 +5,6 @@
 #include "trace_block.h"
 #include "trace_format.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
@@ -47,18 +46,6 @@ static int remove_folder(void **state)
     (void)unlink(path);
     (void)unlink(copy);
     return rmdir(folder);
-}
-
-static unsigned files_in_folder(void)
-{
-    unsigned n = 0;
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        n += entry->d_name[0] != '.';
-    }
-    (void)closedir(dir);
-    return n;
 }
 
 static void write_trace(const struct operation *operations, size_t n, uint64_t warmup_end_tick,
@@ -143,24 +130,18 @@ static void expect_round_trip(const struct operation *operations, size_t n)
 /* A small generator of the tests' own. */
 static uint64_t random_state = 1;
 
-static uint64_t random_bits(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 /* None, or in one of `one_in` cases one, a timer below `ids`; likewise a start's slack. */
 static struct trace_cause random_cause(enum trace_op op, uint32_t ids, unsigned one_in)
 {
     struct trace_cause cause = {0};
-    if (one_in > 0 && random_bits() % one_in == 0) {
-        cause.id = (uint32_t)(random_bits() % ids);
-        cause.basis = op == TRACE_STOP ? TRACE_FIXED_DELAY : 1 + (uint32_t)(random_bits() % 3);
+    if (one_in > 0 && test_draw(&random_state) % one_in == 0) {
+        cause.id = (uint32_t)(test_draw(&random_state) % ids);
+        cause.basis =
+            op == TRACE_STOP ? TRACE_FIXED_DELAY : 1 + (uint32_t)(test_draw(&random_state) % 3);
     }
-    if (one_in > 1 && op == TRACE_START && random_bits() % one_in == 0) {
-        cause.slack_ticks = (uint32_t)(random_bits() >> (32 + random_bits() % 32));
+    if (one_in > 1 && op == TRACE_START && test_draw(&random_state) % one_in == 0) {
+        cause.slack_ticks =
+            (uint32_t)(test_draw(&random_state) >> (32 + test_draw(&random_state) % 32));
     }
     return cause;
 }
@@ -172,11 +153,12 @@ static struct operation *random_operations(size_t n, uint64_t max_step, uint32_t
     assert_non_null(operations);
     uint64_t tick = 0;
     for (size_t i = 0; i < n; i++) {
-        tick += random_bits() % (max_step + 1);
+        tick += test_draw(&random_state) % (max_step + 1);
         operations[i].tick = tick;
-        operations[i].id = (uint32_t)(random_bits() % ids);
-        operations[i].op = random_bits() % 3 == 0 ? TRACE_STOP : TRACE_START;
-        operations[i].delay = operations[i].op == TRACE_START ? random_bits() % (max_delay + 1) : 0;
+        operations[i].id = (uint32_t)(test_draw(&random_state) % ids);
+        operations[i].op = test_draw(&random_state) % 3 == 0 ? TRACE_STOP : TRACE_START;
+        operations[i].delay =
+            operations[i].op == TRACE_START ? test_draw(&random_state) % (max_delay + 1) : 0;
         /* The first block has none. */
         operations[i].cause =
             random_cause(operations[i].op, operations[i].id + 1, i < TRACE_BLOCK_RECORDS ? 0 : 3);
@@ -319,7 +301,7 @@ static void test_limits(void **state)
     assert_int_equal(trace_writer_events(writer), 1);
     assert_false(trace_writer_commit(writer, 12, 11, 0, "{}", &error));
     assert_int_equal(access(copy, F_OK), -1);
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(test_files_in(folder), 1);
 }
 
 static void test_bad_origins(void **state)
@@ -341,7 +323,7 @@ static void test_nothing_before_commit(void **state)
 {
     (void)state;
     struct error error;
-    unsigned before = files_in_folder();
+    unsigned before = test_files_in(folder);
     struct trace_writer *writer = trace_writer_open(copy, 1, &error);
     assert_non_null(writer);
     for (unsigned i = 0; i < 3 * TRACE_BLOCK_RECORDS; i++) {
@@ -350,7 +332,7 @@ static void test_nothing_before_commit(void **state)
     assert_int_equal(access(copy, F_OK), -1);
     trace_writer_abort(writer);
     trace_writer_abort(NULL);
-    assert_int_equal(files_in_folder(), before);
+    assert_int_equal(test_files_in(folder), before);
     assert_null(trace_writer_open("/nowhere/at/all.trace", 1, &error));
     assert_non_null(strstr(error.text, "/nowhere/at/all.trace"));
 }
@@ -359,7 +341,7 @@ static void test_nothing_before_commit(void **state)
 static void test_full_disk(void **state)
 {
     (void)state;
-    unsigned before = files_in_folder();
+    unsigned before = test_files_in(folder);
     for (rlim_t limit = 64; limit < 200000; limit = limit * 2 + 1) {
         pid_t child = fork();
         assert_true(child >= 0);
@@ -370,8 +352,8 @@ static void test_full_disk(void **state)
             bool good = setrlimit(RLIMIT_FSIZE, &bytes) == 0;
             struct trace_writer *writer = trace_writer_open(copy, 1, &error);
             for (unsigned i = 0; good && writer != NULL && i < 2 * TRACE_BLOCK_RECORDS; i++) {
-                good = trace_writer_add(writer, i, (uint32_t)(random_bits() >> 40), TRACE_START,
-                                        random_bits() >> 40, &error);
+                good = trace_writer_add(writer, i, (uint32_t)(test_draw(&random_state) >> 40),
+                                        TRACE_START, test_draw(&random_state) >> 40, &error);
             }
             bool done = writer != NULL && trace_writer_commit(writer, 0, 0, 0, "{}", &error);
             /* Refused, with the file and a reason. */
@@ -381,7 +363,7 @@ static void test_full_disk(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
-        assert_int_equal(files_in_folder(), before);
+        assert_int_equal(test_files_in(folder), before);
     }
 }
 
@@ -622,27 +604,29 @@ static void test_hostile_blocks(void **state)
     unsigned refused = 0;
     for (unsigned round = 0; round < 20000; round++) {
         trace_columns_clear(columns);
-        uint32_t n = 1 + (uint32_t)(random_bits() % 40);
+        uint32_t n = 1 + (uint32_t)(test_draw(&random_state) % 40);
         uint64_t tick = 100;
         for (uint32_t i = 0; i < n; i++) {
-            tick += random_bits() % 3;
-            enum trace_op op = random_bits() % 2 != 0 ? TRACE_STOP : TRACE_START;
-            trace_columns_add(columns, tick, (uint32_t)(random_bits() % 50), op,
-                              random_bits() % 301, random_cause(op, 50, round % 3));
+            tick += test_draw(&random_state) % 3;
+            enum trace_op op = test_draw(&random_state) % 2 != 0 ? TRACE_STOP : TRACE_START;
+            trace_columns_add(columns, tick, (uint32_t)(test_draw(&random_state) % 50), op,
+                              test_draw(&random_state) % 301, random_cause(op, 50, round % 3));
         }
         size_t bytes = trace_columns_encode(columns, raw);
         assert_null(trace_block_decode(raw, bytes, n, &limits, decoded));
-        for (unsigned k = (unsigned)(random_bits() % 3) + 1; k > 0; k--) {
-            raw[random_bits() % (random_bits() % 2 != 0 ? bytes : TRACE_BLOCK_PREFIX_BYTES)] =
-                (uint8_t)random_bits();
+        for (unsigned k = (unsigned)(test_draw(&random_state) % 3) + 1; k > 0; k--) {
+            raw[test_draw(&random_state) %
+                (test_draw(&random_state) % 2 != 0 ? bytes : TRACE_BLOCK_PREFIX_BYTES)] =
+                (uint8_t)test_draw(&random_state);
         }
-        size_t cut = random_bits() % 8 == 0 ? random_bits() % (bytes + 1) : bytes;
+        size_t cut =
+            test_draw(&random_state) % 8 == 0 ? test_draw(&random_state) % (bytes + 1) : bytes;
         /* Exactly as much memory as there is to read. */
         uint8_t *exact = malloc(cut > 0 ? cut : 1);
         assert_non_null(exact);
         (void)memcpy(exact, raw, cut);
-        if (random_bits() % 8 == 0) {
-            n = (uint32_t)(random_bits() % 64);
+        if (test_draw(&random_state) % 8 == 0) {
+            n = (uint32_t)(test_draw(&random_state) % 64);
         }
         if (trace_block_decode(exact, cut, n, &limits, decoded) != NULL) {
             refused++;

@@ -10,7 +10,6 @@
 #include "trace_info.h"
 #include "trace_scale.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -579,31 +578,19 @@ static void test_open_loop(void **state)
 
 /* --- what is refused ------------------------------------------------------------------------- */
 
-static unsigned files_in_folder(void)
-{
-    unsigned n = 0;
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        n += entry->d_name[0] != '.';
-    }
-    (void)closedir(dir);
-    return n;
-}
-
 static void expect_refused(struct trace_scale_request request, const char *why)
 {
     struct error error = {""};
     struct trace_scale_summary summary;
     (void)unlink(result_path);
-    unsigned before = files_in_folder();
+    unsigned before = test_files_in(folder);
     request.in_path = request.in_path != NULL ? request.in_path : recording_path;
     request.out_path = request.out_path != NULL ? request.out_path : result_path;
     assert_false(trace_scale(&request, &summary, &error));
     if (strstr(error.text, why) == NULL) {
         fail_msg("'%s' does not say '%s'", error.text, why);
     }
-    assert_int_equal(files_in_folder(), before);
+    assert_int_equal(test_files_in(folder), before);
 }
 
 static void test_refused(void **state)

@@ -360,14 +360,6 @@ static void test_bad_text(void **state)
 
 static uint64_t random_state = 88172645463325252;
 
-static uint64_t random_bits(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 struct operation {
     uint64_t tick;
     uint64_t delay;
@@ -383,11 +375,12 @@ static void write_random_trace(struct operation *operations, size_t n, uint32_t 
     assert_non_null(writer);
     uint64_t tick = 0;
     for (size_t i = 0; i < n; i++) {
-        tick += random_bits() % 4 == 0 ? random_bits() % 8 : 0;
-        operations[i] = (struct operation){.tick = tick,
-                                           .delay = random_bits() % (max_delay + 1),
-                                           .id = (uint32_t)(random_bits() % ids),
-                                           .op = random_bits() % 3 == 0 ? TRACE_STOP : TRACE_START};
+        tick += test_draw(&random_state) % 4 == 0 ? test_draw(&random_state) % 8 : 0;
+        operations[i] =
+            (struct operation){.tick = tick,
+                               .delay = test_draw(&random_state) % (max_delay + 1),
+                               .id = (uint32_t)(test_draw(&random_state) % ids),
+                               .op = test_draw(&random_state) % 3 == 0 ? TRACE_STOP : TRACE_START};
         assert_true(trace_writer_add(writer, tick, operations[i].id, operations[i].op,
                                      operations[i].delay, &error));
     }
