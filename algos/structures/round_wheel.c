@@ -19,8 +19,9 @@
  *
  *   rounds = (deadline - current) / slots        slot = max(deadline, current) mod slots
  *
- * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. `slots` is
- * rounded up to a power of two, so that slot and rounds are a mask and a shift; pow2=no divides.
+ * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. By default
+ * there are as many slots as timers, or as the longest delay needs. `slots` is rounded up to a power
+ * of two, so that slot and rounds are a mask and a shift; pow2=no divides.
  * netty-wheel is Netty's variant of this scheme, with a queue and slots that fire at their end.
  *
  * Expired timers move to the list DUE, and fire from there, so that a budget can leave some and
@@ -48,6 +49,8 @@
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define SLOTS_MAX      (INT64_C(1) << 30)
+#define SLOTS_AUTO     0
+#define SLOTS_FEW      512 /* `auto` makes fewer only where the longest delay needs no more */
 #define TICK_MAX       (INT64_C(1) << 32)
 
 #define BUCKET_STRIPES 1u
@@ -162,10 +165,23 @@ struct wheel_options {
     uint64_t tick;
 };
 
+/* A slot for each timer keeps visits O(1); more slots than a turn of the longest delay are of no
+ * use. */
+static uint32_t slots_for(const struct tl_config *config, uint64_t tick)
+{
+    uint64_t slots = config->capacity > SLOTS_FEW ? config->capacity : SLOTS_FEW;
+    uint64_t turn = config->max_delay_ticks / tick + 1;
+    slots = config->max_delay_ticks > 0 && turn < slots ? turn : slots;
+    return (uint32_t)(slots < (uint64_t)SLOTS_MAX ? slots : (uint64_t)SLOTS_MAX);
+}
+
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     const struct wheel_options *options = config->options;
     uint32_t slots = options->slots;
+    if (slots == SLOTS_AUTO) {
+        slots = slots_for(config, options->tick);
+    }
     bool pow2 = options->pow2 != 0;
     uint32_t shift = 0;
     if (pow2) {
@@ -189,6 +205,11 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
                             buckets_reserve, nodes_destroy, self);
 }
 
+static const struct tl_choice slots_choices[] = {
+    {"auto", SLOTS_AUTO, "as many as timers, at most a turn of the longest delay"},
+    {NULL, 0, NULL},
+};
+
 static const struct tl_choice pow2_choices[] = {
     {"yes", 1, "slots is rounded up to a power of two"},
     {"no", 0, "slots is kept as given"},
@@ -196,7 +217,8 @@ static const struct tl_choice pow2_choices[] = {
 };
 
 static const struct tl_option wheel_option_table[] = {
-    {"slots", TL_U32(struct wheel_options, slots), 512, 1, SLOTS_MAX, NULL, "slots of the wheel"},
+    {"slots", TL_U32(struct wheel_options, slots), SLOTS_AUTO, 1, SLOTS_MAX, slots_choices,
+     "slots of the wheel"},
     {"pow2", TL_CHOICE(struct wheel_options, pow2), 1, 0, 0, pow2_choices,
      "round slots up to a power of two"},
     {"tick", TL_TICKS(struct wheel_options, tick), 1, 1, TICK_MAX, NULL,
