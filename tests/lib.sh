@@ -14,9 +14,11 @@ complain() {
     failures=$((failures + 1))
 }
 
-# fail TEXT...: end the test as failed.
+# fail TEXT...: end the test as failed, after the last lines of the files that $logs names.
+logs=()
 fail() {
     complain "$@"
+    [ ${#logs[@]} -eq 0 ] || tail -n 40 "${logs[@]}" >&2
     exit 1
 }
 
@@ -54,7 +56,8 @@ is() {
     [ "$1" = "$2" ] || complain "$3: '$1', not '$2'"
 }
 
-# finish: the last line of a script that calls complain.
+# finish [STATUS]: the last line of a script that calls complain. STATUS (0) is the exit status of a test that passes.
 finish() {
     [ "$failures" -eq 0 ] || fail "$failures failures"
+    exit "${1:-0}"
 }

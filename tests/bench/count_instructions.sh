@@ -6,11 +6,7 @@ set -euo pipefail
 . "$SOURCE/tests/lib.sh"
 
 needs jq
-fail() {
-    printf 'count_instructions: %s\n' "$1" >&2
-    cat out log >&2
-    exit 1
-}
+logs=(out log)
 # counts STATUS ARGUMENTS...
 counts() {
     local wanted=$1 status=0

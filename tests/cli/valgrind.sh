@@ -8,11 +8,7 @@ set -euo pipefail
 [ -z "$SANITIZE" ] || skip "valgrind and sanitizers do not go together"
 needs valgrind
 
-fail() {
-    printf 'valgrind: %s\n' "$1" >&2
-    tail -n 40 "$scratch/log" >&2
-    exit 1
-}
+logs=("$scratch/log")
 check() { # ARGUMENTS...
     valgrind --quiet --trace-children=yes --error-exitcode=9 "$TIMERLAB" check --seconds 0 "$@" \
         >"$scratch/log" 2>&1

@@ -1,21 +1,8 @@
 # shellcheck shell=bash
-# What the tests of the cluster's commands share: they work in a folder of their own, which goes with them, and count
-# `failures`. $1: what comes before the arguments, if it is always the same.
+# What the tests of the cluster's commands share. $1: what comes before the arguments, if it is always the same.
 drive=$1
-failures=0
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-complain() {
-    printf 'cluster %s: %s\n' "$drive" "$1" >&2
-    failures=$((failures + 1))
-}
-
-# finish [STATUS]: ends the test, by STATUS if nothing was wrong.
-finish() {
-    [ "$failures" -eq 0 ] || exit 1
-    exit "${1:-0}"
-}
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
 
 # expect STATUS PATTERN ARGUMENT...: the status, and what is to be seen on either stream.
 expect() {

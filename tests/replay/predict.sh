@@ -7,11 +7,7 @@ set -euo pipefail
 
 mkdir tmp
 export TMPDIR=$scratch/tmp
-fail() {
-    printf '%s\n' "$*" >&2
-    for file in out err; do printf -- '--- %s\n' $file >&2 && cat $file >&2; done
-    exit 1
-}
+logs=(out err)
 predict() { "$TIMERLAB" predict "$@" >out 2>err </dev/null; }
 row() { # ALGO VALUES: the row of the CSV, but for the recording's name
     grep -qxF "$recording,$1,$2" out || fail "no row $recording,$1,$2"

@@ -3,17 +3,12 @@
 # and the program does with the exported timers what it did with libevent's.
 set -euo pipefail
 
-[ -z "$SANITIZE" ] || { echo "skipped: what is exported is under sanitizers in the test 'export'" >&2 && exit 77; }
-skip() {
-    printf 'skipped: the commands need %s\n' "$1" >&2
-    exit 77
-}
-command -v python3 >/dev/null || skip python3
-echo '#include <event2/event.h>' | "$CC" -fsyntax-only -x c - 2>/dev/null || skip libevent-dev
+# shellcheck source=tests/lib.sh
+. "$SOURCE/tests/lib.sh"
+[ -z "$SANITIZE" ] || skip "what is exported is under sanitizers in the test 'export'"
+needs python3
+echo '#include <event2/event.h>' | "$CC" -fsyntax-only -x c - 2>/dev/null || skip "the commands need libevent-dev"
 
-scratch=$(mktemp -d)
-# What the page leaves running where it fails is a child of its shell.
-trap 'rm -rf "$scratch"' EXIT
 awk '
     /^```sh$/ { inside = 1; blocks++; next }
     /^```$/ { inside = 0 }
@@ -22,6 +17,7 @@ awk '
 mkdir "$scratch/folder"
 cd "$scratch/folder"
 export PATH="${TIMERLAB%/*}:$PATH" timerlab_source=$SOURCE
+# What the page leaves running where it fails is a child of its shell.
 {
     echo 'trap '\''jobs -p | xargs -r kill 2>/dev/null || true'\'' EXIT'
     cat "$scratch/commands"
