@@ -39,5 +39,5 @@ for row in keeps:lease loses:ack-first loses:seed-fetch loses:seed-ack; do
     fi
 done
 
-[ "$engine" = yes ] || finish 77
 finish
+[ "$engine" = yes ] || exit 77

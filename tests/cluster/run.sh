@@ -8,7 +8,8 @@ set -euo pipefail
 expect_protocols
 expect 2 "'memcached' is no engine: redis and postgres are" -e memcached
 if no_redis; then
-    finish 77
+    finish
+    exit 77
 fi
 
 # What is missing is named, by its package.
