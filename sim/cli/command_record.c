@@ -181,7 +181,8 @@ static enum exit_status conclude(const struct record_arguments *arguments,
         return EXIT_FAULT;
     }
     if (!save(recording, &count, error)) {
-        return command_fail(error);
+        command_complain(error);
+        return EXIT_FAULT;
     }
     uint64_t lost = atomic_load(&recording->header->claimed) - count;
     standard_files_tell("%s: %" PRIu64 " records", arguments->output, count);
