@@ -49,7 +49,7 @@ diff expected found_bad || fail 'words are not found where they are'
 
 cd "$SOURCE"
 mapfile -t files < <(find algos sim bench tests -name '*.[ch]' -o -name '*.cc' -o -name '*.js' -o -name '*.in'
-    find . \( -name '.?*' -o -name build \) -prune -o -name '*.md' -print | sed 's,^\./,,'
+    find . \( -name '.?*' -o -name build -o -path ./results \) -prune -o -name '*.md' -print | sed 's,^\./,,'
     grep -lI '^#!.*sh$' scripts/* docs/tools/* plots/*)
 [ ${#files[@]} -gt 500 ] || fail "only ${#files[@]} files"
 lint "${files[@]}" >"$found"
