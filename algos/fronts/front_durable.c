@@ -61,8 +61,8 @@ _Static_assert(LOG_LEAP == 0 || GROUP_MAX < LOG_LEAP, "no number is given twice"
 /* A start that is easy takes less, with the room to end its timer. */
 #define EASY_WORDS    4u
 
-/* Number of ids that go into a snapshot for each record logged meanwhile, at least; and so many at once,
- * or the 64th part of all, lest looking after it costs more than they do. */
+/* Ids that go into a snapshot for each record logged meanwhile, at least. They go in groups of
+ * SNAPSHOT_IDS, or of a 64th of all ids if that is less, so that managing the groups costs little. */
 #define SNAPSHOT_PACE 8u
 #define SNAPSHOT_IDS  256u
 

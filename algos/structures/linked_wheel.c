@@ -956,13 +956,12 @@ TL_ALGO(linked_wheel) = {
                "moved down ahead of time",
     .origin = "our own",
     .description =
-        "Nine levels of 1,024 slots; a slot is 128 times as wide as one of the level below. A "
-        "level "
-        "takes the deadlines of its current block of 512 slots and of the next; while the clock is "
-        "in one, the slots of the next are moved a level down, a few nodes in each advance. A "
-        "restart to a later tick stores only the deadline, and the node moves when its slot comes "
-        "up. The node may be stored in the caller's record. Bad at: more timers than the caches "
-        "hold.",
+        "Nine levels of 1,024 slots; a slot is 128 times as wide as one of the level below. "
+        "A level takes the deadlines of its current block of 512 slots and of the next; while the "
+        "clock is in one, the slots of the next are moved a level down, a few nodes in each "
+        "advance. A restart to a later tick stores only the deadline, and the node moves when its "
+        "slot comes up. The node may be stored in the caller's record. Bad at: more timers than "
+        "the caches hold.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .create = wheel_create,
     .destroy = wheel_destroy,

@@ -87,8 +87,8 @@ static inline void event_loop_set_clock(struct event_loop *loop, uint64_t now, u
     loop->clock.now_ms = passed < reach_ticks ? passed : reach_ticks;
 }
 
-/* Moves time 0 to now, if nothing is pending and it has come half the way. Then the library is to
- * be told the time again. */
+/* Moves time 0 to now, if nothing is pending and it has come half the way. The
+ * caller must then set the library's time again. */
 static inline bool event_loop_move_base(struct event_loop *loop, uint64_t reach_ticks)
 {
     if (loop->count > 0 || loop->now - loop->base <= reach_ticks / 2) {

@@ -69,7 +69,7 @@ struct check_row {
     const char *group;
     struct kit_verdict verdict;
     struct kit_trace trace; /* that shows the fault */
-    bool told;              /* a fault is told in full, the others only by name */
+    bool in_full;           /* a fault is reported in full, the others only by name */
     bool again;             /* where no operations repeat it: the case failed once more */
 };
 
@@ -260,15 +260,15 @@ static struct check_row *simplest_fault(const struct check_report *report, size_
     return simplest;
 }
 
-/* Which faults are told in full: the simplest, or all. */
-static void choose_told(const struct check_arguments *arguments, const struct kit_target *target,
+/* Choose the faults that are reported in full: the simplest, or all. */
+static void choose_full(const struct check_arguments *arguments, const struct kit_target *target,
                         struct check_report *report, size_t from)
 {
     const struct check_row *simplest = simplest_fault(report, from);
     for (size_t i = from; i < report->count; i++) {
         struct check_row *row = &report->rows[i];
-        row->told = row->verdict.result == KIT_FAULT && (row == simplest || arguments->all);
-        if (!row->told) {
+        row->in_full = row->verdict.result == KIT_FAULT && (row == simplest || arguments->all);
+        if (!row->in_full) {
             kit_trace_release(&row->trace);
             row->verdict.repeats = false;
         } else if (!row->verdict.repeats) {
@@ -320,7 +320,7 @@ static void run_cases(struct check_arguments *arguments, const struct kit_target
     }
     progress_end(progress);
     child_memory_free(progress, sizeof *progress);
-    choose_told(arguments, target, report, from);
+    choose_full(arguments, target, report, from);
 }
 
 /* Whether a check would take minutes, since each instance is large; then a row says so. */
@@ -350,7 +350,7 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
     size_t from = report->count;
     if (arguments->replay_path != NULL) {
         row = new_row(report, contender, replay_name, replay_name);
-        row->told = true;
+        row->in_full = true;
         return run_replay(arguments, &target, row);
     }
     if (is_too_large(arguments, &target, contender, report)) {
@@ -367,7 +367,7 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
     }
     row = new_row(report, contender, fuzz_name, fuzz_name);
     run_fuzz(arguments, &target, row);
-    row->told = row->verdict.result == KIT_FAULT;
+    row->in_full = row->verdict.result == KIT_FAULT;
     return true;
 }
 
@@ -554,13 +554,13 @@ static size_t print_faults_of(const struct check_report *report, size_t from)
     }
     for (; end < report->count && report->rows[end].contender == contender; end++) {
         const struct check_row *row = &report->rows[end];
-        if (row->told && row != simplest && row->verdict.result == KIT_FAULT) {
+        if (row->in_full && row != simplest && row->verdict.result == KIT_FAULT) {
             print_fault(row);
         }
     }
     for (size_t i = from; i < end; i++) {
         const struct check_row *row = &report->rows[i];
-        if (row->verdict.result == KIT_FAULT && !row->told) {
+        if (row->verdict.result == KIT_FAULT && !row->in_full) {
             (void)printf("%s%s (%s)", separator, row->name, fault_word(row->verdict.fault));
             separator = ", ";
         }
@@ -619,7 +619,7 @@ static bool print_json(const struct check_report *report, int argc, char **argv)
         if (fault && row->name == fuzz_name) {
             (void)json_object_set_new(object, "seed", json_integer((json_int_t)row->trace.seed));
         }
-        if (row->told) {
+        if (row->in_full) {
             (void)json_object_set_new(object, "repeats", json_boolean(row->verdict.repeats));
             (void)json_object_set_new(
                 object, "trace", row->trace.session_count > 0 ? trace_json(row) : json_array());

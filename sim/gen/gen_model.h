@@ -10,7 +10,7 @@
  * to at a later tick (a call after a pause) comes from outside: no timer waits for it. Durations
  * are rounded up to whole ticks: nothing takes no time.
  *
- * A timer that has fired is started again by what its expiry causes, or it is nobody's any more: a
+ * A timer that has fired is started again by a reaction to its expiry, or it belongs to no connection: a
  * structure that is late may still hold it when the next connection or call comes, which therefore
  * has ids of its own (gen_timers_renew).
  *

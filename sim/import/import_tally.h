@@ -61,8 +61,8 @@ void import_tally_free(struct import_tally *tally);
 void import_tally_malformed(struct import_tally *tally, uint64_t number, const char *text,
                             size_t length, const char *why);
 
-/* Sets `error` and returns false if there are so many malformed lines that reading on is
- * useless, or, at the end, more than the share. */
+/* Set `error` and return false if there are too many malformed lines to read on, or, at the end,
+ * more than the share. */
 bool import_tally_bearable(const struct import_tally *tally, bool at_end, struct error *error);
 
 /* Takes a line; false with `error` set ends the reading. */

@@ -4,7 +4,7 @@
  * otherwise the id of the timer whose firing brings the operation about, and what the delay counts
  * from: `N` the expiry, `Nr` the cause's deadline, `Na` the operation's tick. A trace that is open
  * loop has no such column. The slack is in ticks, empty for none; a trace without any has no such
- * column. What a trace holds besides stands after the last
+ * column. The other contents of a trace follow the last
  * row, in comment lines of the form `# key: value`: tick_ns, ids, warmup_end_tick, end_tick,
  * origin. Writing, reading and writing again gives the same bytes.
  */

@@ -596,9 +596,9 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
 }
 
 /* Tick 0 is before the first event, at a multiple of this number of jiffies: a structure that rounds
- * deadlines to no more than that rounds them as the kernel did. A trace begins with some idle ticks
- * for it; of one that is compared with the recording nobody sees them, and all levels of the
- * kernel's wheel are in phase. */
+ * deadlines to no more than that rounds them as the kernel did. A trace therefore begins
+ * with some idle ticks. A trace that is compared with the recording does not show them, and is in
+ * phase with all levels of the kernel's wheel. */
 #define PHASE_OF_TRACE  (UINT64_C(1) << 6)
 #define PHASE_OF_KERNEL (UINT64_C(1) << 24)
 
