@@ -143,8 +143,8 @@ static inline void bucket_prefetch_near(const SLOT_LISTS *lists, uint32_t bucket
     uint32_t count = stripe_bits(lists, true) + 1;
     for (uint32_t i = 0; i < count; i++) {
         const struct node *head = slot_node(lists, bucket_head(lists, bucket, i));
-        __builtin_prefetch(slot_node(lists, head->next), 1);
-        __builtin_prefetch(slot_node(lists, head->prev), 1);
+        PREFETCH(slot_node(lists, head->next));
+        PREFETCH(slot_node(lists, head->prev));
     }
 }
 

@@ -195,7 +195,7 @@ static void refill(CALENDAR *queue, uint32_t days, uint32_t shift, uint32_t chai
         uint32_t id = chain;
         chain = timer_at(queue, id)->links.next;
         if (chain != SLOT_NONE) {
-            __builtin_prefetch(timer_at(queue, chain), 1);
+            PREFETCH(timer_at(queue, chain));
         }
         (void)file(queue, id);
     }

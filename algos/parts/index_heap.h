@@ -29,8 +29,7 @@ static inline uint64_t heap_due(const INDEX_HEAP *self, uint32_t place);
 static inline void heap_put(INDEX_HEAP *self, uint32_t place, uint32_t index);
 
 /* Puts a node, which comes due at `due`, where it belongs, from the hole at `place` up or down. */
-static __attribute__((noinline)) void heap_sift(INDEX_HEAP *self, uint32_t place, uint32_t index,
-                                                uint64_t due)
+static NEVER_INLINE void heap_sift(INDEX_HEAP *self, uint32_t place, uint32_t index, uint64_t due)
 {
     while (place > 0) {
         uint32_t parent = (place - 1) / 2;

@@ -21,14 +21,12 @@
 #include "heap_entry.h"
 #include "records.h"
 #include "timerlab.h"
+#include "tuning.h"
 #include "walk.h"
 
 #include <inttypes.h>
 #include <stdalign.h>
 #include <string.h>
-
-#define ALWAYS_INLINE     inline __attribute__((always_inline))
-#define NEVER_INLINE      __attribute__((noinline))
 
 #define HEAP_CAPACITY_MAX (UINT32_C(1) << 31)
 #define FIRST_SERIAL      (UINT32_MAX - 100) /* the first renumbering comes early */

@@ -18,6 +18,7 @@
 #define ALGOS_SLOT_LIST_H
 
 #include "records.h"
+#include "tuning.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,8 +92,8 @@ static inline void slot_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
 /* Empties a list: calls `file` for every node, which is then in no list, and must not put it into
  * this one. The list is walked from both ends at once: while one waits for memory the other goes
  * on. */
-static inline __attribute__((always_inline)) void
-slot_drain(SLOT_LISTS *lists, uint32_t head, void (*file)(void *ctx, uint32_t index), void *ctx)
+static ALWAYS_INLINE void slot_drain(SLOT_LISTS *lists, uint32_t head,
+                                     void (*file)(void *ctx, uint32_t index), void *ctx)
 {
     uint32_t first = slot_node(lists, head)->next;
     uint32_t last = slot_node(lists, head)->prev;
@@ -100,8 +101,8 @@ slot_drain(SLOT_LISTS *lists, uint32_t head, void (*file)(void *ctx, uint32_t in
     while (first != head) {
         uint32_t next = slot_node(lists, first)->next;
         uint32_t prev = slot_node(lists, last)->prev;
-        __builtin_prefetch(slot_node(lists, next), 1);
-        __builtin_prefetch(slot_node(lists, prev), 1);
+        PREFETCH(slot_node(lists, next));
+        PREFETCH(slot_node(lists, prev));
         file(ctx, first);
         if (first == last) {
             return;
@@ -117,14 +118,14 @@ slot_drain(SLOT_LISTS *lists, uint32_t head, void (*file)(void *ctx, uint32_t in
 
 /* Empties `count` <= 8 lists in the same way, all walked at once from their beginnings. Their heads
  * stand `apart` from each other, from `head` on. */
-static inline __attribute__((always_inline)) void
-slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t count, uint32_t apart,
-            void (*file)(void *ctx, uint32_t index), void *ctx)
+static ALWAYS_INLINE void slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t count,
+                                      uint32_t apart, void (*file)(void *ctx, uint32_t index),
+                                      void *ctx)
 {
     uint32_t nexts[8];
     for (uint32_t i = 0; i < count; i++) {
         nexts[i] = slot_node(lists, head + i * apart)->next;
-        __builtin_prefetch(slot_node(lists, nexts[i]), 1);
+        PREFETCH(slot_node(lists, nexts[i]));
         slot_clear(lists, head + i * apart);
     }
     bool more = true;
@@ -134,7 +135,7 @@ slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t count, uint32_t apart,
             uint32_t index = nexts[i];
             if (index != head + i * apart) {
                 nexts[i] = slot_node(lists, index)->next;
-                __builtin_prefetch(slot_node(lists, nexts[i]), 1);
+                PREFETCH(slot_node(lists, nexts[i]));
                 file(ctx, index);
                 more = true;
             }

@@ -34,7 +34,7 @@ static inline void slot_scout_follow(const SLOT_LISTS *lists, struct slot_scouts
 {
     uint32_t next = slot_node(lists, scouts->at[scout])->next;
     if (slot_is_timer(lists, next)) {
-        __builtin_prefetch(slot_node(lists, next), 1);
+        PREFETCH(slot_node(lists, next));
         scouts->at[scout] = next;
     }
 }
@@ -44,14 +44,18 @@ static inline void slot_scout_follow(const SLOT_LISTS *lists, struct slot_scouts
 static inline void slot_scout_send(const SLOT_LISTS *lists, struct slot_scouts *scouts,
                                    uint32_t slot, uint32_t head)
 {
-    scouts->at[slot % SLOT_SCOUTS] = head;
-    slot_scout_follow(lists, scouts, slot % SLOT_SCOUTS);
+    if (TUNED) {
+        scouts->at[slot % SLOT_SCOUTS] = head;
+        slot_scout_follow(lists, scouts, slot % SLOT_SCOUTS);
+    }
 }
 
 /* One timer has been worked off: the next scout takes its step. */
 static inline void slot_scout_step(const SLOT_LISTS *lists, struct slot_scouts *scouts)
 {
-    slot_scout_follow(lists, scouts, scouts->turn++ % SLOT_SCOUTS);
+    if (TUNED) {
+        slot_scout_follow(lists, scouts, scouts->turn++ % SLOT_SCOUTS);
+    }
 }
 
 #endif

@@ -131,8 +131,8 @@ static inline enum tl_status buckets_reserve(void *self, uint32_t capacity)
     }
 #if BUCKET_STRIPES > 1
     size_t bytes = (size_t)buckets->capacity * sizeof(struct node);
-    buckets->stripes[false] = bytes > FEW_BYTES ? BUCKET_STRIPES - 1 : 0;
-    buckets->stripes[true] = bytes > NEAR_BYTES ? BUCKET_STRIPES - 1 : 0;
+    buckets->stripes[false] = TUNED && bytes > FEW_BYTES ? BUCKET_STRIPES - 1 : 0;
+    buckets->stripes[true] = TUNED && bytes > NEAR_BYTES ? BUCKET_STRIPES - 1 : 0;
 #endif
     return TL_OK;
 }

@@ -59,7 +59,7 @@ static inline uint32_t timer_next(const SLOT_LISTS *lists, uint32_t id)
 {
     uint32_t next = timer_at(lists, id)->links.next;
     if ((next & HEAD_BIT) == 0) {
-        __builtin_prefetch(timer_at(lists, next), 1);
+        PREFETCH(timer_at(lists, next));
     }
     return next;
 }

@@ -19,8 +19,8 @@
 static void collect_due(STRUCTURE *structure, uint64_t now);
 
 /* An advance at which there may be something to do. */
-static __attribute__((noinline)) uint64_t work(STRUCTURE *structure, uint64_t now, uint64_t budget,
-                                               tl_fire_fn fire, void *ctx)
+static NEVER_INLINE uint64_t work(STRUCTURE *structure, uint64_t now, uint64_t budget,
+                                  tl_fire_fn fire, void *ctx)
 {
     collect_due(structure, now);
     uint64_t fired = buckets_fire((SLOT_LISTS *)structure, now, budget, fire, ctx);
@@ -35,7 +35,7 @@ static inline uint64_t work_advance(void *self, uint64_t now, uint64_t budget, t
                                     void *ctx)
 {
     STRUCTURE *structure = self;
-    if (now < structure->work_at) {
+    if (TUNED && now < structure->work_at) {
         ((SLOT_LISTS *)self)->clock = now;
         return 0;
     }

@@ -157,7 +157,7 @@ static ALWAYS_INLINE void sink(struct binary_heap *heap, size_t hole, heap_entry
     const heap_entry *entries = heap->entries;
     for (size_t last = 4 * hole + 3; last <= heap->count || 4 * hole <= heap->count;
          last = 2 * last + 1) {
-        __builtin_prefetch(&entries[4 * hole], 1);
+        PREFETCH(&entries[4 * hole]);
         size_t child = 2 * hole + heap_entry_before(entries[2 * hole + 1], entries[2 * hole]);
         TL_COUNT(heap, compares, 2);
         if (heap_entry_precedes(entry, entries[child], latest)) {
@@ -187,8 +187,8 @@ static inline size_t sink_hole(struct binary_heap *heap)
     size_t hole = ROOT;
     while (2 * hole <= heap->count) {
         if (8 * hole <= heap->count) { /* the hole's grandchildren's children: two lines */
-            __builtin_prefetch(&heap->entries[8 * hole]);
-            __builtin_prefetch(&heap->entries[8 * hole + 4]);
+            PREFETCH(&heap->entries[8 * hole]);
+            PREFETCH(&heap->entries[8 * hole + 4]);
         }
         size_t child = first_child(heap, hole);
         TL_COUNT(heap, moves, 1);

@@ -99,8 +99,7 @@ static inline void file_in_slot(struct bitmap_wheel *wheel, uint32_t level, uint
 
 /* File a timer on the last level, where it may wait for several turns. Return the first tick at
  * which its slot expires. */
-static __attribute__((noinline)) uint64_t file_last(struct bitmap_wheel *wheel, uint32_t index,
-                                                    uint64_t due)
+static NEVER_INLINE uint64_t file_last(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint32_t level = wheel->level_count - 1;
     uint32_t shift = level * wheel->bits;
@@ -114,7 +113,7 @@ static __attribute__((noinline)) uint64_t file_last(struct bitmap_wheel *wheel, 
 static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->buckets.clock;
-    if (__builtin_expect(delay >= wheel->reach, 0)) {
+    if (UNLIKELY(delay >= wheel->reach)) {
         return file_last(wheel, index, due);
     }
     uint32_t level = wheel->level_of_zeros[__builtin_clzll(delay)];
@@ -131,7 +130,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         uint64_t at = file_timer(wheel, index, deadline);
-        if (__builtin_expect(at < wheel->work_at, 0)) {
+        if (UNLIKELY(at < wheel->work_at)) {
             wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
         }
     } else {
@@ -142,7 +141,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 }
 
 /* The tick at which the first occupied slot of all expires, or TL_NEVER. */
-static __attribute__((noinline)) uint64_t slots_next(const struct bitmap_wheel *wheel)
+static NEVER_INLINE uint64_t slots_next(const struct bitmap_wheel *wheel)
 {
     return bitmap_levels_next(wheel->occupied, wheel->level_count, wheel->bits, wheel->slots,
                               wheel->buckets.clock);
@@ -238,7 +237,7 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
     }
     uint64_t old = wheel->buckets.clock;
     wheel->buckets.clock = now;
-    if (__builtin_expect(wheel->looks_ahead, 0)) {
+    if (UNLIKELY(wheel->looks_ahead)) {
         pass_levels_ahead(wheel, old);
         return; /* `work_at` stays 0: every update may have to look */
     }

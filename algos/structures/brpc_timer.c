@@ -46,6 +46,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "tuning.h"
 #include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -362,8 +363,8 @@ static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budge
 
 /* Apart from timer_advance, so that a tick without a wakeup costs a comparison
  * only. */
-static __attribute__((noinline)) uint64_t wake(struct brpc_timer *timer, uint64_t now,
-                                               uint64_t budget, tl_fire_fn fire, void *ctx)
+static NEVER_INLINE uint64_t wake(struct brpc_timer *timer, uint64_t now, uint64_t budget,
+                                  tl_fire_fn fire, void *ctx)
 {
     uint64_t fired = 0;
     uint64_t top;

@@ -135,7 +135,7 @@ static void scan_bucket(struct callout_wheel *wheel, uint64_t bucket, struct sca
     while (index != head) {
         const struct node *node = node_at(buckets, index);
         uint32_t next = node->next;
-        __builtin_prefetch(node_at(buckets, next), 1);
+        PREFETCH(node_at(buckets, next));
         TL_COUNT(buckets, compares, 1);
         if (node->due <= buckets->clock) {
             slot_remove(buckets, index);

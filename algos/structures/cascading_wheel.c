@@ -112,7 +112,7 @@ static inline void file_in_slot(struct cascading_wheel *wheel, const struct leve
      * others set no bit of the first word. */
     uint32_t word = slot / 64 & (0 - (uint32_t)level->lowest);
     wheel->marks[word] |= (uint64_t)level->lowest << slot % 64;
-    if (__builtin_expect(due < wheel->work_at, 0)) {
+    if (UNLIKELY(due < wheel->work_at)) {
         wheel->work_at = due; /* on level 1, for the others' hands do not move before */
     }
     bucket_file(&wheel->buckets, level->first + slot, level->lowest, index);
@@ -120,9 +120,8 @@ static inline void file_in_slot(struct cascading_wheel *wheel, const struct leve
 
 /* Files a timer on the lowest level, from this one on, that reaches it, or in the furthest slot.
  * Reaching is to be due in this turn (level=digit), or within `delay` ticks. */
-static __attribute__((noinline)) void file_above(struct cascading_wheel *wheel,
-                                                 const struct level *level, uint32_t index,
-                                                 uint64_t due, uint64_t delay)
+static NEVER_INLINE void file_above(struct cascading_wheel *wheel, const struct level *level,
+                                    uint32_t index, uint64_t due, uint64_t delay)
 {
     const struct level *last = wheel->levels + wheel->level_count - 1;
     while (level < last &&
@@ -147,7 +146,7 @@ static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uin
     uint64_t delay = due - from;
     const struct level *level = wheel->levels + wheel->level_of_zeros[__builtin_clzll(delay | 1)];
     TL_COUNT(&wheel->buckets, compares, 1);
-    if (__builtin_expect(delay >= level->reach, 0)) {
+    if (UNLIKELY(delay >= level->reach)) {
         file_above(wheel, level, index, due, delay);
     } else {
         file_in_slot(wheel, level, slot_for(level, due), index, due);
@@ -259,7 +258,7 @@ static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64
 }
 
 /* Move all hands to their positions at `now`, and the timers due by then to DUE. */
-static __attribute__((noinline)) void move_hands(struct cascading_wheel *wheel, uint64_t now)
+static NEVER_INLINE void move_hands(struct cascading_wheel *wheel, uint64_t now)
 {
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         struct level *level = &wheel->levels[i];

@@ -47,6 +47,7 @@
 #include "check.h"
 #include "records.h"
 #include "slot_bitmap.h"
+#include "tuning.h"
 #include "walk.h"
 
 #include <stdalign.h>
@@ -288,13 +289,13 @@ static inline bool scarce(const struct chunk_wheel *wheel)
 }
 
 /* Always inline: gcc takes a function that does nothing but fetch for one that does nothing. */
-#define FETCHES static inline __attribute__((always_inline)) void
+#define FETCHES static ALWAYS_INLINE void
 
 FETCHES fetch_chunk(const struct chunk_wheel *wheel, uint32_t tail)
 {
     const char *chunk = (const char *)&wheel->words[(size_t)chunk_of(tail) << CHUNK_BITS];
     for (uint32_t i = 0; i < CHUNK_BYTES; i += LINE_BYTES) {
-        __builtin_prefetch(chunk + i, 1);
+        PREFETCH(chunk + i);
     }
 }
 
@@ -303,13 +304,12 @@ FETCHES fetch_nodes(const struct chunk_wheel *wheel, uint32_t tail)
 {
     uint32_t count = tail == EMPTY ? 0 : ids_in(tail) < PORTION ? ids_in(tail) : PORTION;
     for (uint32_t i = 1; i <= count; i++) {
-        __builtin_prefetch(node_of(wheel, wheel->words[tail - i]), 1);
+        PREFETCH(node_of(wheel, wheel->words[tail - i]));
     }
 }
 
 /* Append an id to a slot with a full last chunk. */
-static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, uint32_t slot,
-                                                   uint32_t id)
+static NEVER_INLINE void append_apart(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
 {
     struct slot *to = &wheel->slots[slot];
     if (scarce(wheel)) {
@@ -323,7 +323,7 @@ static __attribute__((noinline)) void append_apart(struct chunk_wheel *wheel, ui
         uint32_t chunk = wheel->free[--wheel->free_count];
         if (wheel->free_count >= FREE_AHEAD) {
             uint32_t ahead = wheel->free[wheel->free_count - FREE_AHEAD];
-            __builtin_prefetch(&wheel->words[(size_t)ahead << CHUNK_BITS], 1);
+            PREFETCH(&wheel->words[(size_t)ahead << CHUNK_BITS]);
         }
         wheel->words[(size_t)chunk << CHUNK_BITS] = chunk_of(to->tail);
         to->tail = (chunk << CHUNK_BITS) + 1;
@@ -342,7 +342,7 @@ static inline void append(struct chunk_wheel *wheel, uint32_t slot, uint32_t id)
         return;
     }
     wheel->words[tail] = id;
-    __builtin_prefetch(&wheel->words[tail + IDS_AHEAD], 1);
+    PREFETCH(&wheel->words[tail + IDS_AHEAD]);
     wheel->slots[slot].tail = tail + 1;
 }
 
@@ -464,7 +464,7 @@ static inline void settle(struct chunk_wheel *wheel, struct node *node, uint32_t
 /* --- start and stop --------------------------------------------------------------------------- */
 
 /* With the status of a start that ends so, which then has nothing to save for a call. */
-static __attribute__((noinline)) enum tl_status pay(struct chunk_wheel *wheel)
+static NEVER_INLINE enum tl_status pay(struct chunk_wheel *wheel)
 {
     if (wheel->debt > 0) {
         for (uint32_t work = 0; wheel->debt > 0 && work < PAYMENT; wheel->debt--) {
@@ -481,7 +481,7 @@ static inline enum tl_status pay_if_scarce(struct chunk_wheel *wheel)
     return wheel->batch_limit != BATCH ? pay(wheel) : TL_OK;
 }
 
-static __attribute__((noinline)) void look_at_batch(struct chunk_wheel *wheel)
+static NEVER_INLINE void look_at_batch(struct chunk_wheel *wheel)
 {
     uint32_t count = wheel->batched;
     const uint32_t *ids = wheel->batch;
@@ -498,7 +498,7 @@ static __attribute__((noinline)) void look_at_batch(struct chunk_wheel *wheel)
     (void)pay_if_scarce(wheel);
 }
 
-static __attribute__((noinline)) enum tl_status look_at_full_batch(struct chunk_wheel *wheel)
+static NEVER_INLINE enum tl_status look_at_full_batch(struct chunk_wheel *wheel)
 {
     uint64_t due = wheel->batch_due;
     look_at_batch(wheel);
@@ -521,8 +521,8 @@ static inline enum tl_status start_at_once(struct chunk_wheel *wheel, uint32_t i
 }
 
 /* A start that is due already. */
-static __attribute__((noinline)) enum tl_status start_late(struct chunk_wheel *wheel, uint32_t id,
-                                                           struct node *node)
+static NEVER_INLINE enum tl_status start_late(struct chunk_wheel *wheel, uint32_t id,
+                                              struct node *node)
 {
     uint32_t old = node->filed & SLOT;
     node->rest = ~(SERIALS + wheel->serial);
@@ -539,8 +539,7 @@ static __attribute__((noinline)) enum tl_status start_late(struct chunk_wheel *w
 }
 
 /* A start that is due before all that wait, or in a callback. */
-static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *wheel, uint32_t id,
-                                                           uint64_t due)
+static NEVER_INLINE enum tl_status start_soon(struct chunk_wheel *wheel, uint32_t id, uint64_t due)
 {
     struct node *node = node_of(wheel, id);
     node->rest = ~due;
@@ -557,7 +556,7 @@ static __attribute__((noinline)) enum tl_status start_soon(struct chunk_wheel *w
 }
 
 /* The nodes of ids in sequence come into the cache by themselves: they are looked at at once. */
-static __attribute__((noinline)) enum tl_status start_sequel(struct chunk_wheel *wheel, uint32_t id)
+static NEVER_INLINE enum tl_status start_sequel(struct chunk_wheel *wheel, uint32_t id)
 {
     wheel->sequel = id + 1;
     return start_at_once(wheel, id, node_of(wheel, id));
@@ -623,7 +622,7 @@ static inline void visit(struct chunk_wheel *wheel, uint32_t id, uint32_t slot)
 
 /* Process a slot, or DUE, with its entries under LATE. False: the budget is used up, and entries
  * are left. */
-static __attribute__((noinline)) bool fire(struct chunk_wheel *wheel, uint32_t slot)
+static NEVER_INLINE bool fire(struct chunk_wheel *wheel, uint32_t slot)
 {
     uint32_t ids[PORTION];
     uint32_t filed = slot == DUE ? LATE : slot;
@@ -670,7 +669,7 @@ static uint32_t sift(struct chunk_wheel *wheel, uint32_t slot, uint32_t shares)
 
 /* Move the slots of the next blocks down, evenly: the shares until `to`, and all of those that
  * begin after it. */
-static __attribute__((noinline)) void move_down(struct chunk_wheel *wheel, uint64_t to)
+static NEVER_INLINE void move_down(struct chunk_wheel *wheel, uint64_t to)
 {
     wheel->move_first = TL_NEVER;
     for (uint32_t level = LEVELS - 1; level >= 1; level--) {
@@ -748,9 +747,8 @@ static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now)
 }
 
 /* The serial is this advance's. */
-static __attribute__((noinline)) uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now,
-                                                        uint64_t budget, tl_fire_fn expire,
-                                                        void *ctx)
+static NEVER_INLINE uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now, uint64_t budget,
+                                           tl_fire_fn expire, void *ctx)
 {
     if (wheel->batch_due <= now) {
         look_at_batch(wheel);
@@ -802,7 +800,7 @@ static bool find_unclean(struct chunk_wheel *wheel)
 
 /* Drop the stale entries of a chunk, slot after slot: its live entries are appended to their slot
  * again, each timer once. Returns how many entries it had. */
-static __attribute__((noinline)) uint32_t clean(struct chunk_wheel *wheel)
+static NEVER_INLINE uint32_t clean(struct chunk_wheel *wheel)
 {
     for (uint32_t rounds = 0; wheel->cleaned == EMPTY; rounds++) {
         if (find_unclean(wheel)) {

@@ -100,7 +100,7 @@ static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, ui
 {
     uint64_t delay = due - wheel->buckets.clock;
     uint32_t level = level_of(wheel->level_of_zeros[__builtin_clzll(delay)], delay);
-    if (__builtin_expect(delay >= wheel->cutoff, 0)) {
+    if (UNLIKELY(delay >= wheel->cutoff)) {
         level = wheel->level_count - 1;
         due = wheel->buckets.clock + wheel->cutoff - (UINT64_C(1) << (level * CLOCK_SHIFT));
     }
@@ -119,7 +119,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         uint64_t at = file_timer(wheel, index, deadline);
-        if (__builtin_expect(at < wheel->work_at, 0)) {
+        if (UNLIKELY(at < wheel->work_at)) {
             wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
         }
     } else {

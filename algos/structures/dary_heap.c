@@ -171,7 +171,7 @@ static ALWAYS_INLINE size_t sink_hole(struct dary_heap *heap, unsigned arity)
         if (arity <= 4) { /* all that the next level may need, while this one is compared */
             const heap_entry *below = &heap->entries[children_of(child, arity)];
             for (size_t i = 0; i < (size_t)arity * arity; i += HEAP_ENTRY_LINE / sizeof *below) {
-                __builtin_prefetch(below + i);
+                PREFETCH(below + i);
             }
         }
         size_t first = first_of(heap, child, arity);

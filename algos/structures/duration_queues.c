@@ -260,7 +260,7 @@ static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
             return false;
         }
         uint32_t next = node_at(buckets, first)->next;
-        __builtin_prefetch(node_at(buckets, next));
+        PREFETCH(node_at(buckets, next));
         slot_remove(buckets, first);
         bucket_append(buckets, DUE, first);
         first = next;

@@ -43,6 +43,7 @@
 
 #include "check.h"
 #include "records.h"
+#include "tuning.h"
 #include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -354,8 +355,8 @@ static inline uint64_t wake_time(const struct go_heap *heap)
 
 /* Apart from heap_advance, so that a tick at which nothing is due costs no more
  * than to see that. */
-static __attribute__((noinline)) uint64_t run(struct go_heap *heap, uint64_t now, uint64_t budget,
-                                              tl_fire_fn fire, void *ctx)
+static NEVER_INLINE uint64_t run(struct go_heap *heap, uint64_t now, uint64_t budget,
+                                 tl_fire_fn fire, void *ctx)
 {
     uint64_t fired = 0;
     heap->firing = true;

@@ -190,8 +190,7 @@ static inline uint64_t *bucket_expiration(const struct system_timer *timer, uint
 /* --- data: the delay queue -------------------------------------------------------------------- */
 
 /* Puts a bucket, which is not in the queue, in its place by its expiration. */
-static __attribute__((noinline)) void delay_queue_offer(struct system_timer *timer,
-                                                        struct delayed added)
+static NEVER_INLINE void delay_queue_offer(struct system_timer *timer, struct delayed added)
 {
     struct delayed *queue = timer->delay_queue;
     uint32_t hole = timer->queued++;
@@ -280,7 +279,7 @@ static size_t block_bytes(const struct system_timer *timer, uint32_t wheel_count
 
 /* Makes the overflow wheel of the highest so far, which has an interval below UINT64_MAX; or the
  * first wheel. False, and nothing changed, if there is no memory. */
-static __attribute__((noinline)) bool add_overflow_wheel(struct system_timer *timer, uint64_t now)
+static NEVER_INLINE bool add_overflow_wheel(struct system_timer *timer, uint64_t now)
 {
     uint32_t count = timer->wheel_count;
     size_t old_heads = count > 0 ? bucket_count(timer, count) * BUCKET_STRIPES : 0;
@@ -357,7 +356,7 @@ static inline void bucket_add(struct system_timer *timer, uint32_t n, uint32_t i
     uint32_t bucket = wheel->first + (uint32_t)slot;
     timer_at(timer, index)->at = due;
     bucket_append(timer, bucket, index % HEAD_BIT);
-    if (__builtin_expect(*bucket_expiration(timer, bucket) == NOT_QUEUED, 0)) {
+    if (UNLIKELY(*bucket_expiration(timer, bucket) == NOT_QUEUED)) {
         uint64_t at = wheel->current_time + ahead * wheel->tick;
         *bucket_expiration(timer, bucket) = at;
         if (at * timer->unit < timer->work_at) {
@@ -368,8 +367,8 @@ static inline void bucket_add(struct system_timer *timer, uint32_t n, uint32_t i
 }
 
 /* Adds a timer to the lowest overflow wheel of wheel `n` that reaches it; made if there is none. */
-static __attribute__((noinline)) void overflow_wheel_add(struct system_timer *timer, uint32_t n,
-                                                         uint32_t index, uint64_t due)
+static NEVER_INLINE void overflow_wheel_add(struct system_timer *timer, uint32_t n, uint32_t index,
+                                            uint64_t due)
 {
     do {
         if (++n == timer->wheel_count &&
@@ -394,7 +393,7 @@ static inline void timing_wheel_add(struct system_timer *timer, uint32_t index, 
 {
     uint32_t n = wheel_for(timer, due - timer->wheels[0].current_time);
     TL_COUNT(timer, compares, 1);
-    if (__builtin_expect(due >= timer->wheels[n].limit, 0)) {
+    if (UNLIKELY(due >= timer->wheels[n].limit)) {
         overflow_wheel_add(timer, n, index, due);
     } else {
         bucket_add(timer, n, index, due);
@@ -410,8 +409,8 @@ static inline uint64_t due_unit(const struct system_timer *timer, uint64_t deadl
 }
 
 /* Adds a timer that is in no list where the wheels stand, however long they have. */
-static __attribute__((noinline)) void add_by_bucket(struct system_timer *timer, uint32_t index,
-                                                    uint64_t deadline)
+static NEVER_INLINE void add_by_bucket(struct system_timer *timer, uint32_t index,
+                                       uint64_t deadline)
 {
     uint64_t due = due_unit(timer, deadline);
     if (due <= timer->wheels[0].current_time || (timer->ceil && deadline <= timer->clock)) {
@@ -424,8 +423,8 @@ static __attribute__((noinline)) void add_by_bucket(struct system_timer *timer, 
 }
 
 /* Add a timer; the wheels must be at the unit `now` for it. */
-static __attribute__((noinline)) void advance_and_add(struct system_timer *timer, uint32_t index,
-                                                      uint64_t due, uint64_t now)
+static NEVER_INLINE void advance_and_add(struct system_timer *timer, uint32_t index, uint64_t due,
+                                         uint64_t now)
 {
     timing_wheels_advance_clock(timer, now);
     timing_wheel_add(timer, index, due);
@@ -453,7 +452,7 @@ static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
      * buckets is wider than the delay, so the timer's bucket expires after the clock. */
     uint32_t n = wheel_for(timer, due - now);
     TL_COUNT(timer, compares, 1);
-    if (__builtin_expect(due < timer->wheels[n].limit, 1)) {
+    if (LIKELY(due < timer->wheels[n].limit)) {
         bucket_add(timer, n, index, due);
     } else if (timer->wheels[0].current_time == now) {
         overflow_wheel_add(timer, n, index, due);
@@ -593,7 +592,8 @@ static enum tl_status timer_reserve(void *self, uint32_t capacity)
         *timer_at(timer, id) = (struct node){.next = SLOT_NONE, .prev = SLOT_NONE};
     }
     timer->capacity = capacity;
-    timer->stripes = capacity * sizeof(struct node) > INNER_CACHES ? BUCKET_STRIPES - 1 : 0;
+    timer->stripes =
+        TUNED && capacity * sizeof(struct node) > INNER_CACHES ? BUCKET_STRIPES - 1 : 0;
     return TL_OK;
 }
 

@@ -45,6 +45,7 @@
 #include "check.h"
 #include "records.h"
 #include "slot_bitmap.h"
+#include "tuning.h"
 #include "walk.h"
 
 #include <inttypes.h>
@@ -291,7 +292,7 @@ static inline void file_on(struct linked_wheel *wheel, uint32_t shift, uint32_t 
     uint64_t slot = due >> shift;
     node_at(wheel, timer)->filed = slot << shift;
     append(wheel, first + ((uint32_t)slot & (SLOTS - 1)), timer);
-    if (__builtin_expect(due < wheel->first_at, 0)) { /* it may be on level 1 */
+    if (UNLIKELY(due < wheel->first_at)) { /* it may be on level 1 */
         wheel->first_at = due;
         wheel->work_at = due < wheel->work_at ? due : wheel->work_at;
     }
@@ -344,8 +345,7 @@ static void set_usual(struct linked_wheel *wheel, uint32_t level)
     wheel->usual_first = first_head(level);
 }
 
-static __attribute__((noinline)) void file_unusual(struct linked_wheel *wheel, ref timer,
-                                                   uint64_t due)
+static NEVER_INLINE void file_unusual(struct linked_wheel *wheel, ref timer, uint64_t due)
 {
     uint32_t level = level_for(wheel, due);
     wheel->same = level == wheel->last ? wheel->same + 1 : 0;
@@ -383,7 +383,7 @@ static inline void leave_work(struct linked_wheel *wheel)
     wheel->work_at = 0;
 }
 
-static __attribute__((noinline)) enum tl_status start_late(struct linked_wheel *wheel, ref timer)
+static NEVER_INLINE enum tl_status start_late(struct linked_wheel *wheel, ref timer)
 {
     struct node *node = node_at(wheel, timer);
     if (node->links.next == NONE) {
@@ -400,7 +400,7 @@ static __attribute__((noinline)) enum tl_status start_late(struct linked_wheel *
 
 static inline enum tl_status file_start(struct linked_wheel *wheel, ref timer, uint64_t deadline)
 {
-    if (__builtin_expect(deadline - wheel->usual_from < wheel->usual_span, 1)) {
+    if (LIKELY(deadline - wheel->usual_from < wheel->usual_span)) {
         file_on(wheel, wheel->usual_shift, wheel->usual_first, timer, deadline);
     } else {
         file_unusual(wheel, timer, deadline);
@@ -409,8 +409,8 @@ static inline enum tl_status file_start(struct linked_wheel *wheel, ref timer, u
 }
 
 /* The first start after advances that have left the levels as they were. */
-static __attribute__((noinline)) enum tl_status start_after_jump(struct linked_wheel *wheel,
-                                                                 ref timer, uint64_t deadline)
+static NEVER_INLINE enum tl_status start_after_jump(struct linked_wheel *wheel, ref timer,
+                                                    uint64_t deadline)
 {
     set_levels(wheel);
     return file_start(wheel, timer, deadline);
@@ -421,7 +421,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     struct linked_wheel *wheel = self;
     ref timer = timer_of(wheel, id);
     struct node *node = node_at(wheel, timer);
-    if (__builtin_expect(deadline <= wheel->clock, 0)) {
+    if (UNLIKELY(deadline <= wheel->clock)) {
         return start_late(wheel, timer);
     }
     node->due = deadline;
@@ -434,7 +434,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         }
         unlink_timer(wheel, timer);
     }
-    if (__builtin_expect(wheel->clock >= wheel->levels_end, 0)) {
+    if (UNLIKELY(wheel->clock >= wheel->levels_end)) {
         return start_after_jump(wheel, timer, deadline);
     }
     return file_start(wheel, timer, deadline);
@@ -530,7 +530,7 @@ static inline bool move_block(struct linked_wheel *wheel, uint32_t slot, uint32_
     ref timers[LISTS];
     for (uint32_t i = 0; i < LISTS; i++) {
         timers[i] = ends_of(wheel, slot + i)->next;
-        __builtin_prefetch(at(wheel, timers[i]), 1);
+        PREFETCH(at(wheel, timers[i]));
     }
     uint32_t done = 0;
     for (uint32_t moved = 1; moved > 0 && done + LISTS <= most; done += moved) {
@@ -539,7 +539,7 @@ static inline bool move_block(struct linked_wheel *wheel, uint32_t slot, uint32_
             ref timer = timers[i];
             if (timer != head_of(wheel, slot + i)) {
                 timers[i] = at(wheel, timer)->next;
-                __builtin_prefetch(at(wheel, timers[i]), 1);
+                PREFETCH(at(wheel, timers[i]));
                 file_again(wheel, timer, node_at(wheel, timer)->due);
                 moved++;
             }
@@ -554,7 +554,7 @@ static inline bool move_block(struct linked_wheel *wheel, uint32_t slot, uint32_
 }
 
 /* Move down the share of the next blocks that is due for this many ticks. */
-static __attribute__((noinline)) void move_down(struct linked_wheel *wheel, uint64_t ticks)
+static NEVER_INLINE void move_down(struct linked_wheel *wheel, uint64_t ticks)
 {
     bool left = false;
     wheel->passes = false;
@@ -609,12 +609,12 @@ static inline bool fire_list(struct linked_wheel *wheel, uint32_t slot, uint64_t
         struct node *node = node_at(wheel, timer);
         ref next = node->links.next;
         bool due = node->due <= now;
-        if (__builtin_expect(due, 1) && __builtin_sub_overflow(*left, 1, left)) {
+        if (LIKELY(due) && __builtin_sub_overflow(*left, 1, left)) {
             return false;
         }
         at(wheel, head)->next = next;
         at(wheel, next)->prev = head;
-        if (__builtin_expect(!due, 0)) {
+        if (UNLIKELY(!due)) {
             file_again(wheel, timer, node->due);
             continue;
         }
@@ -634,8 +634,8 @@ static inline void set_work_at(struct linked_wheel *wheel, uint64_t first_at)
 }
 
 /* An advance out of the block, or with something left by the one before. */
-static __attribute__((noinline)) uint64_t advance_far(struct linked_wheel *wheel, uint64_t now,
-                                                      uint64_t budget, tl_fire_fn fire, void *ctx)
+static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
+                                         tl_fire_fn fire, void *ctx)
 {
     uint64_t left = budget;
     uint64_t ticks = now - wheel->clock;
@@ -654,7 +654,7 @@ static __attribute__((noinline)) uint64_t advance_far(struct linked_wheel *wheel
 }
 
 /* The budget is used up: all slots of level 1 from this tick on that are due are left in DUE. */
-static __attribute__((noinline)) void defer(struct linked_wheel *wheel, uint64_t tick)
+static NEVER_INLINE void defer(struct linked_wheel *wheel, uint64_t tick)
 {
     for (; tick <= wheel->clock; tick = next_tick(wheel, tick)) {
         splice_to_due(wheel, slot_on(0, tick));
@@ -665,10 +665,10 @@ static __attribute__((noinline)) void defer(struct linked_wheel *wheel, uint64_t
 
 /* From `work_at` on. Within one block only slots of level 1 are due, and are fired where they are:
  * nothing that a callback starts is filed there. */
-static __attribute__((noinline)) uint64_t advance_awake(struct linked_wheel *wheel, uint64_t now,
-                                                        uint64_t budget, tl_fire_fn fire, void *ctx)
+static NEVER_INLINE uint64_t advance_awake(struct linked_wheel *wheel, uint64_t now,
+                                           uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    if (__builtin_expect(now >= wheel->upper_at || now >= wheel->levels_end, 0)) {
+    if (UNLIKELY(now >= wheel->upper_at || now >= wheel->levels_end)) {
         uint64_t ticks = now - wheel->clock;
         if (wheel->upper_at == 0 || wheel->passes ||
             (wheel->clock + 1) >> block_shift(1) != now >> block_shift(1)) {
@@ -692,7 +692,7 @@ static __attribute__((noinline)) uint64_t advance_awake(struct linked_wheel *whe
         }
     }
     set_work_at(wheel, tick);
-    __builtin_prefetch(at(wheel, ends_of(wheel, slot_on(0, now + AHEAD))->next), 1);
+    PREFETCH(at(wheel, ends_of(wheel, slot_on(0, now + AHEAD))->next));
     return budget - left;
 }
 

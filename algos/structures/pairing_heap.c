@@ -36,6 +36,7 @@
 
 #include "check.h"
 #include "records.h"
+#include "tuning.h"
 #include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -136,7 +137,7 @@ static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
         }
         first = node_at(heap, b)->next;
         if (first != NONE) {
-            __builtin_prefetch(node_at(heap, first), 1);
+            PREFETCH(node_at(heap, first));
         }
         uint32_t pair = link_roots(heap, a, b);
         node_at(heap, pair)->next = pairs;
@@ -214,8 +215,8 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 
 /* Apart from heap_advance, so that a tick at which nothing is due costs no more
  * than to see that. */
-static __attribute__((noinline)) uint64_t expire(struct pairing_heap *heap, uint64_t now,
-                                                 uint64_t budget, tl_fire_fn fire, void *ctx)
+static NEVER_INLINE uint64_t expire(struct pairing_heap *heap, uint64_t now, uint64_t budget,
+                                    tl_fire_fn fire, void *ctx)
 {
     uint64_t serials = heap->serial;
     uint64_t fired = 0;

@@ -169,7 +169,7 @@ static void deal_out(struct radix_heap *heap, uint32_t bucket)
     for (uint32_t striped = heap->striped[bucket]; striped != 0;) {
         uint32_t head = next_stripe(bucket, &striped);
         at[open] = node_at(heap, head)->next;
-        __builtin_prefetch(node_at(heap, at[open]), 1);
+        PREFETCH(node_at(heap, at[open]));
         open += at[open] != head;
         slot_clear(heap, head);
     }
@@ -178,7 +178,7 @@ static void deal_out(struct radix_heap *heap, uint32_t bucket)
         for (uint32_t i = 0; i < open;) {
             uint32_t index = at[i];
             uint32_t next = node_at(heap, index)->next;
-            __builtin_prefetch(node_at(heap, next), 1);
+            PREFETCH(node_at(heap, next));
             TL_COUNT(heap, compares, 1);
             TL_COUNT(heap, cascades, node_at(heap, index)->due > heap->last);
             if (node_at(heap, index)->due <= heap->last) {
@@ -236,7 +236,7 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     uint64_t fired = 0;
     while (fired < budget && !slot_is_empty(heap, DUE)) {
         uint32_t index = node_at(heap, DUE)->next;
-        __builtin_prefetch(node_at(heap, node_at(heap, index)->next), 1);
+        PREFETCH(node_at(heap, node_at(heap, index)->next));
         slot_remove(heap, index);
         heap->count--;
         TL_COUNT(heap, moves, 1);

@@ -36,6 +36,7 @@
 
 #include "check.h"
 #include "records.h"
+#include "tuning.h"
 #include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -176,7 +177,7 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         if (!is_due(node, now, serials)) {
             break;
         }
-        __builtin_prefetch(node_at(list, node->next[0]), 1);
+        PREFETCH(node_at(list, node->next[0]));
         unlink_node(list, index, heads);
         fired++;
         fire(ctx, index - 1, now);

@@ -49,6 +49,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "tuning.h"
 #include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -299,7 +300,7 @@ static void collect_due(struct spoke_wheel *wheel, uint64_t now)
     for (uint64_t i = 0; i < visits; i++) {
         uint32_t spoke = (uint32_t)(first + i) & (wheel->spokes - 1);
         uint32_t ahead = (spoke + 2) & (wheel->spokes - 1);
-        __builtin_prefetch(&wheel->deadlines[(size_t)ahead << wheel->allocation_shift], 1);
+        PREFETCH(&wheel->deadlines[(size_t)ahead << wheel->allocation_shift]);
         visit_spoke(wheel, spoke, now);
     }
     if (wheel->astray > 0 && wheel->astray_due <= now) {

@@ -168,7 +168,7 @@ static void file_again(struct tokio_wheel *wheel)
     slot_clear(buckets, head);
     while (index != SLOT_NONE && index != head) {
         uint32_t next = node_at(buckets, index)->next;
-        __builtin_prefetch(node_at(buckets, next), 1);
+        PREFETCH(node_at(buckets, next));
         TL_COUNT(buckets, compares, 1);
         if (node_at(buckets, index)->due <= buckets->clock) {
             node_at(buckets, index)->when = buckets->clock;
