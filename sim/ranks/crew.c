@@ -130,7 +130,7 @@ static bool run_pass(struct crew *crew, struct worker *worker, const struct orde
                                   .tape = worker->tapes[order->subject],
                                   .max_delay_ticks = order->max_delay_ticks,
                                   .names = share->names};
-    pass.algo = simulate_subject(request, order->subject, order->pass, &pass.options);
+    pass.algo = simulate_entrant(request, order->subject, order->pass, &pass.options);
     if (crew->ranks.ranks > 1 && !pass.window.asked) {
         /* At the same tick on all, whenever their operations come. */
         pass.window = (struct replay_window){

@@ -5,27 +5,26 @@
 
 #include <stdlib.h>
 
-/* Events, and nodes, are numbered from 1 here: 0 is none. */
+/* Events and nodes are numbered from 1; 0 is none. */
 #define NO_EVENT 0u
 #define NO_NODE  0u
 
-/* There are many of these: a replay of 10 million timers has 10 million. */
+/* A replay of 10 million timers has 10 million of these. */
 struct timer {
-    uint64_t last : 63; /* the latest operation on it that was carried out */
+    uint64_t last : 63; /* the last operation on it that was carried out */
     uint64_t pending : 1;
-    uint64_t due;        /* as it was last started */
-    uint32_t first_node; /* reactions to its expiry, in the order of the stream */
+    uint64_t due;       /* by its last start */
+    uint32_t last_node; /* of the reactions to its expiry: a ring in the order of the stream */
 } __attribute__((packed, aligned(4)));
 
-/* A reaction that has been put aside. */
+/* A reaction that is set aside. */
 struct node {
     const struct stream_reaction *reaction;
-    uint64_t nominal; /* of its cause, once that has fired */
+    uint64_t nominal; /* the due tick of its cause, once that has fired */
     uint32_t next;
-    uint32_t last; /* of the first node of a timer: the last one */
 };
 
-/* A node that is held back, and its place in the stream. */
+/* A postponed node. */
 struct held {
     uint64_t event;
     uint32_t node;
@@ -35,9 +34,9 @@ struct closed_loop {
     struct closed_loop_plan plan;
     uint32_t ids;
     struct timer *timers;
-    uint64_t *nominal; /* of each timer the due tick that a fixed rate counts from, where delays of
-                          the loop have postponed the real one; 0: they have not; NULL: of none */
-    uint8_t *dropped;  /* a bit for each event: a reaction that will not be; NULL: of none */
+    uint64_t *nominal; /* by id: the due tick that a fixed rate counts from, if the loop has
+                          postponed the real one; otherwise 0; NULL: all 0 */
+    uint8_t *dropped;  /* a bit for each event: a start that was dropped; NULL: none */
     struct node *nodes;
     uint32_t node_count;
     uint32_t node_capacity;
@@ -45,7 +44,7 @@ struct closed_loop {
     struct held *held;
     size_t held_count;
     size_t held_capacity;
-    size_t next; /* the stream's first reaction that has not been put aside */
+    size_t next; /* the stream's first reaction that is not set aside */
     uint64_t reactions;
 };
 
@@ -80,42 +79,38 @@ static void hold_back(struct closed_loop *loop, uint32_t at)
 
 static void append(struct closed_loop *loop, struct timer *cause, uint32_t at)
 {
-    uint32_t first = cause->first_node;
-    if (first == NO_NODE) {
-        cause->first_node = at;
-    } else {
-        loop->nodes[loop->nodes[first].last].next = at;
-    }
-    loop->nodes[cause->first_node].last = at;
+    uint32_t last = cause->last_node != NO_NODE ? cause->last_node : at;
+    uint32_t first = loop->nodes[last].next;
+    loop->nodes[last].next = at;
+    loop->nodes[at].next = last != at ? first : at;
+    cause->last_node = at;
 }
 
-/* Takes the first one out of the list. */
 static uint32_t unlink_first(struct closed_loop *loop, struct timer *cause)
 {
-    uint32_t at = cause->first_node;
-    cause->first_node = loop->nodes[at].next;
-    if (cause->first_node != NO_NODE) {
-        loop->nodes[cause->first_node].last = loop->nodes[at].last;
-    }
+    uint32_t at = loop->nodes[cause->last_node].next;
+    loop->nodes[cause->last_node].next = loop->nodes[at].next;
+    cause->last_node = at != cause->last_node ? cause->last_node : NO_NODE;
     return at;
+}
+
+/* Return the arming of the first reaction; UINT64_MAX: there is none. */
+static uint64_t first_arming(const struct closed_loop *loop, const struct timer *cause)
+{
+    return cause->last_node != NO_NODE
+               ? loop->nodes[loop->nodes[cause->last_node].next].reaction->arming
+               : UINT64_MAX;
+}
+
+static void push(struct closed_loop *loop, uint32_t *chain, uint32_t at)
+{
+    loop->nodes[at].next = *chain;
+    *chain = at;
 }
 
 /* --- dropping -------------------------------------------------------------------------------- */
 
-/* Takes the reactions that belong to starts before `arming` from their cause's list to `dropped`:
- * the list is in the order of the stream, and so are their armings. */
-static void collect_before(struct closed_loop *loop, struct timer *cause, uint64_t arming,
-                           uint32_t *dropped)
-{
-    while (cause->first_node != NO_NODE &&
-           loop->nodes[cause->first_node].reaction->arming < arming) {
-        uint32_t at = unlink_first(loop, cause);
-        loop->nodes[at].next = *dropped;
-        *dropped = at;
-    }
-}
-
-/* What belongs to a start that was dropped comes to nothing, too, when its turn comes. */
+/* Remember a dropped start: reactions to its expiry that come later are dropped as well. */
 static void forget_start(struct closed_loop *loop, uint64_t event)
 {
     if (loop->dropped == NULL) {
@@ -129,7 +124,7 @@ static bool is_forgotten(const struct closed_loop *loop, uint64_t event)
     return loop->dropped != NULL && ((unsigned)loop->dropped[event / 8] >> event % 8 & 1U) != 0;
 }
 
-/* Drops a chain of reactions, and with each start the reactions to the firing that will not be. */
+/* Drop a chain of reactions, and with each start the reactions to its expiry. */
 static void drop_chain(struct closed_loop *loop, uint32_t dropped)
 {
     while (dropped != NO_NODE) {
@@ -142,28 +137,16 @@ static void drop_chain(struct closed_loop *loop, uint32_t dropped)
         }
         struct timer *timer = &loop->timers[reaction->id];
         forget_start(loop, reaction->event);
-        /* Those before belong to starts that still may be. */
-        uint32_t first = timer->first_node;
-        uint32_t last = first != NO_NODE ? loop->nodes[first].last : NO_NODE;
-        uint32_t before = NO_NODE;
-        uint32_t at_event = first;
-        while (at_event != NO_NODE && loop->nodes[at_event].reaction->arming < reaction->event) {
-            before = at_event;
-            at_event = loop->nodes[at_event].next;
-        }
-        while (at_event != NO_NODE && loop->nodes[at_event].reaction->arming == reaction->event) {
-            uint32_t waiting = at_event;
-            at_event = loop->nodes[waiting].next;
-            loop->nodes[waiting].next = dropped;
-            dropped = waiting;
-        }
-        if (before != NO_NODE) {
-            loop->nodes[before].next = at_event;
-        } else {
-            timer->first_node = at_event;
-        }
-        if (timer->first_node != NO_NODE) {
-            loop->nodes[timer->first_node].last = at_event != NO_NODE ? last : before;
+        /* The other ones belong to starts that may still come: they keep their order. */
+        uint32_t last = timer->last_node;
+        for (bool more = last != NO_NODE; more;) {
+            uint32_t waiting = unlink_first(loop, timer);
+            more = waiting != last;
+            if (loop->nodes[waiting].reaction->arming == reaction->event) {
+                push(loop, &dropped, waiting);
+            } else {
+                append(loop, timer, waiting);
+            }
         }
     }
 }
@@ -176,7 +159,7 @@ static void drop(struct closed_loop *loop, uint32_t at)
 
 /* --- carrying out ---------------------------------------------------------------------------- */
 
-/* Notes a start; `nominal` is its due tick, or, of a fixed rate, its deadline. */
+/* Record a start; `nominal` is its due tick, or, for a fixed rate, its deadline. */
 static void note_due(struct closed_loop *loop, uint32_t id, uint64_t due, uint64_t nominal)
 {
     loop->timers[id].due = due;
@@ -185,7 +168,7 @@ static void note_due(struct closed_loop *loop, uint32_t id, uint64_t due, uint64
     }
     if (loop->nominal != NULL) {
         uint64_t kept = nominal != due ? nominal : 0;
-        /* Reading a page that was never written to takes no memory. */
+        /* Reading an untouched page takes no memory. */
         if (loop->nominal[id] != kept) {
             loop->nominal[id] = kept;
         }
@@ -198,14 +181,16 @@ static uint64_t nominal_of(const struct closed_loop *loop, uint32_t id)
     return postponed ? loop->nominal[id] : loop->timers[id].due;
 }
 
-/* Notes an operation that is done to a timer now. */
 static void note_done(struct closed_loop *loop, uint32_t id, uint64_t event, bool start)
 {
     struct timer *timer = &loop->timers[id];
     uint32_t dropped = NO_NODE;
     timer->last = event & INT64_MAX;
     timer->pending = start;
-    collect_before(loop, timer, event, &dropped);
+    /* The ring is in the order of the stream, and so are the armings. */
+    while (first_arming(loop, timer) < event) {
+        push(loop, &dropped, unlink_first(loop, timer));
+    }
     drop_chain(loop, dropped);
 }
 
@@ -237,7 +222,7 @@ static void carry_out(struct closed_loop *loop, uint32_t at, uint64_t now, bool 
     loop->plan.carry(loop->plan.ctx, &operation, now);
 }
 
-/* Whether a reaction at tick `now` meets neither another one, nor the expiry of its timer. */
+/* Return whether neither another reaction nor an expiry touches the timer at tick `now`. */
 static bool is_alone(const struct closed_loop *loop, const struct stream_reaction *reaction,
                      uint64_t now)
 {
@@ -248,30 +233,24 @@ void closed_loop_fired(struct closed_loop *loop, uint32_t id, uint64_t now)
 {
     struct timer *cause = &loop->timers[id];
     if (!cause->pending) {
-        return; /* the structure is wrong */
+        return; /* a fault of the structure */
     }
     cause->pending = false;
-    /* First taken out, for what they do to the list. */
-    uint32_t first = cause->first_node;
-    uint32_t last = NO_NODE;
-    while (cause->first_node != NO_NODE &&
-           loop->nodes[cause->first_node].reaction->arming == cause->last) {
-        last = unlink_first(loop, cause);
-        loop->nodes[last].nominal = nominal_of(loop, id);
+    /* Unlink them first: carrying them out changes the list. */
+    struct timer fired = {.last_node = NO_NODE};
+    while (first_arming(loop, cause) == cause->last) {
+        uint32_t at = unlink_first(loop, cause);
+        loop->nodes[at].nominal = nominal_of(loop, id);
+        append(loop, &fired, at);
     }
-    if (last == NO_NODE) {
-        return;
-    }
-    loop->nodes[last].next = NO_NODE;
-    for (uint32_t at = first; at != NO_NODE;) {
+    while (fired.last_node != NO_NODE) {
+        uint32_t at = unlink_first(loop, &fired);
         const struct stream_reaction *reaction = loop->nodes[at].reaction;
-        uint32_t next = loop->nodes[at].next;
         if (reaction->id == id || is_alone(loop, reaction, now)) {
             carry_out(loop, at, now, true);
         } else {
             hold_back(loop, at);
         }
-        at = next;
     }
 }
 
@@ -321,7 +300,7 @@ static void put_aside(struct closed_loop *loop, const struct stream_reaction *re
         is_forgotten(loop, reaction->arming)) {
         drop(loop, at);
     } else if (closed_loop_waits(loop, reaction)) {
-        hold_back(loop, at); /* it has fired already */
+        hold_back(loop, at); /* its cause has fired already */
     } else {
         append(loop, cause, at);
     }

@@ -20,7 +20,7 @@ static bool is_full(const struct executed *executed)
            executed->block.group_count == TRACE_BLOCK_RECORDS;
 }
 
-/* Sees to it that the last group is of this tick. */
+/* Make the last group one of this tick. */
 static void go_to(struct executed *executed, uint64_t tick)
 {
     struct stream_block *block = &executed->block;
@@ -41,7 +41,7 @@ static void add(struct executed *executed, uint64_t tick, uint64_t arrived, uint
     executed->records[block->record_count++] = *record;
 }
 
-/* The tape's next entry, if it is one that was held back to a tick up to this, or a wakeup. */
+/* Return the tape's next entry if it is a wakeup or was held back until `tick` or earlier. */
 static const struct tape_outside *next_held(const struct executed *executed, uint64_t tick)
 {
     const struct tape_section *section = executed->section;
@@ -77,7 +77,7 @@ static bool is_superseded(struct executed *executed, uint64_t event)
     return superseded;
 }
 
-/* The tick at which the running group's external operations are applied. */
+/* Return the tick at which the running group's external operations are applied. */
 static uint64_t look_up_applied(struct executed *executed, uint64_t tick)
 {
     const struct tape_section *section = executed->section;
@@ -87,7 +87,7 @@ static uint64_t look_up_applied(struct executed *executed, uint64_t tick)
     return section->outside[executed->outside++].tick;
 }
 
-/* Adds what is left of the running group. */
+/* Add the rest of the running group. */
 static void add_group(struct executed *executed)
 {
     const struct stream_block *from = executed->from;
@@ -97,7 +97,7 @@ static void add_group(struct executed *executed)
         if (executed->applied == UINT64_MAX) {
             executed->applied = look_up_applied(executed, group->tick);
         }
-        /* It has woken the loop, done or not. */
+        /* The group wakes the loop even if all its operations are superseded. */
         go_to(executed, executed->applied);
         uint64_t event = stream_event(from, i);
         if (!is_superseded(executed, event)) {

@@ -11,7 +11,7 @@ static const struct {
 
 const char *fault_word(enum fault_kind kind)
 {
-    /* What a child process sends may be anything. */
+    /* The kind may come from a child process that wrote garbage. */
     return kinds[(size_t)kind < FAULT_KINDS ? kind : FAULT_HARNESS].word;
 }
 

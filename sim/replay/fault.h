@@ -1,17 +1,17 @@
 /*
- * fault.h: what can be wrong with a timer structure: one vocabulary for the oracle, which judges a
- * replay, for the conformance kit, and for whoever reads what they say.
+ * fault.h: the faults of timer structures, as the oracle, the conformance kit and their readers
+ * name them.
  */
 #ifndef SIM_FAULT_H
 #define SIM_FAULT_H
 
 #include "results.h"
 
-/* Of a fault that no column of the results counts. */
+/* The fault_column of a kind that no column counts. */
 #define FAULT_NO_COLUMN COLUMNS
 
-/* X(code, word, column, sentence): the word is for tables and machines, the column counts the
- * faults of that kind in a replay, the sentence says what is wrong. */
+/* X(code, word, column, sentence): the word for tables, the column that counts such faults in a
+ * replay, the sentence that explains it. */
 #define FAULT_MAP(X)                                                                               \
     X(FAULT_NONE, "none", FAULT_NO_COLUMN, "nothing is wrong")                                     \
     X(FAULT_DESCRIPTOR, "descriptor", FAULT_NO_COLUMN,                                             \
@@ -60,10 +60,10 @@ enum fault_kind {
         FAULT_KINDS
 };
 
-/* The word of a kind; never NULL. */
+/* Return the word of a kind; never NULL. */
 const char *fault_word(enum fault_kind kind);
 
-/* The column that counts a kind, or FAULT_NO_COLUMN. */
+/* Return the column that counts a kind, or FAULT_NO_COLUMN. */
 enum column fault_column(enum fault_kind kind);
 
 #endif

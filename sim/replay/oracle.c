@@ -11,17 +11,17 @@
 
 #define NO_EVENT          UINT64_MAX
 #define EVENT_BITS        61
-#define SHARED_EVENT_BITS 30 /* where the order has the other ones */
+#define SHARED_EVENT_BITS 30 /* if the bits above hold the order */
 
 enum timer_state { NEVER_STARTED, PENDING, FIRED, STOPPED };
 
-/* There are many of these: a replay of 10 million timers has 10 million. Values that only some
- * replays need are in arrays of their own. */
+/* A replay of 10 million timers has 10 million of these. Values that only some replays need are in
+ * separate arrays. */
 struct timer {
-    uint64_t due;                /* in state FIRED the tick at which it fired */
-    uint64_t event : EVENT_BITS; /* of its last start or stop; above it may be the order */
+    uint64_t due;                /* in state FIRED: the tick at which it fired */
+    uint64_t event : EVENT_BITS; /* its last start or stop; the bits above may hold the order */
     uint64_t state : 2;          /* enum timer_state */
-    uint64_t overdue : 1;        /* when it was started: its deadline was not ahead of the tick */
+    uint64_t overdue : 1;        /* its last start had a deadline not after the tick */
 };
 
 struct oracle {
@@ -29,13 +29,12 @@ struct oracle {
     const void *options;
     struct verdict *verdict;
     struct timer *timers;
-    uint64_t *delays;    /* of each timer from the structure's clock; NULL: its precision is 0 */
-    uint64_t *orders;    /* of each timer its last start's place among all operations that this
-                            structure executed; NULL: the timers have it, where starts decide the
-                            order of expiries */
-    unsigned event_bits; /* that a timer's event has; those above are its order, or none */
-    uint64_t *filed_due; /* of each timer started overdue, by the structure's clock, which may be
-                            before the tick; NULL: it is not, or no order is promised */
+    uint64_t *delays;    /* by id, from the structure's clock; NULL: the declared precision is 0 */
+    uint64_t *orders;    /* by id: the number of its last start among all executed operations;
+                            NULL: not needed, or in the timers' event */
+    unsigned event_bits; /* of a timer's event that hold the event; the others hold the order */
+    uint64_t *filed_due; /* by id, if started overdue: the due tick by the structure's clock;
+                            NULL: the clock is the tick, or no order is promised */
     uint32_t ids;
     const uint64_t *names;
     uint64_t pending;
@@ -44,11 +43,12 @@ struct oracle {
     uint64_t end_tick;
     const struct service *service;
     const uint32_t *slacks;
-    uint64_t clock;      /* of the last advance, or the running one */
-    uint64_t budget;     /* its */
-    uint64_t fired;      /* in it */
-    uint64_t crowded_at; /* since then each advance before it used its budget up; TL_NEVER: none */
-    bool any_in_advance; /* a timer has fired in the running advance: the last such is below */
+    uint64_t clock;      /* tick of the last or running advance */
+    uint64_t budget;     /* of that advance */
+    uint64_t fired;      /* in that advance */
+    uint64_t crowded_at; /* first of the uninterrupted advances before it that used up their
+                            budget; TL_NEVER: none */
+    bool any_in_advance; /* a timer has fired in the running advance: the last one is below */
     uint64_t last_due;
     uint64_t last_event;
     uint64_t last_order;
@@ -113,7 +113,7 @@ static uint64_t event_of(const struct oracle *oracle, const struct timer *timer)
     return timer->event & ((UINT64_C(1) << oracle->event_bits) - 1);
 }
 
-/* Notes an operation, the last one executed, as a timer's. */
+/* Record an executed operation as its timer's last. */
 static void note_event(struct oracle *oracle, uint32_t id, uint64_t event)
 {
     uint64_t order = oracle->verdict->events;
@@ -125,7 +125,7 @@ static void note_event(struct oracle *oracle, uint32_t id, uint64_t event)
     oracle->timers[id].event = event & ((UINT64_C(1) << EVENT_BITS) - 1);
 }
 
-/* 0 where it does not matter. */
+/* Return 0 where the order does not matter. */
 static uint64_t order_of(const struct oracle *oracle, uint32_t id)
 {
     return oracle->orders != NULL ? oracle->orders[id]
@@ -137,7 +137,7 @@ static uint64_t name_of(const struct oracle *oracle, uint32_t id)
     return oracle->names != NULL && id < oracle->ids ? oracle->names[id] : id;
 }
 
-/* Count a fault; the first few are kept, with their detail. */
+/* Count a fault; keep the first few, with their detail. */
 __attribute__((format(printf, 7, 8))) static void
 note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id, uint64_t tick, uint64_t due,
            uint64_t event, const char *format, ...)
@@ -156,8 +156,8 @@ note_fault(struct oracle *oracle, enum fault_kind kind, uint32_t id, uint64_t ti
     va_end(arguments);
 }
 
-/* Since when without a break each advance has used its budget up, the last one included; TL_NEVER
- * if that has not. */
+/* Return the first of the uninterrupted advances, up to the last one, that used up their budget;
+ * TL_NEVER if the last one did not. */
 static uint64_t crowded_since(const struct oracle *oracle)
 {
     return oracle->fired < oracle->budget   ? TL_NEVER
@@ -171,7 +171,7 @@ static struct tl_precision precision_of(const struct oracle *oracle, uint32_t id
                              oracle->delays != NULL ? oracle->delays[id] : 0);
 }
 
-/* The tick by which it has fired, if the loop has time for it. */
+/* Return the last tick at which a correct structure fires it, if the loop is not busy. */
 static uint64_t last_chance(const struct oracle *oracle, const struct timer *timer,
                             struct tl_precision precision)
 {
@@ -181,7 +181,7 @@ static uint64_t last_chance(const struct oracle *oracle, const struct timer *tim
                           due_last(timer->due, late));
 }
 
-/* A pending timer is about to be stopped or restarted at `tick`: was it overdue? */
+/* Check a pending timer that is about to be stopped or restarted at `tick`. */
 static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint32_t id,
                           uint64_t tick, bool reaction)
 {
@@ -270,7 +270,7 @@ void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_o
 
 void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool draining)
 {
-    /* A loop that has slept since has not been short of time. */
+    /* If the loop has slept in between, it was not short of time. */
     uint64_t soonest = oracle->service != NULL ? service_free(oracle->service) : oracle->clock + 1;
     bool at_once = now <= drive_awake(oracle->drive, oracle->end_tick, soonest);
     oracle->crowded_at = at_once ? crowded_since(oracle) : TL_NEVER;
@@ -321,7 +321,7 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
     oracle->last_id = id;
 }
 
-/* Lateness is that of the callback, which may have to wait for those before it. */
+/* Lateness is that of the callback, which waits for the callbacks before it. */
 static void file_lateness(struct oracle *oracle, uint64_t due, uint64_t now)
 {
     struct verdict *verdict = oracle->verdict;
@@ -381,7 +381,7 @@ static int compare_windows(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Puts them in order, those that begin at one tick as one; returns how many are left. */
+/* Sort the windows and merge those that begin at the same tick; return the new count. */
 static size_t merge_windows(struct due_window *windows, size_t count)
 {
     size_t kept = 0;
@@ -396,7 +396,6 @@ static size_t merge_windows(struct due_window *windows, size_t count)
     return kept;
 }
 
-/* The ticks at which a timer may fire. */
 static struct due_window window_of(const struct oracle *oracle, uint32_t id)
 {
     const struct timer *timer = &oracle->timers[id];
@@ -406,8 +405,7 @@ static struct due_window window_of(const struct oracle *oracle, uint32_t id)
                                .last = due_last(timer->due, precision.late_ticks)};
 }
 
-/* Windows as below, where they begin in few enough ticks that each has a place of its own: no
- * sorting. 0: they do not. */
+/* As oracle_due_windows, without sorting, if all windows begin within `room` ticks; otherwise 0. */
 static size_t place_windows(const struct oracle *oracle, uint64_t from, struct due_window *windows,
                             size_t room)
 {
@@ -446,7 +444,7 @@ size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due
                           size_t room)
 {
     size_t count = place_windows(oracle, from, windows, room);
-    uint64_t to = UINT64_MAX; /* after which none is wanted */
+    uint64_t to = UINT64_MAX; /* later windows are not wanted */
     if (count > 0) {
         return count;
     }
@@ -500,7 +498,7 @@ int64_t verdict_lateness_quantile(const struct verdict *verdict, double share)
     uint64_t rank = (uint64_t)exact;
     rank += (double)rank < exact ? 1 : 0;
     rank = rank > 0 ? rank : 1;
-    /* From the earliest to the latest: the early ones in falling order of how early. */
+    /* Ranks go from the earliest to the latest, so early ones are in descending order. */
     if (rank <= early) {
         return -(int64_t)histogram_at_rank(&verdict->early_ticks, early - rank + 1);
     }

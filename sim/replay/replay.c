@@ -77,14 +77,13 @@ static const struct pass *requested_pass(const struct replay *replay)
     return passes[replay->request->pass];
 }
 
-/* The pass whose loop runs now: outside the window no latency is kept, and none is measured. */
+/* Return the pass to run now: outside the window the latency pass measures and keeps nothing. */
 static const struct pass *running_pass(const struct replay *replay)
 {
     const struct pass *pass = requested_pass(replay);
     return pass == &latency_pass && !replay->in_window ? &throughput_pass : pass;
 }
 
-/* TL_ERR_NOMEM or another refusal of the structure, as the status of the pass. */
 static enum replay_status status_of(enum tl_status refusal)
 {
     return refusal == TL_ERR_NOMEM ? REPLAY_NO_MEMORY : REPLAY_UNSUPPORTED;
@@ -94,7 +93,7 @@ static void report_refusal(struct replay *replay)
 {
     const char *why = tl_status_text(replay->refused);
     if (replay->result->reason[0] != '\0') {
-        return; /* it was given up, with a word why */
+        return; /* replay_give_up has set the reason */
     }
     if (replay->refused == TL_ERR_HORIZON) {
         replay_end(replay, REPLAY_UNSUPPORTED,
@@ -111,7 +110,7 @@ bool replay_create(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
     struct replay_result *result = replay->result;
-    /* Between two polls the structure's clock stands, and delays count from it. */
+    /* Between two polls the structure's clock does not move, and delays count from it. */
     uint64_t behind_ticks = request->drive.poll_ticks > 1 ? request->drive.poll_ticks - 1 : 0;
     uint64_t max_delay_ticks = replay->header->max_delay_ticks;
     struct tl_config config = {.now = replay->now,
@@ -140,7 +139,7 @@ bool replay_create(struct replay *replay)
     return false;
 }
 
-/* Counts at the beginning of the window, to be taken off those at its end. */
+/* Counts at the beginning of the window, to be subtracted from those at its end. */
 struct marks {
     struct tl_counters counters;
     uint64_t allocations;
@@ -169,12 +168,7 @@ static void subtract_marks(const struct replay *replay, const struct marks *begi
     struct replay_result *result = replay->result;
     struct marks end;
     read_marks(replay, &end);
-    result->counters = (struct tl_counters){
-        .compares = end.counters.compares - begin->counters.compares,
-        .moves = end.counters.moves - begin->counters.moves,
-        .slots = end.counters.slots - begin->counters.slots,
-        .cascades = end.counters.cascades - begin->counters.cascades,
-    };
+    result->counters = work_since(&end.counters, &begin->counters);
     result->counts =
         replay->algo->counters != NULL &&
         (work_total(&end.counters) > 0 || (replay->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0);
@@ -188,7 +182,7 @@ static void subtract_marks(const struct replay *replay, const struct marks *begi
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
-/* A stretch begins, and with it a section of the tape, where there is one. */
+/* Begin a stretch, and its section of the tape if there is one. */
 static bool begin_section(struct replay *replay)
 {
     if (replay->player == NULL) {
@@ -226,7 +220,7 @@ static bool end_section(struct replay *replay)
     return !replay->broken && replay->refused == TL_OK;
 }
 
-/* Part of a block, with the stream's reactions that stand there. */
+/* Part of a block, with the reactions of the stream at the same ticks. */
 struct stretch {
     const struct stream_block *block;
     size_t group;
@@ -240,7 +234,7 @@ static bool is_over(const struct stretch *stretch)
     return stretch->group == stretch->group_end && stretch->reaction == stretch->reaction_end;
 }
 
-/* Takes what comes before `tick` from the beginning of `rest`. */
+/* Cut the operations before `tick` off the beginning of `rest`. */
 static struct stretch take_before(const struct replay *replay, struct stretch *rest, uint64_t tick)
 {
     struct stretch taken = *rest;
@@ -257,7 +251,7 @@ static struct stretch take_before(const struct replay *replay, struct stretch *r
     return taken;
 }
 
-/* Makes the steps of a stretch of the running block, if they are not there. */
+/* Make the steps of a stretch of the running block, unless the stream has them. */
 static void make_steps(struct replay *replay, size_t from, size_t to)
 {
     const struct stream_block *block = replay->block;
@@ -281,7 +275,7 @@ static struct stopwatch start_clock(void)
     return watch;
 }
 
-/* Inside the window, adds what has passed. */
+/* Add the elapsed time to the window's. */
 static void stop_clock(struct replay *replay, const struct stopwatch *watch)
 {
     uint64_t ended_ns = clock_now_ns();
@@ -291,7 +285,7 @@ static void stop_clock(struct replay *replay, const struct stopwatch *watch)
     }
 }
 
-/* Runs groups of a block; inside the window, the clock runs. */
+/* Run groups of a block, with the clock running inside the window. */
 static bool run_groups(struct replay *replay, const struct stream_block *block, size_t from,
                        size_t to)
 {
@@ -318,7 +312,7 @@ static bool run_groups(struct replay *replay, const struct stream_block *block, 
     return taken;
 }
 
-/* The same as the structure executed them. */
+/* Run a stretch as the structure executed it. */
 static bool run_executed(struct replay *replay, const struct stretch *stretch,
                          const struct tape_section *section)
 {
@@ -333,7 +327,7 @@ static bool run_executed(struct replay *replay, const struct stretch *stretch,
     return taken;
 }
 
-/* What the reactions of a stretch are to a structure that fires nothing: operations. */
+/* List the reactions of a stretch as operations, for a structure that fires nothing. */
 static const struct tape_section *find_all(struct replay *replay, const struct stretch *stretch)
 {
     struct tape_section *all = &replay->all;
@@ -352,7 +346,6 @@ static const struct tape_section *find_all(struct replay *replay, const struct s
     return all;
 }
 
-/* Runs the operations of a stretch. */
 static bool run_external(struct replay *replay, const struct stretch *stretch)
 {
     const struct tape_section *section = replay->player != NULL     ? replay->section
@@ -361,14 +354,14 @@ static bool run_external(struct replay *replay, const struct stretch *stretch)
     if (section != NULL && section->outside_count > 0) {
         return run_executed(replay, stretch, section);
     }
-    /* For early structures the check has to come round for reactions, too. */
+    /* The check also wakes up for these reactions if the structure may fire early. */
     replay->reaction = stretch->reaction;
     replay->reaction_end = stretch->reaction_end;
     return (stretch->group == stretch->group_end && replay->loop == NULL) ||
            run_groups(replay, stretch->block, stretch->group, stretch->group_end);
 }
 
-/* Lets time pass behind the last operation; inside the window, the clock runs. */
+/* Let time pass after the last operation, with the clock running inside the window. */
 static void pass_timed(struct replay *replay, uint64_t tick, bool comes)
 {
     struct stopwatch watch = start_clock();
@@ -376,7 +369,7 @@ static void pass_timed(struct replay *replay, uint64_t tick, bool comes)
     stop_clock(replay, &watch);
 }
 
-/* The tick of the last reaction of a stretch behind its last group; 0: there is none. */
+/* Return the tick of the stretch's last reaction if it is after its last group; otherwise 0. */
 static uint64_t last_reaction_tick(const struct replay *replay, const struct stretch *stretch)
 {
     if (stretch->reaction == stretch->reaction_end) {
@@ -400,13 +393,14 @@ static bool run_stretch(struct replay *replay, const struct stretch *stretch)
     bool taken = run_external(replay, stretch);
     uint64_t tick = last_reaction_tick(replay, stretch);
     if (taken && tick > 0 && (replay->loop != NULL || replay->player != NULL)) {
-        /* What fires up to there is to be in this section, and not in one that grows and grows. */
+        /* Expiries up to that tick belong to this section: otherwise the next one grows without
+         * bound. */
         pass_timed(replay, tick, false);
     }
     return end_section(replay) && taken;
 }
 
-/* Lets time pass behind the last operation of all, or of the window. */
+/* Let time pass after the last operation of the trace, or of the window. */
 static bool pass_rest(struct replay *replay, uint64_t tick)
 {
     const struct stretch nothing = {0};
@@ -417,7 +411,6 @@ static bool pass_rest(struct replay *replay, uint64_t tick)
     return end_section(replay);
 }
 
-/* The last tick of the window. */
 static uint64_t window_end(const struct replay *replay)
 {
     const struct replay_window *window = &replay->request->window;
@@ -425,8 +418,8 @@ static uint64_t window_end(const struct replay *replay)
     return window->asked && window->to_tick < end_tick ? window->to_tick : end_tick;
 }
 
-/* The window begins with the operations to come. One that was asked for begins at its first tick
- * exactly, whenever those are. */
+/* The trace's own window begins with the next operations; a requested one at its first tick
+ * exactly. */
 static bool begin_window(struct replay *replay, struct marks *begin)
 {
     const struct replay_window *window = &replay->request->window;
@@ -441,14 +434,13 @@ static bool begin_window(struct replay *replay, struct marks *begin)
     replay->in_window = true;
     replay->window_tick = replay->now;
     if (replay->request->pass == PASS_CHECK && replay->algo->counters != NULL) {
-        /* Nothing has been advanced yet if the clock stands at 0. */
+        /* At clock 0 no advance has been made yet. */
         work_begin(&replay->result->work, replay->now > 0 ? replay->now + 1 : 0, window_end(replay),
                    &begin->counters);
     }
     return true;
 }
 
-/* The rest of the window behind its last operation. */
 static bool finish_window(struct replay *replay, const struct marks *begin)
 {
     bool taken = pass_rest(replay, window_end(replay));
@@ -459,7 +451,7 @@ static bool finish_window(struct replay *replay, const struct marks *begin)
     return taken;
 }
 
-/* Applies the operations of a block. False: the structure refused one, or the replay is broken. */
+/* Apply the operations of a block. False: the structure refused one, or the replay is broken. */
 static bool run_block(struct replay *replay, const struct stream_block *block, struct marks *begin)
 {
     const struct replay_window *window = &replay->request->window;
@@ -483,7 +475,6 @@ static bool run_block(struct replay *replay, const struct stream_block *block, s
     return run_stretch(replay, &rest);
 }
 
-/* Applies all operations. False: the structure refused one, or the replay is broken. */
 static bool run_operations(struct replay *replay)
 {
     const struct stream *stream = replay->request->stream;
@@ -502,8 +493,7 @@ static bool run_operations(struct replay *replay)
            pass_rest(replay, replay->header->end_tick);
 }
 
-/* What the drive asks of the structure, and of the replay. False: it cannot be had, the result says
- * why, or `error` is set. */
+/* Prepare for the polling policy. False: not supported; the result has the reason. */
 static bool take_drive(struct replay *replay)
 {
     const struct replay_drive *drive = &replay->request->drive;
@@ -527,9 +517,9 @@ static bool take_drive(struct replay *replay)
     return true;
 }
 
-/* Makes what closes the loop: what finds out what a firing causes, or what plays it. Of a trace
- * without reactions nothing, unless callbacks take time, which postpones operations. To a structure
- * that fires nothing, reactions are operations like others. */
+/* Open what closes the loop: the closed loop itself in the check, the tape's player in the timed
+ * passes. Without reactions neither is needed, unless callbacks take time, which postpones
+ * operations. For a structure that fires nothing, reactions are operations like others. */
 static bool close_loop(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
@@ -548,7 +538,7 @@ static bool close_loop(struct replay *replay)
     if (request->pass == PASS_CHECK) {
         const struct closed_loop_plan plan = {
             .stream = request->stream,
-            /* By any other drive it is late for its timers, whose firings then meet. */
+            /* With any other policy it fires timers of different due ticks at once. */
             .exact = replay->plain && replay->result->exact,
             .carry = check_carry,
             .ctx = replay,
@@ -626,11 +616,11 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     memset(result, 0, sizeof *result);
     struct replay replay = {
         .algo = request->algo, .request = request, .result = result, .error = error};
-    replay.header_told = request->stream->header;
-    if (replay.header_told.max_delay_ticks < request->max_delay_ticks) {
-        replay.header_told.max_delay_ticks = request->max_delay_ticks;
+    replay.own_header = request->stream->header;
+    if (replay.own_header.max_delay_ticks < request->max_delay_ticks) {
+        replay.own_header.max_delay_ticks = request->max_delay_ticks;
     }
-    replay.header = &replay.header_told;
+    replay.header = &replay.own_header;
     bool done = run_pass(&replay);
     if (replay.self != NULL) {
         replay.algo->destroy(replay.self);

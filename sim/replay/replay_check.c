@@ -1,7 +1,5 @@
-/*
- * The check pass: the oracle sees every operation and every firing, and the work is counted; at the
- * end, what is pending is driven to its end and judged as well.
- */
+/* The check pass: the oracle checks every operation and expiry, and work is counted. At the end the
+ * pending timers are driven to their expiry and checked as well. */
 #include "due.h"
 #include "memory.h"
 #include "replay_drive.h"
@@ -35,7 +33,7 @@ static void close_check(struct replay *replay)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
-/* What has been counted so far; false if the structure does not count, or it is not to be kept. */
+/* Return false if the structure does not count its work, or outside the window. */
 static bool read_work(const struct replay *replay, struct tl_counters *counted)
 {
     if (!replay->in_window || replay->algo->counters == NULL) {
@@ -83,7 +81,7 @@ static void check_fired(void *ctx, uint32_t id, uint64_t now)
     }
 }
 
-/* Does an operation, and lets the oracle know. False if the structure refused it. */
+/* Apply an operation and report it to the oracle. False if the structure refused it. */
 static bool do_operation(struct replay *replay, uint64_t tick,
                          const struct oracle_operation *operation)
 {
@@ -114,7 +112,7 @@ void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now
     if (replay->refused != TL_OK) {
         return;
     }
-    /* What the advance has done up to here is its own work, what follows the operation's. */
+    /* The work so far is the advance's, the work from here on the operation's. */
     keep_tick_work(replay, now, 0);
     const struct oracle_operation done = {.event = operation->event,
                                           .deadline = operation->deadline,
@@ -140,7 +138,7 @@ static inline __attribute__((always_inline)) uint64_t advance_checked(struct rep
     if (loop != NULL) {
         closed_loop_advancing(loop, tick);
     }
-    /* What is left at the end has the loop for itself. */
+    /* The timers left at the end expire without other work. */
     uint64_t budget = replay->draining ? TL_NO_BUDGET : replay->budget;
     oracle_advancing(replay->oracle, tick, budget, replay->draining);
     uint64_t fired = replay->algo->advance(replay->self, tick, budget, check_fired, replay);
@@ -159,7 +157,7 @@ static inline void pass_time_checked(struct replay *replay, uint64_t tick, bool 
     keep_tick_work(replay, tick, 0);
 }
 
-/* Whether operation number `event` of the trace is to be done at its place. */
+/* Return whether external operation `event` is applied; otherwise it is superseded. */
 static bool is_done(struct replay *replay, uint64_t tick, uint64_t event,
                     const struct trace_record *record)
 {
@@ -172,7 +170,7 @@ static bool is_done(struct replay *replay, uint64_t tick, uint64_t event,
     return false;
 }
 
-/* Lets time pass up to a group, and returns the tick at which the loop is free to apply it. */
+/* Let time pass up to a group, and return the tick at which the loop is free to apply it. */
 static uint64_t wait_until_free(struct replay *replay, const struct trace_group *group)
 {
     if (replay->service == NULL) {
@@ -182,14 +180,14 @@ static uint64_t wait_until_free(struct replay *replay, const struct trace_group 
     uint64_t tick = drive_awake(&replay->request->drive, replay->header->end_tick,
                                 service_applies(replay->service, group->tick));
     if (replay->recorder != NULL) {
-        pass_time_checked(replay, tick, true); /* what is held back comes first */
+        pass_time_checked(replay, tick, true); /* postponed reactions come first */
         tape_record_outside(replay->recorder, TAPE_APPLIED, tick,
                             stream_event(replay->block, group->first));
     }
     return tick;
 }
 
-/* How many operations ahead the memory of a timer is asked for. */
+/* Prefetch the memory of timers this many operations ahead. */
 #define FETCH_AHEAD 16u
 
 static void fetch(const struct replay *replay, size_t at)
@@ -203,8 +201,8 @@ static void fetch(const struct replay *replay, size_t at)
     }
 }
 
-/* A loop comes round for a reaction only if it waits there: an advance more may change when a
- * structure fires. With slack that is a wakeup. Returns whether to come round. */
+/* Let time pass, and return whether the loop wakes up for a reaction: only if it waits there,
+ * because an additional advance may change when a structure fires. */
 static bool wakes_for(struct replay *replay, const struct stream_reaction *reaction, uint64_t tick)
 {
     pass_time_checked(replay, tick, false);
@@ -218,8 +216,8 @@ static bool wakes_for(struct replay *replay, const struct stream_reaction *react
     return true;
 }
 
-/* Comes round at the ticks of reactions before `tick`, for a structure that may have fired their
- * causes early. */
+/* Wake up at the ticks of reactions before `tick`, for a structure that may have fired their causes
+ * early. */
 static void come_round(struct replay *replay, uint64_t tick)
 {
     for (; replay->reaction < replay->reaction_end; replay->reaction++) {
@@ -236,7 +234,7 @@ static void come_round(struct replay *replay, uint64_t tick)
     }
 }
 
-/* Applies a run of operations of one tick. False if the structure refused one. */
+/* Apply the operations of a group. False if the structure refused one. */
 static bool check_group(struct replay *replay, const struct trace_group *group)
 {
     uint64_t tick = wait_until_free(replay, group);
@@ -275,12 +273,12 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* A structure without `next` is driven tick by tick. If so many ticks in a row fire nothing while
- * timers are pending, it is given up: its declared lateness may be longer than anyone can wait. */
+/* A structure without `next` is driven tick by tick. After this many ticks without an expiry it is
+ * given up: its declared lateness may be too long to wait for. */
 #define IDLE_TICKS_MAX (UINT64_C(1) << 24)
 
-/* Drives through the ticks at which one of the timers may still fire, but for those that `next`
- * omits, until no timer is pending. False if it was given up; the result has the reason. */
+/* Advance at the ticks at which one of the timers may still fire, except those that `next` omits,
+ * until none is pending. False if it was given up; the result has the reason. */
 static bool drain_window(struct replay *replay, const struct due_window *window)
 {
     const struct replay_drive *drive = &replay->request->drive;
@@ -311,16 +309,16 @@ static bool drain_window(struct replay *replay, const struct due_window *window)
     return true;
 }
 
-/* Of few timers the windows at once; of many, of which all would take as much memory as the oracle,
- * some at a time. */
+/* Windows of many timers would take as much memory as the oracle, so only some are listed at
+ * once. */
 static size_t windows_at_once(uint64_t pending)
 {
     enum { FEW = 1 << 17, SHARE = 16 };
     return pending / SHARE > FEW ? (size_t)(pending / SHARE) : FEW;
 }
 
-/* Drives the pending timers to their end, outside the timed window. The ticks in between are empty,
- * and can be years. False if it was given up. */
+/* Drive the pending timers to their expiry, outside the timed window, skipping the empty ticks,
+ * which may be years. False if it was given up. */
 static bool drain(struct replay *replay)
 {
     const struct oracle *oracle = replay->oracle;
@@ -344,14 +342,14 @@ static bool drain(struct replay *replay)
     return drained;
 }
 
-/* Drains, and asks for the memory after it and for the structure's own view of itself. */
+/* Drain, then check the structure's own count and invariants. */
 static void judge_end(struct replay *replay)
 {
     struct replay_result *result = replay->result;
     char why[200];
     uint64_t counted = replay->algo->count(replay->self);
     uint64_t pending = oracle_pending(replay->oracle);
-    /* No expiry causes anything from here on, and the memory is of use. */
+    /* Expiries trigger nothing from here on: free the memory. */
     closed_loop_close(replay->loop);
     replay->loop = NULL;
     if (!drain(replay)) {

@@ -1,7 +1,6 @@
 /*
- * replay_drive.h: when a pass advances its structure: the drive, as replay.h tells it. The passes
- * differ in what surrounds an advance: `advance` is a constant in every caller, so that each pass's
- * loop holds its own work only.
+ * replay_drive.h: the advances of a pass, by its polling policy. `advance` is a constant in every
+ * caller, so that each pass has a loop of its own.
  */
 #ifndef SIM_REPLAY_DRIVE_H
 #define SIM_REPLAY_DRIVE_H
@@ -9,10 +8,10 @@
 #include "clock.h"
 #include "replay_pass.h"
 
-/* Advances the structure to `tick`; returns how many fired. */
+/* Advance the structure to `tick`; return the number of expiries. */
 typedef uint64_t advance_fn(struct replay *replay, uint64_t tick);
 
-/* One advance, and the clock with it. Returns how many fired. */
+/* Make one advance and move the clock; return the number of expiries. */
 static inline __attribute__((always_inline)) uint64_t drive_to(struct replay *replay, uint64_t tick,
                                                                advance_fn *advance)
 {
@@ -21,7 +20,7 @@ static inline __attribute__((always_inline)) uint64_t drive_to(struct replay *re
     return fired;
 }
 
-/* The same of a loop that is not plain. */
+/* As drive_to, in a loop with callbacks that may take time. */
 static inline __attribute__((always_inline)) uint64_t round_to(struct replay *replay, uint64_t tick,
                                                                advance_fn *advance)
 {
@@ -35,7 +34,7 @@ static inline __attribute__((always_inline)) uint64_t round_to(struct replay *re
     return fired;
 }
 
-/* When a loop that is not plain comes round next by itself. */
+/* Return the tick of the next wakeup of a loop that is not plain. */
 static inline uint64_t next_round(const struct replay *replay)
 {
     const struct replay_drive *drive = &replay->request->drive;
@@ -50,15 +49,15 @@ static inline uint64_t next_round(const struct replay *replay)
     uint64_t wake = replay->use_next ? replay->algo->next(replay->self) : soonest;
     if (replay->slack != NULL && !replay->used_up) {
         uint64_t latest = slack_wake(replay->slack);
-        wake = latest > wake ? latest : wake; /* a late structure has nothing to do before */
+        wake = latest > wake ? latest : wake; /* a late structure has no work before */
     }
     return wake == TL_NEVER ? wake : drive_awake(drive, end_tick, wake > soonest ? wake : soonest);
 }
 
-/* So many ticks in which nothing comes are a long stretch: some, with a clock of years. */
+/* From this many ticks without operations on, a stretch is long. */
 #define LONG_STRETCH_TICKS (UINT64_C(1) << 24)
 
-/* A stretch that is driven round by round. */
+/* A stretch that is driven wakeup by wakeup. */
 struct long_stretch {
     uint64_t from;
     uint64_t to;
@@ -66,8 +65,8 @@ struct long_stretch {
     uint64_t rounds;
 };
 
-/* After a round: gives the replay up where, at the pace so far, the stretch would take longer than
- * the check may. The timed passes have no need to: what they do the check has done. */
+/* Give the replay up if, at the pace so far, the stretch would take longer than the check may. The
+ * timed passes only repeat the check. */
 static inline void keep_pace(struct replay *replay, struct long_stretch *stretch)
 {
     enum { LOOK_EVERY = 1 << 20 };
@@ -88,8 +87,8 @@ static inline void keep_pace(struct replay *replay, struct long_stretch *stretch
     }
 }
 
-/* As pass_time does it, over a long stretch. A loop that comes round at every tick does so whether
- * anything is pending or not; where nothing is, its rounds are counted, and not made. */
+/* pass_time over a long stretch. A loop that wakes up at every tick does so even if nothing is
+ * pending; such wakeups are counted without an advance. */
 static __attribute__((noinline)) void pass_long(struct replay *replay, uint64_t tick,
                                                 advance_fn *advance)
 {
@@ -115,7 +114,7 @@ static __attribute__((noinline)) void pass_long(struct replay *replay, uint64_t 
     }
 }
 
-/* As the contract asks of who is about to wait for `next`. */
+/* Sync, as the contract requires before waiting for `next`. */
 static inline void sync_before_wait(struct replay *replay)
 {
     uint64_t durable_sequence;
@@ -127,7 +126,7 @@ static inline void sync_before_wait(struct replay *replay)
     }
 }
 
-/* As pass_time does it, for all that is not plain. Not in the way of what is. */
+/* pass_time for loops that are not plain; not inlined, to keep the plain ones small. */
 static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t tick, bool comes,
                                                  advance_fn *advance)
 {
@@ -157,8 +156,8 @@ static __attribute__((noinline)) void pass_paced(struct replay *replay, uint64_t
     }
 }
 
-/* Lets time pass up to `tick`, with every wakeup on the way; if something `comes` there, the clock
- * is moved to it. True if the last that was done is an advance. */
+/* Let time pass up to `tick`, with all wakeups; if something `comes` there, move the clock to it.
+ * Return whether the last call was an advance. */
 static inline __attribute__((always_inline)) bool pass_time(struct replay *replay, uint64_t tick,
                                                             bool comes, advance_fn *advance)
 {
@@ -174,10 +173,10 @@ static inline __attribute__((always_inline)) bool pass_time(struct replay *repla
         }
     }
     if (replay->use_next) {
-        /* Once it has come to the tick it need not be asked: nothing more can happen there. */
+        /* At the tick itself nothing more can happen: no need to ask. */
         while (replay->now < tick) {
             uint64_t wake = replay->algo->next(replay->self);
-            /* Due already: the loop comes round at the next tick. */
+            /* Already due: the loop continues at the next tick. */
             wake = wake > replay->now ? wake : replay->now + 1;
             if (wake > tick) {
                 break;

@@ -1,7 +1,5 @@
-/*
- * The latency pass: the processor's counter is read after each call. What was read is kept, and
- * filed when a stretch is done, outside of what is timed.
- */
+/* The latency pass: the processor's counter is read after each call. The readings are filed after
+ * each stretch, outside the timed part. */
 #include "due.h"
 #include "memory.h"
 #include "replay_steps.h"
@@ -9,10 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- what the pass needs --------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-/* A table on huge pages, all of which are there: the latency pass is not to wait, within what it
- * times, for pages of its own. */
+/* Return a table with all its pages present, so that no page fault is timed. */
 static void *new_table(size_t count, size_t bytes)
 {
     return memset(memory_table(count, bytes), 0, count * bytes);
@@ -26,7 +23,7 @@ static void open_latency(struct replay *replay)
     replay->op_cycles = new_table(TRACE_BLOCK_RECORDS, sizeof *replay->op_cycles);
     replay->advances = new_table(replay->advance_capacity, sizeof *replay->advances);
     replay->due = new_table(replay->header->ids, sizeof *replay->due);
-    /* Outside the window, this pass is as the other. */
+    /* Outside the window, this pass is a throughput pass. */
     throughput_pass.open(replay);
 }
 
@@ -40,7 +37,7 @@ static void close_latency(struct replay *replay)
     throughput_pass.close(replay);
 }
 
-/* Room for the times of a section's reactions. */
+/* Make room for the times of a section's reactions. */
 static void begin_section(struct replay *replay)
 {
     size_t count = replay->section->inside_count;
@@ -55,18 +52,17 @@ static void begin_section(struct replay *replay)
 
 /* --- filing ---------------------------------------------------------------------------------- */
 
-/* How many operations ahead the memory of a timer is asked for: some hundred nanoseconds. */
-#define TELL_AHEAD 24
+/* Prefetch timers this many operations ahead: some hundred nanoseconds. */
+#define CLASSIFY_AHEAD 24
 
-/* Tells starts from restarts, by when an exact structure would have fired. All operations of a
- * block must pass here in order. Outside the timed stretches, because it touches as much memory as
- * a structure does. */
-static inline enum latency_op tell(struct replay *replay, uint32_t id, uint32_t op,
-                                   uint64_t deadline, uint64_t tick)
+/* Distinguish starts from restarts by when an exact structure would have fired. All operations must
+ * pass here in order. Not in the timed part, because it touches as much memory as a structure. */
+static inline enum latency_op classify(struct replay *replay, uint32_t id, uint32_t op,
+                                       uint64_t deadline, uint64_t tick)
 {
     static const uint8_t kinds[2][2] = {{LATENCY_START, LATENCY_RESTART},
                                         {LATENCY_STOP, LATENCY_STOP}};
-    /* Without a branch: in which order starts and stops come, nobody can foresee. */
+    /* Branch-free, because the order of starts and stops is unpredictable. */
     uint64_t *due = &replay->due[id];
     bool stops = op == TRACE_STOP;
     bool pending = *due > tick;
@@ -78,46 +74,46 @@ static inline enum latency_op tell(struct replay *replay, uint32_t id, uint32_t 
     return (enum latency_op)kinds[stops][pending];
 }
 
-/* The same of an operation of the running block. */
-static inline enum latency_op tell_operation(struct replay *replay, uint32_t at, uint64_t tick)
+/* Classify an operation of the running block. */
+static inline enum latency_op classify_operation(struct replay *replay, uint32_t at, uint64_t tick)
 {
     const struct trace_record *record = &replay->block->records[at];
     size_t last = replay->block->record_count - 1;
-    size_t ahead = at + TELL_AHEAD < last ? at + TELL_AHEAD : last;
+    size_t ahead = at + CLASSIFY_AHEAD < last ? at + CLASSIFY_AHEAD : last;
     __builtin_prefetch(&replay->due[replay->block->records[ahead].id], 1);
-    return tell(replay, record->id, record->op, record->deadline, tick);
+    return classify(replay, record->id, record->op, record->deadline, tick);
 }
 
-/* The same of reactions in callbacks up to a tick, whose times are not kept. */
-static void tell_inside(struct replay *replay, uint64_t tick)
+/* Classify the reactions in callbacks up to a tick, without keeping their times. */
+static void classify_inside(struct replay *replay, uint64_t tick)
 {
     const struct tape_section *section = replay->section;
     while (section != NULL && replay->inside_filed < section->inside_count &&
            section->places[replay->inside_filed].tick <= tick) {
         const struct tape_inside *inside = &section->inside[replay->inside_filed];
-        (void)tell(replay, inside->id, inside->op, inside->deadline,
-                   section->places[replay->inside_filed++].tick);
+        (void)classify(replay, inside->id, inside->op, inside->deadline,
+                       section->places[replay->inside_filed++].tick);
     }
 }
 
-/* The same for groups whose times are not kept. */
-static void tell_groups(struct replay *replay, size_t from, size_t to)
+/* Classify groups without keeping their times. */
+static void classify_groups(struct replay *replay, size_t from, size_t to)
 {
     if (from == to) {
-        tell_inside(replay, UINT64_MAX);
+        classify_inside(replay, UINT64_MAX);
     }
     for (size_t g = from; g < to; g++) {
         const struct trace_group *group = &replay->block->groups[g];
-        tell_inside(replay, group->tick);
+        classify_inside(replay, group->tick);
         for (uint32_t i = 0; i < group->count; i++) {
-            (void)tell_operation(replay, group->first + i, group->tick);
+            (void)classify_operation(replay, group->first + i, group->tick);
         }
     }
 }
 
-/* Files one call: its service time and its response time, which includes `waited_ns` before it was
- * due to the loop. The longest so far is kept with its place. The conversions are to signed numbers,
- * which takes one instruction. */
+/* File one call: its service time, and its response time including `waited_ns` before the loop
+ * received it. Keep the longest with its place. Conversion to signed integers is one
+ * instruction. */
 static inline void file_call(struct replay *replay, enum latency_op op, double due_tick,
                              double waited_ns, uint32_t cycles, struct replay_worst place)
 {
@@ -143,11 +139,12 @@ static void file_advance(struct replay *replay, const struct timed_advance *adva
     file_call(
         replay, LATENCY_ADVANCE, due_tick, 0, advance->cycles,
         (struct replay_worst){.event = event, .tick = advance->tick, .fired = advance->fired});
-    /* What its callbacks did is due with it, and done after it. */
+    /* Its callbacks' operations are due with it, and done after it. */
     for (uint32_t i = 0; i < advance->reactions; i++) {
         size_t at = replay->inside_filed++;
         const struct tape_inside *inside = &section->inside[at];
-        enum latency_op op = tell(replay, inside->id, inside->op, inside->deadline, advance->tick);
+        enum latency_op op =
+            classify(replay, inside->id, inside->op, inside->deadline, advance->tick);
         file_call(replay, op, due_tick, 0, replay->inside_cycles[at],
                   (struct replay_worst){
                       .event = section->places[at].event, .tick = advance->tick, .id = inside->id});
@@ -161,7 +158,7 @@ static void file_group(struct replay *replay, const struct trace_group *group)
     double share = 1 / (double)group->count;
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t at = group->first + i;
-        enum latency_op op = tell_operation(replay, at, group->tick);
+        enum latency_op op = classify_operation(replay, at, group->tick);
         uint64_t waited_ticks = replay->arrived != NULL ? group->tick - replay->arrived[at] : 0;
         double due_tick = begin_tick + (waited_ticks > 0 ? 0 : (double)i * share);
         double waited_ns = (double)waited_ticks * replay->schedule.tick_ns;
@@ -172,8 +169,7 @@ static void file_group(struct replay *replay, const struct trace_group *group)
     }
 }
 
-/* Files what has been timed since the last filing, in the order in which it happened. Outside the
- * timed stretches. */
+/* File the readings since the last filing, in the order of the calls. */
 static void file_latency(struct replay *replay)
 {
     size_t at = 0;
@@ -196,7 +192,7 @@ static void file_latency(struct replay *replay)
 static void keep_advance(struct replay *replay, const struct timed_advance *advance)
 {
     if (replay->advance_count == replay->advance_capacity) {
-        /* More advances than a block commonly has: file what there is, and go on. */
+        /* More advances than a block usually has. */
         file_latency(replay);
         replay->last_cycles = clock_cycles();
     }
@@ -205,7 +201,7 @@ static void keep_advance(struct replay *replay, const struct timed_advance *adva
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* Does a reaction, and keeps what it took. */
+/* Apply a reaction and record its time. */
 static inline __attribute__((always_inline)) enum tl_status
 play_timed(struct replay *replay, const struct tape_inside *inside)
 {
@@ -240,8 +236,8 @@ static inline __attribute__((always_inline)) uint64_t advance_timed(struct repla
     return fired;
 }
 
-/* Returns the reading from which the time of the next operation counts. That is the one behind the
- * last advance, if nothing was called since: a further one would cost as much as the operation. */
+/* Return the reading from which the next operation counts. If nothing was called since the last
+ * advance, that is its reading: a further one would cost as much as the operation. */
 static __attribute__((noinline)) uint64_t let_pass_timed(struct replay *replay,
                                                          const struct trace_group *group)
 {
@@ -271,7 +267,7 @@ static void file_groups(struct replay *replay, size_t from, size_t to)
     if (replay->in_window) {
         file_latency(replay);
     } else {
-        tell_groups(replay, from, to);
+        classify_groups(replay, from, to);
     }
 }
 

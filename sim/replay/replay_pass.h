@@ -1,6 +1,6 @@
 /*
- * replay_pass.h: a pass under way, between replay.c, which takes it from the trace's first block to
- * its end, and the kinds of pass, each in a file of its own.
+ * replay_pass.h: a running pass, shared by replay.c, which runs it from the trace's first block to
+ * its end, and the kinds of pass, each in its own file.
  */
 #ifndef SIM_REPLAY_PASS_H
 #define SIM_REPLAY_PASS_H
@@ -15,119 +15,118 @@
 #include "slack.h"
 #include "stream.h"
 
-/* What has fired, as the callback of the timed passes sees it. */
+/* Count and digest of the expiries. */
 struct tally {
     uint64_t fired;
     uint64_t digest;
 };
 
-/* One advance that has been timed. */
 struct timed_advance {
     uint64_t tick;
     uint32_t cycles;
     uint32_t fired;
-    uint32_t reactions; /* carried out in its callbacks, whose time is not its own */
-    uint64_t busy_ns;   /* what its callbacks take by the drive */
+    uint32_t reactions; /* carried out in its callbacks; their time is not included */
+    uint64_t busy_ns;   /* service time of its callbacks by the polling policy */
 };
 
-/* The state of a pass. What the inner loops touch comes first. */
+/* The state of a pass. Members of the inner loops come first. */
 struct replay {
     const struct tl_algo *algo;
     void *self;
     uint64_t now; /* tick of the last advance */
     bool use_next;
-    bool plain;      /* the drive is */
-    bool syncs;      /* before it waits for `next` */
-    bool paced;      /* it syncs, or the drive is not plain */
-    bool used_up;    /* the last advance fired as many as its budget allows */
-    uint64_t budget; /* of each advance; TL_NO_BUDGET: none */
+    bool plain;      /* drive_is_plain */
+    bool syncs;      /* sync before waiting for `next` */
+    bool paced;      /* it syncs, or the policy is not plain */
+    bool used_up;    /* the last advance used up its budget */
+    uint64_t budget; /* of each advance, or TL_NO_BUDGET */
     struct tally tally;
-    tl_fire_fn fire;                  /* the callback of the timed passes; its ctx is this */
+    tl_fire_fn fire;                  /* of the timed passes; its ctx is this */
     const struct tape_inside *inside; /* the next reaction in a callback */
-    uint32_t firing;                  /* in the section, so far */
-    bool strayed;                     /* it did otherwise than the tape says */
+    uint32_t firing;                  /* number of the next expiry in the section */
+    bool strayed;                     /* it fired other timers than the tape says */
     uint64_t wakeups;
     uint64_t idle_wakeups;
-    uint64_t refused_event; /* the operation that start refused */
+    uint64_t refused_event; /* the operation that the structure refused */
     uint64_t refused_deadline;
-    enum tl_status refused; /* TL_OK: none was */
-    bool in_window;         /* the window has begun, and is not over */
+    enum tl_status refused; /* TL_OK: none */
+    bool in_window;
     bool window_over;
 
     const struct stream_block *block; /* the running one */
-    const uint64_t *arrived; /* as in executed.h; NULL: its operations came at their ticks */
-    struct step_codes steps; /* throughput, latency: the running stretch; */
-    uint8_t *step_room;      /* where they are made, if they are not yet */
+    const uint64_t *arrived;          /* as in executed.h; NULL: the ticks of the trace */
+    struct step_codes steps;          /* timed passes: the running stretch */
+    uint8_t *step_room;               /* memory for them, if the stream has none */
 
     /* check */
     struct oracle *oracle;
-    struct closed_loop *loop; /* NULL: all operations of the trace come at their ticks */
+    struct closed_loop *loop; /* NULL: the trace has no reactions */
     struct tape_recorder *recorder;
     struct acknowledged acknowledged; /* of a durable structure */
-    struct tally named;               /* what has fired, by its names, where it has any */
-    size_t reaction;                  /* of the stream, in the running stretch: at the ticks of */
-    size_t reaction_end;              /* these the loop comes round for early structures */
+    struct tally named;               /* the expiries by the timers' names, if any */
+    size_t reaction;                  /* of the running stretch: the check wakes up */
+    size_t reaction_end;              /* at their ticks, for early structures */
     bool draining;
 
     uint64_t adopted; /* recovery: timers brought back so far */
 
     /* latency */
-    uint64_t last_cycles;    /* the last reading of the clock */
-    uint32_t *op_cycles;     /* one for each record of a block */
-    uint32_t *inside_cycles; /* one for each reaction in a callback of the section */
+    uint64_t last_cycles;    /* the last reading of the counter */
+    uint32_t *op_cycles;     /* of each record of a block */
+    uint32_t *inside_cycles; /* of each reaction in a callback of the section */
     size_t inside_capacity;
     uint64_t inside_sum_cycles;     /* in the running advance */
-    size_t inside_filed;            /* reactions of the section that have been filed */
+    size_t inside_filed;            /* reactions of the section that are filed */
     uint64_t *due;                  /* by id: when an exact structure fires it; 0: not pending */
-    struct timed_advance *advances; /* that are not filed yet */
+    struct timed_advance *advances; /* not filed yet */
     size_t advance_count;
     size_t advance_capacity;
-    size_t groups_filed; /* groups of the block below this have been filed, */
-    size_t groups_done;  /* below this applied */
-    uint64_t next_event; /* the number of the first operation not applied */
+    size_t groups_filed; /* of the block: filed below this */
+    size_t groups_done;  /* applied below this */
+    uint64_t next_event; /* number of the first operation not applied */
     double ns_per_cycle;
-    uint64_t window_tick;     /* where the window began */
+    uint64_t window_tick;     /* first tick of the window */
     struct schedule schedule; /* in ticks after that */
 
-    /* Of the passes that play a tape. */
+    /* Passes that play a tape. */
     struct tape_player *player;
     const struct tape_section *section; /* of the running stretch */
     struct executed *executed;
-    struct tape_section all; /* of a structure that fires nothing: the stretch's reactions */
+    struct tape_section all; /* for a structure that fires nothing: the stretch's reactions */
     size_t all_capacity;
     bool may_be_early;
 
-    struct arrivals *arrivals; /* NULL: there are no pauses */
+    struct arrivals *arrivals; /* NULL: no pauses */
     struct service *service;   /* NULL: callbacks take no time */
-    struct slack *slack;       /* of the check: its rounds are on the tape; NULL: not used */
+    struct slack *slack;       /* of the check; the tape has its wakeups; NULL: not used */
 
-    bool broken; /* the replay itself cannot go on: `error` is set */
+    bool broken; /* the replay cannot go on; `error` is set */
     struct error *error;
     const struct replay_request *request;
     struct replay_result *result;
-    struct trace_header header_told; /* the stream's, or as it is of a share */
+    struct trace_header own_header; /* the stream's, or that of the whole of a partition */
     const struct trace_header *header;
     struct tl_memory memory;
 };
 
-/* What the kinds of pass do differently. */
+/* The functions of a kind of pass. Those that may be NULL say so. */
 struct pass {
-    /* Makes what the pass needs beside the structure. */
+    /* Allocate the pass's own memory. */
     void (*open)(struct replay *replay);
-    /* Applies groups [from, to) of the running block; in the window, between two readings of the
-     * clock. False if the structure refused an operation. */
+    /* Apply groups [from, to) of the running block, timed inside the window. False if the structure
+     * refused an operation. */
     bool (*apply)(struct replay *replay, size_t from, size_t to);
-    /* Lets time pass behind the last operation, up to `tick`, with none before it, and if something
-     * `comes` there, the clock to it. */
+    /* Let time pass after the last operation up to `tick`; if something `comes` there, move the
+     * clock to it. */
     void (*pass_rest)(struct replay *replay, uint64_t tick, bool comes);
-    /* After groups [from, to) were applied, inside the window or outside, with no clock running;
-     * with none, at the end of a section of the tape. NULL: there is nothing to be done. */
+    /* Call after groups [from, to) were applied, untimed; with none, at the end of a section. May
+     * be NULL. */
     void (*file)(struct replay *replay, size_t from, size_t to);
-    /* A section of the tape begins; NULL as above. */
+    /* Call when a section of the tape begins. May be NULL. */
     void (*section)(struct replay *replay);
-    /* After the last operation of a trace that was taken whole; NULL as above. */
+    /* Call after the last operation of the trace. May be NULL. */
     void (*finish)(struct replay *replay);
-    /* Frees what open made, if it was called. */
+    /* Free the memory of open, if that was called. */
     void (*close)(struct replay *replay);
 };
 
@@ -136,10 +135,10 @@ extern const struct pass throughput_pass;
 extern const struct pass latency_pass;
 extern const struct pass recovery_pass;
 
-/* Brings back what the structure's folder holds, and times it. */
+/* Recover from the structure's folder, and time it. */
 void recovery_finish(struct replay *replay);
 
-/* The tick at which an operation comes that stands at `tick` in the trace. */
+/* Return the tick at which the loop receives an operation that is at `tick` in the trace. */
 static inline uint64_t replay_comes_at(const struct replay *replay, uint64_t tick)
 {
     return replay->arrivals == NULL
@@ -147,14 +146,14 @@ static inline uint64_t replay_comes_at(const struct replay *replay, uint64_t tic
                : drive_awake(&replay->request->drive, replay->header->end_tick, tick);
 }
 
-/* Makes the structure, for all the trace's timers, with the replay's clock. False: it cannot be
- * had, and the result says why. */
+/* Create the structure for all timers of the trace, at the replay's clock. False: the result has
+ * the reason. */
 bool replay_create(struct replay *replay);
 
-/* In the check: notes what has become durable by that tick. */
+/* In the check: record the durable sequence at `tick`. */
 void replay_look_what_is_durable(struct replay *replay, uint64_t tick);
 
-/* Equal sets of (id, tick) give equal sums, whatever the order. */
+/* Equal sets of (id, tick) give equal sums in any order. */
 static inline void tally_add(struct tally *tally, uint64_t id, uint64_t now)
 {
     uint64_t mixed = (now * UINT64_C(0x9e3779b97f4a7c15)) ^ id;
@@ -163,11 +162,10 @@ static inline void tally_add(struct tally *tally, uint64_t id, uint64_t now)
     tally->digest += mixed ^ (mixed >> 31);
 }
 
-/* The callback that does nothing else; `ctx` is the replay. */
+/* The callback that only counts; `ctx` is the replay. */
 void tally_fired(void *ctx, uint32_t id, uint64_t now);
 
-/* The callback that plays a tape; `ctx` is the replay. What is to be done with each reaction is a
- * constant in every caller. */
+/* The callback that plays a tape. `carry` is a constant in every caller. */
 static inline __attribute__((always_inline)) void
 play_fired(struct replay *replay, uint32_t id, uint64_t now,
            enum tl_status (*carry)(struct replay *replay, const struct tape_inside *inside))
@@ -180,7 +178,6 @@ play_fired(struct replay *replay, uint32_t id, uint64_t now,
     }
 }
 
-/* Does it. */
 static inline __attribute__((always_inline)) enum tl_status
 play_inside(struct replay *replay, const struct tape_inside *inside)
 {
@@ -189,17 +186,17 @@ play_inside(struct replay *replay, const struct tape_inside *inside)
                : replay->algo->stop(replay->self, inside->id);
 }
 
-/* What the check pass does with a reaction; `ctx` is the replay. */
+/* The check's loop_carry_fn; `ctx` is the replay. */
 void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now);
 
-/* Notes the operation that the structure refused: its number in the trace, and its deadline. */
+/* Record the operation that the structure refused: its number in the trace, and its deadline. */
 void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status);
 
-/* End the pass with a status, and a sentence why. */
+/* End the pass with a status and its reason. */
 void replay_end(struct replay *replay, enum replay_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Gives up a stretch of ticks that would take so many seconds. */
+/* Give up a stretch of ticks that would take `seconds`. */
 void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * replay_steps.h: the loop of the timed passes over a stretch of operations that were made into
- * codes of several steps (step_codes.h). What the passes do differently is given as constants: each
- * has a loop for itself, with the registers, and its place in the code.
+ * replay_steps.h: the loop of the timed passes over the codes of step_codes.h. Parameters that
+ * differ between passes are compile-time constants, so that each pass has a loop of its own.
  */
 #ifndef SIM_REPLAY_STEPS_H
 #define SIM_REPLAY_STEPS_H
@@ -11,11 +10,11 @@
 
 #include <assert.h>
 
-/* Lets time pass up to a group's tick. Returns the reading of the processor's counter from which
- * the time of the next operation counts, if operations are timed. */
+/* Let time pass up to a group's tick. If operations are timed, return the reading of the
+ * processor's counter from which the next one counts. */
 typedef uint64_t let_pass_fn(struct replay *replay, const struct trace_group *group);
 
-/* Where a timed loop stands. Its own variables all: held in registers where there are enough. */
+/* The position of a timed loop; local variables that fit in registers. */
 struct cursor {
     struct replay *replay;
     void *self;
@@ -23,17 +22,16 @@ struct cursor {
     enum tl_status (*stop)(void *self, uint32_t id);
     const struct trace_record *record; /* the next one */
     const struct trace_group *group;   /* the next one */
-    uint32_t *op_cycles;               /* if operations are timed: of the next record, */
-    uint64_t last_cycles;              /* counted from this reading */
+    uint32_t *op_cycles;               /* if operations are timed: of the next record */
+    uint64_t last_cycles;              /* the previous reading of the counter */
 };
 
-/* What the processor's counter counted, in 32 bits. */
 static inline uint32_t saturate(uint64_t cycles)
 {
     return cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
 
-/* One step; all but the cursor are constants in every caller. False if the structure refused it. */
+/* Do one step; all parameters but the cursor are constants. False if the structure refused it. */
 static inline __attribute__((always_inline)) bool take_step(struct cursor *at, enum step step,
                                                             let_pass_fn *let_pass, bool timed)
 {
@@ -62,7 +60,6 @@ static inline __attribute__((always_inline)) bool take_step(struct cursor *at, e
 static_assert(STEPS_A_CODE == 4, "take_steps takes all of a code's");
 static_assert(STEP_CODES == 3 * 27, "apply_steps has a case for each code");
 
-/* A code's steps. */
 static inline __attribute__((always_inline)) bool take_steps(struct cursor *at, unsigned code,
                                                              let_pass_fn *let_pass, bool timed)
 {
@@ -72,7 +69,7 @@ static inline __attribute__((always_inline)) bool take_steps(struct cursor *at, 
            take_step(at, step_of_code(code, 3), let_pass, timed);
 }
 
-/* Applies the groups from `from` on whose steps have been made. */
+/* Apply the groups from `from` on, by the prepared step codes. */
 static inline __attribute__((always_inline)) bool apply_steps(struct replay *replay, size_t from,
                                                               let_pass_fn *let_pass, bool timed)
 {

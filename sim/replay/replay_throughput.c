@@ -1,5 +1,5 @@
-/* The throughput pass: nothing but the structure's calls between two readings of the clock. And the
- * recovery pass, which does the same and goes on from there. */
+/* The throughput pass: only the structure's calls between two readings of the clock. The recovery
+ * pass is the same up to its end. */
 #include "replay_steps.h"
 
 #include "memory.h"
@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) uint64_t advance_untimed(struct rep
     return replay->algo->advance(replay->self, tick, replay->budget, replay->fire, replay);
 }
 
-/* Not inlined: many places call it. */
+/* Not inlined: it has many callers. */
 static __attribute__((noinline)) void pass_time_untimed(struct replay *replay, uint64_t tick)
 {
     (void)pass_time(replay, tick, true, advance_untimed);

@@ -11,7 +11,7 @@ void step_codes_make(struct step_codes *codes, uint8_t *room, const struct trace
             room[steps++] = (uint8_t)record[i].op;
         }
     }
-    /* In place: a code is written where its steps, or earlier ones, have been read. */
+    /* In place: a code never overtakes the steps that are still to be read. */
     *codes = (struct step_codes){
         .codes = room, .code_count = steps / STEPS_A_CODE, .rest_count = steps % STEPS_A_CODE};
     for (size_t i = 0; i < codes->code_count; i++) {

@@ -9,19 +9,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of the causes of the reactions on a timer: there are two. No timer has this id. */
+/* Two different causes at one tick. No timer has this id. */
 #define MANY          UINT32_MAX
 
-/* How many operations ahead a timer's record is asked for. */
+/* Prefetch timers this many operations ahead. */
 #define FETCH_AHEAD   32u
 
-/* Room for columns begins at multiples of this. */
+/* Alignment of the columns. */
 #define ALIGNED_BYTES 64u
 
-/* What the decoder has to know of a timer, to say what a reaction to its expiry belongs to. */
+/* State of a timer that determines the arming of the reactions to its expiry. */
 struct timer {
     uint64_t start;       /* the number of its last start before the tick, from 1; 0: none */
-    uint32_t causes_tick; /* the tick with reactions on it, by a number; */
+    uint32_t causes_tick; /* the last tick with reactions on it, by number */
     uint32_t cause;       /* theirs, or MANY */
 };
 
@@ -38,7 +38,7 @@ struct decoder {
     uint32_t tick_number;
     size_t tick_reactions; /* the first reaction of the tick */
 
-    /* The columns, up to where they are filled. */
+    /* The next free element of each column. */
     struct stream_block *block;
     struct trace_record *record;
     struct trace_group *group;
@@ -56,7 +56,7 @@ static size_t aligned(uint64_t bytes)
     return (size_t)((bytes + ALIGNED_BYTES - 1) / ALIGNED_BYTES * ALIGNED_BYTES);
 }
 
-/* A file in which there is room for so much. -1 with `error` set. */
+/* Return a file of this size, or -1 with `error` set. */
 static int open_file(uint64_t bytes, struct error *error)
 {
     int file = temporary_open_nameless(NULL);
@@ -87,14 +87,14 @@ static bool map(struct stream *stream, uint64_t limit_bytes, struct error *error
     if (memory == MAP_FAILED) {
         memory_end();
     }
-    /* So that reading it costs no page faults, and forking no page tables. */
+    /* Huge pages save page faults, and page tables when forking. */
     (void)madvise(memory, stream->bytes, MADV_HUGEPAGE);
     stream->memory = memory;
     return true;
 }
 
-/* Divides the memory among the columns, each with as much room as it can need. Without memory only
- * adds that up. */
+/* Divide the memory among the columns, by their upper bounds. Without memory only compute the
+ * size. */
 static void lay_out(struct decoder *decoder, uint64_t blocks)
 {
     struct stream *stream = decoder->stream;
@@ -128,7 +128,7 @@ static void lay_out(struct decoder *decoder, uint64_t blocks)
 
 /* --- decoding -------------------------------------------------------------------------------- */
 
-/* Of the tick that is over: what is started counts from now on, and all its reactions are known. */
+/* At the end of a tick its starts take effect, and all its reactions are known. */
 static void end_tick(struct decoder *decoder)
 {
     struct stream *stream = decoder->stream;
@@ -177,7 +177,7 @@ static void add_external(struct decoder *decoder, uint32_t at, const struct trac
     block->record_count++;
 }
 
-/* An operation that may matter for reactions. */
+/* Add an operation of a trace with reactions. */
 static void add_operation(struct decoder *decoder, const struct trace_block *from, uint32_t at)
 {
     const struct trace_record *record = &from->records[at];

@@ -18,7 +18,7 @@ struct tape {
     int file;
 };
 
-/* There is an open file for each structure and each rank, and that can be thousands. */
+/* Raise the limit: each structure and each rank has an open file, possibly thousands. */
 static void allow_files(void)
 {
     struct rlimit limit;
@@ -54,7 +54,7 @@ void tape_close(struct tape *tape)
     }
 }
 
-/* The section's three arrays follow it, as a frame of Zstandard: $TMPDIR may be memory, too, and a
+/* The section's three arrays follow, as one frame of Zstandard: $TMPDIR may be memory, and a
  * heartbeat takes about 12 bytes instead of 40. */
 struct section_head {
     uint64_t inside_count;
@@ -62,7 +62,7 @@ struct section_head {
     uint64_t packed_bytes;
 };
 
-/* A section of the recorder or the player, with the room of its arrays. */
+/* The memory of a section, for the recorder or the player. */
 struct room {
     struct tape_section section;
     size_t inside_capacity;
@@ -82,7 +82,7 @@ static void list_arrays(const struct tape_section *section, ZSTD_outBuffer array
         (ZSTD_outBuffer){section->outside, section->outside_count * sizeof *section->outside, 0};
 }
 
-/* Room for one more of each: inside, that is one for the end. */
+/* Make room for one more of each, and for the end mark. */
 static void make_room(struct room *room, size_t inside, size_t outside)
 {
     size_t capacity = room->inside_capacity;
@@ -105,7 +105,7 @@ struct tape_recorder {
     FILE *stream;
     ZSTD_CCtx *packer;
     struct room room;
-    uint64_t firings; /* in the section */
+    uint64_t firings;
 };
 
 struct tape_recorder *tape_recorder_open(const struct tape *tape, struct error *error)
@@ -167,7 +167,7 @@ void tape_record_outside(struct tape_recorder *recorder, enum tape_outside_op op
     record_outside(recorder, &(struct tape_outside){.tick = tick, .event = event, .op = op});
 }
 
-/* Returns how many bytes the section takes, compressed. */
+/* Compress the section; return its size in bytes. */
 static size_t pack(struct tape_recorder *recorder)
 {
     struct room *room = &recorder->room;
@@ -180,7 +180,7 @@ static size_t pack(struct tape_recorder *recorder)
         ZSTD_inBuffer array = {arrays[i].dst, arrays[i].size, 0};
         if (ZSTD_isError(ZSTD_compressStream2(recorder->packer, &packed, &array,
                                               i + 1 < ARRAYS ? ZSTD_e_continue : ZSTD_e_end))) {
-            memory_end(); /* there is no other reason */
+            memory_end(); /* the only possible error */
         }
     }
     return packed.pos;
@@ -230,7 +230,7 @@ struct tape_player *tape_player_open(const struct tape *tape)
     return player;
 }
 
-/* Reads so many bytes; the processes that share the file keep their own places. */
+/* Read `bytes` bytes at the player's own position: processes share the file. */
 static bool get(struct tape_player *player, void *items, size_t bytes, struct error *error)
 {
     char *next = items;

@@ -2,6 +2,14 @@
 
 #include <string.h>
 
+struct tl_counters work_since(const struct tl_counters *counted, const struct tl_counters *before)
+{
+    return (struct tl_counters){.compares = counted->compares - before->compares,
+                                .moves = counted->moves - before->moves,
+                                .slots = counted->slots - before->slots,
+                                .cascades = counted->cascades - before->cascades};
+}
+
 uint64_t work_total(const struct tl_counters *counters)
 {
     return counters->compares + counters->moves + counters->slots + counters->cascades;
@@ -25,25 +33,22 @@ void work_begin(struct work_series *series, uint64_t from_tick, uint64_t to_tick
     series->count = (uint32_t)((to_tick - from_tick) / series->ticks) + 1;
 }
 
-/* What has been counted since the last call. */
-static struct tl_counters take(struct work_series *series, const struct tl_counters *counted)
+/* Return the counts since the last call. */
+static struct tl_counters take_work(struct work_series *series, const struct tl_counters *counted)
 {
-    struct tl_counters since = {.compares = counted->compares - series->counted.compares,
-                                .moves = counted->moves - series->counted.moves,
-                                .slots = counted->slots - series->counted.slots,
-                                .cascades = counted->cascades - series->counted.cascades};
+    struct tl_counters since = work_since(counted, &series->counted);
     series->counted = *counted;
     return since;
 }
 
-/* The stretch of a tick; one outside belongs to the nearest. */
+/* Return the stretch of a tick, or the nearest one. */
 static struct work_stretch *stretch_of(struct work_series *series, uint64_t tick)
 {
     uint64_t at = tick > series->from_tick ? (tick - series->from_tick) / series->ticks : 0;
     return &series->stretches[at < series->count ? at : series->count - 1];
 }
 
-/* The current tick is over. */
+/* Close the current tick. */
 static void file_current(struct work_series *series)
 {
     const struct work_tick *current = &series->current;
@@ -66,7 +71,7 @@ void work_add_tick(struct work_series *series, uint64_t tick, uint64_t fired,
         file_current(series);
         series->current = (struct work_tick){.tick = tick};
     }
-    struct tl_counters since = take(series, counted);
+    struct tl_counters since = take_work(series, counted);
     tl_counters_add(&series->current.work, &since);
     series->current.fired += fired;
 }
@@ -77,7 +82,7 @@ void work_add_operations(struct work_series *series, uint64_t tick,
     if (series->count == 0) {
         return;
     }
-    struct tl_counters since = take(series, counted);
+    struct tl_counters since = take_work(series, counted);
     stretch_of(series, tick)->operations += work_total(&since);
 }
 

@@ -1,7 +1,4 @@
-/*
- * How long operations wait until they are durable, in ticks, and how often for the disk; and what a
- * recovery brings back.
- */
+/* The ticks until operations are durable, the number of disk syncs, and recovery. */
 #include "test.h"
 
 #include "acknowledged.h"
@@ -62,7 +59,7 @@ static void what_still_waits_at_the_end_counts_up_to_there(void **state)
     acknowledged_release(&acknowledged);
 }
 
-/* The queue is never empty, and moves on all the time. */
+/* The queue is never empty while it moves on. */
 static void many_ticks_wait_at_once(void **state)
 {
     (void)state;
@@ -122,7 +119,7 @@ static bool run(const struct tl_algo *algo, const void *options, enum replay_pas
     return replay_path(trace_path, request, &result, &error);
 }
 
-/* A commit is one start here, and one comes at each tick. */
+/* A commit is one start here, with one start a tick. */
 static void only_in_the_window_it_counts_how_often_it_waits(void **state)
 {
     (void)state;

@@ -1,7 +1,5 @@
-/*
- * What a firing causes: each rule by an example with a known answer; and what the timed passes play
- * is what the checked one did.
- */
+/* Closed loop: each rule by an example with a known answer; the timed passes repeat the checked
+ * one. */
 #include "written_trace.h"
 
 #include "closed_loop.h"
@@ -16,8 +14,8 @@
 
 /* --- a loop by hand --------------------------------------------------------------------------- */
 
-/* Writes what is carried out: "@tick id+deadline" for a start, "id-" for a stop, in brackets inside
- * a callback. */
+/* Print the executed operations: "@tick id+deadline" for a start, "id-" for a stop, in brackets
+ * inside a callback. */
 struct script {
     struct stream *stream;
     struct closed_loop *loop;
@@ -51,7 +49,7 @@ static void begin(struct script *script, const char *rows, bool exact)
     script->loop = closed_loop_open(&plan);
 }
 
-/* An advance to a tick at which these timers fire; the list ends with -1. */
+/* Advance to a tick at which these timers fire; the list ends with -1. */
 static void advance(struct script *script, uint64_t tick, const int *ids)
 {
     closed_loop_advancing(script->loop, tick);
@@ -81,7 +79,7 @@ static void expect(struct script *script, const char *log, uint64_t reactions)
 
 /* --- the rules -------------------------------------------------------------------------------- */
 
-/* Three heartbeats of 10 ticks, whose first firing is 3 late, the second 4. */
+/* Three heartbeats of 10 ticks; the first expiry is 3 ticks late, the second 4. */
 static void what_a_delay_counts_from(void **state)
 {
     (void)state;
@@ -100,7 +98,7 @@ static void what_a_delay_counts_from(void **state)
     expect(&script, " @13[0+23] @13[1+20] @13[2+20] @24[1+30] @24[2+30] @27[0+37]", 6);
 }
 
-/* It belongs to an arming: what comes for the first firing waits for that, and not for another. */
+/* A reaction belongs to an arming: the reactions to the first expiry wait for that one. */
 static void a_late_firing_brings_its_own(void **state)
 {
     (void)state;
@@ -113,7 +111,7 @@ static void a_late_firing_brings_its_own(void **state)
     FIRE(&script, 30, 0);
     FIRE(&script, 40, 0);
     expect(&script, " @20[0+25] @30[0+37] @40 1+41", 3);
-    /* At a fixed rate each counts from the deadline before, however late the first is. */
+    /* At a fixed rate each counts from the previous deadline, however late the first is. */
     begin(&script, "0,0,start,5,\n5,0,start,5,0r\n10,0,start,7,0r\n", false);
     assert_true(external(&script, 0, 0, 0, 5));
     REST(&script, 17);
@@ -122,7 +120,7 @@ static void a_late_firing_brings_its_own(void **state)
     expect(&script, " @20[0+10] @21[0+17]", 2);
 }
 
-/* Only the cause itself, unless the structure is exact. */
+/* Only reactions on the cause itself, unless the structure is exact. */
 static void on_others_a_late_one_acts_behind_its_firings(void **state)
 {
     (void)state;
@@ -136,14 +134,14 @@ static void on_others_a_late_one_acts_behind_its_firings(void **state)
     assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 9));
     FIRE(&script, 5, 0);
     expect(&script, " @5[1-] @5[0+10]", 2);
-    /* Twice by one cause is no contention. */
+    /* Twice by the same cause is no contention. */
     begin(&script, "0,0,start,5,\n0,1,start,9,\n5,1,stop,,0\n5,1,start,7,0\n", true);
     assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 9));
     FIRE(&script, 5, 0);
     expect(&script, " @5[1-] @5[1+12]", 2);
 }
 
-/* Timer 1 is due at the same tick as its stop by 0: whichever fires first, it fires. */
+/* Timer 1 is due at the tick of its stop by 0: it fires, in either order. */
 static void a_timer_that_is_due_is_left_to_fire(void **state)
 {
     (void)state;
@@ -153,12 +151,12 @@ static void a_timer_that_is_due_is_left_to_fire(void **state)
         begin(&script, rows, true);
         assert_true(external(&script, 0, 0, 0, 5) && external(&script, 0, 1, 1, 5));
         FIRE(&script, 5, first, 1 - first);
-        /* The stop is superseded by the start, which stands behind it in the stream. */
+        /* The stop is superseded by the start, which is later in the stream. */
         expect(&script, " @5[1+10]", 1);
     }
 }
 
-/* What two causes touch goes in the order of the stream, whichever fires first. */
+/* Reactions of two causes on one timer go in the order of the stream, whichever fires first. */
 static void contended_timers_wait_for_the_end_of_the_tick(void **state)
 {
     (void)state;
@@ -174,8 +172,7 @@ static void contended_timers_wait_for_the_end_of_the_tick(void **state)
     }
 }
 
-/* A packet comes before the late firing: with it goes what the firing would have brought, and what
- * that would have. */
+/* A packet arrives before the late expiry: its reactions are dropped, and so are theirs. */
 static void an_external_restart_replaces_the_arming(void **state)
 {
     (void)state;
@@ -189,7 +186,7 @@ static void an_external_restart_replaces_the_arming(void **state)
     FIRE(&script, 60, 0);
     FIRE(&script, 70, 1);
     expect(&script, "", 0);
-    /* Of a structure that was in time all of it happens. */
+    /* With a punctual structure all of them are executed. */
     begin(&script, rows, true);
     assert_true(external(&script, 0, 0, 0, 5));
     FIRE(&script, 5, 0);
@@ -199,7 +196,7 @@ static void an_external_restart_replaces_the_arming(void **state)
     expect(&script, " @5[1+10] @10[2+15]", 2);
 }
 
-/* After an early firing it is done at its place, and counts from there. */
+/* After an early expiry the reaction waits for its tick, and counts from there. */
 static void early_is_not_before_its_place(void **state)
 {
     (void)state;
@@ -213,7 +210,7 @@ static void early_is_not_before_its_place(void **state)
     expect(&script, " @5 0+15 @15 0+25", 2);
 }
 
-/* A later operation of the stream on the same timer has been carried out: this one is not. */
+/* A later operation of the stream on the same timer was executed: this one is not. */
 static void what_is_superseded_is_dropped(void **state)
 {
     (void)state;
@@ -225,8 +222,8 @@ static void what_is_superseded_is_dropped(void **state)
     expect(&script, " @5[1+10]", 1);
 }
 
-/* All three are late. What stops 1 at 9 drops its start of 0, and what that would have caused; what
- * 0's first firing causes, and that of its start by 2, waits on. */
+/* All three are late. The stop of 1 at 9 drops its start of 0, and the reactions to that; the
+ * reactions to 0's first expiry, and to that of its start by 2, remain. */
 static void what_is_dropped_leaves_what_is_around_it(void **state)
 {
     (void)state;
@@ -317,7 +314,7 @@ static void write_busy_trace(void)
     write_trace(rows);
 }
 
-/* For exact, late and early structures: the same firings, and in the window the same operations. */
+/* Exact, late and early structures: the same expiries, and in the window the same operations. */
 static void timed_passes_play_what_was_checked(void **state)
 {
     (void)state;
@@ -360,7 +357,7 @@ static void timed_passes_play_what_was_checked(void **state)
     }
 }
 
-/* The first structure's, with the order of its firings turned about on request. */
+/* The first structure's expiries, in reverse order on request. */
 static const struct tl_algo *heap;
 static bool turned;
 static struct {
@@ -415,7 +412,8 @@ static void another_order_of_firing_is_found_out(void **state)
 
 enum { HASTY_EARLY_TICKS = 3, HASTY_LATE_TICKS = 16 };
 
-/* At each advance whatever it may: one more lets a timer fire at another tick. */
+/* Fires everything that it may at each advance: an additional one lets a timer fire at another
+ * tick. */
 static uint64_t advance_hastily(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
                                 void *ctx)
 {
@@ -442,7 +440,7 @@ static struct tl_precision hasty_precision(const void *options, uint64_t delay_t
                                  .late_ticks = HASTY_LATE_TICKS};
 }
 
-/* Of what is early and late: every advance of the checked pass is one of the timed passes. */
+/* Early and late structures: every advance of the checked pass is one of the timed passes. */
 static void timed_passes_come_round_when_the_checked_one_did(void **state)
 {
     (void)state;
@@ -470,7 +468,7 @@ static void timed_passes_come_round_when_the_checked_one_did(void **state)
     tape_close(tape);
 }
 
-/* Fires, with what is due, the timer behind the trace's only one. */
+/* Also fires the timer after the trace's only one. */
 static uint64_t advance_with_a_stranger(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
                                         void *ctx)
 {
@@ -481,7 +479,7 @@ static uint64_t advance_with_a_stranger(void *self, uint64_t now, uint64_t budge
     return count;
 }
 
-/* Neither in the loop, where an address sanitizer sees it, nor among the names. */
+/* The loop and the names have no such timer, as an address sanitizer would notice. */
 static void what_is_no_timer_is_not_looked_up(void **state)
 {
     (void)state;
@@ -525,8 +523,8 @@ static uint64_t advance_and_fire_nothing(void *self, uint64_t now, uint64_t budg
     return 0;
 }
 
-/* Without `next`, and as late as they like: a structure that fires is driven until it has, one that
- * does not is given up, with the place. */
+/* Without `next`, and with unlimited lateness: a structure that fires is driven until it has; one
+ * that does not is given up, with the place. */
 static void a_drain_ends(void **state)
 {
     (void)state;

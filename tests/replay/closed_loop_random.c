@@ -1,10 +1,7 @@
-/*
- * The closed loop on random traces whose firings act upon each other: several causes for one timer,
- * many timers due at one tick, all kinds of deadlines, external operations in between. Whatever
- * their order within a tick, structures that are exact do what the trace says, which is what they
- * do without causes too; late and early ones have no fault, and every pass plays the tape of the
- * first.
- */
+/* The closed loop on random traces with expiries that affect one another: several causes for one
+ * timer, many timers due at one tick, all kinds of deadlines, external operations in between. Exact
+ * structures execute the trace, whatever their order within a tick, as they do without causes. Late
+ * and early ones have no fault. Every pass plays the tape of the first. */
 #include "test.h"
 
 #include "kit_subject.h"
@@ -27,11 +24,11 @@ enum {
 #endif
     OPERATIONS_MAX = 400,
     IDS_MAX = 24,
-    CAUSED_MAX = 3, /* reactions of one firing */
+    CAUSED_MAX = 3, /* reactions of one expiry */
     CONTENDERS_MAX = 256,
     LATE_A_STRUCTURE = 3, /* sets of options under which one is not exact */
-    OPENED_EVERY = 8,     /* so many runs are repeated without causes, */
-    PLAYED_EVERY = 16,    /* or in the passes that are timed */
+    OPENED_EVERY = 8,     /* that many runs are repeated without causes */
+    PLAYED_EVERY = 16,    /* or in the timed passes */
 };
 
 /* --- the streams ----------------------------------------------------------------------------- */
@@ -44,15 +41,15 @@ struct operation {
     struct trace_cause cause;
 };
 
-/* A trace, and what an exact structure makes of it, reckoned while it is drawn. */
+/* A trace, and its execution by an exact structure, computed while it is drawn. */
 struct drawn {
     uint64_t random;
     uint32_t ids;
     uint64_t due[IDS_MAX]; /* UINT64_MAX: not pending */
     uint64_t fired;
     uint64_t reactions;
-    uint64_t superseded;           /* external operations, and */
-    uint64_t superseded_reactions; /* reactions, for which a later one of the tick came before */
+    uint64_t superseded;           /* external operations */
+    uint64_t superseded_reactions; /* reactions superseded by a later one of the tick */
     struct operation operations[OPERATIONS_MAX];
     size_t count;
 };
@@ -115,9 +112,9 @@ static void add_external(struct drawn *stream, uint64_t tick)
     add(stream, draw_operation(stream, tick, draw(stream, stream->ids)));
 }
 
-/* Whether `after`, which stands behind `before` in the stream, at the same tick, comes first, so
- * that the other is not done: reactions before external operations, and a timer's reaction to its
- * own firing before those of others to theirs. */
+/* Return whether `after` is executed before `before`, an earlier operation of the tick, so that the
+ * latter is superseded: reactions come before external operations, and a timer's reaction to its
+ * own expiry before other reactions. */
 static bool supersedes(const struct operation *after, const struct operation *before)
 {
     bool own = after->cause.id == after->id;
@@ -140,8 +137,8 @@ static void count_superseded(struct drawn *stream, size_t from)
     }
 }
 
-/* Everything of one tick: what is due fires, and its reactions come in any order, those of several
- * causes mixed, with external operations between them and behind. */
+/* Draw one tick: the due timers fire, and their reactions come in any order, mixed with each other
+ * and with external operations. */
 static void draw_tick(struct drawn *stream, uint64_t tick, bool busy)
 {
     uint32_t causes[CAUSED_MAX * IDS_MAX];
@@ -179,7 +176,7 @@ static void draw_stream(struct drawn *stream, uint64_t seed)
     }
     uint64_t busy_until = 40;
     for (uint64_t tick = 0; stream->count < OPERATIONS_MAX - 8 && tick < 4000; tick++) {
-        /* In between, what firings cause goes on by itself. */
+        /* In between, the reactions continue by themselves. */
         if (tick > busy_until + 200) {
             busy_until = tick + draw(stream, 60);
         }
@@ -227,7 +224,7 @@ static void add_contender(const struct tl_entry *entry, const void *options)
     contender->exact = tl_algo_is_exact(entry->timed, options, 3000);
 }
 
-/* All structures by default, and under some options by which they are late or early. */
+/* All structures by default, and with some options that make them late or early. */
 static int find_contenders(void **state)
 {
     (void)state;
@@ -261,7 +258,7 @@ static int find_contenders(void **state)
 
 /* --- the replays ----------------------------------------------------------------------------- */
 
-/* One pass; false if the structure cannot take the trace, which only what has a horizon may say. */
+/* Run a pass; false if the structure cannot take the trace, which only one with a horizon may. */
 static bool run(const struct contender *contender, const char *path, enum replay_pass pass,
                 const struct replay_drive *drive, struct tape *tape, struct replay_result *result)
 {
@@ -290,7 +287,7 @@ static bool run(const struct contender *contender, const char *path, enum replay
     return true;
 }
 
-/* What all that are exact must agree in. */
+/* Results that all exact structures must share. */
 struct facts {
     uint64_t digest;
     uint64_t operations_digest;
@@ -315,8 +312,8 @@ static void check_exact(const struct drawn *stream, const struct replay_result *
                      stream->count - stream->superseded - stream->superseded_reactions);
 }
 
-/* Every operation that it did is an external one, or a reaction; what it did not do of these was
- * not reached; and what it owes by its starts it has fired, or been relieved of. */
+/* Each executed operation is external or a reaction; all others were not reached. Each started
+ * timer has fired, or was stopped. */
 static void check_late(const struct drawn *stream, const struct replay_result *result)
 {
     const struct verdict *verdict = &result->verdict;
@@ -334,7 +331,7 @@ static char open_path[] = "/tmp/timerlab-open-XXXXXX";
 
 static struct replay_result results[2]; /* large */
 
-/* The passes that are timed do what the checked one did, by its tape. */
+/* The timed passes repeat the checked one, by its tape. */
 static void play(const struct contender *contender, const struct replay_drive *drive,
                  struct tape *tape)
 {
@@ -398,7 +395,7 @@ static void all_do_what_the_trace_says(void **state)
             tape_close(tape);
         }
     }
-    /* There is something in it. */
+    /* The traces are not trivial. */
     print_message("%d reactions, of which late structures did not reach %d\n", (int)reactions,
                   (int)not_reached);
     assert_true(reactions > UINT64_C(50) * STREAMS);
@@ -433,8 +430,8 @@ static struct replay_drive draw_drive(struct drawn *stream, uint64_t seed)
     return drive;
 }
 
-/* However late the loop looks, and whatever it does not see: without a budget all exact structures
- * do the same, and every structure what its tape says. */
+/* However late the loop looks, and whatever it loses: without a budget all exact structures do the
+ * same, and every structure follows its tape. */
 static void all_do_the_same_by_any_drive(void **state)
 {
     (void)state;

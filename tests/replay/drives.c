@@ -1,8 +1,5 @@
-/*
- * How a loop uses its timers: each knob of the drive by an example with a known answer, for all
- * structures that are exact and in all passes; and what a structure does wrong by a drive is a
- * fault, however late the drive itself makes its timers.
- */
+/* Polling policies: each by an example with a known answer, for all exact structures and in all
+ * passes. Faults of a structure are found, however late the policy itself makes its timers. */
 #include "written_trace.h"
 
 #include "drive.h"
@@ -15,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The last row, a stop of a timer that is not there, is where the trace ends. */
+/* The last row, a stop of an idle timer, sets the end of the trace. */
 static void write_until_100(const char *rows)
 {
     char all[500];
@@ -63,12 +60,12 @@ static void when_a_loop_looks(void **state)
         {{"sleep", NULL, "5:10", NULL}, 5, 15},
         {{"sleep", NULL, "5:10", NULL}, 14, 15},
         {{"sleep", NULL, "5:10", NULL}, 15, 15},
-        {{"sleep", NULL, "5:10+15:2", NULL}, 5, 17}, /* one behind the other */
+        {{"sleep", NULL, "5:10+15:2", NULL}, 5, 17}, /* one after the other */
         {{"sleep", NULL, "15:2+5:10", NULL}, 5, 17},
         {{"sleep", NULL, "5:2:every=10", NULL}, 26, 27},
         {{"sleep", NULL, "95:10", NULL}, 97, 100}, /* the trace ends */
         {{"sleep", NULL, "5:2:every=10", NULL}, 105, 105},
-        {{"poll:10", NULL, "18:5", NULL}, 11, 23}, /* the poll at 20 is put off to 23, */
+        {{"poll:10", NULL, "18:5", NULL}, 11, 23}, /* the poll at 20 is postponed to 23 */
         {{"poll:10", NULL, "18:5", NULL}, 22, 23},
         {{"poll:10", NULL, "18:5", NULL}, 23, 23},
         {{"poll:10", NULL, "18:5", NULL}, 24, 30}, /* not those after it; */
@@ -139,14 +136,13 @@ struct firing {
     uint64_t tick;
 };
 
-/* An example. */
 struct example {
     const char *rows;
     struct drive_words words;
     struct firing fired[12]; /* up to the end tick; ends with tick 0 */
     uint64_t operations;     /* carried out */
     uint64_t averted;
-    uint64_t wakeups; /* of a structure that knows the next firing; 0: not looked at */
+    uint64_t wakeups; /* of a structure that knows its next expiry; 0: not checked */
 };
 
 static struct replay_result results[2]; /* large */
@@ -211,7 +207,7 @@ static void check_one(const struct tl_entry *entry, const struct example *exampl
         assert_int_equal(result->status, REPLAY_OK);
         assert_int_equal(result->digest, check->digest);
         assert_int_equal(result->window_events, verdict->events);
-        if (drive.kind != DRIVE_SLACK) { /* its wakeups are on the tape, as what comes */
+        if (drive.kind != DRIVE_SLACK) { /* its wakeups are on the tape, like operations */
             assert_int_equal(result->wakeups, check->wakeups);
         }
         if (timed[i] == PASS_LATENCY && drive.budget == 0) {
@@ -223,7 +219,7 @@ static void check_one(const struct tl_entry *entry, const struct example *exampl
     tape_close(tape);
 }
 
-/* All that are exact as they come, and fire in the order of the starts if the example wants it. */
+/* All exact structures; those that fire in the order of the starts if the example requires it. */
 static void check_all(const struct example *example, uint32_t needs)
 {
     unsigned count = 0;
@@ -253,8 +249,8 @@ static uint64_t lateness_sum(void)
     return sum;
 }
 
-/* 2 is stopped behind its due tick, and before the loop looks. 3 is started for tick 9 when the
- * structure's clock stands at 0, and again for 15, which is due at 16. */
+/* 2 is stopped after its due tick, and before the loop looks. 3 is started for tick 9 when the
+ * structure's clock is 0, and again for 15, which is due at 16. */
 static void every_so_many_ticks(void **state)
 {
     (void)state;
@@ -275,7 +271,7 @@ static void every_so_many_ticks(void **state)
     assert_int_equal(results[0].verdict.lateness_max, 7);
 }
 
-/* Started again in the tick of its stop, and of its firing; and while it is pending. */
+/* Started again in the tick of its stop, and of its expiry; and while it is pending. */
 static void what_is_stopped_is_started_anew(void **state)
 {
     (void)state;
@@ -294,7 +290,7 @@ static void what_is_stopped_is_started_anew(void **state)
     assert_int_equal(results[0].verdict.restarts, 1);
 }
 
-/* What a firing causes counts from when the loop looked: 5 ticks behind 8, 16 and 24. */
+/* Reactions count from when the loop looked: 5 ticks after 8, 16 and 24. */
 static void heartbeats_drift_with_the_poll(void **state)
 {
     (void)state;
@@ -350,7 +346,7 @@ static void a_busy_loop_finds_what_waited(void **state)
     assert_int_equal(results[0].verdict.lateness_max, 8);
 }
 
-/* Nor does it look because what is timed ends at 8, while it is away. */
+/* Nor does it look because the window ends at 8, during the pause. */
 static void a_window_ends_without_a_look(void **state)
 {
     (void)state;
@@ -372,7 +368,7 @@ static void a_window_ends_without_a_look(void **state)
     assert_true(results[0].digest == digest_of((struct firing[]){{1, 15}, {0, 0}}, &fired));
 }
 
-/* The same, but the machine sleeps: what came meanwhile did not. */
+/* The same with suspension: operations in between are lost. */
 static void a_sleeping_machine_misses_what_came(void **state)
 {
     (void)state;
@@ -390,7 +386,7 @@ static void a_sleeping_machine_misses_what_came(void **state)
     check_all(&example, 0);
 }
 
-/* What was lost before does not bring an operation before the reaction that it stands behind. */
+/* A lost operation does not move another one before the reaction that precedes it. */
 static void what_comes_keeps_its_place_behind_what_was_lost(void **state)
 {
     (void)state;
@@ -404,7 +400,7 @@ static void what_comes_keeps_its_place_behind_what_was_lost(void **state)
         .fired = {{0, 4}, {2, 34}},
         .operations = 4,
     };
-    /* Here it stands before the reaction, which is done first: it is not done. */
+    /* Here it precedes the reaction, which is done first: it is superseded. */
     static const struct example superseded = {
         .rows = "0,0,start,4,\n"
                 "1,1,start,9,\n"
@@ -419,7 +415,7 @@ static void what_comes_keeps_its_place_behind_what_was_lost(void **state)
     check_all(&superseded, 0);
 }
 
-/* What belongs to a start that was lost is not reached; what belongs to one before it is. */
+/* Reactions to a lost start are not reached; those to an earlier start are. */
 static void what_a_lost_start_would_have_caused(void **state)
 {
     (void)state;
@@ -462,7 +458,7 @@ static void a_budget_spreads_a_burst(void **state)
         .operations = 6,
         .wakeups = 12,
     };
-    /* Behind the end there is none. */
+    /* After the end there is no budget. */
     static const struct example drained = {
         .rows = "0,0,start,150,\n"
                 "0,1,start,150,\n"
@@ -478,7 +474,7 @@ static void a_budget_spreads_a_burst(void **state)
     assert_int_equal(results[0].verdict.lateness_max, 7);
 }
 
-/* What waits may be stopped, and then is averted. */
+/* A waiting timer may be stopped, and is then averted. */
 static void what_waits_for_a_budget_can_be_stopped(void **state)
 {
     (void)state;
@@ -511,8 +507,8 @@ static void without_budget_it_is_unsupported(void **state)
 /* --- slack ------------------------------------------------------------------------------------ */
 
 /* 0 may fire from 10 to 15, 1 from 12 to 22, 2 at 14: the loop wakes up at 14. 3 may from 30 to 35,
- * 4 from 33 to 43, 5 at 40: at 35 and 40. 6 may from 60 to 68, and is served at 62, when something
- * comes. 7 is due at 70, when 8's slack, from 65, ends. */
+ * 4 from 33 to 43, 5 at 40: at 35 and 40. 6 may from 60 to 68, and fires at 62, with an operation.
+ * 7 is due at 70, when 8's slack, from 65, ends. */
 static void slack_joins_wakeups(void **state)
 {
     (void)state;
@@ -546,7 +542,7 @@ static void slack_joins_wakeups(void **state)
     assert_int_equal(results[0].verdict.lateness_max, 0);
 }
 
-/* The slack of a reaction counts, too, and its delay from when the loop woke up: 0 is due at 10, and
+/* A reaction's slack counts, too, and its delay starts when the loop woke up: 0 is due at 10, and
  * fires at 14; then at 24, and fires with 1 at 26; then at 36, and fires at 40. */
 static void slack_of_a_heartbeat(void **state)
 {
@@ -564,7 +560,7 @@ static void slack_of_a_heartbeat(void **state)
     check_all(&example, 0);
 }
 
-/* What is stopped or started again leaves no wakeup, and without slack the loop sleeps as ever. */
+/* Stopped and restarted timers leave no wakeup; without slack the loop sleeps as usual. */
 static void what_is_stopped_needs_no_wakeup(void **state)
 {
     (void)state;
@@ -583,8 +579,8 @@ static void what_is_stopped_needs_no_wakeup(void **state)
 
 /* --- callbacks that take time; a tick is 1 ms ------------------------------------------------- */
 
-/* 0 and 1 keep the loop busy from 3 to 11. There it finds 2, which is due, before its stop, and
- * starts 3, whose delay counts from there. 2 keeps it busy until 15, 3 until 19. */
+/* 0 and 1 keep the loop busy from 3 to 11. There it fires 2, which is due, before its stop, and
+ * starts 3 with a delay from there. 2 keeps it busy until 15, 3 until 19. */
 static void callbacks_occupy_the_loop(void **state)
 {
     (void)state;
@@ -632,7 +628,7 @@ static void callbacks_begin_within_a_tick(void **state)
     assert_int_equal(lateness_sum(), 0 + 0 + 0 + 1 + 1 + 2 + 1);
 }
 
-/* A heartbeat of 5 ticks whose callback takes 7 comes every 7: two ticks late each time. */
+/* A heartbeat of 5 ticks with a callback of 7 comes every 7: two ticks late each time. */
 static void a_heartbeat_waits_for_its_own_callback(void **state)
 {
     (void)state;
@@ -687,8 +683,8 @@ static void a_budget_lets_operations_in_between(void **state)
     assert_int_equal(results[0].verdict.lateness_max, 3);
 }
 
-/* The trace ends at 101, while callbacks run until 118. There the loop handles what is due and what
- * has come all the same; the callbacks after that wait until those before them have ended. */
+/* The trace ends at 101, while callbacks run until 118. The loop still handles the due timers and
+ * the arrived operations there; their callbacks wait for the running ones. */
 static void the_end_does_not_stop_the_clock(void **state)
 {
     (void)state;
@@ -728,7 +724,7 @@ static void drawn_times_have_their_mean(void **state)
 
 /* --- wrong structures ------------------------------------------------------------------------- */
 
-/* How an ordered list is advanced that is not right; but EAGER is, as it says that it is early. */
+/* Wrong ways to advance an ordered list, except for EAGER, which is declared early. */
 enum wrong { SLUGGISH, STINGY, LAVISH, EAGER };
 
 enum { EARLY_TICKS = 3 };
@@ -736,7 +732,7 @@ enum { EARLY_TICKS = 3 };
 static enum wrong wrong;
 static uint64_t last_now;
 
-/* The callback, and the tick that it is told. */
+/* The callback, and the tick passed to it. */
 struct told {
     tl_fire_fn fire;
     void *ctx;
@@ -764,13 +760,13 @@ static uint64_t advance_wrongly(void *self, uint64_t now, uint64_t budget, tl_fi
         return right->advance(self, now, budget < 1 ? budget : 1, fire, ctx);
     case LAVISH:
         return right->advance(self, now, TL_NO_BUDGET, fire, ctx);
-    case EAGER: /* fires whatever it may */
+    case EAGER: /* fires everything that it may */
         return right->advance(self, now + EARLY_TICKS, budget, tell_fired, &told);
     }
     return 0;
 }
 
-/* The drive makes timers late by more than the structure does; what that adds is a fault. */
+/* The policy makes timers late by more than the structure does; the structure's part is a fault. */
 static void a_drive_is_no_excuse(void **state)
 {
     (void)state;
@@ -833,8 +829,7 @@ static void check_eager(const struct example *example)
     check_one(&(struct tl_entry){&algo, &algo, NULL}, example);
 }
 
-/* 0 fires at 4, before the machine sleeps: what that causes at 7 is not lost, it is done when the
- * machine wakes. */
+/* 0 fires at 4, before the suspension: its reaction at 7 is not lost, but done at the wakeup. */
 static void what_an_early_firing_causes_is_not_lost(void **state)
 {
     (void)state;
@@ -849,7 +844,7 @@ static void what_an_early_firing_causes_is_not_lost(void **state)
     check_eager(&example);
 }
 
-/* At 9, when 1 has no slack left, 0 fires early. What that causes waits until 11, for which the loop
+/* At 9, when 1 has no slack left, 0 fires early. Its reaction waits until 11, for which the loop
  * wakes up, and is due at 31. */
 static void what_an_early_firing_causes_is_a_wakeup(void **state)
 {
@@ -866,8 +861,8 @@ static void what_an_early_firing_causes_is_a_wakeup(void **state)
     check_eager(&example);
 }
 
-/* What it may be late by comes before the next look at it: 9 in a wheel of ticks of 8 may fire at
- * 16, which is looked at at 20. */
+/* The declared lateness ends before the next look: 9 in a wheel of ticks of 8 may fire at 16, which
+ * is polled at 20. */
 static void declared_lateness_and_the_drives_add_up(void **state)
 {
     (void)state;

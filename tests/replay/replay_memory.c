@@ -1,8 +1,6 @@
-/*
- * How much memory a checked replay takes for each timer, in addition to the structure: what two
- * traces differ by, one of which has four times as many timers. The tape's file is counted, since
- * it can lie in memory; and the decoded trace, where few operations are reactions.
- */
+/* Memory of a checked replay for each timer, without the structure's: the difference between two
+ * traces, one with four times as many timers. The tape's file is included, since it may be in
+ * memory, and so is the decoded trace if few operations are reactions. */
 #include "test.h"
 
 #include "child.h"
@@ -20,7 +18,7 @@
 
 enum { FEW = 250000, MANY = 4 * FEW, BYTES_MAX = 60, PERIOD = 1500 };
 
-/* What a timer's delay takes, on which a precision depends. */
+/* A timer's delay, on which a precision depends. */
 enum { DELAY_BYTES = 8 };
 
 /* Of few timers and of many. */
@@ -87,7 +85,7 @@ struct taken {
 
 struct asked {
     struct replay_request *request; /* without a stream: */
-    const char *path;               /* of what it is decoded from */
+    const char *path;               /* of the trace to decode */
 };
 
 static bool replay_once(void *ctx, void *at, struct error *error)

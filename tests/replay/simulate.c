@@ -1,7 +1,5 @@
-/*
- * The simulator from trace to rows: right structures are found right, wrong ones are named with
- * timer, tick and event, and what a structure does to its process stays there.
- */
+/* The simulator from trace to rows: correct structures have no fault, wrong ones are reported with
+ * timer, tick and event, and side effects of a structure stay in its process. */
 #include "test.h"
 
 #include "child.h"
@@ -179,7 +177,7 @@ static void counts_follow_from_the_trace(void **state)
         assert_float_equal(ratio->value.real, (double)integer(&trial, 0, COL_WAKEUPS) / 6, 1e-9);
         assert_int_equal(trial.simulation.fired_set_count, 1);
         assert_true(trial.simulation.fired_sets[0].exact);
-        /* An instance for no timers is no timer's. */
+        /* An instance for no timers counts for none. */
         int64_t fixed = integer(&trial, 0, COL_BYTES_FIXED);
         int64_t peak = integer(&trial, 0, COL_BYTES_PEAK);
         const struct cell *each = &trial.simulation.results.rows[0].cells[COL_BYTES_PER_TIMER];
@@ -190,7 +188,7 @@ static void counts_follow_from_the_trace(void **state)
     }
 }
 
-/* The JSON names the span of each column that has one, and both sides of a ratio have the same. */
+/* The JSON has the span of each column with a spread, and the same for both sides of a ratio. */
 static void ratios_are_of_one_span(void **state)
 {
     (void)state;
@@ -233,8 +231,7 @@ static void ratios_are_of_one_span(void **state)
     free(text);
 }
 
-/* What the JSON says of single runs: as many as there were rounds, and the row's figure is their
- * median. */
+/* The JSON has as many single runs as rounds, and the row's figure is their median. */
 static void runs_are_kept_one_by_one(void **state)
 {
     (void)state;
@@ -283,7 +280,7 @@ static void runs_are_kept_one_by_one(void **state)
     end_trial(&trial);
 }
 
-/* One operation more, or another window, is another trace; how it is stored is not. */
+/* One operation more, or another window, is another trace; the way it is stored does not matter. */
 static void a_checksum_is_of_the_content(void **state)
 {
     (void)state;
@@ -343,7 +340,7 @@ static void every_structure_replays_with_the_same_firings(void **state)
     end_trial(&trial);
 }
 
-/* Names are told as they are, where anything that shows text can show them. */
+/* Names appear unchanged where any program can show them. */
 static void labels_can_be_shown(void **state)
 {
     (void)state;
@@ -373,7 +370,7 @@ static void labels_can_be_shown(void **state)
     }
 }
 
-/* What the oracle must say of a wrong structure's first fault. */
+/* The oracle's report of a wrong structure's first fault. */
 static const struct {
     const char *plugin;
     enum fault_kind kind;
@@ -495,8 +492,8 @@ static void what_is_overdue_at_its_start_comes_first(void **state)
     oracle_destroy(oracle);
 }
 
-/* Where each advance uses its budget up, what waits has time; not where the loop
- * slept meanwhile. */
+/* Waiting is no fault while each advance uses up its budget, but it is if the loop slept
+ * meanwhile. */
 static void a_budget_is_no_excuse_to_sleep(void **state)
 {
     (void)state;
@@ -517,7 +514,7 @@ static void a_budget_is_no_excuse_to_sleep(void **state)
     }
 }
 
-/* A sixth of the delay early, half of it late; from 20 on as late as it likes. */
+/* A sixth of the delay early, half of it late; from 20 on with unlimited lateness. */
 static struct tl_precision rough(const void *options, uint64_t delay_ticks)
 {
     (void)options;
@@ -565,7 +562,7 @@ static void windows_come_some_at_a_time(void **state)
     oracle_destroy(oracle);
 }
 
-/* Each has its own; the order that is promised is that of one advance. */
+/* Each advance has its own order. */
 static void declared_precision_is_each_timers_own(void **state)
 {
     (void)state;
@@ -729,7 +726,7 @@ static void histograms_are_right_to_a_percent(void **state)
     }
     assert_int_equal(histogram_quantile(&histogram[0], 1), 3700000);
     assert_int_equal(histogram_quantile(&histogram[0], 0), 37);
-    /* The least is that of both, whichever it comes from, and of nothing there is none. */
+    /* The minimum is that of both, or nothing if there is none. */
     static struct histogram low;
     static struct histogram high;
     static struct histogram none;
@@ -785,7 +782,7 @@ static void distributions_are_written_as_hdrhistogram_does(void **state)
         int fields = sscanf(line, "%lf %lf %lf %lf", &value, &share, &count, &inverse);
         assert_int_equal(fields, share < 1 ? 4 : 3);
         assert_true(value >= last_value && share > last_share && count >= last_count);
-        /* Of the values 1 to 100,000, `value` of them are not above `value`. */
+        /* `value` of the values 1 to 100,000 are at most `value`. */
         assert_true(fabs(count - value) <= 0.01 * value);
         assert_true(count >= share * 100000);
         assert_true(fields < 4 || fabs(inverse * (1 - share) - 1) < 0.01);
@@ -808,9 +805,10 @@ static void one_who_comes_on_schedule_waits_behind_a_long_call(void **state)
     struct schedule schedule = {.tick_ns = 1000};
     assert_true(schedule_respond(&schedule, 0, 200) == 200);
     assert_true(schedule_respond(&schedule, 1, 5500) == 5500);
-    assert_true(schedule_respond(&schedule, 2, 100) == 4600); /* 4,500 before it are left */
+    assert_true(schedule_respond(&schedule, 2, 100) == 4600); /* 4,500 remain of those before it */
     assert_true(schedule_respond(&schedule, 2.5, 100) == 4200);
-    assert_true(schedule_respond(&schedule, 2.25, 100) == 4300); /* late: with the one before */
+    assert_true(schedule_respond(&schedule, 2.25, 100) == 4300); /* it arrives late: with the one
+                                                                    before */
     assert_true(schedule_respond(&schedule, 50, 100) == 100);
 }
 
@@ -851,7 +849,7 @@ static void a_window_times_its_own_ticks_only(void **state)
     assert_int_equal(row->worst[LATENCY_ADVANCE].tick, 24);
     assert_int_equal(row->worst[LATENCY_ADVANCE].fired, 0);
     free(row);
-    /* No operation is in these, but a firing: 4 and 7 at 30. */
+    /* These have no operation, but an expiry: 4 and 7 at 30. */
     row = time_window("ordered-list", (struct replay_window){true, 30, 32});
     assert_int_equal(row->latency_ns[LATENCY_START].total, 0);
     assert_int_equal(row->latency_ns[LATENCY_ADVANCE].total, 3);
@@ -861,7 +859,7 @@ static void a_window_times_its_own_ticks_only(void **state)
     free(row);
 }
 
-/* A distribution of one value has its line, and says how it is divided. */
+/* A distribution of one value has its line, and a note on its resolution. */
 static void a_distribution_of_one_value(void **state)
 {
     (void)state;
@@ -882,7 +880,7 @@ static void a_distribution_of_one_value(void **state)
     free(text);
 }
 
-/* Each kind of fault has its word, and what is none is the harness's. */
+/* Each kind of fault has its word; an invalid kind is the harness's. */
 static void faults_have_words_of_their_own(void **state)
 {
     (void)state;
@@ -900,8 +898,8 @@ static void faults_have_words_of_their_own(void **state)
 
 /* --- many structures -------------------------------------------------------------------------- */
 
-/* In KiB, the memory of the process that last created a structure. At its birth it is the
- * parent's, whose page tables the fork copies. */
+/* In KiB, the memory of the last process that created a structure. At its start it is the parent's,
+ * because the fork copies the page tables. */
 static size_t *memory_kib;
 
 static const struct tl_algo *plain_algo;

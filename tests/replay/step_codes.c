@@ -1,7 +1,5 @@
-/*
- * The steps of a stretch, named four to a byte: read back they are the stretch's groups and their
- * operations in order, whatever is left behind the last four, and a full block has room.
- */
+/* Step codes, four to a byte: decoded they are the stretch's groups and operations in order, with
+ * any number of steps after the last code, and a full block has room. */
 #include "test.h"
 
 #include "random.h"
@@ -14,7 +12,7 @@ static struct trace_group groups[TRACE_BLOCK_RECORDS];
 static struct step_codes codes;
 static uint8_t room[STEPS_MAX];
 
-/* A block of `count` operations drawn by lot, in groups of 1 to `longest`. */
+/* A block of `count` random operations, in groups of 1 to `longest`. */
 static struct trace_block draw_block(struct random *random, uint32_t count, uint32_t longest)
 {
     struct trace_block block = {.records = records, .groups = groups, .record_count = count};
@@ -89,7 +87,7 @@ static void a_code_begins_in_its_lowest_place(void **state)
     }
 }
 
-/* As many steps as there can be: every operation has a tick of its own. */
+/* The maximum of steps: every operation has its own tick. */
 static void a_full_block_has_room(void **state)
 {
     (void)state;

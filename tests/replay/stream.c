@@ -1,4 +1,4 @@
-/* A trace decoded once: every operation of the trace once, in memory as in a file. */
+/* A decoded trace has every operation of the trace once, in memory as in a file. */
 #include "written_trace.h"
 
 #include "replayed.h"

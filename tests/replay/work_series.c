@@ -1,7 +1,5 @@
-/*
- * Work over the ticks of a window: a cascade storm is where it must be, nothing is counted twice or
- * not at all, and the same trace gives the same series.
- */
+/* Work over the ticks of a window: a cascade storm is in the right place, everything is counted
+ * exactly once, and the same trace gives the same series. */
 #include "test.h"
 
 #include "registry.h"
@@ -70,7 +68,7 @@ static struct replay_result *check(const struct tl_algo *algo, enum drive_kind d
     return result;
 }
 
-/* What happens every 256 ticks is a spike there, and nowhere else. */
+/* The cascade every 256 ticks is a spike there, and nowhere else. */
 static void cascades_stand_where_the_first_wheel_comes_round(void **state)
 {
     (void)state;
@@ -100,12 +98,12 @@ static void cascades_stand_where_the_first_wheel_comes_round(void **state)
     free(result);
 }
 
-/* All stretches together are all that was counted, whoever drives and whatever the window; and a
- * second time gives the same bytes. */
+/* The sum of all stretches is the total, for any caller and window; a second run gives the same
+ * bytes. */
 static void nothing_is_counted_twice_or_not_at_all(void **state)
 {
     (void)state;
-    /* Those that are linear in the timers would take long, and are counted like all others. */
+    /* Structures with linear operations would take long, and are counted like all others. */
     static const struct replay_window windows[] = {
         {0}, {true, 0, 0}, {true, 0, 100}, {true, 77, 5077}, {true, 5000, 9000}};
     size_t count = tl_registry_count();
@@ -114,7 +112,7 @@ static void nothing_is_counted_twice_or_not_at_all(void **state)
         if (algo->counters == NULL || (algo->capabilities & TL_CAP_SLOW) != 0) {
             continue;
         }
-        /* A sanitizer sees in the whole and in one window what it would in the others. */
+        /* A sanitizer would see the same in every window. */
         for (size_t w = 0; w < 2 * sizeof windows / sizeof windows[0]; w += SANITIZED ? 7 : 1) {
             enum drive_kind drive = w % 2 == 0 ? DRIVE_SLEEP : DRIVE_POLL;
             struct replay_result *result = check(algo, drive, windows[w / 2]);
@@ -149,7 +147,7 @@ static void nothing_is_counted_twice_or_not_at_all(void **state)
     }
 }
 
-/* A heartbeat, whose firings start it again or not. */
+/* A heartbeat; its expiries start it again or not. */
 static uint64_t work_of_starts(bool by_firings)
 {
     struct error error;
@@ -175,7 +173,7 @@ static uint64_t work_of_starts(bool by_firings)
     return operations;
 }
 
-/* A start takes what it takes; what the advance has done before it is the tick's. */
+/* A start counts its own work; the work of the advance before it belongs to the tick. */
 static void what_a_firing_starts_is_no_work_of_the_tick(void **state)
 {
     (void)state;
@@ -184,7 +182,7 @@ static void what_a_firing_starts_is_no_work_of_the_tick(void **state)
     assert_int_equal(work_of_starts(true), by_itself);
 }
 
-/* At most so many stretches, of which the last may be shorter. */
+/* At most that many stretches; the last may be shorter. */
 static void stretches_are_as_long_as_they_must_be(void **state)
 {
     (void)state;
@@ -217,7 +215,7 @@ static void stretches_are_as_long_as_they_must_be(void **state)
             assert_int_equal(last->fired, 1);
         }
     }
-    /* What comes behind the last belongs to it. */
+    /* Ticks after the last stretch belong to it. */
     work_begin(series, 10, 19, &none);
     work_add_tick(series, 25, 3, &none);
     work_end(series);

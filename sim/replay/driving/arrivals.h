@@ -1,7 +1,6 @@
 /*
- * arrivals.h: a trace's operations as a loop with pauses receives them. What comes while it is busy
- * comes at the pause's end, its delay counted from there; what comes while the machine sleeps does
- * not come.
+ * arrivals.h: the operations of a trace that a loop with pauses receives. Operations during a busy
+ * pause are postponed to its end, with their delays; those during suspension are lost.
  */
 #ifndef SIM_ARRIVALS_H
 #define SIM_ARRIVALS_H
@@ -14,7 +13,7 @@ struct arrivals;
 /* `drive` must outlive it. */
 struct arrivals *arrivals_open(const struct replay_drive *drive, uint64_t end_tick);
 
-/* The operations of a block that come, when they come, valid until the next call. */
+/* Return the received operations of a block, valid until the next call. */
 const struct stream_block *arrivals_of(struct arrivals *arrivals, const struct stream_block *block);
 
 /* Harmless on NULL. */

@@ -14,7 +14,6 @@
 static const char *const kind_words[] = {
     [DRIVE_SLEEP] = "sleep", [DRIVE_SLACK] = "slack", [DRIVE_POLL] = "poll"};
 
-/* A whole number from `least` on. */
 static bool read_whole(const char *text, uint64_t least, uint64_t *value)
 {
     const struct tl_number_form form = {.from = least, .to = INT64_MAX};
@@ -51,7 +50,7 @@ bool drive_read_budget(struct replay_drive *drive, const char *name, const char 
                      name, text);
 }
 
-/* One word behind AT:FOR. */
+/* Read one of the words after AT:FOR. */
 static bool read_manner(struct drive_pause *pause, const char *word)
 {
     if (strncmp(word, "every=", 6) == 0) {
@@ -104,7 +103,7 @@ bool drive_read_pauses(struct replay_drive *drive, const char *name, const char 
 bool drive_read_service(struct replay_drive *drive, const char *name, const char *text,
                         struct error *error)
 {
-    /* A sum over as many callbacks as an advance may fire fits 64 bits. */
+    /* The sum of all callbacks of an advance fits 64 bits. */
     static const struct tl_number_form form = {.kind = TL_NUMBER_TIME, .least = 1, .most = 100e9};
     union tl_number number = {0};
     drive->service_ns = 0;
@@ -122,7 +121,6 @@ bool drive_read_service(struct replay_drive *drive, const char *name, const char
     return true;
 }
 
-/* Appends to a drive's text, as far as there is room. */
 __attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...)
 {
     size_t used = strlen(text);
@@ -164,7 +162,7 @@ bool drive_is_plain(const struct replay_drive *drive)
            drive->pause_count == 0 && drive->service_ns == 0;
 }
 
-/* Whether a tick lies in a pause, and how many ticks are left of it then. */
+/* Return whether `tick` is in the pause; *left: the ticks until its end. */
 static bool is_in(const struct drive_pause *pause, uint64_t tick, uint64_t *left)
 {
     if (tick < pause->at) {
@@ -178,7 +176,7 @@ static bool is_in(const struct drive_pause *pause, uint64_t tick, uint64_t *left
 
 uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
 {
-    /* Behind one there may be another, of those already seen, too. */
+    /* Another pause may follow, also one of those already checked. */
     for (size_t i = 0; i < drive->pause_count && tick < end_tick;) {
         uint64_t left;
         if (is_in(&drive->pauses[i], tick, &left)) {
@@ -196,7 +194,7 @@ uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint6
     if (drive->kind != DRIVE_POLL || drive->poll_ticks <= 1) {
         return drive_awake(drive, end_tick, tick);
     }
-    /* The last poll may have been put off up to this tick, or beyond. */
+    /* The last poll may have been postponed to this tick or later. */
     uint64_t past = tick % drive->poll_ticks;
     uint64_t last = drive_awake(drive, end_tick, tick - past);
     if (last >= tick || past == 0) {

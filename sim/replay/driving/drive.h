@@ -1,26 +1,22 @@
 /*
- * drive.h: how a loop uses its timers: when it looks at them, for how many it has time, when it is
- * away, and how long a callback takes. All of it but the last is in ticks of the trace.
+ * drive.h: the polling policy of an event loop: when it looks at its timers, how many it may fire
+ * at once, pauses, and the time a callback takes.
  *
- *   sleep    it is woken at the tick that `next` names, and by each operation that comes
- *   slack    it is woken as late as the timers' slack allows (slack.h), and by each operation that
- *            comes: then all timers that are due expire
- *   poll:N   it looks at its timers at every N-th tick, and only then; operations are done when
- *            they come. poll is poll:1
- *   budget   timers that one advance may fire. What is left over fires in the next ones: after an
- *            advance that has used its budget up the loop does not sleep, it comes round at the
- *            next tick
- *   pause    for some ticks the loop does not come round:
- *            busy    it does something else. What comes meanwhile waits, and is done behind the
- *                    pause, in order, its delays counted from then, after the timers that are due:
- *                    a loop sees to its timers first
- *            asleep  the machine is suspended. What comes meanwhile is lost. The clock is one that
- *                    goes on (CLOCK_BOOTTIME): what was due meanwhile is overdue behind the pause.
- *                    By a clock that stands (CLOCK_MONOTONIC) there would be nothing to see: it is
- *                    the same trace without those ticks
- *   service  each callback occupies the loop for a time. service.h has the clock that results
+ *   sleep    wake up at the tick that `next` names, and for each operation
+ *   slack    wake up as late as the timers' slack allows (slack.h), and for each operation; then
+ *            all due timers expire
+ *   poll:N   look at the timers at every N-th tick only; operations are applied when they arrive
+ *   budget   timers that one advance may fire. The next advances fire the rest: the loop does not
+ *            sleep after an advance that used up its budget, but continues at the next tick
+ *   pause    the loop does not run for some ticks:
+ *            busy    operations that arrive are applied after the pause, in order, after the due
+ *                    timers have fired; their delays count from then
+ *            asleep  the machine is suspended, and arriving operations are lost. The clock goes on
+ *                    (CLOCK_BOOTTIME), so timers can be overdue after the pause. With a clock that
+ *                    stops (CLOCK_MONOTONIC) the result is that of a trace without those ticks
+ *   service  each callback occupies the loop for a time (service.h)
  *
- * A poll that falls into a pause comes right behind it. With the trace's end tick all pauses end.
+ * A poll within a pause is made right after it. All pauses end at the trace's end tick.
  */
 #ifndef SIM_DRIVE_H
 #define SIM_DRIVE_H
@@ -33,7 +29,7 @@
 
 enum drive_kind { DRIVE_SLEEP, DRIVE_SLACK, DRIVE_POLL };
 
-/* Away for `ticks` from tick `at` on; and again every so many ticks, unless that is 0. */
+/* A pause of `ticks` from tick `at`, repeated every `every_ticks` unless that is 0. */
 struct drive_pause {
     uint64_t at;
     uint64_t ticks;
@@ -46,16 +42,16 @@ enum { DRIVE_PAUSES_MAX = 8 };
 /* Zeroed: sleep, without budget, pauses or service time. */
 struct replay_drive {
     enum drive_kind kind;
-    uint64_t poll_ticks; /* between two polls; 0 and 1: at every tick */
+    uint64_t poll_ticks; /* between two polls; 0 and 1: every tick */
     uint64_t budget;     /* 0: none */
     struct drive_pause pauses[DRIVE_PAUSES_MAX];
     size_t pause_count;
     uint64_t service_ns; /* of each callback; 0: they take no time */
-    bool service_varies; /* exponentially distributed around that; otherwise always that */
+    bool service_varies; /* exponentially distributed with that mean */
 };
 
-/* Read text into a drive. False if it is not what it should be, with a sentence in `error` that
- * says what `name`, an option or a knob, takes; the drive is then unspecified. */
+/* Read the value of `name`, an option or a knob, into a policy. False with `error` set if it is not
+ * valid; the policy is then unspecified. */
 
 /* "sleep", "slack", "poll" or "poll:N". */
 bool drive_read(struct replay_drive *drive, const char *name, const char *text,
@@ -75,21 +71,20 @@ bool drive_read_service(struct replay_drive *drive, const char *name, const char
 
 #define DRIVE_TEXT_BYTES 1024
 
-/* The drive as text: equal drives, equal texts. */
+/* Write the policy as text; equal policies give equal texts. */
 void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES]);
 
-/* Whether the loop looks at its timers at every tick at which one is due, and fires all that are:
- * sleep or poll:1, no budget, no pauses, callbacks that take no time. */
+/* Return whether the loop fires every timer at its due tick: sleep or poll:1, no budget, no pauses,
+ * no service time. */
 bool drive_is_plain(const struct replay_drive *drive);
 
-/* The first tick from `tick` on in no pause. */
+/* Return the first tick from `tick` on that is in no pause. */
 uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
 
-/* The first tick from `tick` on at which the loop looks at a timer that is due, and has no slack
- * left. */
+/* Return the first tick from `tick` on at which the loop looks at a due timer without slack. */
 uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
 
-/* Whether what comes at `tick` is lost, since the machine sleeps. */
+/* Return whether an operation that arrives at `tick` is lost because the machine is suspended. */
 bool drive_loses(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
 
 #endif

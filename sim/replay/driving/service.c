@@ -6,22 +6,21 @@
 
 #include <stdlib.h>
 
-/* How many different draws of a distribution there are. */
 enum { DRAWS = 4096 };
 
 struct service {
     uint64_t tick_ns;
     uint64_t end_tick;
     uint64_t round;      /* tick of the last one */
-    uint64_t ended_tick; /* when its last callback ends, */
-    uint64_t ended_ns;   /* and how far into that tick */
+    uint64_t ended_tick; /* when its last callback ends */
+    uint64_t ended_ns;   /* offset in that tick */
     uint64_t served;     /* callbacks so far */
     uint64_t period;     /* of the series of service times */
-    uint64_t sums_ns[];  /* of the first 0 .. period of them */
+    uint64_t sums_ns[];  /* sums of the first 0 .. period of them */
 };
 
-/* The quantiles in the middle of DRAWS equal shares, in random order: their mean is the
- * distribution's, and the series is the same in every run. */
+/* Write the sums of the midpoint quantiles of DRAWS equal parts, shuffled: their mean is the
+ * distribution's, and the series is reproducible. */
 static void draw_exponential(uint64_t *sums_ns, uint64_t mean_ns)
 {
     struct random random;
@@ -63,7 +62,7 @@ void service_close(struct service *service)
     free(service);
 }
 
-/* The service time of the next `count` callbacks. A sum may wrap, their difference does not. */
+/* The sums may wrap; their difference does not. */
 static uint64_t busy_ns(const struct service *service, uint64_t count)
 {
     const uint64_t *sums = service->sums_ns;
@@ -73,8 +72,8 @@ static uint64_t busy_ns(const struct service *service, uint64_t count)
            sums[service->served % period];
 }
 
-/* The tick in which the loop's clock stands when `count` callbacks of a round at `tick` have ended;
- * *ns: how far into it. */
+/* Return the tick at which `count` callbacks of a round at `tick` have ended; *ns: the offset in
+ * it. */
 static uint64_t stands(const struct service *service, uint64_t tick, uint64_t count, uint64_t *ns)
 {
     bool waited = service->ended_tick < tick;
@@ -123,7 +122,7 @@ uint64_t service_chance(const struct service *service, const struct replay_drive
     if (tick > first) {
         return drive_chance(drive, end_tick, tick);
     }
-    /* A poll that was to come while the loop was busy comes when it is free. */
+    /* A poll missed while the loop was busy is made when it is free. */
     uint64_t missed = drive_chance(drive, end_tick, service->round + 1);
     return missed <= first ? drive_awake(drive, end_tick, first)
                            : drive_chance(drive, end_tick, first);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct slack {
-    const uint32_t *slacks; /* of each operation of the trace; NULL: there is none */
+    const uint32_t *slacks; /* of each operation of the trace; NULL: none */
     uint32_t ids;
     const struct tl_algo *heap;
     void *self;

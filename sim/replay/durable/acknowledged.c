@@ -7,7 +7,7 @@
 
 static void add_tick(struct acknowledged *acknowledged, struct acknowledged_tick tick)
 {
-    /* Not for a few: what is moved is then at most as much as has gone. */
+    /* Only if half of the array is free: then moving is amortized. */
     if (acknowledged->begin > acknowledged->room / 2 && acknowledged->end == acknowledged->room) {
         acknowledged->end -= acknowledged->begin;
         memmove(acknowledged->waiting, acknowledged->waiting + acknowledged->begin,

@@ -1,5 +1,4 @@
-/* Durable structures: when their operations become durable, and the end of the recovery pass, which
- * is a throughput pass up to there. */
+/* Durable structures: when their operations become durable, and the end of the recovery pass. */
 #include "clock.h"
 #include "replay_pass.h"
 

@@ -11,36 +11,35 @@
 
 #define NEVER UINT64_MAX
 
-/* What is known of a start: an operation of the trace. */
+/* A start: an operation of the trace. */
 struct known {
     const struct recorded_expiry *expiry; /* NULL: it did not expire */
-    uint64_t fired;                       /* the tick at which the structure does it, or NEVER */
+    uint64_t fired;                       /* when the structure fires it, or NEVER */
 };
 
-/* A timer's place among the structures. */
+/* The latest start of a timer. */
 struct holding {
-    uint64_t event; /* of its latest start; NEVER: it has fired */
+    uint64_t event; /* NEVER: it has fired */
     uint32_t system;
 };
 
-/* A replay under way. */
-struct run {
+struct predict_run {
     const struct recording *recording;
     const struct stream *stream;
     struct known *known; /* by event */
     uint64_t last_tick;  /* of an expiry */
     const struct tl_algo *algo;
     struct closed_loop *loop;
-    void **systems; /* a structure for each */
+    void **systems; /* a structure for each system */
     uint32_t system_count;
     struct holding *holdings; /* by id */
     uint32_t ids;
     uint64_t now;
-    enum tl_status refused; /* TL_OK: nothing was */
+    enum tl_status refused; /* TL_OK: none */
     uint64_t refused_event;
 };
 
-/* --- what was recorded ------------------------------------------------------------------------ */
+/* --- the recording --------------------------------------------------------------------------- */
 
 struct numbered_line {
     uint64_t line;
@@ -54,8 +53,8 @@ static int by_line(const void *a, const void *b)
     return (one->line > other->line) - (one->line < other->line);
 }
 
-/* Joins the recording's expiries with the operations that started what expired. */
-static void join_expiries(struct run *run)
+/* Join the recording's expiries with the starts of the expired timers. */
+static void join_expiries(struct predict_run *run)
 {
     const struct recording *recording = run->recording;
     size_t count = recording->operation_count;
@@ -74,25 +73,25 @@ static void join_expiries(struct run *run)
         run->last_tick = expiry->tick > run->last_tick ? expiry->tick : run->last_tick;
     }
     free(lines);
-    /* What is behind the trace's end is no tick of this recording. */
+    /* Ticks after the trace's end are not in this recording. */
     uint64_t end_tick = run->stream->header.end_tick;
     run->last_tick = run->last_tick < end_tick ? run->last_tick : end_tick;
 }
 
 /* --- the replay ------------------------------------------------------------------------------- */
 
-static void fired(void *ctx, uint32_t id, uint64_t now)
+static void predict_fired(void *ctx, uint32_t id, uint64_t now)
 {
-    struct run *run = ctx;
+    struct predict_run *run = ctx;
     if (id >= run->ids || run->holdings[id].event == NEVER) {
-        return; /* the structure is wrong, which `check` and `sim` are there to find */
+        return; /* a fault of the structure, which `check` and `sim` report */
     }
     run->known[run->holdings[id].event].fired = now;
     run->holdings[id].event = NEVER;
     closed_loop_fired(run->loop, id, now);
 }
 
-static void do_operation(struct run *run, uint64_t event, uint32_t id, enum trace_op op,
+static void do_operation(struct predict_run *run, uint64_t event, uint32_t id, enum trace_op op,
                          uint64_t deadline)
 {
     struct holding *holding = &run->holdings[id];
@@ -111,25 +110,26 @@ static void do_operation(struct run *run, uint64_t event, uint32_t id, enum trac
     }
 }
 
-static void carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+static void predict_carry(void *ctx, const struct loop_operation *operation, uint64_t now)
 {
-    /* The structure of another system may not have been advanced to this tick yet. */
+    /* The structure of another system may not be at this tick yet. */
     uint64_t deadline = operation->deadline > now ? operation->deadline : now + 1;
     do_operation(ctx, operation->event, operation->id, operation->op, deadline);
 }
 
-static void advance_all(struct run *run, uint64_t tick)
+static void advance_all(struct predict_run *run, uint64_t tick)
 {
     for (uint32_t i = 0; i < run->system_count; i++) {
-        (void)run->algo->advance(run->systems[i], tick, TL_NO_BUDGET, fired, run);
+        (void)run->algo->advance(run->systems[i], tick, TL_NO_BUDGET, predict_fired, run);
     }
 }
 
-static void advance_to(struct run *run, uint64_t tick)
+static void advance_to(struct predict_run *run, uint64_t tick)
 {
     closed_loop_advancing(run->loop, tick);
     if (run->system_count > 1 && tick > run->now + 1) {
-        /* None has anything to do before; but what one fires may start a timer in another. */
+        /* Nothing is due before, but an expiry at the tick may start a timer in another
+         * structure. */
         advance_all(run, tick - 1);
     }
     advance_all(run, tick);
@@ -137,8 +137,8 @@ static void advance_to(struct run *run, uint64_t tick)
     run->now = tick;
 }
 
-/* When the next of the structures wants to be advanced: a tick after now. */
-static uint64_t next_wake(const struct run *run)
+/* Return the next tick, after now, at which one of the structures must be advanced. */
+static uint64_t next_wake(const struct predict_run *run)
 {
     uint64_t wake = (run->algo->capabilities & TL_CAP_NEXT) != 0 ? NEVER : 0;
     for (uint32_t i = 0; i < run->system_count && wake > 0; i++) {
@@ -148,7 +148,7 @@ static uint64_t next_wake(const struct run *run)
     return wake > run->now ? wake : run->now + 1;
 }
 
-static void pass_time(struct run *run, uint64_t tick)
+static void predict_until(struct predict_run *run, uint64_t tick)
 {
     while (run->now < tick && run->refused == TL_OK) {
         uint64_t wake = next_wake(run);
@@ -156,8 +156,7 @@ static void pass_time(struct run *run, uint64_t tick)
     }
 }
 
-/* TL_OK, or why one cannot be made. */
-static enum tl_status create_structures(struct run *run, const struct contender *contender)
+static enum tl_status create_structures(struct predict_run *run, const struct contender *contender)
 {
     const struct trace_header *header = &run->stream->header;
     struct tl_config config = {.capacity = header->ids,
@@ -175,8 +174,8 @@ static enum tl_status create_structures(struct run *run, const struct contender 
     return TL_OK;
 }
 
-/* All of the trace, and what follows it up to the last expiry. */
-static void replay(struct run *run)
+/* Replay the trace, and then up to the last expiry. */
+static void replay_recording(struct predict_run *run)
 {
     struct stream_walk walk = {.stream = run->stream};
     struct stream_operation operation;
@@ -184,7 +183,7 @@ static void replay(struct run *run)
         const struct trace_record *record = &operation.record;
         if (operation.tick > run->now) {
             child_alive();
-            pass_time(run, operation.tick);
+            predict_until(run, operation.tick);
         }
         if (!operation.reaction &&
             closed_loop_external(run->loop, operation.event, operation.tick, record)) {
@@ -192,11 +191,10 @@ static void replay(struct run *run)
                          record->deadline);
         }
     }
-    pass_time(run, run->last_tick);
+    predict_until(run, run->last_tick);
 }
 
-/* What the structure cannot do. */
-static void tell_refusal(const struct run *run, struct prediction *prediction)
+static void describe_refusal(const struct predict_run *run, struct prediction *prediction)
 {
     const struct recorded_operation *operations = run->recording->operations;
     (void)snprintf(prediction->refusal, sizeof prediction->refusal,
@@ -211,7 +209,7 @@ static uint64_t badness(const struct prediction_place *place)
     return place->kind == PREDICTION_OFF ? (uint64_t)llabs(place->off_steps) : NEVER;
 }
 
-/* Keeps the worst of all, of equals the first. */
+/* Keep the worst; of equals, the first. */
 static void keep_place(struct prediction *prediction, struct prediction_place place)
 {
     size_t at = prediction->worst_count;
@@ -227,7 +225,8 @@ static void keep_place(struct prediction *prediction, struct prediction_place pl
     prediction->worst[at] = place;
 }
 
-static void judge(const struct run *run, uint64_t event, struct prediction *prediction)
+static void compare_start(const struct predict_run *run, uint64_t event,
+                          struct prediction *prediction)
 {
     const struct recorded_operation *operation = &run->recording->operations[event];
     const struct known *known = &run->known[event];
@@ -261,7 +260,7 @@ static void judge(const struct run *run, uint64_t event, struct prediction *pred
     }
 }
 
-/* The tick before the trace's first: a clock may have run for long. */
+/* Return the tick before the trace's first: its clock may have run for long. */
 static uint64_t first_tick(const struct stream *stream)
 {
     struct stream_walk walk = {.stream = stream};
@@ -275,7 +274,7 @@ void predict(const struct stream *stream, const struct recording *recording,
 {
     const struct trace_header *header = &stream->header;
     uint32_t operations = recording->operation_count;
-    struct run run = {
+    struct predict_run run = {
         .recording = recording,
         .stream = stream,
         .known = memory_new((size_t)operations + 1, sizeof *run.known),
@@ -288,7 +287,7 @@ void predict(const struct stream *stream, const struct recording *recording,
     const struct closed_loop_plan plan = {
         .stream = stream,
         .exact = tl_algo_is_exact(run.algo, contender->options, header->max_delay_ticks),
-        .carry = carry,
+        .carry = predict_carry,
         .ctx = &run,
     };
     *prediction = (struct prediction){0};
@@ -306,12 +305,12 @@ void predict(const struct stream *stream, const struct recording *recording,
                        tl_status_text(status));
     } else {
         run.loop = closed_loop_open(&plan);
-        replay(&run);
+        replay_recording(&run);
         if (run.refused != TL_OK) {
-            tell_refusal(&run, prediction);
+            describe_refusal(&run, prediction);
         }
         for (uint32_t i = 0; run.refused == TL_OK && i < operations; i++) {
-            judge(&run, i, prediction);
+            compare_start(&run, i, prediction);
         }
     }
     closed_loop_close(run.loop);

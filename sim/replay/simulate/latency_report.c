@@ -51,7 +51,7 @@ void latency_write_csv(const struct simulation *simulation, enum latency_time ti
 
 /* --- distributions --------------------------------------------------------------------------- */
 
-/* A name that is one on every file system. */
+/* Replace characters that some file systems do not allow in names. */
 static void tame(char *name)
 {
     for (char *c = name; *c != '\0'; c++) {
@@ -98,57 +98,66 @@ bool latency_write_histograms(const struct simulation *simulation, struct outfol
 
 /* --- the longest calls ----------------------------------------------------------------------- */
 
-/* Hands each structure's and operation's longest call to `see`. */
-static void each_worst(const struct simulation *simulation,
-                       void (*see)(void *ctx, const struct latency_row *row, enum latency_op op,
-                                   const struct replay_worst *worst),
-                       void *ctx)
+/* A structure's longest call of an operation. */
+struct longest_call {
+    const struct latency_row *row;
+    enum latency_op op;
+    const struct replay_worst *worst;
+};
+
+/* Get the next longest call; *at begins at 0. False: there is none. */
+static bool next_longest(const struct simulation *simulation, size_t *at, struct longest_call *call)
 {
-    for (size_t i = 0; i < simulation->latency_count; i++) {
-        const struct latency_row *row = &simulation->latencies[i];
-        for (int op = 0; op < LATENCY_OPS; op++) {
-            if (row->all->latency_ns[op].total > 0) {
-                see(ctx, row, (enum latency_op)op, &row->all->worst[op]);
-            }
+    for (; *at < simulation->latency_count * LATENCY_OPS; ++*at) {
+        call->row = &simulation->latencies[*at / LATENCY_OPS];
+        call->op = (enum latency_op)(*at % LATENCY_OPS);
+        call->worst = &call->row->all->worst[call->op];
+        if (call->row->all->latency_ns[call->op].total > 0) {
+            ++*at;
+            return true;
         }
     }
+    return false;
 }
 
-static void append_worst(void *ctx, const struct latency_row *row, enum latency_op op,
-                         const struct replay_worst *worst)
+static json_t *longest_json(const struct longest_call *call)
 {
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "trace", row->trace, "algo",
-                  contender_name(row->contender), "options", contender_options(row->contender),
-                  "op", latency_op_word(op), "ns", (json_int_t)worst->ns, "event",
-                  (json_int_t)worst->event, "tick", (json_int_t)worst->tick);
-    bool advance = op == LATENCY_ADVANCE;
+    const struct replay_worst *worst = call->worst;
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "trace", call->row->trace,
+                               "algo", contender_name(call->row->contender), "options",
+                               contender_options(call->row->contender), "op",
+                               latency_op_word(call->op), "ns", (json_int_t)worst->ns, "event",
+                               (json_int_t)worst->event, "tick", (json_int_t)worst->tick);
+    bool advance = call->op == LATENCY_ADVANCE;
     (void)json_object_set_new(
         object, advance ? "fired" : "timer",
         json_integer(advance ? (json_int_t)worst->fired : (json_int_t)worst->id));
-    (void)json_array_append_new(ctx, object);
+    return object;
 }
 
 json_t *latency_worst(const struct simulation *simulation)
 {
     json_t *all = json_array();
-    each_worst(simulation, append_worst, all);
+    struct longest_call call;
+    for (size_t at = 0; next_longest(simulation, &at, &call);) {
+        (void)json_array_append_new(all, longest_json(&call));
+    }
     return all;
 }
 
-static void add_worst(void *ctx, const struct latency_row *row, enum latency_op op,
-                      const struct replay_worst *worst)
+static void add_longest(struct text_table *table, const struct longest_call *call)
 {
-    struct text_table *table = ctx;
-    const char *options = contender_options(row->contender);
-    text_table_add(table, "%s", row->trace);
-    text_table_add(table, "%s%s%s", contender_name(row->contender), options[0] != '\0' ? ":" : "",
-                   options);
-    text_table_add(table, "%s", latency_op_word(op));
+    const struct replay_worst *worst = call->worst;
+    const char *options = contender_options(call->row->contender);
+    bool advance = call->op == LATENCY_ADVANCE;
+    text_table_add(table, "%s", call->row->trace);
+    text_table_add(table, "%s%s%s", contender_name(call->row->contender),
+                   options[0] != '\0' ? ":" : "", options);
+    text_table_add(table, "%s", latency_op_word(call->op));
     text_table_add(table, "%" PRIu64, worst->ns);
     text_table_add(table, "%" PRIu64, worst->tick);
-    text_table_add(table, op == LATENCY_ADVANCE ? "fired %" PRIu64 : "%" PRIu64,
-                   op == LATENCY_ADVANCE ? worst->fired : worst->id);
+    text_table_add(table, advance ? "fired %" PRIu64 : "%" PRIu64,
+                   advance ? worst->fired : worst->id);
     text_table_add(table, "%" PRIu64, worst->event);
 }
 
@@ -167,7 +176,10 @@ void latency_write_worst(const struct simulation *simulation, FILE *stream)
         table.right[c] = c > 2;
         text_table_add(&table, "%s", headings[c]);
     }
-    each_worst(simulation, add_worst, &table);
+    struct longest_call call;
+    for (size_t at = 0; next_longest(simulation, &at, &call);) {
+        add_longest(&table, &call);
+    }
     text_table_write(&table, stream);
     text_table_free(&table);
 }

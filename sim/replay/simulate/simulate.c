@@ -1,4 +1,4 @@
-/* Which pass of which structure runs when, and what becomes of one that fails. */
+/* The order of the passes, and the consequences of one that fails. */
 #include "simulate_job.h"
 #include "trace_labels.h"
 
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The process's own needs beside what the structure may use: the oracle, the trace, the program. */
+/* Memory of the process in addition to the structure's: the oracle, the trace, the program. */
 #define PROCESS_OVERHEAD_BYTES (UINT64_C(2) << 30)
 
 const char *contender_name(const struct contender *contender)
@@ -42,15 +42,14 @@ static bool run_in_child(void *ctx, void *result, struct error *error)
     return replay_run(request, result, error);
 }
 
-static void fail(struct subject *subject, const char *status, const char *reason)
+static void fail(struct entrant *entrant, const char *status, const char *reason)
 {
-    subject->right = false;
-    subject->status = status;
-    (void)snprintf(subject->reason, sizeof subject->reason, "%s", reason);
+    entrant->right = false;
+    entrant->status = status;
+    (void)snprintf(entrant->reason, sizeof entrant->reason, "%s", reason);
 }
 
-/* How long passes take, about, against one another: the checked one has the oracle beside it, that
- * with latencies the clock. */
+/* Relative durations of the passes: the check includes the oracle, the latency pass the clock. */
 static const uint64_t pass_weights[] = {
     [PASS_CHECK] = 4, [PASS_THROUGHPUT] = 1, [PASS_LATENCY] = 2, [PASS_RECOVERY] = 1};
 
@@ -81,36 +80,36 @@ bool simulate_pass(const struct simulate_request *request, struct replay_request
     return plug_in_run(pass->algo, &child, result, outcome, error);
 }
 
-const struct tl_algo *simulate_subject(const struct simulate_request *request, size_t subject,
+const struct tl_algo *simulate_entrant(const struct simulate_request *request, size_t entrant,
                                        enum replay_pass pass, const void **options)
 {
     static const TL_OPTION_VALUES(no_options);
-    if (subject >= request->contenders->count) {
+    if (entrant >= request->contenders->count) {
         *options = no_options;
         return request->floor;
     }
-    const struct contender *contender = &request->contenders->items[subject];
+    const struct contender *contender = &request->contenders->items[entrant];
     *options = contender->options;
     return pass == PASS_CHECK ? contender->counted : contender->timed;
 }
 
-/* One pass of a structure, here or on the ranks. */
-static bool run_somewhere(struct job *job, struct subject *subject, enum replay_pass pass,
+/* Run a pass of a structure, here or on the ranks. */
+static bool run_somewhere(struct job *job, struct entrant *entrant, enum replay_pass pass,
                           struct replay_result *result, struct child_outcome *outcome,
                           struct error *error)
 {
     const struct simulate_ranks *ranks = job->request->ranks;
     if (ranks != NULL) {
-        return ranks->pass(ranks->ctx, (size_t)(subject - job->subjects), pass, result, outcome,
-                           subject->by_rank, error);
+        return ranks->pass(ranks->ctx, (size_t)(entrant - job->entrants), pass, result, outcome,
+                           entrant->by_rank, error);
     }
     struct replay_request run = {
         .stream = job->stream,
-        .algo = pass == PASS_CHECK ? subject->counted : subject->timed,
-        .options = subject->options,
+        .algo = pass == PASS_CHECK ? entrant->counted : entrant->timed,
+        .options = entrant->options,
         .pass = pass,
         .window = job->request->window,
-        .tape = subject->tape,
+        .tape = entrant->tape,
     };
     return simulate_pass(job->request, &run, result, outcome, error);
 }
@@ -121,76 +120,66 @@ static void count_done(struct job *job, enum replay_pass pass)
     progress_update(job->progress, *job->work_done);
 }
 
-/* What becomes of a structure by the outcome of a pass. True if `result` is to be used. */
-static bool judge_pass(struct job *job, struct subject *subject, const struct replay_result *result,
+/* Record the outcome of a pass. *usable: `result` is valid. False with `error` set: the simulation
+ * ends. */
+static bool judge_pass(struct job *job, struct entrant *entrant, const struct replay_result *result,
                        const struct child_outcome *outcome, bool *usable, struct error *error)
 {
     const struct simulate_request *request = job->request;
     *usable = false;
     switch (outcome->end) {
     case CHILD_FAILED:
-        /* The trace or the replay itself: not the structure's doing, if it is not one that may have
-         * closed the replay's files. */
-        if (!plug_in_is(subject->timed)) {
+        /* A fault of the trace or the replay, unless it is a plug-in, which may have closed the
+         * replay's files. */
+        if (!plug_in_is(entrant->timed)) {
             return error_set(error, "%s", outcome->reason);
         }
         (void)error_set(error, "the replay could not go on: %s", outcome->reason);
-        fail(subject, "crashed", error->text);
+        fail(entrant, "crashed", error->text);
         return true;
     case CHILD_CRASHED:
     case CHILD_EXITED:
-        fail(subject, "crashed", outcome->reason);
-        return true;
     case CHILD_TIMEOUT:
-        fail(subject, "timeout", outcome->reason);
+        fail(entrant, outcome->end == CHILD_TIMEOUT ? "timeout" : "crashed", outcome->reason);
         return true;
     case CHILD_DONE:
         break;
     }
     *usable = true;
-    switch (result->status) {
-    case REPLAY_OK:
-        break;
-    case REPLAY_FAULT:
-        fail(subject, "fault", result->reason);
-        break;
-    case REPLAY_UNSUPPORTED:
-        fail(subject, "unsupported", result->reason);
-        break;
-    case REPLAY_NO_MEMORY: {
-        char reason[sizeof subject->reason];
+    if (result->status == REPLAY_NO_MEMORY) {
+        char reason[sizeof entrant->reason];
         (void)snprintf(reason, sizeof reason, "%s, with %" PRIu64 " bytes (--memory-limit)",
                        result->reason, request->memory_limit_bytes);
-        fail(subject, "unsupported", reason);
-        break;
+        fail(entrant, "unsupported", reason);
+    } else if (result->status != REPLAY_OK) {
+        fail(entrant, result->status == REPLAY_FAULT ? "fault" : "unsupported", result->reason);
     }
-    }
-    if (outcome->misdeed[0] != '\0' && subject->right) {
-        fail(subject, "fault", outcome->misdeed);
+    if (outcome->misdeed[0] != '\0' && entrant->right) {
+        fail(entrant, "fault", outcome->misdeed);
     }
     return true;
 }
 
-static bool run_pass(struct job *job, struct subject *subject, enum replay_pass pass,
+static bool run_pass(struct job *job, struct entrant *entrant, enum replay_pass pass,
                      struct replay_result *result, bool *usable, struct error *error)
 {
     struct child_outcome outcome;
-    if (!run_somewhere(job, subject, pass, result, &outcome, error)) {
+    if (!run_somewhere(job, entrant, pass, result, &outcome, error)) {
         return false;
     }
     count_done(job, pass);
-    return judge_pass(job, subject, result, &outcome, usable, error);
+    return judge_pass(job, entrant, result, &outcome, usable, error);
 }
 
-/* Refuses what would take hours, or cannot be shared, in words. */
-static bool is_left_out(const struct job *job, struct subject *subject, uint32_t ids)
+/* Refuse structures that would take hours, or cannot be partitioned. */
+static bool is_refused(const struct job *job, struct entrant *entrant, uint32_t ids)
 {
-    if (job->request->ranks != NULL && replay_is_durable(subject->timed)) {
-        fail(subject, "unsupported",
+    if (job->request->ranks != NULL && replay_is_durable(entrant->timed)) {
+        fail(entrant, "unsupported",
              "a durable structure belongs to one process, not to several ranks");
         return true;
     }
-    if ((subject->timed->capabilities & TL_CAP_SLOW) == 0 || job->request->slow ||
+    if ((entrant->timed->capabilities & TL_CAP_SLOW) == 0 || job->request->slow ||
         ids <= SIMULATE_SLOW_IDS_MAX) {
         return false;
     }
@@ -199,54 +188,54 @@ static bool is_left_out(const struct job *job, struct subject *subject, uint32_t
                    "an operation is linear in the timers, and the trace has %" PRIu32
                    "; --slow runs it all the same",
                    ids);
-    fail(subject, "unsupported", reason);
+    fail(entrant, "unsupported", reason);
     return true;
 }
 
-/* What is kept of a check, and of a structure's latencies. */
-static struct replay_result *found_of(const struct job *job, const struct subject *subject,
+/* Return the stored result of a check, or of a structure's latencies. */
+static struct replay_result *found_of(const struct job *job, const struct entrant *entrant,
                                       enum replay_pass pass)
 {
     const struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
-    size_t place = (size_t)(subject - job->subjects);
+    size_t place = (size_t)(entrant - job->entrants);
     return &trace->found[2 * place + (pass == PASS_LATENCY)];
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* The checks of a trace. They are not timed, so several run at once. */
+/* The checks of a trace. They are not timed, so several run in parallel. */
 struct checks {
     struct job *job;
     struct checked {
         bool ran;
-        bool made; /* otherwise `error` says why not */
+        bool made; /* otherwise `error` is set */
         struct error error;
         struct child_outcome outcome;
-        /* A check has no latencies, which are most of the bytes and come last. */
+        /* Without the latencies, which are most of the bytes and come last. */
         char result[offsetof(struct replay_result, latency_ns)];
-    } * all; /* of each subject */
+    } * all; /* of each entrant */
 };
 
 /* The floor's figures are not shown, except those of each rank. */
-static bool is_checked(const struct job *job, const struct subject *subject)
+static bool is_checked(const struct job *job, const struct entrant *entrant)
 {
-    return subject->right && (subject->contender != NULL || job->request->ranks != NULL);
+    return entrant->right && (entrant->contender != NULL || job->request->ranks != NULL);
 }
 
-/* In a process of its own, or here. */
+/* Check one entrant, in a process of its own or in this one. */
 static void check_one(void *ctx, size_t number)
 {
     const struct checks *checks = ctx;
     struct job *job = checks->job;
-    struct subject *subject = &job->subjects[number];
+    struct entrant *entrant = &job->entrants[number];
     struct checked *checked = &checks->all[number];
-    if (!is_checked(job, subject)) {
+    if (!is_checked(job, entrant)) {
         checked->ran = true;
         return;
     }
     struct replay_result *result = memory_bytes(sizeof *result);
     checked->made =
-        run_somewhere(job, subject, PASS_CHECK, result, &checked->outcome, &checked->error);
+        run_somewhere(job, entrant, PASS_CHECK, result, &checked->outcome, &checked->error);
     memcpy(checked->result, result, sizeof checked->result);
     free(result);
     checked->ran = true;
@@ -258,12 +247,12 @@ static void check_done(void *ctx)
     count_done(checks->job, PASS_CHECK);
 }
 
-static bool judge_check(struct job *job, struct subject *subject, const struct checked *checked,
+static bool judge_check(struct job *job, struct entrant *entrant, const struct checked *checked,
                         struct error *error)
 {
     bool usable = false;
-    struct replay_result *result = found_of(job, subject, PASS_CHECK);
-    if (!is_checked(job, subject)) {
+    struct replay_result *result = found_of(job, entrant, PASS_CHECK);
+    if (!is_checked(job, entrant)) {
         return true;
     }
     if (!checked->made) {
@@ -271,29 +260,29 @@ static bool judge_check(struct job *job, struct subject *subject, const struct c
         return false;
     }
     memcpy(result, checked->result, sizeof checked->result);
-    if (!judge_pass(job, subject, result, &checked->outcome, &usable, error)) {
+    if (!judge_pass(job, entrant, result, &checked->outcome, &usable, error)) {
         return false;
     }
     if (!usable) {
         return true;
     }
-    subject->check = result;
+    entrant->check = result;
     struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
     trace->empty_ticks =
         result->empty_ticks > trace->empty_ticks ? result->empty_ticks : trace->empty_ticks;
-    if (subject->judged) {
-        keep_faults(job, subject);
+    if (entrant->judged) {
+        keep_faults(job, entrant);
     }
-    if (subject->judged && subject->right && job->request->drive.budget == 0) {
-        keep_fired_set(job, subject);
+    if (entrant->judged && entrant->right && job->request->drive.budget == 0) {
+        keep_fired_set(job, entrant);
     }
     return true;
 }
 
-/* About as much memory as a check takes for a timer, the structure's own included. */
+/* Approximate memory of a check for a timer, including the structure. */
 #define CHECK_BYTES UINT64_C(256)
 
-/* As many checks at once as there are processors, and is memory for. */
+/* As many parallel checks as there are processors and memory. */
 static unsigned checks_at_once(const struct job *job, uint32_t ids)
 {
     if (job->request->ranks != NULL) {
@@ -303,18 +292,18 @@ static unsigned checks_at_once(const struct job *job, uint32_t ids)
     uint64_t room = pages * (uint64_t)sysconf(_SC_PAGESIZE) / (CHECK_BYTES * ((uint64_t)ids + 1));
     uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t most = room < processors ? room : processors;
-    return (unsigned)(most < job->subject_count ? most : job->subject_count);
+    return (unsigned)(most < job->entrant_count ? most : job->entrant_count);
 }
 
 static bool check_all(struct job *job, const struct trace_header *header, struct error *error)
 {
     struct checks checks = {.job = job};
-    size_t bytes = (job->subject_count + 1) * sizeof *checks.all;
+    size_t bytes = (job->entrant_count + 1) * sizeof *checks.all;
     checks.all = child_memory_new(bytes);
-    for (size_t i = 0; i < job->subject_count; i++) {
-        (void)is_left_out(job, &job->subjects[i], header->ids);
+    for (size_t i = 0; i < job->entrant_count; i++) {
+        (void)is_refused(job, &job->entrants[i], header->ids);
     }
-    const struct side_by_side work = {.count = job->subject_count,
+    const struct side_by_side work = {.count = job->entrant_count,
                                       .processes = checks_at_once(job, header->ids),
                                       .run = check_one,
                                       .done = check_done,
@@ -323,12 +312,12 @@ static bool check_all(struct job *job, const struct trace_header *header, struct
         side_by_side(&work);
     }
     bool done = true;
-    for (size_t i = 0; i < job->subject_count && done; i++) {
+    for (size_t i = 0; i < job->entrant_count && done; i++) {
         if (!checks.all[i].ran) {
             check_one(&checks, i);
             check_done(&checks);
         }
-        done = judge_check(job, &job->subjects[i], &checks.all[i], error);
+        done = judge_check(job, &job->entrants[i], &checks.all[i], error);
     }
     child_memory_free(checks.all, bytes);
     return done;
@@ -336,60 +325,60 @@ static bool check_all(struct job *job, const struct trace_header *header, struct
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* The timed build must have done what the checked one did. */
-static void compare_work(struct subject *subject, const struct replay_result *result)
+/* The timed build must fire the same timers as the checked one. */
+static void compare_work(struct entrant *entrant, const struct replay_result *result)
 {
-    if (subject->right && subject->check != NULL && result->digest != subject->check->digest) {
-        fail(subject, "fault",
+    if (entrant->right && entrant->check != NULL && result->digest != entrant->check->digest) {
+        fail(entrant, "fault",
              "fired other timers, or at other ticks, in the timed run than in the checked one");
     }
 }
 
-/* Keeps the run's percentiles, and adds its latencies to those of all runs. */
-static void keep_latency_run(struct job *job, struct subject *subject,
+/* Keep the run's percentiles, and add its latencies to those of all runs. */
+static void keep_latency_run(struct job *job, struct entrant *entrant,
                              const struct replay_result *result)
 {
-    subject->latency = found_of(job, subject, PASS_LATENCY);
+    entrant->latency = found_of(job, entrant, PASS_LATENCY);
     for (int op = 0; op < LATENCY_OPS; op++) {
         uint64_t percentiles[LATENCY_PERCENTILES];
         read_percentiles(&result->latency_ns[op], percentiles);
         for (int p = 0; p < LATENCY_PERCENTILES; p++) {
-            subject->latency_ns[op * LATENCY_PERCENTILES + p][subject->latency_count] =
+            entrant->latency_ns[op * LATENCY_PERCENTILES + p][entrant->latency_count] =
                 (double)percentiles[p];
         }
     }
-    replay_merge_latencies(subject->latency, result);
-    subject->latency_count++;
+    replay_merge_latencies(entrant->latency, result);
+    entrant->latency_count++;
 }
 
-static bool time_one(struct job *job, struct subject *subject, struct replay_result *result,
+static bool time_one(struct job *job, struct entrant *entrant, struct replay_result *result,
                      struct error *error)
 {
     bool usable = false;
-    if (!run_pass(job, subject, PASS_THROUGHPUT, result, &usable, error)) {
+    if (!run_pass(job, entrant, PASS_THROUGHPUT, result, &usable, error)) {
         return false;
     }
     if (usable) {
-        compare_work(subject, result);
+        compare_work(entrant, result);
         if (result->window_events > 0) {
             double events = (double)result->window_events;
             double wall_ns = (double)result->window_ns / events;
             double processor_ns = (double)result->window_processor_ns / events;
             /* A durable structure also waits for its disk. */
-            subject->ns_per_event[subject->ns_count] =
-                replay_is_durable(subject->timed) ? wall_ns : processor_ns;
-            subject->wall_ns_per_event[subject->ns_count++] = wall_ns;
+            entrant->ns_per_event[entrant->ns_count] =
+                replay_is_durable(entrant->timed) ? wall_ns : processor_ns;
+            entrant->wall_ns_per_event[entrant->ns_count++] = wall_ns;
         }
     }
-    if (!job->request->latency || !subject->right) {
+    if (!job->request->latency || !entrant->right) {
         return true;
     }
-    if (!run_pass(job, subject, PASS_LATENCY, result, &usable, error)) {
+    if (!run_pass(job, entrant, PASS_LATENCY, result, &usable, error)) {
         return false;
     }
     if (usable) {
-        compare_work(subject, result);
-        keep_latency_run(job, subject, result);
+        compare_work(entrant, result);
+        keep_latency_run(job, entrant, result);
     }
     return true;
 }
@@ -411,10 +400,10 @@ static bool time_all(struct job *job, struct error *error)
     struct replay_result *result = memory_bytes(sizeof *result);
     bool done = true;
     for (unsigned run = 0; run < job->request->runs && done && !is_late(job->request, run); run++) {
-        for (size_t i = 0; i < job->subject_count && done; i++) {
-            struct subject *subject = &job->subjects[simulate_turn(run, i, job->subject_count)];
-            if (subject->right) {
-                done = time_one(job, subject, result, error);
+        for (size_t i = 0; i < job->entrant_count && done; i++) {
+            struct entrant *entrant = &job->entrants[simulate_turn(run, i, job->entrant_count)];
+            if (entrant->right) {
+                done = time_one(job, entrant, result, error);
             } else {
                 *job->work_done += job->events * run_weight(job->request);
             }
@@ -424,14 +413,14 @@ static bool time_all(struct job *job, struct error *error)
     return done;
 }
 
-/* Times what a durable structure takes to bring back its timers, from a folder of its own. */
-static bool recover_one(struct job *job, struct subject *subject, struct replay_result *result,
+/* Time the recovery of a durable structure, in a folder of its own. */
+static bool recover_one(struct job *job, struct entrant *entrant, struct replay_result *result,
                         struct error *error)
 {
     struct temporary temporary = {0};
     TL_OPTION_VALUES(options);
-    const struct tl_algo *algo = subject->timed;
-    const void *own = subject->options;
+    const struct tl_algo *algo = entrant->timed;
+    const void *own = entrant->options;
     bool usable = false;
     memcpy(options, own, sizeof options);
     if (!temporary_make(&temporary, error)) {
@@ -441,14 +430,14 @@ static bool recover_one(struct job *job, struct subject *subject, struct replay_
         temporary_remove(&temporary);
         return error_set(error, "%s: the name of a temporary folder is too long", temporary.file);
     }
-    subject->options = options;
-    bool done = run_pass(job, subject, PASS_RECOVERY, result, &usable, error);
-    subject->options = own;
+    entrant->options = options;
+    bool done = run_pass(job, entrant, PASS_RECOVERY, result, &usable, error);
+    entrant->options = own;
     temporary_remove(&temporary);
     if (done && usable) {
-        compare_work(subject, result);
-        subject->recovery_ns = result->recovery_ns;
-        subject->recovered = result->recovered;
+        compare_work(entrant, result);
+        entrant->recovery_ns = result->recovery_ns;
+        entrant->recovered = result->recovered;
     }
     return done;
 }
@@ -457,10 +446,10 @@ static bool recover_all(struct job *job, struct error *error)
 {
     struct replay_result *result = memory_bytes(sizeof *result);
     bool done = true;
-    for (size_t i = 0; i < job->subject_count && done && job->request->runs > 0; i++) {
-        struct subject *subject = &job->subjects[i];
-        if (replay_is_durable(subject->timed) && subject->right) {
-            done = recover_one(job, subject, result, error);
+    for (size_t i = 0; i < job->entrant_count && done && job->request->runs > 0; i++) {
+        struct entrant *entrant = &job->entrants[i];
+        if (replay_is_durable(entrant->timed) && entrant->right) {
+            done = recover_one(job, entrant, result, error);
         }
     }
     free(result);
@@ -472,93 +461,93 @@ static bool recover_all(struct job *job, struct error *error)
 static bool fill_rows(struct job *job, const struct trace_header *header, bool *all_right,
                       struct error *error)
 {
-    const struct subject *floor = NULL;
-    for (size_t i = 0; i < job->subject_count; i++) {
-        if (!job->subjects[i].judged && job->subjects[i].ns_count > 0) {
-            floor = &job->subjects[i];
+    const struct entrant *floor = NULL;
+    for (size_t i = 0; i < job->entrant_count; i++) {
+        if (!job->entrants[i].judged && job->entrants[i].ns_count > 0) {
+            floor = &job->entrants[i];
         }
     }
-    for (size_t i = 0; i < job->subject_count; i++) {
-        struct subject *subject = &job->subjects[i];
-        if (subject->right && subject->latency != NULL) {
-            keep_latency(job, subject);
+    for (size_t i = 0; i < job->entrant_count; i++) {
+        struct entrant *entrant = &job->entrants[i];
+        if (entrant->right && entrant->latency != NULL) {
+            keep_latency(job, entrant);
         }
-        if (subject->by_rank != NULL && subject->check != NULL) {
-            keep_ranks(job, subject);
+        if (entrant->by_rank != NULL && entrant->check != NULL) {
+            keep_ranks(job, entrant);
         }
-        if (subject->contender == NULL) {
-            if (!subject->right) {
+        if (entrant->contender == NULL) {
+            if (!entrant->right) {
                 return error_set(error, "%s: the harness's own floor failed: %s", job->trace_name,
-                                 subject->reason);
+                                 entrant->reason);
             }
             continue;
         }
-        add_result_row(job, subject, header, floor);
-        if (subject->right && subject->judged && subject->check->counts &&
-            subject->check->work.count > 0) {
-            keep_work(job, subject);
+        add_result_row(job, entrant, header, floor);
+        if (entrant->right && entrant->judged && entrant->check->counts &&
+            entrant->check->work.count > 0) {
+            keep_work(job, entrant);
         }
-        *all_right = *all_right && (subject->right || strcmp(subject->status, "unsupported") == 0);
+        *all_right = *all_right && (entrant->right || strcmp(entrant->status, "unsupported") == 0);
     }
     return true;
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* --- traces ----------------------------------------------------------------------------------- */
 
-static bool open_subjects(struct job *job, bool closed_loop, struct error *error)
+static bool open_entrants(struct job *job, bool closed_loop, struct error *error)
 {
     const struct simulate_request *request = job->request;
     size_t count = request->contenders->count;
     bool floor_is_a_row = false;
-    job->subjects = memory_new(count + 1, sizeof *job->subjects);
+    job->entrants = memory_new(count + 1, sizeof *job->entrants);
     for (size_t i = 0; i <= count; i++) {
-        struct subject *subject = &job->subjects[i];
+        struct entrant *entrant = &job->entrants[i];
         if (i == count && (request->floor == NULL || floor_is_a_row)) {
             break;
         }
-        subject->contender = i < count ? &request->contenders->items[i] : NULL;
-        subject->counted = simulate_subject(request, i, PASS_CHECK, &subject->options);
-        subject->timed = simulate_subject(request, i, PASS_THROUGHPUT, &subject->options);
+        entrant->contender = i < count ? &request->contenders->items[i] : NULL;
+        entrant->counted = simulate_entrant(request, i, PASS_CHECK, &entrant->options);
+        entrant->timed = simulate_entrant(request, i, PASS_THROUGHPUT, &entrant->options);
         bool taped =
             (closed_loop || request->drive.service_ns > 0 || request->drive.kind == DRIVE_SLACK) &&
             request->ranks == NULL;
-        subject->tape = taped ? tape_create(error) : NULL;
-        if (taped && subject->tape == NULL) {
+        entrant->tape = taped ? tape_create(error) : NULL;
+        if (taped && entrant->tape == NULL) {
             return false;
         }
-        subject->status = "ok";
-        subject->right = true;
-        subject->judged = (subject->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
-        floor_is_a_row = floor_is_a_row || !subject->judged;
-        job->subject_count = i + 1;
-        subject->ns_per_event = memory_new(request->runs + 1, sizeof *subject->ns_per_event);
-        subject->wall_ns_per_event =
-            memory_new(request->runs + 1, sizeof *subject->wall_ns_per_event);
+        entrant->status = "ok";
+        entrant->right = true;
+        entrant->judged = (entrant->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+        floor_is_a_row = floor_is_a_row || !entrant->judged;
+        job->entrant_count = i + 1;
+        entrant->ns_per_event = memory_new(request->runs + 1, sizeof *entrant->ns_per_event);
+        entrant->wall_ns_per_event =
+            memory_new(request->runs + 1, sizeof *entrant->wall_ns_per_event);
         if (request->ranks != NULL) {
-            subject->by_rank = memory_new(request->ranks->ranks, sizeof *subject->by_rank);
+            entrant->by_rank = memory_new(request->ranks->ranks, sizeof *entrant->by_rank);
         }
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
-            subject->latency_ns[c] = memory_new(request->runs + 1, sizeof *subject->latency_ns[c]);
+            entrant->latency_ns[c] = memory_new(request->runs + 1, sizeof *entrant->latency_ns[c]);
         }
     }
     return true;
 }
 
-static void close_subjects(struct job *job)
+static void close_entrants(struct job *job)
 {
-    for (size_t i = 0; i < job->subject_count; i++) {
-        tape_close(job->subjects[i].tape);
-        free(job->subjects[i].ns_per_event);
-        free(job->subjects[i].by_rank);
-        free(job->subjects[i].wall_ns_per_event);
+    for (size_t i = 0; i < job->entrant_count; i++) {
+        tape_close(job->entrants[i].tape);
+        free(job->entrants[i].ns_per_event);
+        free(job->entrants[i].by_rank);
+        free(job->entrants[i].wall_ns_per_event);
         for (int c = 0; c < LATENCY_COLUMNS; c++) {
-            free(job->subjects[i].latency_ns[c]);
+            free(job->entrants[i].latency_ns[c]);
         }
     }
-    free(job->subjects);
+    free(job->entrants);
 }
 
-/* All passes over a trace, and what becomes of them. */
+/* Run all passes over a trace, and add their rows. */
 static bool simulate_described(struct job *job, const struct trace_header *header, bool *all_right,
                                struct error *error)
 {
@@ -569,14 +558,14 @@ static bool simulate_described(struct job *job, const struct trace_header *heade
             window->from_tick, job->trace_path, header->end_tick);
     }
     keep_found(job, 2 * (job->request->contenders->count + 1));
-    bool done = open_subjects(job, header->reactions > 0, error) && check_all(job, header, error) &&
+    bool done = open_entrants(job, header->reactions > 0, error) && check_all(job, header, error) &&
                 time_all(job, error) && (job->request->ranks != NULL || recover_all(job, error)) &&
                 fill_rows(job, header, all_right, error);
-    close_subjects(job);
+    close_entrants(job);
     return done;
 }
 
-/* Has the ranks make their shares of a file, which is to be the same for all. */
+/* Let the ranks make their partitions of a file, which must be the same for all. */
 static bool share_out(struct job *job, const struct trace_header *header, struct error *error)
 {
     const struct simulate_ranks *ranks = job->request->ranks;
@@ -593,12 +582,12 @@ static bool share_out(struct job *job, const struct trace_header *header, struct
                      job->trace_path, whole.events, header->events);
 }
 
-/* What the check keeps of each timer at least, and of one whose expiry may cause something. */
+/* Lower bound of the check's memory for a timer, and for one with an expiry that may trigger
+ * operations. */
 #define ORACLE_BYTES UINT64_C(16)
 #define LOOP_BYTES   UINT64_C(20)
 
-/* Refuses ids that are more than the machine's memory has room for, as a damaged or made-up header
- * can name. */
+/* Refuse more ids than the machine has memory for: a damaged header can name any number. */
 static bool has_room(const struct job *job, const struct trace_header *header, struct error *error)
 {
     uint64_t bytes = header->ids * (ORACLE_BYTES + (header->reactions > 0 ? LOOP_BYTES : 0));
@@ -630,7 +619,7 @@ static bool simulate_trace(struct job *job, bool *all_right, struct error *error
     return done;
 }
 
-/* The same of a trace that the ranks generate. */
+/* Simulate a trace that the ranks generate. */
 static bool simulate_generated(struct job *job, bool *all_right, struct error *error)
 {
     const struct simulate_ranks *ranks = job->request->ranks;
@@ -644,7 +633,7 @@ static bool simulate_generated(struct job *job, bool *all_right, struct error *e
     return simulate_described(job, &header, all_right, error);
 }
 
-/* All that there is to do. What of the traces cannot be read is told when its turn comes. */
+/* Return all the work to be done. Traces that cannot be read are reported when their turn comes. */
 static uint64_t expect_work(const struct simulate_request *request)
 {
     uint64_t work = 0;

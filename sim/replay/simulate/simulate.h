@@ -1,9 +1,8 @@
 /*
- * simulate.h: traces times structures. Every pass runs in a process of its own; first each
- * structure is checked, then those that are right are timed, in rounds: run 1 of every structure,
- * run 2 of every structure, ..., each time in another order, every second round backwards, so that
- * a machine that gets slower or faster meanwhile favours none. `null` takes part in every
- * comparison as the floor, and is a row only if it was asked for.
+ * simulate.h: replay traces through structures. Every pass runs in a process of its own. First each
+ * structure is checked; then those without a fault are timed in rounds, in another order each time,
+ * so that a machine that slows down favors none. `null` takes part in every comparison as the
+ * floor, and is a row only on request.
  */
 #ifndef SIM_SIMULATE_H
 #define SIM_SIMULATE_H
@@ -18,84 +17,82 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A structure that promises `slow` is not run through traces of more timers than this, unless it is
- * asked for: a row says so. */
+/* Structures with linear operations run traces of more timers only on request. */
 #define SIMULATE_SLOW_IDS_MAX UINT32_C(50000)
 
 struct simulate_request {
     const char *const *traces;
     size_t trace_count;
     const struct contender_list *contenders;
-    const struct tl_algo *floor; /* what fires nothing; NULL: no floor is measured */
+    const struct tl_algo *floor; /* fires nothing; NULL: no floor is measured */
     struct replay_drive drive;
     struct replay_window window;
     unsigned runs;        /* throughput runs; 0: only the check */
     uint64_t last_run_ns; /* after this time of clock_now_ns, no round begins once there are
-                             JUDGE_RUNS_MIN; 0: all runs are made */
+                             JUDGE_RUNS_MIN; 0: no limit */
     bool latency;
-    bool slow;              /* also what is linear in the timers, on traces of very many */
+    bool slow;              /* also run structures with linear operations through large traces */
     double timeout_seconds; /* of one pass */
     uint64_t memory_limit_bytes;
-    const struct simulate_ranks *ranks; /* NULL: all of it here */
+    const struct simulate_ranks *ranks; /* NULL: all of it runs here */
 };
 
-/* What a contender is called in files. NULL is the floor. */
+/* Return a contender's name for files. NULL is the floor. */
 const char *contender_name(const struct contender *contender);
 
-/* Its options as text, where they differ from the defaults; "" of the floor. */
+/* Return its options that differ from the defaults, as text; "" for the floor. */
 const char *contender_options(const struct contender *contender);
 
-/* The latencies of one structure on one trace: all runs together. */
+/* The latencies of a structure on a trace, of all runs. */
 struct latency_row {
-    const char *trace;                 /* its name: the trace row's, as below */
+    const char *trace;                 /* the trace row's name */
     const struct contender *contender; /* NULL: the floor */
     const struct replay_result *all;   /* only its latencies are set */
 };
 
-/* The work of one structure on one trace, over the window's ticks. */
+/* The work of a structure on a trace, over the window's ticks. */
 struct work_row {
-    const char *trace; /* its name: the trace row's, as below */
+    const char *trace; /* the trace row's name */
     const struct contender *contender;
     const struct work_series *series;
 };
 
-/* One fault that is to be listed. */
 struct fault_row {
-    const char *trace; /* its name: the trace row's, as below */
+    const char *trace; /* the trace row's name */
     const struct contender *contender;
     struct fault fault;
 };
 
-/* Sets of timers fired, for comparing structures with one another: not by a drive with a budget, by
- * which each structure chooses for itself what waits. */
+/* Digest of the expired timers, to compare structures. Not with a budget, where each structure
+ * chooses which timers wait. */
 struct fired_set {
-    const char *trace; /* its name: the trace row's, as below */
+    const char *trace; /* the trace row's name */
     const struct contender *contender;
-    bool exact; /* at these options: such structures must agree */
+    bool exact; /* with these options: such structures must agree */
     uint64_t digest;
-    uint64_t operations; /* the same of what the firings caused */
+    uint64_t operations; /* the same of the reactions */
 };
 
 /* A trace that was replayed. */
 struct trace_row {
-    char *name; /* as the rows have it */
-    char *path; /* as it was given */
+    char *name; /* in the rows */
+    char *path; /* as given */
     char checksum[TRACE_CHECKSUM_CHARS + 1];
     uint64_t tick_ns;
-    double window_seconds; /* length of the timed window in the trace's own time */
+    double window_seconds; /* length of the timed window in the trace's time */
     uint64_t events;
     uint64_t reactions;
     bool causes_known; /* false: open loop */
     bool has_slack;    /* some timer has */
     uint32_t ids;
-    uint64_t empty_ticks; /* that structures without `next` passed in one step, nothing pending */
-    struct replay_result *found; /* the rows' memory: of each structure check and latencies */
+    uint64_t empty_ticks;        /* skipped by structures without `next`, with nothing pending */
+    struct replay_result *found; /* of each structure the check and the latencies */
     size_t found_bytes;
 };
 
-/* What one rank has to do with a row of the results. */
+/* The part of one rank in a row of the results. */
 struct rank_row {
-    const char *trace; /* its name: the trace row's, as above */
+    const char *trace; /* the trace row's name */
     const struct contender *contender;
     uint32_t rank;
     struct rank_figures figures;
@@ -103,13 +100,13 @@ struct rank_row {
 
 struct simulation {
     struct results results;
-    struct rank_row *ranks; /* none but of a replay in shares */
+    struct rank_row *ranks; /* only of a partitioned replay */
     size_t rank_count;
     struct trace_row *traces;
     size_t trace_count;
     struct latency_row *latencies;
     size_t latency_count;
-    struct work_row *works; /* of those that were right, and count their work */
+    struct work_row *works; /* of those without a fault that count their work */
     size_t work_count;
     struct fault_row *faults;
     size_t fault_count;
@@ -117,35 +114,34 @@ struct simulation {
     size_t fired_set_count;
 };
 
-/* Who is next in round `round` of `count` that take turns, with `at` of them done: every second
- * round goes backwards, and each pair of rounds begins with another one. */
+/* Return which of `count` entrants is next in round `round`, after `at` of them: every second round
+ * goes backwards, and each pair of rounds begins with another one. */
 size_t simulate_turn(unsigned round, size_t at, size_t count);
 
-/* Run a pass of one structure over one trace, or over the share of one, in a child process. Its
- * drive and limits become those of `request`. False, with `error` set, only if no process could be
- * made. */
+/* Run a pass over a trace, or a partition of one, in a child process, with the polling policy and
+ * limits of `request`. False with `error` set only if no process could be made. */
 bool simulate_pass(const struct simulate_request *request, struct replay_request *pass,
                    struct replay_result *result, struct child_outcome *outcome,
                    struct error *error);
 
-/* The contender number `subject`, or, if there are not so many, the floor: what of it a pass runs,
- * and its options. */
-const struct tl_algo *simulate_subject(const struct simulate_request *request, size_t subject,
+/* Return the algorithm that a pass runs for an entrant, and its options: a contender's by number,
+ * or after the last contender the floor's. */
+const struct tl_algo *simulate_entrant(const struct simulate_request *request, size_t entrant,
                                        enum replay_pass pass, const void **options);
 
-/* Runs everything. False, with `error` set, if a trace cannot be read or memory or processes fail;
- * a structure's failure is a row. `all_right` says whether every row is ok or unsupported. */
+/* Run everything. False with `error` set if a trace cannot be read or memory or processes fail; a
+ * structure's failure is a row. *all_right: every row is ok or unsupported. */
 bool simulate(const struct simulate_request *request, struct simulation *simulation,
               bool *all_right, struct error *error);
 
-/* What one structure may use unless told otherwise: nine tenths of this machine's memory. */
+/* Return the default memory limit of a structure: nine tenths of this machine's memory. */
 uint64_t simulate_default_memory_limit(void);
 
-/* Adds `traces` to the context of the results: name, path, checksum, tick_ns, events and timers of
+/* Add `traces` to the context of the results: name, path, checksum, tick_ns, events and timers of
  * each. */
 void simulation_describe_traces(const struct simulation *simulation, json_t *context);
 
-/* Frees what a simulation owns; harmless on a zeroed one. */
+/* Harmless on a zeroed one. */
 void simulation_free(struct simulation *simulation);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * simulate_ranks.h: a replay in shares. Each rank, a process on this machine or another, has the
- * timers of its share and a structure of its own; what they find is merged, and is from there on a
- * pass like any other.
+ * simulate_ranks.h: a partitioned replay. Each rank, a process on this machine or another, has a
+ * partition of the timers and a structure of its own; the merged results are those of a normal
+ * pass.
  */
 #ifndef SIM_SIMULATE_RANKS_H
 #define SIM_SIMULATE_RANKS_H
@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a rank found in the passes of one structure on its share. */
+/* The results of a rank in the passes of one structure. */
 struct rank_figures {
     char host[64];
-    uint32_t timers;        /* of its share */
+    uint32_t timers;        /* of its partition */
     uint64_t events;        /* operations carried out */
     uint64_t fired;         /* up to the end tick */
     uint64_t bytes_peak;    /* of the structure */
@@ -26,23 +26,22 @@ struct rank_figures {
     uint64_t window_ns;     /* of all of them */
 };
 
-/* Where a trace is replayed in shares, a rank to each, and not here. */
+/* The ranks, one for each partition. */
 struct simulate_ranks {
     uint32_t ranks;
-    bool in_turn; /* one after the other: what they take together is projected, not measured */
+    bool in_turn; /* one after the other: the time of all is projected, not measured */
 
-    /* The traces are not files: `open` says all that there is to know of them. */
+    /* The traces are not files, but described by `open`. */
     bool generated;
 
-    /* Makes the shares of a trace, number `trace` of the request. One that is generated is
-     * described in *whole, which lives until the next call, and by a checksum of what it was made
-     * by. */
+    /* Make the partitions of trace number `trace` of the request. A generated trace is described in
+     * *whole, which lives until the next call, and by a checksum of its parameters. */
     bool (*open)(void *ctx, size_t trace, struct trace_header *whole, uint64_t *checksum,
                  struct error *error);
 
-    /* Runs a pass of contender number `subject`, or, if there are not so many, of the floor, on
-     * each rank, and merges what they found (rank_merge). `by_rank` gets an element a rank. */
-    bool (*pass)(void *ctx, size_t subject, enum replay_pass pass, struct replay_result *result,
+    /* Run a pass of an entrant, as simulate_entrant numbers them, on each rank, and merge the
+     * results (rank_merge). `by_rank` gets an element for each rank. */
+    bool (*pass)(void *ctx, size_t entrant, enum replay_pass pass, struct replay_result *result,
                  struct child_outcome *outcome, struct rank_figures *by_rank, struct error *error);
 
     void *ctx;

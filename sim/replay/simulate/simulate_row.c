@@ -17,10 +17,10 @@ void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_P
     percentiles[LATENCY_PERCENTILES - 1] = ns->max;
 }
 
-static void fill_latency(struct row *row, const struct subject *subject)
+static void fill_latency(struct row *row, const struct entrant *entrant)
 {
     for (int op = 0; op < LATENCY_OPS; op++) {
-        const struct histogram *ns = &subject->latency->latency_ns[op];
+        const struct histogram *ns = &entrant->latency->latency_ns[op];
         if (ns->total == 0) {
             continue;
         }
@@ -30,25 +30,25 @@ static void fill_latency(struct row *row, const struct subject *subject)
             int place = op * LATENCY_PERCENTILES + p;
             enum column column = (enum column)(COL_START_P50 + place);
             row_set_integer(row, column, percentiles[p]);
-            row_set_samples(row, column, subject->latency_ns[place], subject->latency_count);
+            row_set_samples(row, column, entrant->latency_ns[place], entrant->latency_count);
         }
     }
-    const double *stall_ns = subject->latency_ns[COL_ADVANCE_MAX - COL_START_P50];
-    row_set_integer(row, COL_STALL, (uint64_t)stats_median(stall_ns, subject->latency_count));
-    row_set_samples(row, COL_STALL, stall_ns, subject->latency_count);
+    const double *stall_ns = entrant->latency_ns[COL_ADVANCE_MAX - COL_START_P50];
+    row_set_integer(row, COL_STALL, (uint64_t)stats_median(stall_ns, entrant->latency_count));
+    row_set_samples(row, COL_STALL, stall_ns, entrant->latency_count);
 }
 
-/* The speed and its spread, and what the floor took in the same rounds. */
-static void fill_speed(struct row *row, const struct subject *subject, const struct subject *floor)
+/* The speed and its spread, and the floor in the same rounds. */
+static void fill_speed(struct row *row, const struct entrant *entrant, const struct entrant *floor)
 {
-    double ns = stats_median(subject->ns_per_event, subject->ns_count);
+    double ns = stats_median(entrant->ns_per_event, entrant->ns_count);
     row_set_real(row, COL_NS_PER_EVENT, ns);
-    row_set_real(row, COL_NS_PER_EVENT_MAD, stats_mad(subject->ns_per_event, subject->ns_count));
+    row_set_real(row, COL_NS_PER_EVENT_MAD, stats_mad(entrant->ns_per_event, entrant->ns_count));
     row_set_real(row, COL_EVENTS_PER_S, 1e9 / ns);
-    row_set_integer(row, COL_RUNS, subject->ns_count);
-    row_set_samples(row, COL_NS_PER_EVENT, subject->ns_per_event, subject->ns_count);
-    row_set_real(row, COL_WALL_NS, stats_median(subject->wall_ns_per_event, subject->ns_count));
-    row_set_samples(row, COL_WALL_NS, subject->wall_ns_per_event, subject->ns_count);
+    row_set_integer(row, COL_RUNS, entrant->ns_count);
+    row_set_samples(row, COL_NS_PER_EVENT, entrant->ns_per_event, entrant->ns_count);
+    row_set_real(row, COL_WALL_NS, stats_median(entrant->wall_ns_per_event, entrant->ns_count));
+    row_set_samples(row, COL_WALL_NS, entrant->wall_ns_per_event, entrant->ns_count);
     if (floor != NULL) {
         row_set_real(row, COL_FLOOR_NS, stats_median(floor->ns_per_event, floor->ns_count));
         row_set_samples(row, COL_FLOOR_NS, floor->ns_per_event, floor->ns_count);
@@ -91,9 +91,9 @@ static void fill_verdict(struct row *row, const struct replay_result *check)
     }
 }
 
-static void fill_work(struct row *row, const struct subject *subject)
+static void fill_work(struct row *row, const struct entrant *entrant)
 {
-    const struct replay_result *check = subject->check;
+    const struct replay_result *check = entrant->check;
     row->window_events = check->window_events;
     row->window_fired = check->window_fired;
     row_set_integer(row, COL_WINDOW_EVENTS, check->window_events);
@@ -120,53 +120,53 @@ static void fill_work(struct row *row, const struct subject *subject)
     row_set_integer(row, COL_N_ALLOCS, check->allocations);
 }
 
-/* Of a durable structure only. */
-static void fill_durable(struct row *row, const struct subject *subject)
+/* Columns of durable structures. */
+static void fill_durable(struct row *row, const struct entrant *entrant)
 {
-    const struct replay_result *check = subject->check;
+    const struct replay_result *check = entrant->check;
     row_set_integer(row, COL_BYTES_DURABLE, check->bytes_durable);
     row_set_integer(row, COL_ACKNOWLEDGED_MAX, check->acknowledged_max_ticks);
     if (check->window_fired > 0) {
         row_set_real(row, COL_SYNCS_PER_FIRED, (double)check->syncs / (double)check->window_fired);
     }
-    if (subject->right && subject->recovered > 0) {
+    if (entrant->right && entrant->recovered > 0) {
         row_set_real(row, COL_RECOVERY,
-                     (double)subject->recovery_ns / 1e3 / (double)subject->recovered);
+                     (double)entrant->recovery_ns / 1e3 / (double)entrant->recovered);
     }
 }
 
-void add_result_row(struct job *job, const struct subject *subject,
-                    const struct trace_header *header, const struct subject *floor)
+void add_result_row(struct job *job, const struct entrant *entrant,
+                    const struct trace_header *header, const struct entrant *floor)
 {
     struct row *row = results_add(&job->simulation->results);
     (void)snprintf(row->trace_checksum, sizeof row->trace_checksum, "%s", job->trace_checksum);
-    row->capabilities = subject->timed->capabilities;
+    row->capabilities = entrant->timed->capabilities;
     row_set_text(row, COL_TRACE, job->trace_name);
-    row_set_text(row, COL_ALGO, subject->timed->name);
-    row_set_text(row, COL_OPTIONS, subject->contender->option_text);
-    row_set_text(row, COL_STATUS, subject->status);
+    row_set_text(row, COL_ALGO, entrant->timed->name);
+    row_set_text(row, COL_OPTIONS, entrant->contender->option_text);
+    row_set_text(row, COL_STATUS, entrant->status);
     row_set_integer(row, COL_EVENTS, header->events);
     const struct simulate_ranks *ranks = job->request->ranks;
     row_set_integer(row, COL_RANKS, ranks != NULL ? ranks->ranks : 1);
-    if (!subject->right) {
-        row_set_text(row, COL_REASON, subject->reason);
+    if (!entrant->right) {
+        row_set_text(row, COL_REASON, entrant->reason);
     }
     bool ended =
-        subject->check != NULL && (subject->right || strcmp(subject->status, "fault") == 0);
-    if (ended && subject->judged) {
-        fill_verdict(row, subject->check);
+        entrant->check != NULL && (entrant->right || strcmp(entrant->status, "fault") == 0);
+    if (ended && entrant->judged) {
+        fill_verdict(row, entrant->check);
     }
     if (ended) {
-        fill_work(row, subject);
+        fill_work(row, entrant);
     }
-    if (ended && replay_is_durable(subject->timed)) {
-        fill_durable(row, subject);
+    if (ended && replay_is_durable(entrant->timed)) {
+        fill_durable(row, entrant);
     }
-    if (subject->right && subject->ns_count > 0) {
-        fill_speed(row, subject, floor);
+    if (entrant->right && entrant->ns_count > 0) {
+        fill_speed(row, entrant, floor);
         row_set_text(row, COL_TIMES, ranks != NULL && ranks->in_turn ? "projected" : "measured");
     }
-    if (subject->right && subject->latency != NULL) {
-        fill_latency(row, subject);
+    if (entrant->right && entrant->latency != NULL) {
+        fill_latency(row, entrant);
     }
 }

@@ -1,4 +1,4 @@
-/* What a simulation keeps beside its rows. */
+/* The results of a simulation other than its rows. */
 #include "json_text.h"
 #include "simulate_job.h"
 #include "trace_labels.h"
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
-/* A new element at the end of an array. */
+/* Append an element to an array. */
 #define ADDED(rows, count)                                                                         \
     ((rows) = memory_resize((rows), (count) + 1, sizeof *(rows)), &(rows)[(count)++])
 
@@ -29,43 +29,42 @@ void keep_found(struct job *job, size_t count)
     trace->found_bytes = bytes;
 }
 
-void keep_faults(struct job *job, const struct subject *subject)
+void keep_faults(struct job *job, const struct entrant *entrant)
 {
-    const struct verdict *verdict = &subject->check->verdict;
+    const struct verdict *verdict = &entrant->check->verdict;
     struct simulation *simulation = job->simulation;
     for (size_t i = 0; i < verdict->fault_count && i < ORACLE_FAULTS_KEPT; i++) {
         *ADDED(simulation->faults, simulation->fault_count) = (struct fault_row){
-            .trace = job->trace_name, .contender = subject->contender, .fault = verdict->first[i]};
+            .trace = job->trace_name, .contender = entrant->contender, .fault = verdict->first[i]};
     }
 }
 
-void keep_fired_set(struct job *job, const struct subject *subject)
+void keep_fired_set(struct job *job, const struct entrant *entrant)
 {
     struct simulation *simulation = job->simulation;
     *ADDED(simulation->fired_sets, simulation->fired_set_count) =
         (struct fired_set){.trace = job->trace_name,
-                           .contender = subject->contender,
-                           .exact = subject->check->exact,
-                           .digest = subject->check->named_digest,
-                           .operations = subject->check->operations_digest};
+                           .contender = entrant->contender,
+                           .exact = entrant->check->exact,
+                           .digest = entrant->check->named_digest,
+                           .operations = entrant->check->operations_digest};
 }
 
-void keep_latency(struct job *job, const struct subject *subject)
+void keep_latency(struct job *job, const struct entrant *entrant)
 {
     struct simulation *simulation = job->simulation;
     *ADDED(simulation->latencies, simulation->latency_count) = (struct latency_row){
-        .trace = job->trace_name, .contender = subject->contender, .all = subject->latency};
+        .trace = job->trace_name, .contender = entrant->contender, .all = entrant->latency};
 }
 
-void keep_work(struct job *job, const struct subject *subject)
+void keep_work(struct job *job, const struct entrant *entrant)
 {
     struct simulation *simulation = job->simulation;
     *ADDED(simulation->works, simulation->work_count) = (struct work_row){
-        .trace = job->trace_name, .contender = subject->contender, .series = &subject->check->work};
+        .trace = job->trace_name, .contender = entrant->contender, .series = &entrant->check->work};
 }
 
-/* What the trace asks for, as a number: the same however it was compressed and wherever it is from,
- * for nothing else decides what a structure has to do. */
+/* Compute a checksum of the trace's operations, independent of its compression and origin. */
 static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM_CHARS + 1],
                            struct error *error)
 {
@@ -98,7 +97,7 @@ static bool checksum_trace(struct trace_reader *reader, char text[TRACE_CHECKSUM
     return got == 0;
 }
 
-/* The length of what is timed, in the trace's own time. */
+/* Return the length of the timed window in the trace's time, in seconds. */
 static double window_seconds(const struct replay_window *window, const struct trace_header *header)
 {
     uint64_t from = header->warmup_end_tick;
@@ -110,7 +109,7 @@ static double window_seconds(const struct replay_window *window, const struct tr
     return to > from ? (double)(to - from) * (double)header->tick_ns / 1e9 : 0;
 }
 
-/* Adds a trace; its name and place for a checksum become the job's. */
+/* Add a trace, and make its name and checksum the job's. */
 static void add_trace(struct job *job, const struct trace_header *header)
 {
     struct simulation *simulation = job->simulation;
@@ -144,15 +143,15 @@ void keep_generated(struct job *job, const struct trace_header *header, uint64_t
                    TRACE_CHECKSUM_CHARS + 1, "%016" PRIx64, checksum);
 }
 
-void keep_ranks(struct job *job, const struct subject *subject)
+void keep_ranks(struct job *job, const struct entrant *entrant)
 {
     struct simulation *simulation = job->simulation;
     for (uint32_t rank = 0; rank < job->request->ranks->ranks; rank++) {
         *ADDED(simulation->ranks, simulation->rank_count) =
             (struct rank_row){.trace = job->trace_name,
-                              .contender = subject->contender,
+                              .contender = entrant->contender,
                               .rank = rank,
-                              .figures = subject->by_rank[rank]};
+                              .figures = entrant->by_rank[rank]};
     }
 }
 

@@ -27,7 +27,7 @@ bool trace_labels_check(const char *const *paths, size_t count, struct error *er
     return true;
 }
 
-/* The end of the path with so many of its folders; all of it, if it has no more. */
+/* Return the end of the path with `folders` of its folders, or all of it. */
 static const char *tail(const char *path, size_t folders)
 {
     const char *at = path + strlen(path);
@@ -37,15 +37,14 @@ static const char *tail(const char *path, size_t folders)
     return at;
 }
 
-/* How many bytes of UTF-8 one character takes that can be shown anywhere; 0: it
- * begins with none. */
+/* Return the bytes of the UTF-8 character at `at` if it is harmless everywhere, otherwise 0. */
 static size_t plain_bytes(const char *at)
 {
     return strchr("%\\<>\"'`|*?", *at) != NULL ? 0 : standard_files_plain(at);
 }
 
-/* A copy in which `/` is `:`, and what would mean something to a terminal, a shell, a page or a
- * table, or is no text, stands as %XX. */
+/* Copy a text, replacing `/` by `:`, and bytes that are not text or have a meaning in a terminal, a
+ * shell, a page or a table by %XX. */
 static char *as_label(const char *text)
 {
     char *label = memory_bytes(3 * strlen(text) + 1);
