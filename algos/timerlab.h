@@ -244,7 +244,8 @@ struct tl_option {
     X(TL_CAP_REFUSES, 11, "refuses", "start may refuse a timer when it is full: back-pressure")    \
     X(TL_CAP_OWN_MEMORY, 12, "own-memory",                                                         \
       "a wrapped library allocates memory that is not counted")                                    \
-    X(TL_CAP_DURABLE, 13, "durable", "acknowledged operations outlive the process, in its `path`")
+    X(TL_CAP_DURABLE, 13, "durable", "acknowledged operations outlive the process, in its `path`") \
+    X(TL_CAP_CONCURRENT, 14, "concurrent", "many threads may call start, stop and count at once")
 
 enum tl_capability {
 #define TL_CAPABILITY_ENUM(code, bit, word, text) code = 1u << (bit),
@@ -407,6 +408,39 @@ struct tl_durability {
                                   Valid until the next hook */
 };
 
+/* --- concurrent structures ------------------------------------------------------------------- */
+
+/*
+ * Of a concurrent structure (TL_CAP_CONCURRENT), any number of threads may call start, stop and
+ * count at any time, also for the same timer and inside callbacks. Advance and next are called by
+ * one thread at a time, which need not be the same one, and not by a callback; starts and stops may
+ * run meanwhile. Every other hook is called alone: no other call for this `self` runs. The caller
+ * orders these calls, for example by a lock or by joining threads.
+ *
+ * Each start and stop, and each expiry within an advance, takes effect at one moment between its
+ * call and its return (an expiry: between the call of advance and the callback). All results are as
+ * if these moments came one after the other. So, in particular:
+ *
+ *   - A stop that returns TL_OK ends the timer's last start: its callback has not begun, and never
+ *     will. One that returns TL_IDLE changes nothing: the timer was not started, was stopped, or has
+ *     expired. In the last case its callback may be about to begin, running, or over: a stop waits
+ *     for no callback.
+ *   - A start that returns TL_OK replaces an earlier start of the timer that has not expired. The
+ *     last start expires once, unless a stop or another start ends it.
+ *   - An advance fires all timers that are due by its `now` if their start returned before it was
+ *     called and no stop or start of the same timer takes effect meanwhile. A timer that another
+ *     thread starts during an advance fires in this one or, if it is due, in the next; one that a
+ *     callback starts never fires in the same advance.
+ *   - The clock at a start is that of the last advance called before the start takes effect.
+ *   - `next` takes into account all starts that returned before it was called.
+ *   - `count` is exact if no other call runs. Otherwise it differs from the number of pending timers
+ *     by at most the number of starts, stops and expiries that overlap it.
+ *
+ * Memory that a thread wrote before a start is visible to the callback of that start. The allocator
+ * is not thread-safe: a concurrent structure that allocates in other hooks than create and reserve
+ * must order these calls.
+ */
+
 /* --- the descriptor -------------------------------------------------------------------------- */
 
 /* The caller's records, one for each id: for example, a table of connections. Each contains the
@@ -439,10 +473,10 @@ struct tl_config {
 };
 
 /*
- * A timer structure. All hooks take the `self` that create returned. Single-threaded: one caller at
- * a time for each `self`. Structures share only constant data: while a hook runs, any hook may be
- * called for another `self`, by another thread or inside a callback. Members are required unless
- * marked optional.
+ * A timer structure. All hooks take the `self` that create returned. Without TL_CAP_CONCURRENT, one
+ * caller at a time for each `self`. Structures share only constant data: while a hook runs, any hook
+ * may be called for another `self`, by another thread or inside a callback. Members are required
+ * unless marked optional.
  */
 struct tl_algo {
     /* --- texts and options --- */

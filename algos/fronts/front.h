@@ -6,13 +6,11 @@
  * hooks. `locked(binary-heap)` is a binary heap under one lock. Composed single-threaded, it does
  * what its capabilities and its precision say, like any other structure.
  *
- * What may run at the same time, from any threads, if the front end is for threads: start, stop,
- * count, next, sync and advance; of advances, one does its work and others wait. create, destroy,
- * reserve, counters, check, walk, recover and durability want to be alone. Timers of one id
- * may be started and stopped by several threads; what then counts is the order in which the calls
- * got through. After another front end there is one caller at a time, as without.
+ * A front end that adds TL_CAP_CONCURRENT may be called by many threads, as timerlab.h says. It
+ * allows more than that: next, sync and advance may be called at any time, too; of several advances
+ * one does its work, and the others wait. After another front end there is one caller at a time.
  *
- * A front end starts no thread: who advances it is the caller's business.
+ * A front end starts no thread: the caller advances it.
  */
 #ifndef TIMERLAB_FRONT_H
 #define TIMERLAB_FRONT_H
@@ -36,7 +34,6 @@ struct tl_front {
     const struct tl_option *options; /* its own, before those of the inner one; ends with name ==
                                         NULL; NULL: none */
     size_t options_bytes;            /* of the struct that its own table fills in */
-    bool for_threads;                /* safe for many at once, as said above */
     uint32_t needs;                  /* capabilities that the inner structure must have */
     uint32_t bars;                   /* capabilities that it must not have */
     uint32_t keeps;                  /* those that the whole has if the inner one has them */

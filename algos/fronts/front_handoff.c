@@ -399,7 +399,7 @@ const struct tl_front tl_front_handoff = {
         "new object for each start; Dubbo's have locks as here.",
     .options = handoff_option_table,
     .options_bytes = sizeof(struct handoff_options),
-    .for_threads = true,
+    .adds = TL_CAP_CONCURRENT,
     .needs = TL_CAP_UNLIMITED,
     .bars = TL_CAP_REFUSES,
     .keeps = TL_CAP_BUDGET | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES | TL_CAP_BASELINE |

@@ -150,7 +150,7 @@ const struct tl_front tl_front_locked = {
                    "A thread that starts or stops a timer waits for other threads' calls and for a "
                    "whole advance, callbacks included: the structure's longest pause delays every "
                    "thread. Nothing else changes, so all promises of the structure hold.",
-    .for_threads = true,
+    .adds = TL_CAP_CONCURRENT,
     .keeps = UINT32_MAX,
     .create = locked_create,
     .hooks =

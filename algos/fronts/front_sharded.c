@@ -305,7 +305,7 @@ const struct tl_front tl_front_sharded = {
         "timer takes 5 more bytes.",
     .options = sharded_option_table,
     .options_bytes = sizeof(struct sharded_options),
-    .for_threads = true,
+    .adds = TL_CAP_CONCURRENT,
     .keeps = TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT | TL_CAP_UNLIMITED | TL_CAP_ALLOCATES |
              TL_CAP_BASELINE | TL_CAP_FIRES_NOTHING | TL_CAP_SLOW | TL_CAP_REFUSES |
              TL_CAP_OWN_MEMORY,

@@ -90,6 +90,7 @@ pub const TL_CAP_SLOW: u32 = 0x400;
 pub const TL_CAP_REFUSES: u32 = 0x800;
 pub const TL_CAP_OWN_MEMORY: u32 = 0x1000;
 pub const TL_CAP_DURABLE: u32 = 0x2000;
+pub const TL_CAP_CONCURRENT: u32 = 0x4000;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

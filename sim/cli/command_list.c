@@ -91,7 +91,7 @@ static void list_fronts(void)
     (void)fprintf(stream, "\nfront ends: FRONT(NAME), as in locked(hier-wheel)\n");
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(stream, "%-8s  %s%s\n", fronts[i]->name, fronts[i]->summary,
-                      fronts[i]->for_threads ? "" : " (for one thread)");
+                      (fronts[i]->adds & TL_CAP_CONCURRENT) != 0 ? "" : " (for one thread)");
     }
     wrapped_end(&lines);
 }
@@ -127,8 +127,9 @@ static void list_fronts_markdown(void)
         capability_words(fronts[i]->needs, needs, sizeof needs);
         capability_words(fronts[i]->keeps, keeps, sizeof keeps);
         (void)printf("| `%s(NAME)` | %s | %s | %s | %s | %s |\n", fronts[i]->name,
-                     fronts[i]->summary, fronts[i]->for_threads ? "yes" : "no", fronts[i]->origin,
-                     needs[0] != '\0' ? needs : "-", keeps[0] != '\0' ? keeps : "-");
+                     fronts[i]->summary, (fronts[i]->adds & TL_CAP_CONCURRENT) != 0 ? "yes" : "no",
+                     fronts[i]->origin, needs[0] != '\0' ? needs : "-",
+                     keeps[0] != '\0' ? keeps : "-");
     }
 }
 

@@ -1,4 +1,4 @@
-/* timerlab threads: structures behind front ends, under many threads. */
+/* timerlab threads: concurrent structures, and others inside front ends, under many threads. */
 #include "catalog.h"
 #include "command.h"
 #include "command_option.h"
@@ -72,15 +72,18 @@ static void complete(void *at, struct argp_state *state)
     command_structures_find(&arguments->structures, catalog_select,
                             "-a 'locked(NAME)',...; `timerlab list` shows them", state);
     for (size_t i = 0; i < contenders->count; i++) {
-        const char *name = contenders->items[i].timed->name;
-        const struct tl_front *front = tl_front_of(contenders->items[i].timed);
+        const struct tl_algo *algo = contenders->items[i].timed;
+        const struct tl_front *front = tl_front_of(algo);
+        if ((algo->capabilities & TL_CAP_CONCURRENT) != 0) {
+            continue;
+        }
         if (front == NULL) {
             argp_error(state,
                        "%s is for one thread; with a front end it is for many, as in 'locked(%s)'",
-                       name, name);
-        } else if (!front->for_threads) {
+                       algo->name, algo->name);
+        } else {
             argp_error(state, "%s is for one thread: the front end %s makes it safe for no more",
-                       name, front->name);
+                       algo->name, front->name);
         }
     }
 }
@@ -94,8 +97,8 @@ static void take_word(void *at, const char *word, struct argp_state *state)
 
 #define AT(member) OPTION_AT(struct threads_arguments, member)
 static const struct option_row options[] = {
-    OPTION_ROW_STRUCTURES(struct threads_arguments, "FRONT(NAME)[:opt=v...],...",
-                          "Structures with front ends"),
+    OPTION_ROW_STRUCTURES(struct threads_arguments, "NAME|FRONT(NAME)[:opt=v...],...",
+                          "Concurrent structures, or structures with front ends"),
     OPTION_ROW_PLUGIN(struct threads_arguments, OPTION_PLUGIN_TEXT),
     {{"threads", 0, "N,...", 0,
       "Threads that start and stop, in addition to the one that advances (1,2,4,8)", 0},
@@ -126,7 +129,7 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "",
-    .text = "Runs structures with front ends under many threads. Each thread starts, restarts and "
+    .text = "Runs concurrent structures under many threads. Each thread starts, restarts and "
             "stops timers of its own while one advances, and its callbacks do the same (`inside`: "
             "how often). Reports operations per second, the duration of a call with its waiting "
             "time, and whether each timer was stopped or fired exactly once.\vExit status: 0 done "

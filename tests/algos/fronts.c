@@ -70,7 +70,7 @@ static void what_is_kept_is_declared(void **state)
     uint32_t heap = items[0].timed->capabilities;
     assert_true((heap & TL_CAP_EXACT) != 0 && (heap & TL_CAP_NEXT) != 0);
     assert_true((heap & TL_CAP_ORDERED) != 0 && (heap & TL_CAP_BUDGET) != 0);
-    assert_int_equal(items[1].timed->capabilities, heap);
+    assert_int_equal(items[1].timed->capabilities, heap | TL_CAP_CONCURRENT);
     assert_int_equal(items[2].timed->capabilities & (TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_ORDERED),
                      0);
     assert_null(items[2].timed->next);
@@ -82,7 +82,8 @@ static void what_is_kept_is_declared(void **state)
     for (size_t i = 0; i < 5; i++) {
         const struct tl_front *front = tl_front_of(items[i].timed);
         assert_true((front != NULL) == (i > 0));
-        assert_true(front == NULL || front->for_threads == (i < 4));
+        bool concurrent = (items[i].timed->capabilities & TL_CAP_CONCURRENT) != 0;
+        assert_true(concurrent == (i > 0 && i < 4));
     }
     end(&trial);
 }
