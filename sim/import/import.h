@@ -1,7 +1,7 @@
 /*
  * import.h: recordings of other tools, turned into traces. One table, in import.c, has a row for
- * each format; the command line, its help and `--list` are made from it. Adding a format: its file
- * with its function and its options, and its row.
+ * each format; the command line, its help and `--list` are made from it. A new format is a file with
+ * its function and options, and a row.
  */
 #ifndef SIM_IMPORT_H
 #define SIM_IMPORT_H
@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 struct import_option {
-    const char *name;  /* as on the command line, without the dashes; NULL ends the list */
-    const char *value; /* what its value is called in help */
+    const char *name;  /* without the dashes; NULL ends the list */
+    const char *value; /* the name of its value in help */
     bool repeatable;
     const char *help; /* one line, with unit, range and default */
 };
@@ -31,10 +31,9 @@ struct import_job {
     const char *output;
     const struct import_setting *settings; /* only options of the format; in their order */
     size_t setting_count;
-    FILE *report; /* takes a summary for people to read: what was counted */
-    /* NULL, or takes what the recording says of each operation; of ftrace and process only. The
-     * trace is then one of the recorded system: where that says more of when operations took
-     * effect, they are there. */
+    FILE *report; /* gets the summary for the user */
+    /* NULL, or gets the recorded place of each operation; of ftrace and process only. The trace is
+     * then one of the recorded system, with operations at the times at which they took effect. */
     struct recording *recording;
 };
 
@@ -44,7 +43,7 @@ enum import_result {
     IMPORT_USAGE,  /* an option's value is not usable */
 };
 
-/* Reads the recording, writes the trace. On failure `error` is set and no output is left. */
+/* Read the recording and write the trace. On failure `error` is set and there is no output. */
 typedef enum import_result (*import_fn)(const struct import_job *job, struct error *error);
 
 struct import_format {
@@ -54,13 +53,13 @@ struct import_format {
     import_fn run;
 };
 
-/* The table, ended by a row without a name. */
+/* Return the table, which ends with a row without a name. */
 const struct import_format *import_formats(void);
 
-/* The format of that name; NULL, with the nearest name in `error`. */
+/* Return the format of that name; NULL, with the nearest name in `error`. */
 const struct import_format *import_format_find(const char *name, struct error *error);
 
-/* Whether the format has that option. */
+/* Return the format's option of that name; NULL: it has none. */
 const struct import_option *import_option_find(const struct import_format *format,
                                                const char *name);
 

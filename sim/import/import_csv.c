@@ -1,4 +1,4 @@
-/* csv: the text form of a trace becomes a trace again. */
+/* import csv: the text form of a trace becomes a trace again. */
 #include "import.h"
 
 #include "import_settings.h"
@@ -23,7 +23,6 @@ const struct import_option import_csv_options[] = {
     {NULL, NULL, false, NULL},
 };
 
-/* Says how the timers are numbered. */
 static void report_ids(const struct import_job *job, const struct trace_text_ids *ids, bool asked)
 {
     if (!ids->numbered_anew) {

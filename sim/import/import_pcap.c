@@ -5,7 +5,7 @@
  */
 #include "import.h"
 
-#include "event_log.h"
+#include "sorted_events.h"
 
 const struct import_option import_pcap_options[] = {
     {"model", "MODEL", false,
@@ -19,14 +19,11 @@ const struct import_option import_pcap_options[] = {
 #ifdef TL_HAVE_PCAP
 
 #include "import_settings.h"
-#include "import_tally.h"
-#include "key_table.h"
 #include "loaded_library.h"
 #include "memory.h"
 #include "packed_file.h"
 #include "packet.h"
 #include "progress.h"
-#include "reorder.h"
 #include "timer_model.h"
 #include "trace.h"
 
@@ -38,8 +35,8 @@ const struct import_option import_pcap_options[] = {
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* Debian's name of it, and everybody else's. It brings a dozen libraries with it, for which no
- * other command is to wait. */
+/* Its name in Debian, and elsewhere. It is loaded on demand, because it brings a dozen libraries with
+ * it, which would slow down every other command. */
 #define PCAP_FUNCTIONS(X)                                                                          \
     X(pcap_close)                                                                                  \
     X(pcap_datalink)                                                                               \
@@ -68,7 +65,7 @@ struct rto_counts {
     uint64_t resets;  /* by SYN or RST */
 };
 
-/* What is kept of a packet until its turn comes. */
+/* A TCP packet in the reorder. */
 struct segment {
     uint32_t flow;
     uint32_t sequence;
@@ -91,7 +88,7 @@ struct packet_counts {
 
 struct pcap_import {
     const struct import_job *job;
-    bool rto;
+    bool rto; /* the model; if not, idle */
     struct event_log_settings settings;
     uint64_t rto_ns;
     struct packed_file *file;
@@ -102,19 +99,16 @@ struct pcap_import {
     /* model idle */
     struct event_log *log;
     /* model rto */
-    struct import_tally tally;
-    struct key_table *flows;
-    struct sender (*senders)[2]; /* by flow */
+    struct sorted_events segments; /* by flow */
+    struct sender (*senders)[2];   /* likewise */
     uint32_t senders_room;
-    struct reorder *reorder;
     struct timer_model *model;
     struct rto_counts rto_counts;
-    struct error *error; /* of the call under way */
 };
 
 static struct import_tally *tally_of(struct pcap_import *import)
 {
-    return import->rto ? &import->tally : event_log_tally(import->log);
+    return import->rto ? &import->segments.tally : event_log_tally(import->log);
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -138,7 +132,7 @@ static bool read_settings(struct pcap_import *import, struct error *error)
 
 /* --- retransmission timers -------------------------------------------------------------------- */
 
-/* Whether a comes before b, on the circle of 2^32 numbers. */
+/* Whether a is before b, modulo 2^32. */
 static bool before(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) < 0;
@@ -171,7 +165,7 @@ static bool acknowledge(struct pcap_import *import, struct sender *peer, uint32_
     return timer_model_stop(import->model, peer->timer, error);
 }
 
-/* Data, SYN or FIN: what must be acknowledged. */
+/* Data, SYN or FIN: the receiver must acknowledge it. */
 static bool send_data(struct pcap_import *import, struct sender *sender,
                       const struct segment *segment, uint32_t length, struct error *error)
 {
@@ -189,7 +183,7 @@ static bool send_data(struct pcap_import *import, struct sender *sender,
     if (sender->timer == NO_TIMER) {
         sender->timer = timer_model_new_timer(import->model, 0);
     }
-    /* What is sent again although it was acknowledged waits for nothing. */
+    /* A retransmission of acknowledged data waits for no acknowledgement. */
     return sender->unacked == sender->next || timer_model_is_armed(import->model, sender->timer) ||
            timer_model_start(import->model, sender->timer, error);
 }
@@ -198,9 +192,10 @@ static bool take_segment(void *ctx, uint64_t time_ns, const void *event)
 {
     struct pcap_import *import = ctx;
     const struct segment *segment = event;
-    struct error *error = import->error;
+    struct error *error = import->segments.error;
     struct sender *sender = &import->senders[segment->flow][segment->reversed];
     struct sender *peer = &import->senders[segment->flow][!segment->reversed];
+    import_times_add(&import->segments.times, time_ns);
     if (!timer_model_advance(import->model, time_ns, error)) {
         return false;
     }
@@ -228,11 +223,12 @@ static bool take_segment(void *ctx, uint64_t time_ns, const void *event)
     return length == 0 || send_data(import, sender, segment, length, error);
 }
 
-/* The number of a flow; makes room for its two ends. */
+/* Return the number of a flow, and make room for its two ends. */
 static uint32_t find_flow(struct pcap_import *import, const struct packet *packet)
 {
-    uint32_t known = key_table_count(import->flows);
-    uint32_t flow = key_table_number(import->flows, packet->flow, packet->flow_bytes);
+    struct key_table *flows = import->segments.keys;
+    uint32_t known = key_table_count(flows);
+    uint32_t flow = key_table_number(flows, packet->flow, packet->flow_bytes);
     MEMORY_REACH(import->senders, import->senders_room, flow);
     if (flow == known) {
         import->senders[flow][0] = (struct sender){.timer = NO_TIMER};
@@ -253,8 +249,7 @@ static bool add_segment(struct pcap_import *import, uint64_t time_ns, const stru
                               .ack = packet->ack,
                               .fin = packet->fin,
                               .rst = packet->rst};
-    import->error = error;
-    return reorder_add(import->reorder, time_ns, &segment);
+    return sorted_events_add(&import->segments, time_ns, &segment, error);
 }
 
 /* --- packets ---------------------------------------------------------------------------------- */
@@ -267,7 +262,7 @@ static bool take_packet(struct pcap_import *import, const struct pcap_pkthdr *he
     const char *why;
     tally->lines++;
     import->packets.truncated += header->caplen < header->len;
-    /* The fraction is in nanoseconds: that is how the capture was opened. */
+    /* The fraction is in nanoseconds, because the capture was opened so. */
     int64_t seconds = header->ts.tv_sec;
     if (seconds < 0 || seconds > INT64_C(9000000000) || header->ts.tv_usec < 0 ||
         header->ts.tv_usec > 999999999) {
@@ -283,8 +278,7 @@ static bool take_packet(struct pcap_import *import, const struct pcap_pkthdr *he
         return true;
     case PACKET_CUT_SHORT:
         import->packets.cut_short++;
-        import_tally_malformed(tally, tally->lines, "", 0, why);
-        return true;
+        /* fall through */
     case PACKET_MALFORMED:
     default:
         import_tally_malformed(tally, tally->lines, "", 0, why);
@@ -304,7 +298,7 @@ static ssize_t read_cookie(void *cookie, char *to, size_t room)
     return packed_file_read(import->file, to, room, &import->why);
 }
 
-/* Opens the capture within the file, which may be compressed. */
+/* Open the capture in the file, which may be compressed. */
 static bool open_capture(struct pcap_import *import, struct error *error)
 {
     const char *name = packed_file_name(import->file);
@@ -349,7 +343,7 @@ static bool read_packets(struct pcap_import *import, struct error *error)
         good = take_packet(import, header, data, error);
         if ((tally->lines & 4095) == 0) {
             progress_update(&progress, packed_file_bytes_done(import->file));
-            good = good && import_tally_bearable(tally, false, error);
+            good = good && import_tally_accept(tally, false, error);
         }
     }
     progress_end(&progress);
@@ -362,7 +356,7 @@ static bool read_packets(struct pcap_import *import, struct error *error)
     }
     const char *why = lib.pcap_geterr(import->pcap);
     if (tally->lines > 0 && strstr(why, "truncated") != NULL) {
-        /* Whoever captured was interrupted: what is there is right. */
+        /* The capture was interrupted; the packets before that are complete. */
         import->cut_off = true;
         return true;
     }
@@ -372,20 +366,26 @@ static bool read_packets(struct pcap_import *import, struct error *error)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static json_t *packet_counts_json(const struct pcap_import *import)
+static json_t *describe_packets(const struct pcap_import *import)
 {
     const struct packet_counts *packets = &import->packets;
-    json_t *counts = json_object();
-    (void)json_object_set_new(counts, "tcp", import_json_count(packets->tcp));
-    (void)json_object_set_new(counts, "udp", import_json_count(packets->udp));
-    (void)json_object_set_new(counts, "other", import_json_count(packets->other));
-    (void)json_object_set_new(counts, "truncated", import_json_count(packets->truncated));
-    (void)json_object_set_new(counts, "cut_short", import_json_count(packets->cut_short));
-    return counts;
+    const struct import_count counts[] = {
+        {"tcp", packets->tcp},
+        {"udp", packets->udp},
+        {"other", packets->other},
+        {"truncated", packets->truncated},
+        {"cut_short", packets->cut_short},
+    };
+    json_t *details = json_object();
+    (void)json_object_set_new(details, "packets",
+                              import_counts_json(counts, sizeof counts / sizeof counts[0]));
+    (void)json_object_set_new(details, "model", json_string(import->rto ? "rto" : "idle"));
+    return details;
 }
 
-static void print_packets(const struct pcap_import *import, const char *name)
+static void print_packets(const struct pcap_import *import)
 {
+    const char *name = packed_file_name(import->file);
     const struct packet_counts *packets = &import->packets;
     FILE *out = import->job->report;
     (void)fprintf(out,
@@ -398,37 +398,24 @@ static void print_packets(const struct pcap_import *import, const char *name)
     }
 }
 
-static bool judge_rto(const struct pcap_import *import, struct error *error)
+static bool finish_rto(struct pcap_import *import, struct error *error)
 {
-    const struct import_tally *tally = &import->tally;
-    const struct reorder_counts *order = reorder_counts(import->reorder);
-    if (!import_tally_bearable(tally, true, error)) {
-        return false;
-    }
-    if (import->rto_counts.data_segments == 0 && order->events == 0) {
-        return error_set(error, "%s: none of its %" PRIu64 " packets is of TCP", tally->name,
-                         tally->lines);
-    }
-    return true;
-}
-
-static bool finish_rto(struct pcap_import *import, json_t *origin_packets, struct error *error)
-{
-    import->error = error;
-    if (!judge_rto(import, error) || !reorder_finish(import->reorder) ||
+    struct sorted_events *segments = &import->segments;
+    if (!sorted_events_end(segments, "is of TCP", error) ||
         !timer_model_finish(import->model, error)) {
-        json_decref(origin_packets);
         return false;
     }
     const struct timer_queue_counts *queue = timer_model_counts(import->model, 0);
-    const struct reorder_counts *order = reorder_counts(import->reorder);
+    const struct timer_model_totals totals = timer_model_totals(import->model);
+    const struct reorder_counts *order = reorder_counts(segments->reorder);
     const struct rto_counts *rto = &import->rto_counts;
+    uint32_t flows = key_table_count(segments->keys);
     const struct import_count counts[] = {
-        {"packets", import->tally.lines},
-        {"malformed_packets", import->tally.malformed},
+        {"packets", segments->tally.lines},
+        {"malformed_packets", segments->tally.malformed},
         {"out_of_order", order->out_of_order},
         {"too_late", order->too_late},
-        {"flows", key_table_count(import->flows)},
+        {"flows", flows},
         {"data_segments", rto->data_segments},
         {"retransmissions", rto->retransmissions},
         {"arm", queue->arms},
@@ -438,36 +425,25 @@ static bool finish_rto(struct pcap_import *import, json_t *origin_packets, struc
         {"expiry", queue->expired},
         {"armed_at_end", queue->armed},
         {"max_armed", queue->max_armed},
-        {"timers", timer_model_timers(import->model)},
-        {"trace_starts", timer_model_starts(import->model)},
-        {"trace_stops", timer_model_stops(import->model)},
+        {"timers", totals.timers},
+        {"trace_starts", totals.starts},
+        {"trace_stops", totals.stops},
     };
-    size_t count = sizeof counts / sizeof counts[0];
-    json_t *origin = import_origin(&import->tally, "pcap", counts, count);
-    (void)json_object_set_new(origin, "packets", origin_packets);
-    (void)json_object_set_new(origin, "model", json_string("rto"));
-    (void)json_object_set_new(origin, "connections",
-                              import_json_count(key_table_count(import->flows)));
-    (void)json_object_set_new(origin, "rto_ns", import_json_count(import->rto_ns));
-    (void)json_object_set_new(origin, "causes", json_string(TIMER_MODEL_CAUSES));
-    (void)json_object_set_new(origin, "duration_ns",
-                              import_json_count(order->last_ns - order->first_ns));
-    char *text = import_origin_text(origin);
-    bool good = timer_model_commit(import->model, text, error);
-    free(text);
-    if (good) {
-        import_tally_print(&import->tally);
-        (void)fprintf(import->job->report,
-                      "%s: %" PRIu64 " packets, %.6f s, tick %" PRIu64 " ns\n\n",
-                      import->tally.name, import->tally.lines,
-                      (double)(order->last_ns - order->first_ns) / 1e9, import->settings.tick_ns);
-        import_counts_print(import->job->report, counts, count);
-        import_causes_print(&import->tally, 0, TIMER_MODEL_CAUSES);
-    }
-    return good;
+    json_t *details = describe_packets(import);
+    (void)json_object_set_new(details, "connections", json_integer(flows));
+    (void)json_object_set_new(details, "rto_ns", json_integer((json_int_t)import->rto_ns));
+    struct import_summary summary = {.format = "pcap",
+                                     IMPORT_COUNTS(counts),
+                                     .causes = TIMER_MODEL_CAUSES,
+                                     .starts = totals.starts,
+                                     .stops = totals.stops,
+                                     .timers = totals.timers,
+                                     .details = details};
+    uint64_t end_tick;
+    struct trace_writer *writer = timer_model_end(import->model, &end_tick);
+    return sorted_events_finish(segments, &summary, writer, end_tick, error);
 }
 
-/* Opens what the model needs. */
 static bool open_model(struct pcap_import *import, struct error *error)
 {
     const char *name = packed_file_name(import->file);
@@ -475,13 +451,8 @@ static bool open_model(struct pcap_import *import, struct error *error)
         import->log = event_log_open(import->job, name, "packet", &import->settings, error);
         return import->log != NULL;
     }
-    import->tally = (struct import_tally){.job = import->job,
-                                          .name = name,
-                                          .unit = "packet",
-                                          .max_malformed = import->settings.max_malformed};
-    import->flows = key_table_create();
-    import->reorder =
-        reorder_create(import->settings.window_ns, sizeof(struct segment), take_segment, import);
+    sorted_events_open(&import->segments, import->job, name, "packet", &import->settings,
+                       sizeof(struct segment), take_segment, import);
     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {import->rto_ns, import->rto_ns};
     import->model =
         timer_model_open(import->job->output, import->settings.tick_ns, timeouts_ns, error);
@@ -494,22 +465,13 @@ static bool import_packets(struct pcap_import *import, struct error *error)
         !read_packets(import, error)) {
         return false;
     }
-    const char *name = packed_file_name(import->file);
-    json_t *packets = packet_counts_json(import);
-    if (import->rto) {
-        if (!finish_rto(import, packets, error)) {
-            return false;
-        }
-    } else {
-        json_t *details = json_object();
-        (void)json_object_set_new(details, "packets", packets);
-        (void)json_object_set_new(details, "model", json_string("idle"));
-        if (!event_log_finish(import->log, "pcap", details, error)) {
-            return false;
-        }
+    bool good = import->rto
+                    ? finish_rto(import, error)
+                    : event_log_finish(import->log, "pcap", describe_packets(import), error);
+    if (good) {
+        print_packets(import);
     }
-    print_packets(import, name);
-    return true;
+    return good;
 }
 
 enum import_result import_pcap(const struct import_job *job, struct error *error)
@@ -523,16 +485,12 @@ enum import_result import_pcap(const struct import_job *job, struct error *error
         return IMPORT_FAILED;
     }
     bool good = import_packets(&import, error);
-    if (!good && import.rto) {
-        import_tally_print(&import.tally);
-    }
     if (import.pcap != NULL) {
         lib.pcap_close(import.pcap);
     }
     event_log_close(import.log);
+    sorted_events_close(&import.segments);
     timer_model_close(import.model);
-    reorder_destroy(import.reorder);
-    key_table_destroy(import.flows);
     free(import.senders);
     packed_file_close(import.file);
     return good ? IMPORT_DONE : IMPORT_FAILED;

@@ -18,16 +18,14 @@ const char *import_setting(const struct import_job *job, const char *name)
     return value;
 }
 
-/* Reads an option's value, where it was given; false if that is not of the form. *given says
- * whether there is a number. */
+/* Read an option's value; *number does not change if it was not given. */
 static bool read_setting(const struct import_job *job, const char *name,
-                         const struct tl_number_form *form, union tl_number *number, bool *given,
+                         const struct tl_number_form *form, union tl_number *number,
                          struct error *error)
 {
     const char *text = import_setting(job, name);
     char option[64];
-    *given = text != NULL;
-    if (!*given || tl_number_read(form, text, number)) {
+    if (text == NULL || tl_number_read(form, text, number)) {
         return true;
     }
     (void)snprintf(option, sizeof option, "--%s", name);
@@ -38,10 +36,9 @@ bool import_setting_count(const struct import_job *job, const char *name, uint64
                           uint64_t most, uint64_t *count, struct error *error)
 {
     const struct tl_number_form form = {.from = least, .to = most};
-    union tl_number number = {0};
-    bool given = false;
-    bool good = read_setting(job, name, &form, &number, &given, error);
-    *count = good && given ? number.whole : *count;
+    union tl_number number = {.whole = *count};
+    bool good = read_setting(job, name, &form, &number, error);
+    *count = number.whole;
     return good;
 }
 
@@ -49,10 +46,9 @@ bool import_setting_share(const struct import_job *job, const char *name, double
                           struct error *error)
 {
     const struct tl_number_form form = {.kind = TL_NUMBER_SHARE};
-    union tl_number number = {0};
-    bool given = false;
-    bool good = read_setting(job, name, &form, &number, &given, error);
-    *share = good && given ? number.real : *share;
+    union tl_number number = {.real = *share};
+    bool good = read_setting(job, name, &form, &number, error);
+    *share = number.real;
     return good;
 }
 
@@ -64,9 +60,8 @@ bool import_setting_time(const struct import_job *job, const char *name, uint64_
                                         .least = (double)least_ns / (double)unit_ns,
                                         .most =
                                             (double)TIMER_MODEL_TIMEOUT_MAX_NS / (double)unit_ns};
-    union tl_number number = {0};
-    bool given = false;
-    bool good = read_setting(job, name, &form, &number, &given, error);
-    *time_ns = good && given ? (uint64_t)llround(number.real * (double)unit_ns) : *time_ns;
+    union tl_number number = {.real = (double)*time_ns / (double)unit_ns};
+    bool good = read_setting(job, name, &form, &number, error);
+    *time_ns = (uint64_t)llround(number.real * (double)unit_ns);
     return good;
 }

@@ -35,7 +35,7 @@ void import_tally_malformed(struct import_tally *tally, uint64_t number, const c
     sample->text[length] = '\0';
 }
 
-bool import_tally_bearable(const struct import_tally *tally, bool at_end, struct error *error)
+bool import_tally_accept(const struct import_tally *tally, bool at_end, struct error *error)
 {
     if (tally->malformed == 0 ||
         (double)tally->malformed <= tally->max_malformed * (double)(tally->lines - tally->blank)) {
@@ -66,51 +66,56 @@ bool import_tally_read(struct import_tally *tally, struct line_reader *reader, t
         good = take(ctx, &line, error);
         if ((tally->lines & 4095) == 0) {
             progress_update(&progress, line_reader_bytes_done(reader));
-            good = good && import_tally_bearable(tally, false, error);
+            good = good && import_tally_accept(tally, false, error);
         }
     }
     progress_end(&progress);
     return good && status == 0;
 }
 
-void import_doubt(struct import_tally *tally, const char *format, ...)
+void import_warn(struct import_tally *tally, const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    char *text = memory_format_list(format, arguments);
     va_end(arguments);
     (void)fprintf(tally->job->report, "warning: %s: %s\n", tally->name, text);
-    if (tally->doubts == NULL) {
-        tally->doubts = json_array();
+    if (tally->warnings == NULL) {
+        tally->warnings = json_array();
     }
-    (void)json_array_append_new(tally->doubts, json_text(text));
+    (void)json_array_append_new(tally->warnings, json_text(text));
+    free(text);
 }
 
-void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_ns, uint64_t span_ns)
+void import_warn_gap(struct import_tally *tally, const struct import_times *times)
 {
-    if (gap_ns > DAY_NS && gap_ns > span_ns / 2) {
-        import_doubt(tally,
-                     "nothing happens for %.1f days, from %.6f s after its beginning on: are two "
-                     "recordings joined, or is a time stamp wrong? Pending timers expire in "
-                     "between, and rates are those of the whole time; cut it there",
-                     (double)gap_ns / (double)DAY_NS, (double)at_ns / 1e9);
+    if (times->gap_ns > DAY_NS && times->gap_ns > import_times_span_ns(times) / 2) {
+        import_warn(tally,
+                    "nothing happens for %.1f days, from %.6f s after its beginning on: are two "
+                    "recordings joined, or is a time stamp wrong? Pending timers expire in "
+                    "between, and rates are those of the whole time; cut it there",
+                    (double)times->gap_ns / (double)DAY_NS,
+                    (double)(times->gap_from_ns - times->first_ns) / 1e9);
     }
 }
 
-void import_doubt_seconds(struct import_tally *tally, uint64_t at_once)
+void import_warn_seconds(struct import_tally *tally, const struct import_times *times,
+                         uint64_t tick_ns)
 {
-    import_doubt(tally,
-                 "its times are whole seconds, so that all of a second happens in one tick, up to "
-                 "%" PRIu64 " events: the bursts and pauses of the trace are the clock's, not the "
-                 "traffic's; record milliseconds, as nginx's $msec or Apache's %%{msec}t do",
-                 at_once);
+    if (!times->finer_than_seconds && tick_ns < 1000000000 && import_times_span_ns(times) > 0) {
+        import_warn(tally,
+                    "its times are whole seconds, so that all of a second happens in one tick, up "
+                    "to %" PRIu64 " events: the bursts and pauses of the trace are the clock's, "
+                    "not the traffic's; record milliseconds, as nginx's $msec or Apache's "
+                    "%%{msec}t do",
+                    times->most_at_once);
+    }
 }
 
 void import_tally_free(struct import_tally *tally)
 {
-    json_decref(tally->doubts);
-    tally->doubts = NULL;
+    json_decref(tally->warnings);
+    tally->warnings = NULL;
 }
 
 void import_tally_print(const struct import_tally *tally)
@@ -131,7 +136,7 @@ void import_tally_print(const struct import_tally *tally)
     }
 }
 
-void import_counts_print(FILE *out, const struct import_count *counts, size_t count)
+static void print_counts(FILE *out, const struct import_count *counts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "  %-22s %12" PRIu64 "%s", counts[i].name, counts[i].count,
@@ -145,32 +150,58 @@ void import_causes_print(const struct import_tally *tally, uint64_t reactions, c
                   reactions, rule);
 }
 
-json_t *import_json_count(uint64_t count)
+json_t *import_counts_json(const struct import_count *counts, size_t count)
 {
-    return json_integer((json_int_t)count);
+    json_t *numbers = json_object();
+    for (size_t i = 0; i < count; i++) {
+        (void)json_object_set_new(numbers, counts[i].name,
+                                  json_integer((json_int_t)counts[i].count));
+    }
+    return numbers;
 }
 
-json_t *import_origin(const struct import_tally *tally, const char *format,
-                      const struct import_count *counts, size_t count)
+static char *origin_text(const struct import_tally *tally, const struct import_summary *summary)
 {
     const char *slash = strrchr(tally->name, '/');
     json_t *origin = json_object();
-    (void)json_object_set_new(origin, "format", json_string(format));
+    (void)json_object_set_new(origin, "format", json_string(summary->format));
     (void)json_object_set_new(origin, "file", json_text(slash != NULL ? slash + 1 : tally->name));
-    json_t *numbers = json_object();
-    for (size_t i = 0; i < count; i++) {
-        (void)json_object_set_new(numbers, counts[i].name, import_json_count(counts[i].count));
-    }
-    (void)json_object_set_new(origin, "counts", numbers);
-    if (tally->doubts != NULL) {
-        (void)json_object_set(origin, "warnings", tally->doubts);
-    }
-    return origin;
-}
-
-char *import_origin_text(json_t *origin)
-{
+    (void)json_object_set_new(origin, "counts",
+                              import_counts_json(summary->counts, summary->count_count));
+    (void)json_object_set(origin, "warnings", tally->warnings);
+    (void)json_object_set_new(origin, "duration_ns", json_integer((json_int_t)summary->span_ns));
+    (void)json_object_set_new(origin, "causes", json_string(summary->causes));
+    (void)json_object_update_missing(origin, summary->details);
     char *text = json_dumps(origin, JSON_COMPACT);
     json_decref(origin);
     return text;
+}
+
+static void print_summary(const struct import_tally *tally, const struct import_summary *summary)
+{
+    FILE *out = tally->job->report;
+    import_tally_print(tally);
+    (void)fprintf(out, "%s: %" PRIu64 " %ss, %.6f s%s, tick %" PRIu64 " ns\n\n", tally->name,
+                  tally->lines, tally->unit, (double)summary->span_ns / 1e9,
+                  summary->clock != NULL ? summary->clock : "", summary->tick_ns);
+    print_counts(out, summary->counts, summary->count_count);
+    (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu64 " timers\n",
+                  tally->job->output, summary->starts, summary->stops, summary->timers);
+    import_causes_print(tally, summary->reactions, summary->causes);
+}
+
+bool import_finish(struct import_tally *tally, const struct import_summary *summary,
+                   struct trace_writer *writer, uint64_t end_tick, struct error *error)
+{
+    bool good = false;
+    if (writer != NULL) {
+        char *text = origin_text(tally, summary);
+        good = trace_writer_commit(writer, 0, end_tick, 0, text, error);
+        free(text);
+    }
+    if (good) {
+        print_summary(tally, summary);
+    }
+    json_decref(summary->details);
+    return good;
 }

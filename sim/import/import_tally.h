@@ -1,7 +1,6 @@
 /*
- * import_tally.h: what importers count, show and refuse alike: lines (or packets) that are not
- * understood, of which the first few are shown; and the numbers that go into the summary and the
- * trace's origin.
+ * import_tally.h: counts and reports of all importers: malformed lines (or packets) with the first
+ * few as samples, warnings, the summary, and the trace's origin.
  */
 #ifndef SIM_IMPORT_TALLY_H
 #define SIM_IMPORT_TALLY_H
@@ -9,14 +8,16 @@
 #include "error.h"
 #include "import.h"
 #include "line_reader.h"
+#include "trace.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define TALLY_SAMPLES      5u   /* malformed lines that are shown */
-#define TALLY_SAMPLE_BYTES 120u /* of each */
+#define TALLY_SAMPLES       5u   /* malformed lines that are shown */
+#define TALLY_SAMPLE_BYTES  120u /* of each */
+#define TALLY_MAX_MALFORMED 0.01 /* default of --max-malformed */
 
 struct tally_sample {
     uint64_t number;
@@ -24,76 +25,120 @@ struct tally_sample {
     char text[TALLY_SAMPLE_BYTES + 1];
 };
 
-/* Set the first four; the rest is the tally's own, zero at first. */
+/* The caller sets the first four; the rest begins as zero. */
 struct import_tally {
     const struct import_job *job;
     const char *name;     /* of the input, in messages */
     const char *unit;     /* "line" or "packet" */
-    double max_malformed; /* greatest tolerated share of malformed lines */
-    uint64_t lines;       /* all of them */
-    uint64_t blank;       /* of these, those that need not say anything: comments, headings */
+    double max_malformed; /* greatest accepted share of malformed lines */
+    uint64_t lines;       /* including the next two */
+    uint64_t blank;       /* comments and headings, too */
     uint64_t malformed;
     struct tally_sample samples[TALLY_SAMPLES];
-    json_t *doubts; /* what import_doubt said, or NULL */
+    json_t *warnings; /* NULL: none */
 };
 
-/* A warning about a recording that can be read and may not be what it seems: says it in the report,
- * ahead of all else, and keeps it for the origin, as "warnings". The format begins with what is
- * seen, and goes on with what that does to the result. */
-__attribute__((format(printf, 2, 3))) void import_doubt(struct import_tally *tally,
-                                                        const char *format, ...);
+/* Warn about a recording that may be misunderstood: in the report, before all else, and in the
+ * origin, as "warnings". The text begins with the observation, then explains its effect on the
+ * result. */
+__attribute__((format(printf, 2, 3))) void import_warn(struct import_tally *tally,
+                                                       const char *format, ...);
 
-/* Doubts a recording in which so much time is most of it, and more than a day: nothing happens in
- * it from `at_ns` on, counted from its beginning. */
-void import_doubt_gap(struct import_tally *tally, uint64_t gap_ns, uint64_t at_ns,
-                      uint64_t span_ns);
+/* The times of a recording's events, in order. Zero at first. */
+struct import_times {
+    bool begun;
+    bool finer_than_seconds; /* one is not a whole second */
+    uint64_t first_ns;
+    uint64_t latest_ns;
+    uint64_t at_once; /* events at the latest time, and the most at any */
+    uint64_t most_at_once;
+    uint64_t gap_ns; /* the longest time without an event, and its begin */
+    uint64_t gap_from_ns;
+};
 
-/* Doubts a recording whose times are all whole seconds; `at_once`: events in the fullest one. */
-void import_doubt_seconds(struct import_tally *tally, uint64_t at_once);
+/* Add a time that is not before the latest. */
+static inline void import_times_add(struct import_times *times, uint64_t time_ns)
+{
+    if (!times->begun) {
+        times->begun = true;
+        times->first_ns = time_ns;
+        times->latest_ns = time_ns;
+    }
+    if (time_ns - times->latest_ns > times->gap_ns) {
+        times->gap_ns = time_ns - times->latest_ns;
+        times->gap_from_ns = times->latest_ns;
+    }
+    times->at_once = time_ns == times->latest_ns ? times->at_once + 1 : 1;
+    times->most_at_once =
+        times->at_once > times->most_at_once ? times->at_once : times->most_at_once;
+    times->latest_ns = time_ns;
+    times->finer_than_seconds = times->finer_than_seconds || time_ns % 1000000000 != 0;
+}
 
-/* Frees what the tally keeps. */
-void import_tally_free(struct import_tally *tally);
+static inline uint64_t import_times_span_ns(const struct import_times *times)
+{
+    return times->latest_ns - times->first_ns;
+}
 
-/* What --max-malformed is where it is not given. */
-#define TALLY_MAX_MALFORMED 0.01
+/* Warn if one gap is longer than a day and than half of the recording. */
+void import_warn_gap(struct import_tally *tally, const struct import_times *times);
 
-/* Counts a malformed line and keeps it if it is one of the first. `why` must last. */
+/* Warn if all times are whole seconds and a tick is shorter. */
+void import_warn_seconds(struct import_tally *tally, const struct import_times *times,
+                         uint64_t tick_ns);
+
+/* Count a malformed line, and keep it if it is one of the first. `why` must outlive the tally. */
 void import_tally_malformed(struct import_tally *tally, uint64_t number, const char *text,
                             size_t length, const char *why);
 
-/* Set `error` and return false if there are too many malformed lines to read on, or, at the end,
- * more than the share. */
-bool import_tally_bearable(const struct import_tally *tally, bool at_end, struct error *error);
+/* Return false, with `error` set, if too many lines are malformed: at the end more than the accepted
+ * share, before that so large a share that the rest need not be read. */
+bool import_tally_accept(const struct import_tally *tally, bool at_end, struct error *error);
 
-/* Takes a line; false with `error` set ends the reading. */
+/* Handle a line; false, with `error` set, ends the reading. */
 typedef bool (*tally_line_fn)(void *ctx, const struct line *line, struct error *error);
 
-/* Reads all lines, with progress. Ends as soon as there are too many malformed ones. */
+/* Read all lines, with progress, until `take` fails or too many are malformed. */
 bool import_tally_read(struct import_tally *tally, struct line_reader *reader, tally_line_fn take,
                        void *ctx, struct error *error);
 
-/* Writes the malformed lines that were kept to the job's report. */
+/* Write the samples of malformed lines to the job's report. */
 void import_tally_print(const struct import_tally *tally);
+
+void import_tally_free(struct import_tally *tally);
 
 struct import_count {
     const char *name;
     uint64_t count;
 };
 
-/* Writes the numbers to the job's report, in two columns. */
-void import_counts_print(FILE *out, const struct import_count *counts, size_t count);
+#define IMPORT_COUNTS(array) .counts = (array), .count_count = sizeof(array) / sizeof((array)[0])
 
-/* Says how many of the operations are reactions, and by which rule they were told; an origin has
- * the same as "causes". */
+/* Return the numbers as a JSON object. */
+json_t *import_counts_json(const struct import_count *counts, size_t count);
+
+/* Report how many operations are reactions, and the rule that found them. */
 void import_causes_print(const struct import_tally *tally, uint64_t reactions, const char *rule);
 
-/* The beginning of an origin: the format, the input's name, and the numbers. Free it with
- * json_decref, or hand it to import_origin_text. */
-json_t *import_origin(const struct import_tally *tally, const char *format,
-                      const struct import_count *counts, size_t count);
+/* A finished import. */
+struct import_summary {
+    const char *format;
+    const struct import_count *counts;
+    size_t count_count;
+    uint64_t span_ns;
+    uint64_t tick_ns;
+    const char *clock;  /* follows the span in the report; NULL: nothing */
+    const char *causes; /* the rule that finds reactions */
+    uint64_t reactions;
+    uint64_t starts;
+    uint64_t stops;
+    uint64_t timers;
+    json_t *details; /* further members of the origin; released here; NULL: none */
+};
 
-/* The origin as text, to be freed; drops the object. */
-char *import_origin_text(json_t *origin);
-json_t *import_json_count(uint64_t count);
+/* Complete the trace with an origin that has these numbers, and write the summary. `writer` is
+ * committed or aborted; NULL fails. */
+bool import_finish(struct import_tally *tally, const struct import_summary *summary,
+                   struct trace_writer *writer, uint64_t end_tick, struct error *error);
 
 #endif

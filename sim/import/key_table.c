@@ -12,13 +12,12 @@
 #define FIRST_SLOTS 1024u /* a power of two */
 #define SLOTS_MAX   (UINT32_C(1) << 31)
 
-/* Keys lie one after the other in one piece of memory, each with its entry before it; places in it
- * count in units of this number of bytes. */
+/* Keys follow one another in one block of memory, each after its entry; places in it are in units of
+ * this number of bytes. */
 #define UNIT        8u
 
-/* The upper half of a key's hash, next to its number, saves most looks at other keys. The number
- * is here and not with the key, so that what the caller does with it need not wait for the key.
- */
+/* The upper half of a key's hash saves most comparisons with other keys. The number is here, and not
+ * in the entry, so that the caller can go on before the key is in the cache. */
 struct slot {
     uint32_t tag;
     uint32_t number_plus_1; /* 0: empty */
@@ -80,8 +79,8 @@ static void grow(struct key_table *table)
     table->slot_count = slot_count;
 }
 
-/* Keeps a copy of a key after those before it, under the next number. */
-static void keep(struct key_table *table, const void *key, size_t length, uint32_t hash)
+/* Append a copy of a key, under the next number. */
+static void append_key(struct key_table *table, const void *key, size_t length, uint32_t hash)
 {
     uint32_t units = (uint32_t)((sizeof(struct entry) + length + UNIT - 1) / UNIT);
     if (units > table->room - table->used) {
@@ -148,7 +147,7 @@ uint32_t key_table_number_hashed(struct key_table *table, uint64_t hash, const v
         grow(table);
         return key_table_number_hashed(table, hash, key, length);
     }
-    keep(table, key, length, (uint32_t)hash);
+    append_key(table, key, length, (uint32_t)hash);
     table->slots[at] = (struct slot){.tag = tag, .number_plus_1 = ++table->count};
     return table->count - 1;
 }

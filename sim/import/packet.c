@@ -3,7 +3,7 @@
 #include <pcap/dlt.h>
 #include <string.h>
 
-/* libpcap says DLT_RAW for what files call LINKTYPE_RAW on this system; both are accepted. */
+/* libpcap maps this number of files to DLT_RAW on this system; both are accepted. */
 #define LINKTYPE_RAW     101
 
 #define ETHERTYPE_IPV4   0x0800u
@@ -22,29 +22,18 @@
 #define IPV6_DESTINATION 60u
 #define IPV6_HEADERS_MAX 16u
 
-/* What is left of the captured bytes. */
+/* The captured bytes that are not parsed yet. */
 struct rest {
     const uint8_t *at;
     size_t bytes;
     const char *why;
 };
 
-static enum packet_kind cut_short(struct rest *rest, const char *why)
+/* Set the reason; returns `kind`. */
+static enum packet_kind because(struct rest *rest, enum packet_kind kind, const char *why)
 {
     rest->why = why;
-    return PACKET_CUT_SHORT;
-}
-
-static enum packet_kind malformed(struct rest *rest, const char *why)
-{
-    rest->why = why;
-    return PACKET_MALFORMED;
-}
-
-static enum packet_kind other(struct rest *rest, const char *why)
-{
-    rest->why = why;
-    return PACKET_OTHER;
+    return kind;
 }
 
 static unsigned get16(const uint8_t *at)
@@ -57,13 +46,13 @@ static uint32_t get32(const uint8_t *at)
     return (uint32_t)get16(at) << 16 | get16(at + 2);
 }
 
-static void skip(struct rest *rest, size_t bytes)
+static void skip_bytes(struct rest *rest, size_t bytes)
 {
     rest->at += bytes;
     rest->bytes -= bytes;
 }
 
-/* Names the flow: protocol, version, and the two ends with the smaller one first. */
+/* Name the flow: protocol, version, and the two ends. */
 static void name_flow(struct packet *packet, unsigned protocol, const uint8_t *source,
                       const uint8_t *destination, size_t address_bytes, const uint8_t *ports)
 {
@@ -81,21 +70,21 @@ static void name_flow(struct packet *packet, unsigned protocol, const uint8_t *s
     packet->flow_bytes = (uint8_t)(2 + 2 * end_bytes);
 }
 
-/* What is in an IP packet. `ip_bytes` is how much the IP header says there is from here on. */
+/* `ip_bytes`: length of the rest of the packet, by the IP header. */
 static enum packet_kind parse_transport(struct rest *rest, unsigned protocol, size_t ip_bytes,
                                         const uint8_t *source, const uint8_t *destination,
                                         size_t address_bytes, struct packet *packet)
 {
     if (protocol != PROTOCOL_TCP && protocol != PROTOCOL_UDP) {
-        return other(rest, "neither TCP nor UDP");
+        return because(rest, PACKET_OTHER, "neither TCP nor UDP");
     }
     packet->tcp = protocol == PROTOCOL_TCP;
     size_t least = packet->tcp ? 20 : 8;
     if (ip_bytes < least) {
-        return malformed(rest, "an IP packet too short for the header in it");
+        return because(rest, PACKET_MALFORMED, "an IP packet too short for the header in it");
     }
     if (rest->bytes < (packet->tcp ? 14 : 4)) {
-        return cut_short(rest, "cut off within the TCP or UDP header");
+        return because(rest, PACKET_CUT_SHORT, "cut off within the TCP or UDP header");
     }
     const uint8_t *header = rest->at;
     name_flow(packet, protocol, source, destination, address_bytes, header);
@@ -104,7 +93,7 @@ static enum packet_kind parse_transport(struct rest *rest, unsigned protocol, si
     }
     size_t header_bytes = (size_t)(header[12] >> 4) * 4;
     if (header_bytes < 20 || header_bytes > ip_bytes) {
-        return malformed(rest, "a TCP header of impossible length");
+        return because(rest, PACKET_MALFORMED, "a TCP header of impossible length");
     }
     packet->sequence = get32(header + 4);
     packet->acknowledged = get32(header + 8);
@@ -119,24 +108,24 @@ static enum packet_kind parse_transport(struct rest *rest, unsigned protocol, si
 static enum packet_kind parse_ipv4(struct rest *rest, struct packet *packet)
 {
     if (rest->bytes < 20) {
-        return cut_short(rest, "cut off within the IPv4 header");
+        return because(rest, PACKET_CUT_SHORT, "cut off within the IPv4 header");
     }
     const uint8_t *header = rest->at;
     size_t header_bytes = (size_t)(header[0] & 15) * 4;
     size_t total_bytes = get16(header + 2);
     if (total_bytes == 0) {
-        total_bytes = rest->bytes; /* the network card was to fill it in */
+        total_bytes = rest->bytes; /* left to the network card to fill in */
     }
     if (header_bytes < 20 || header_bytes > total_bytes) {
-        return malformed(rest, "an IPv4 header of impossible length");
+        return because(rest, PACKET_MALFORMED, "an IPv4 header of impossible length");
     }
     if ((get16(header + 6) & 0x1fff) != 0) {
-        return other(rest, "not the first fragment of a packet");
+        return because(rest, PACKET_OTHER, "not the first fragment of a packet");
     }
     if (rest->bytes < header_bytes) {
-        return cut_short(rest, "cut off within the IPv4 header");
+        return because(rest, PACKET_CUT_SHORT, "cut off within the IPv4 header");
     }
-    skip(rest, header_bytes);
+    skip_bytes(rest, header_bytes);
     return parse_transport(rest, header[9], total_bytes - header_bytes, header + 12, header + 16, 4,
                            packet);
 }
@@ -144,14 +133,14 @@ static enum packet_kind parse_ipv4(struct rest *rest, struct packet *packet)
 static enum packet_kind parse_ipv6(struct rest *rest, struct packet *packet)
 {
     if (rest->bytes < 40) {
-        return cut_short(rest, "cut off within the IPv6 header");
+        return because(rest, PACKET_CUT_SHORT, "cut off within the IPv6 header");
     }
     const uint8_t *header = rest->at;
     unsigned next = header[6];
     size_t left = get16(header + 4);
-    skip(rest, 40);
+    skip_bytes(rest, 40);
     if (left == 0) {
-        left = rest->bytes; /* a jumbogram, or the network card was to fill it in */
+        left = rest->bytes; /* a jumbogram, or left to the network card to fill in */
     }
     for (unsigned i = 0; i < IPV6_HEADERS_MAX; i++) {
         if (next != IPV6_HOP_BY_HOP && next != IPV6_ROUTING && next != IPV6_DESTINATION &&
@@ -159,23 +148,23 @@ static enum packet_kind parse_ipv6(struct rest *rest, struct packet *packet)
             break;
         }
         if (rest->bytes < 8) {
-            return cut_short(rest, "cut off within the IPv6 headers");
+            return because(rest, PACKET_CUT_SHORT, "cut off within the IPv6 headers");
         }
         size_t bytes = next == IPV6_FRAGMENT ? 8
                        : next == IPV6_AUTH   ? ((size_t)rest->at[1] + 2) * 4
                                              : ((size_t)rest->at[1] + 1) * 8;
         if (next == IPV6_FRAGMENT && (get16(rest->at + 2) & 0xfff8) != 0) {
-            return other(rest, "not the first fragment of a packet");
+            return because(rest, PACKET_OTHER, "not the first fragment of a packet");
         }
         if (bytes > left) {
-            return malformed(rest, "an IPv6 header of impossible length");
+            return because(rest, PACKET_MALFORMED, "an IPv6 header of impossible length");
         }
         if (bytes > rest->bytes) {
-            return cut_short(rest, "cut off within the IPv6 headers");
+            return because(rest, PACKET_CUT_SHORT, "cut off within the IPv6 headers");
         }
         next = rest->at[0];
         left -= bytes;
-        skip(rest, bytes);
+        skip_bytes(rest, bytes);
     }
     return parse_transport(rest, next, left, header + 8, header + 24, 16, packet);
 }
@@ -183,7 +172,7 @@ static enum packet_kind parse_ipv6(struct rest *rest, struct packet *packet)
 static enum packet_kind parse_ip(struct rest *rest, struct packet *packet)
 {
     if (rest->bytes == 0) {
-        return cut_short(rest, "nothing of it was captured");
+        return because(rest, PACKET_CUT_SHORT, "nothing of it was captured");
     }
     switch (rest->at[0] >> 4) {
     case 4:
@@ -191,92 +180,78 @@ static enum packet_kind parse_ip(struct rest *rest, struct packet *packet)
     case 6:
         return parse_ipv6(rest, packet);
     default:
-        return other(rest, "neither IPv4 nor IPv6");
+        return because(rest, PACKET_OTHER, "neither IPv4 nor IPv6");
     }
 }
 
-/* From an Ethernet type field on, with tags of virtual networks before the one that counts. */
-static enum packet_kind parse_ethertype(struct rest *rest, struct packet *packet)
+#define LINK_CUT_SHORT "cut off within the link layer's header"
+
+static bool is_vlan(unsigned type)
 {
-    for (unsigned i = 0; i <= VLAN_TAGS_MAX; i++) {
-        if (rest->bytes < 2) {
-            return cut_short(rest, "cut off within the link layer's header");
-        }
-        unsigned type = get16(rest->at);
-        skip(rest, 2);
-        if (type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6) {
-            return parse_ip(rest, packet);
-        }
-        if (type != ETHERTYPE_VLAN && type != ETHERTYPE_SVLAN && type != ETHERTYPE_QINQ) {
-            break;
-        }
-        if (rest->bytes < 2) {
-            return cut_short(rest, "cut off within the link layer's header");
-        }
-        skip(rest, 2);
-    }
-    return other(rest, "neither IPv4 nor IPv6");
+    return type == ETHERTYPE_VLAN || type == ETHERTYPE_SVLAN || type == ETHERTYPE_QINQ;
 }
 
-/* Link layers: how many bytes stand before the Ethernet type, or before the IP header. */
-static const struct {
+/* After an Ethernet type; tags of virtual networks may precede the one of the packet. */
+static enum packet_kind parse_ethertype(struct rest *rest, unsigned type, struct packet *packet)
+{
+    for (unsigned i = 0; i < VLAN_TAGS_MAX && is_vlan(type); i++) {
+        if (rest->bytes < 4) {
+            return because(rest, PACKET_CUT_SHORT, LINK_CUT_SHORT);
+        }
+        type = get16(rest->at + 2); /* after the tag */
+        skip_bytes(rest, 4);
+    }
+    return type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6
+               ? parse_ip(rest, packet)
+               : because(rest, PACKET_OTHER, "neither IPv4 nor IPv6");
+}
+
+/* Link layers: the length of the header, and the place of the Ethernet type in it. */
+static const struct link {
     int link;
-    bool typed; /* an Ethernet type follows the bytes; if not, an IP header does */
+    int type_at; /* below 0: there is none, and an IP header follows */
     size_t bytes;
 } links[] = {
-    {DLT_EN10MB, true, 12}, {DLT_LINUX_SLL, true, 14}, {DLT_NULL, false, 4},
-    {DLT_LOOP, false, 4},   {DLT_RAW, false, 0},       {LINKTYPE_RAW, false, 0},
-    {DLT_IPV4, false, 0},   {DLT_IPV6, false, 0},      {DLT_LINUX_SLL2, true, 0},
+    {DLT_EN10MB, 12, 14}, {DLT_LINUX_SLL, 14, 16}, {DLT_NULL, -1, 4},
+    {DLT_LOOP, -1, 4},    {DLT_RAW, -1, 0},        {LINKTYPE_RAW, -1, 0},
+    {DLT_IPV4, -1, 0},    {DLT_IPV6, -1, 0},       {DLT_LINUX_SLL2, 0, 20},
 };
 
-static size_t find_link(int link)
+static const struct link *find_link(int link)
 {
-    size_t i = 0;
-    while (i < sizeof links / sizeof links[0] && links[i].link != link) {
-        i++;
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+        if (links[i].link == link) {
+            return &links[i];
+        }
     }
-    return i;
+    return NULL;
 }
 
 bool packet_link_known(int link)
 {
-    return find_link(link) < sizeof links / sizeof links[0];
+    return find_link(link) != NULL;
+}
+
+static enum packet_kind parse_link(const struct link *link, struct rest *rest,
+                                   struct packet *packet)
+{
+    if (link == NULL) {
+        return because(rest, PACKET_OTHER, "of an unknown link layer");
+    }
+    if (rest->bytes < link->bytes) {
+        return because(rest, PACKET_CUT_SHORT, LINK_CUT_SHORT);
+    }
+    const uint8_t *header = rest->at;
+    skip_bytes(rest, link->bytes);
+    return link->type_at < 0 ? parse_ip(rest, packet)
+                             : parse_ethertype(rest, get16(header + link->type_at), packet);
 }
 
 enum packet_kind packet_parse(int link, const uint8_t *data, size_t bytes, struct packet *packet,
                               const char **why)
 {
-    size_t row = find_link(link);
     struct rest rest = {.at = data, .bytes = bytes};
-    enum packet_kind kind;
-    if (row == sizeof links / sizeof links[0]) {
-        kind = other(&rest, "of an unknown link layer");
-    } else if (bytes < links[row].bytes) {
-        kind = cut_short(&rest, "cut off within the link layer's header");
-    } else if (link == DLT_LINUX_SLL2) {
-        /* Its header has the type first and is 20 bytes long. */
-        if (bytes < 20) {
-            kind = cut_short(&rest, "cut off within the link layer's header");
-        } else {
-            unsigned type = get16(data);
-            skip(&rest, 20);
-            if (type == ETHERTYPE_VLAN || type == ETHERTYPE_SVLAN || type == ETHERTYPE_QINQ) {
-                if (rest.bytes < 2) {
-                    kind = cut_short(&rest, "cut off within the link layer's header");
-                } else {
-                    skip(&rest, 2); /* the tag */
-                    kind = parse_ethertype(&rest, packet);
-                }
-            } else if (type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6) {
-                kind = parse_ip(&rest, packet);
-            } else {
-                kind = other(&rest, "neither IPv4 nor IPv6");
-            }
-        }
-    } else {
-        skip(&rest, links[row].bytes);
-        kind = links[row].typed ? parse_ethertype(&rest, packet) : parse_ip(&rest, packet);
-    }
+    enum packet_kind kind = parse_link(find_link(link), &rest, packet);
     *why = rest.why;
     return kind;
 }

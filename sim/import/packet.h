@@ -1,6 +1,6 @@
 /*
- * packet.h: what of a captured packet matters to timers: whose it is, and what TCP says in it. IPv4
- * and IPv6, TCP and UDP, over the link layers that captures usually have.
+ * packet.h: parses captured packets as far as timers need it: the flow, and the header of TCP. IPv4
+ * and IPv6, TCP and UDP, over the usual link layers of captures.
  */
 #ifndef SIM_PACKET_H
 #define SIM_PACKET_H
@@ -13,10 +13,10 @@
 #define FLOW_NAME_BYTES_MAX 38u
 
 struct packet {
-    /* The two ends in a fixed order, so that both directions have the same name. */
+    /* The two ends, the smaller one first, so that both directions have the same name. */
     uint8_t flow[FLOW_NAME_BYTES_MAX];
     uint8_t flow_bytes;
-    bool reversed; /* it goes from the second end to the first */
+    bool reversed; /* from the second end to the first */
     bool tcp;      /* if not, it is UDP */
     /* TCP */
     bool syn;
@@ -25,20 +25,20 @@ struct packet {
     bool rst;
     uint32_t sequence;
     uint32_t acknowledged;
-    uint32_t payload_bytes; /* as the headers say; not all of it need have been captured */
+    uint32_t payload_bytes; /* by the headers, even if it was captured in part */
 };
 
 enum packet_kind {
     PACKET_FLOW,      /* TCP or UDP: the packet is filled in */
-    PACKET_OTHER,     /* something else, or not the first fragment of a packet */
+    PACKET_OTHER,     /* another protocol, or not the first fragment of a packet */
     PACKET_CUT_SHORT, /* too little was captured to decide */
-    PACKET_MALFORMED, /* `why` says what is wrong */
+    PACKET_MALFORMED,
 };
 
-/* Whether packets of that link type (libpcap's DLT_ number) can be taken apart. */
+/* Return whether packet_parse knows that link type (libpcap's DLT_ number). */
 bool packet_link_known(int link);
 
-/* Takes a packet apart, of which `bytes` were captured. `why` is set unless it is of a flow. */
+/* Parse a packet, of which `bytes` were captured. Sets *why to the reason unless it is of a flow. */
 enum packet_kind packet_parse(int link, const uint8_t *data, size_t bytes, struct packet *packet,
                               const char **why);
 

@@ -7,30 +7,28 @@
 
 #define FIRST_ROOM      1024u /* a power of two */
 
-/* How far back in the run an event that is out of order is put in: a few places cost less than the
- * heap, which is for those that come much later. */
+/* How far back in the run an event out of order is inserted: a few places cost less than the heap. */
 #define PLACES_BACK_MAX 32u
 
-/* How many places ahead of their turn events are announced. */
+/* The number of places before its turn at which an event is announced. */
 #define SOON            16u
 #define SOONER          (SOON / 2)
 
-/* Before each event's own bytes. The number, by order of arrival, decides between equal times. */
+/* Precedes each event's bytes. The number, by order of arrival, orders equal times. */
 struct head {
     uint64_t time_ns;
     uint64_t number;
 };
 
-/* Events in order, a ring: those that came so, and those that were put in a few places back. `room`
- * is a power of two. */
+/* A ring of events in order: those that came so, and those that were inserted a few places back. */
 struct run {
     unsigned char *slots;
-    size_t room;
+    size_t room; /* a power of two */
     uint64_t first;
     uint64_t next;
 };
 
-/* The others: a heap. */
+/* The other events. */
 struct heap {
     unsigned char *slots;
     size_t room;
@@ -44,7 +42,7 @@ struct reorder {
     reorder_fn take;
     reorder_announce_fn announce; /* NULL: no listener */
     void *ctx;
-    uint64_t latest_ns;   /* greatest time added */
+    uint64_t latest_ns;   /* the greatest time added */
     uint64_t previous_ns; /* of the last event added */
     struct run run;
     struct heap heap;
@@ -66,7 +64,7 @@ static bool before(const unsigned char *a, const unsigned char *b)
     return one.time_ns != other.time_ns ? one.time_ns < other.time_ns : one.number < other.number;
 }
 
-/* Copies bytes; the usual number of them, an event of two words, without a call. */
+/* Copy bytes; an event of two words, the usual size, without a call. */
 static void copy(unsigned char *to, const void *from, size_t bytes)
 {
     const size_t usual = 2 * sizeof(uint64_t);
@@ -99,7 +97,7 @@ static unsigned char *run_slot(const struct reorder *reorder, uint64_t i)
     return run->slots + (size_t)(i & (run->room - 1)) * reorder->slot_bytes;
 }
 
-/* Whether an event at that time belongs at most PLACES_BACK_MAX places before the run's end. */
+/* Whether the place of an event at that time is at most PLACES_BACK_MAX before the run's end. */
 static bool run_reaches(const struct reorder *reorder, uint64_t time_ns)
 {
     const struct run *run = &reorder->run;
@@ -107,7 +105,7 @@ static bool run_reaches(const struct reorder *reorder, uint64_t time_ns)
            head_of(run_slot(reorder, run->next - 1 - PLACES_BACK_MAX)).time_ns <= time_ns;
 }
 
-/* Puts an event after those of its time and before the later ones. */
+/* Insert an event after those of its time and before the later ones. */
 static void run_add(struct reorder *reorder, struct head head, const void *event)
 {
     struct run *run = &reorder->run;
@@ -153,7 +151,7 @@ static void heap_add(struct reorder *reorder, struct head head, const void *even
     copy_slot(reorder, heap_slot(reorder, at), reorder->spare);
 }
 
-/* Takes the first one off; it is in `spare` then. */
+/* Move the first event to `spare`. */
 static void heap_remove_first(struct reorder *reorder)
 {
     struct heap *heap = &reorder->heap;
@@ -161,11 +159,7 @@ static void heap_remove_first(struct reorder *reorder)
     copy_slot(reorder, reorder->spare, heap_slot(reorder, 0));
     const unsigned char *last = heap_slot(reorder, count);
     size_t at = 0;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= count) {
-            break;
-        }
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
         if (child + 1 < count && before(heap_slot(reorder, child + 1), heap_slot(reorder, child))) {
             child++;
         }
@@ -203,11 +197,10 @@ void reorder_announce(struct reorder *reorder, reorder_announce_fn announce)
     reorder->announce = announce;
 }
 
-/* Announces those that come after the run's first. */
 static void announce(const struct reorder *reorder)
 {
     const struct run *run = &reorder->run;
-    if (run->next - run->first > SOON) {
+    if (reorder->announce != NULL && run->next - run->first > SOON) {
         reorder->announce(reorder->ctx, run_slot(reorder, run->first + SOON) + sizeof(struct head),
                           REORDER_SOON);
         reorder->announce(reorder->ctx,
@@ -216,12 +209,12 @@ static void announce(const struct reorder *reorder)
     }
 }
 
-static size_t held(const struct reorder *reorder)
+static size_t held_back(const struct reorder *reorder)
 {
     return (size_t)(reorder->run.next - reorder->run.first) + reorder->heap.count;
 }
 
-/* The first event of all that are held back; NULL if there is none. */
+/* Return the first event that is held back; NULL: there is none. */
 static const unsigned char *first_held(const struct reorder *reorder)
 {
     const unsigned char *run =
@@ -239,9 +232,7 @@ static bool hand_out(struct reorder *reorder, const unsigned char *first)
         heap_remove_first(reorder);
         first = reorder->spare;
     } else {
-        if (reorder->announce != NULL) {
-            announce(reorder);
-        }
+        announce(reorder);
         reorder->run.first++;
     }
     uint64_t time_ns = head_of(first).time_ns;
@@ -282,7 +273,7 @@ bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
     }
     const unsigned char *first = first_held(reorder);
     while (first != NULL && (reorder->latest_ns - head_of(first).time_ns >= reorder->window_ns ||
-                             held(reorder) > REORDER_EVENTS_MAX)) {
+                             held_back(reorder) > REORDER_EVENTS_MAX)) {
         if (!hand_out(reorder, first)) {
             return false;
         }
@@ -293,13 +284,11 @@ bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
 
 bool reorder_finish(struct reorder *reorder)
 {
-    for (const unsigned char *first = first_held(reorder); first != NULL;
-         first = first_held(reorder)) {
-        if (!hand_out(reorder, first)) {
-            return false;
-        }
+    bool good = true;
+    for (const unsigned char *first; good && (first = first_held(reorder)) != NULL;) {
+        good = hand_out(reorder, first);
     }
-    return true;
+    return good;
 }
 
 const struct reorder_counts *reorder_counts(const struct reorder *reorder)

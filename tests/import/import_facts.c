@@ -1,5 +1,5 @@
-/* Importing logs and captures that do not belong to the project, if they are here: every count
- * against the independently computed facts beside them. */
+/* Importing logs and captures that do not belong to the project, if they are present: every count
+ * compared with the independently computed facts next to them. */
 #include "import_run.h"
 
 #include "test.h"
@@ -77,7 +77,7 @@ static void compare(const char *what, const struct import_run *run, const struct
     }
 }
 
-/* Imports a file with settings beside its own. */
+/* Import a file with additional settings. */
 static struct import_run run_file(const char *file, const char *format, const char *const *own,
                                   const char *const *more)
 {
@@ -117,8 +117,8 @@ static bool read_case(const char *name, char letter, char timeout[16], char tick
     return true;
 }
 
-/* The structures fire in a replay what the model says: all starts but those that were pushed back
- * or stopped. Counted here by the reference: the order of deadlines. */
+/* In a replay the structures fire the timers that the model reports: all starts except those that
+ * were restarted or stopped. Counted here by the reference: the order of deadlines. */
 static void check_trace(const struct import_run *run, const json_t *facts)
 {
     int64_t starts = json_integer_value(json_object_get(facts, "arms")) +

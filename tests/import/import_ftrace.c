@@ -15,7 +15,7 @@
 
 static enum kernel_line parse(const char *text, struct kernel_line_result *result)
 {
-    /* In memory of exactly its size, so that a read behind its end is caught. */
+    /* In memory of exactly its size, to detect a read beyond its end. */
     size_t length = strlen(text);
     char *copy = malloc(length > 0 ? length : 1);
     assert_non_null(copy);
@@ -223,7 +223,8 @@ static void other_lines(void **state)
     }
 }
 
-/* Cut anywhere before its last necessary character, a line is no event; nothing reads behind it. */
+/* Cut off anywhere before its last necessary character, a line is no event; nothing is read beyond
+ * it. */
 static void cut_lines_are_no_events(void **state)
 {
     (void)state;
@@ -280,7 +281,7 @@ static struct kernel_event event_of(const struct step *step)
 }
 
 /* The verdicts as text: A arm, R rearm, S start on armed, c true cancel, e expiry, each with the
- * timer's index, and '<' with that of the timer whose firing causes it. */
+ * timer's index, and '<' with the timer that expired and causes it. */
 static struct kernel_counts classify(const struct step *steps, size_t count, char *verdicts)
 {
     char *end = verdicts;
@@ -445,10 +446,10 @@ static void causes_are_told(void **state)
         struct step steps[MAX_STEPS];
         const char *verdicts;
     } cases[] = {
-        /* Again at its own expiry, at the longest gap; the cancel before it tells nothing. */
+        /* Again at its own expiry, at the longest gap; the cancel before it does not matter. */
         {{{'c', 99, 7, 0, 1}, {'e', 100, 7, 0, 1}, {'s', 150, 7, 0, 1}}, "e0A0<0"},
         {{{'e', 100, 7, 0, 1}, {'s', 151, 7, 0, 1}}, "e0A0"},
-        /* Another CPU, another task, a thread in place of the callback. */
+        /* Another CPU, another task, a thread instead of the callback. */
         {{{'e', 100, 7, 0, 1}, {'s', 101, 7, 1, 1}}, "e0A0"},
         {{{'e', 100, 7, 0, 1}, {'s', 101, 7, 0, 2}}, "e0A0"},
         {{{'e', 100, 7, 0, 1}, {'S', 101, 7, 0, 1}}, "e0A0"},
@@ -466,7 +467,7 @@ static void causes_are_told(void **state)
           {'x', 210, 7, 0, 1},
           {'s', 211, 8, 0, 1}},
          "A0e1c0<1A1<1A0"},
-        /* But for what an interrupt does meanwhile, and for delayed work. */
+        /* Not the operations of an interrupt meanwhile, nor delayed work. */
         {{{'x', 11, 9, 1, 1},
           {'e', 100, 7, 0, 1},
           {'S', 101, 8, 0, 1},
@@ -491,8 +492,8 @@ static void causes_are_told(void **state)
     }
 }
 
-/* More events behind an undecided cancel than are held back, and more timers than the tables
- * begin with. */
+/* More events after an undecided cancel than are held back, and more timers than the tables begin
+ * with. */
 static void look_ahead_is_bounded(void **state)
 {
     (void)state;
@@ -596,7 +597,7 @@ static void options_change_the_trace(void **state)
     assert_imports(small, tick,
                    "0,0,start,15\n5,1,start,0\n5,2,start,253\n17,2,start,503\n20,2,stop\n"
                    "25,0,start,10\n2625,3,start,5\n");
-    /* A timer whose memory becomes that of another function's ends there. */
+    /* A timer ends when its memory becomes a timer of another function. */
     static const char *const two[] = {"function", "red", "function", "green", NULL};
     assert_imports(small, two,
                    "40,0,start,6\n42,1,start,101\n47,1,start,201\n48,1,stop\n1090,2,start,2\n");
@@ -623,8 +624,8 @@ static void a_timer_of_interest_ends_when_its_memory_is_reused(void **state)
     "timer_start: timer=" pointer " function=" function " expires=" expires " [timeout=" timeout   \
     "] bucket_expiry=" bucket " cpu=0 idx=0 flags="
 
-/* A reaction stands where an exact structure fires its cause: at expires + 1, not where the kernel
- * did. Its delay counts from the jiffy for which the kernel expired it, or it is absolute. */
+/* A reaction is at the tick at which an exact structure fires its cause, expires + 1, not at the
+ * kernel's. Its delay counts from the jiffy for which the kernel expired it, or it is absolute. */
 static void reactions_stand_at_their_causes(void **state)
 {
     (void)state;
@@ -659,7 +660,7 @@ static void reactions_stand_at_their_causes(void **state)
                        SOFT("10.100000", START("b2", "blue", "1020", "10"))
                            SOFT("10.100001", "timer_cancel: timer=a1"),
                    settings, "40,0,start,10\n49,0,stop\n50,1,start,11\n");
-    /* What was armed before the recording has no start to be the cause. */
+    /* Timers armed before the recording have no start to be the cause. */
     assert_imports(SOFT("10.000000", EXPIRE("a1", "red", "1000"))
                        SOFT("10.000001", START("a1", "red", "1009", "9")),
                    settings, "40,0,start,10\n");

@@ -1,5 +1,5 @@
-/* Importing recordings that do not belong to the project, if they are here: every count against
- * the independently computed facts beside them. */
+/* Importing recordings that do not belong to the project, if they are present: every count compared
+ * with the independently computed facts next to them. */
 #include "import_run.h"
 #include "line_reader.h"
 #include "trace_info.h"
@@ -75,8 +75,8 @@ static void compare_functions(const struct import_run *run, const json_t *facts)
     }
 }
 
-/* How many operations the rule finds that a firing causes, and what an exact structure fires of the
- * timers that were started. */
+/* The number of operations that the rule finds to be caused by an expiry, and of started timers
+ * that an exact structure fires. */
 static const struct {
     const char *file;
     int64_t caused;
@@ -173,8 +173,8 @@ static void counts_are_those_of_the_facts(void **state)
     assert_true(checked > 0);
 }
 
-/* The ends of callbacks are recorded here, so that what they did is known; without them the rule
- * finds all of it, and nothing else. */
+/* The ends of callbacks are recorded here, so that their operations are known; without them the
+ * rule finds the same. */
 static void the_rule_needs_no_exits(void **state)
 {
     (void)state;

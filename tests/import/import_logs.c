@@ -60,7 +60,7 @@ static void keys_are_numbered_in_order(void **state)
                      100000); /* one byte more than a known one */
     assert_int_equal(key_table_number(table, "", 0), 100001);
     assert_int_equal(key_table_number(table, "key", 0), 100001);
-    /* What is longer counts as its beginning. */
+    /* Longer keys are cut off. */
     char *longest = calloc(1, KEY_BYTES_MAX + 1);
     assert_non_null(longest);
     assert_int_equal(key_table_number(table, longest, KEY_BYTES_MAX), 100002);
@@ -207,7 +207,7 @@ static void formats_are_taken_apart(void **state)
     static const char line[] =
         "a.org:80 ::1 - John Q. Public [01/Jul/1995:00:00:01 -0400] \"GET /\\\"x\\\" y\" 200 17 "
         "\"-\" agent/1 %250";
-    char *copy = malloc(sizeof line - 1); /* so that a read behind it is caught */
+    char *copy = malloc(sizeof line - 1); /* to detect a read beyond it */
     assert_non_null(copy);
     memcpy(copy, line, sizeof line - 1);
     assert_true(log_format_match(&format, 12, copy, sizeof line - 1, values));
@@ -221,8 +221,7 @@ static void formats_are_taken_apart(void **state)
     free(copy);
     log_format_release(&format);
 
-    /* A quote behind two backslashes ends what they belong to; a line may end as its
-     * format does. */
+    /* A quote after two backslashes ends the value; a line may end as its format does. */
     static const char ends[] = "a \"x\\\\\" [5]";
     assert_true(log_format_parse(&format, "%h \\\"%r\\\" [%D]", &error));
     assert_true(log_format_match(&format, 3, ends, sizeof ends - 1, values));
@@ -337,7 +336,7 @@ static void times_have_their_units(void **state)
         {"%h %{sec}t %{ms}T", "a 5 2000\n"},
         {"%h %{sec}t %{us}T", "a 5 2000000\n"},
         {"%h %{sec}t %D", "a 5 2000000\n"},
-        {"$remote_addr $msec $request_time", "a 7 2\n"}, /* told at its end */
+        {"$remote_addr $msec $request_time", "a 7 2\n"}, /* logged at its end */
     };
     for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++) {
         struct import_run run =
@@ -430,7 +429,7 @@ static void odd_logs_are_refused(void **state)
         "access-log", "x", (const char *const[]){"reorder-window", "-1", NULL}, IMPORT_USAGE,
         "--reorder-window takes seconds from 0 to 1e+09, or a time as in 250us or 2min, not '-1'");
 
-    /* Malformed lines are borne up to a share, and shown. */
+    /* Malformed lines are accepted up to a share, and shown. */
     static const char log[] = "a 1\nb 2\nc 3\n\x01 oops\nd 5\n";
     const char *const few[] = {"log-format", "$remote_addr $msec", "max-malformed", "20%", NULL};
     /* Of those that say something. */
@@ -479,7 +478,7 @@ static void lines_far_out_of_order(void **state)
     const char *const refused[] = {"log-format", "$remote_addr $msec", "reorder-window", "200",
                                    NULL};
     assert_refused("access-log", log, refused, IMPORT_FAILED, "raise --reorder-window");
-    /* To bear none refuses nothing that is sound. */
+    /* A share of 0 refuses no sound file. */
     const char *const none[] = {"log-format", "$remote_addr $msec", "max-malformed",
                                 "0%",         SECONDS_TICKS,        NULL};
     assert_operations("access-log", "a 0\nb 1\n", none, "0,0,start,60\n1,1,start,60\n");
@@ -548,7 +547,7 @@ static void requests_of_a_table(void **state)
     const char *const at_once[] = {"duration", "took", SECONDS_TICKS, NULL};
     assert_operations("events", "ts,took\n0,4\n1,3\n2,2\n", at_once,
                       "0,0,start,5\n1,1,start,5\n2,2,start,5\n4,0,stop\n4,1,stop\n4,2,stop\n");
-    /* That nothing is caused by a firing is known, and said. */
+    /* The origin states that no operation is a reaction. */
     struct import_run run = import_text("events", table, requests);
     assert_true(run.header.causes_known);
     assert_int_equal(run.header.reactions, 0);
@@ -565,10 +564,10 @@ static void operations_of_a_table(void **state)
                                 "1.000,a,start,50\n"
                                 "1.010,b:1,arm,100\n"
                                 "1.050,a,Fire,\n"
-                                "1.050,a,start,50\n" /* by its firing */
+                                "1.050,a,start,50\n" /* by its expiry */
                                 "1.060,b:1,cancel,\n"
                                 "1.070,b:1,cancel,\n" /* idle */
-                                "1.100,a,start,50\n"  /* due, but nobody says that it fired */
+                                "1.100,a,start,50\n"  /* due, but without an expiry */
                                 "1.120,a,restart,10\n"
                                 "1.135,a,expired,\n" /* late: it was due at 1.130 */
                                 "1.135,a,start,7\n"
@@ -642,7 +641,7 @@ static void a_programs_own_expiries(void **state)
                       "ts,t,op,delay\n0,a,start,10\n10,a,fire,\n15,a,start,10\n"
                       "16,a,start,10\n26,a,fire,\n26,a,stop,\n27,a,start,10\n",
                       settings, "0,0,start,10\n10,0,start,15 by 0\n16,0,start,10\n27,0,start,10\n");
-    /* Due at 10, 20.5 (11 after 10 would be a tick late, 0.5 is not), and 32: 1.5 ms behind. */
+    /* Due at 10, 20.5 (11 after 10 would be a tick late, 0.5 is not), and 32: 1.5 ms late. */
     assert_operations("events",
                       "ts,t,op,delay\n0,a,start,10\n10.5,a,fire,\n10.5,a,start,10\n"
                       "21.5,a,fire,\n21.5,a,start,10\n31.6,a,fire,\n",

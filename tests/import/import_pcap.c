@@ -1,5 +1,5 @@
-/* Importing captures that are made here, byte by byte: link layers, both versions of IP, what is
- * cut off, and what TCP's numbers mean for a retransmission timer. */
+/* Importing captures that are made here, byte by byte: link layers, both versions of IP, packets
+ * that are cut off, and TCP's numbers for a retransmission timer. */
 #include "import_run.h"
 #include "packet.h"
 
@@ -77,7 +77,7 @@ static struct import_run run_capture(const struct bytes *bytes, const char *cons
 
 /* --- packets ---------------------------------------------------------------------------------- */
 
-/* Takes apart a copy of exactly its size, so that a read behind its end is caught. */
+/* Parse a copy of exactly its size, to detect a read beyond its end. */
 static enum packet_kind parse(int link, const struct bytes *bytes, size_t count,
                               struct packet *packet)
 {
@@ -135,7 +135,7 @@ static void put_hex(struct bytes *bytes, const char *digits)
     }
 }
 
-/* The same TCP segment in IPv6, behind four extension headers. */
+/* The same TCP segment in IPv6, after four extension headers. */
 static void put_tcp6(struct bytes *bytes)
 {
     put(bytes, 0x60000000, 4);
@@ -179,7 +179,7 @@ static void link_layers(void **state)
         assert_int_equal(packet.acknowledged, 200);
         assert_int_equal(packet.payload_bytes, 5);
         assert_false(packet.reversed);
-        /* Cut anywhere before the flags, it says nothing; nothing reads behind it. */
+        /* Cut off anywhere before the flags, it is too short; nothing is read beyond it. */
         for (size_t count = 0; count < bytes.count; count++) {
             enum packet_kind kind = parse(heads[i].link, &bytes, count, &packet);
             size_t needed = bytes.count - 25 + 14; /* of 20 bytes of TCP and 5 of payload */
@@ -210,7 +210,7 @@ static void both_directions_are_one_flow(void **state)
     bytes.at[12] = 0x1f; /* the offset of a TCP header that cannot be: none */
     bytes.at[20 + 12] = 0x40;
     assert_int_equal(parse(101, &bytes, bytes.count, &back), PACKET_MALFORMED);
-    bytes.at[20 + 12] = 0xf0; /* or one behind the packet's end */
+    bytes.at[20 + 12] = 0xf0; /* or one beyond the packet's end */
     assert_int_equal(parse(101, &bytes, bytes.count, &back), PACKET_MALFORMED);
     bytes.at[7] = 1; /* a later fragment */
     assert_int_equal(parse(101, &bytes, bytes.count, &back), PACKET_OTHER);
@@ -221,7 +221,7 @@ static void both_directions_are_one_flow(void **state)
 #define CLIENT 1u
 #define SERVER 2u
 
-/* A connection in short: what each line adds up to. */
+/* A connection in short, with the sums after each line. */
 static void add(struct bytes *capture, uint64_t time_ms, unsigned from, uint32_t sequence,
                 uint32_t acknowledged, unsigned flags, unsigned payload)
 {
@@ -243,7 +243,7 @@ static void retransmission_timers(void **state)
     add(&capture, 1030, CLIENT, c + 1, 501, ACK, 200);       /* 0 starts */
     add(&capture, 1040, CLIENT, c + 201, 501, ACK, 200);     /* it is running */
     add(&capture, 1050, SERVER, 501, c + 201, ACK, 0);       /* 0 starts again */
-    add(&capture, 1055, SERVER, 501, c + 901, ACK, 0);       /* of what was never sent */
+    add(&capture, 1055, SERVER, 501, c + 901, ACK, 0);       /* of data that was never sent */
     add(&capture, 1060, SERVER, 501, c + 201, ACK, 0);       /* nothing new */
     add(&capture, 1249, CLIENT, c + 201, 501, ACK, 200);     /* a retransmission */
     add(&capture, 1250, SERVER, 501, c + 401, ACK, 0);       /* too late: it fired just now */
@@ -358,7 +358,7 @@ static void odd_captures_are_refused(void **state)
         {{"rto-ms", "5", NULL}, IMPORT_USAGE, "--rto-ms needs --model rto"},
         {{"model", "rto", "idle", "5", NULL}, IMPORT_USAGE, "--idle is of no use"},
         {{NULL}, IMPORT_FAILED, "is empty: no packet to import"},
-        {{"model", "rto", NULL}, IMPORT_FAILED, "none of its 0 packets is of TCP"},
+        {{"model", "rto", NULL}, IMPORT_FAILED, "is empty: no packet to import"},
     };
     struct bytes capture = {.count = 0};
     put_capture_header(&capture, 101);

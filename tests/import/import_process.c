@@ -1,5 +1,5 @@
-/* Importing a program's own timer calls: what is a reaction of which firing, and where it stands;
- * whose an id is; recordings in either form; and any order of lines. */
+/* Importing a program's own timer calls: reactions, their causes and places; the owner of an id;
+ * recordings in either form; and any order of lines. */
 #include "import_run.h"
 #include "timer_record.h"
 
@@ -25,7 +25,7 @@ static struct import_run import_good(const char *text, const char *const *settin
     return run;
 }
 
-/* Returns the run, whose counts can be asked for. */
+/* Return the run, for its counts. */
 static struct import_run assert_operations(const char *text, const char *expected)
 {
     struct import_run run = import_good(text, NULL);
@@ -92,7 +92,7 @@ static void persistent_events_keep_their_rate(void **state)
     import_run_free(&run);
 }
 
-/* A library whose clock lags fires before the deadline that the recording tells. */
+/* A library with a slow clock fires before the recorded deadline. */
 static void firings_that_come_early(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void some_do_not_fit_and_are_external(void **state)
     assert_int_equal(import_run_number(&run, "counts.cause_crossed"), 1);
     assert_int_equal(run.header.reactions, 0);
     import_run_free(&run);
-    /* As far from where it was due as a firing may be, and not beyond. */
+    /* As far from its due time as an expiry may be, and no further. */
     run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x0\n"
                             "10003000000 7 fire 0xa what=0x1 events=0x0\n"
                             "10003000000 7 add 0xb timeout_us=2000 events=0x0\n",
@@ -181,7 +181,7 @@ static void memory_used_again_is_another_timer(void **state)
                           "7000000 7 add 0xa timeout_us=2000 events=0x0\n" /* late ones have 0 */
                           "8000000 7 del 0xa\n"
                           "9000000 7 assign 0xa events=0x0\n"
-                          "9000000 7 add 0xa timeout_us=2000 events=0x0\n" /* nobody has 1 */
+                          "9000000 7 add 0xa timeout_us=2000 events=0x0\n" /* no timer has 1 */
                           "11000000 7 fire 0xa what=0x1 events=0x0\n"
                           "11000000 7 assign 0xa events=0x0\n"
                           "11000000 7 add 0xa timeout_us=1000 events=0x0\n", /* when 1 has fired */
@@ -194,7 +194,7 @@ static void memory_used_again_is_another_timer(void **state)
     assert_int_equal(import_run_number(&run, "counts.timers"), 2);
     assert_int_equal(import_run_number(&run, "counts.addresses"), 1);
     import_run_free(&run);
-    /* What is stopped from outside in the tick in which a fires is in use until behind that. */
+    /* A timer that is stopped from outside in the tick in which a fires is in use until after that. */
     run = assert_operations("1000000 7 add 0xa timeout_us=2000 events=0x0\n"
                             "1000000 7 add 0xb timeout_us=60000 events=0x0\n"
                             "3200000 7 del 0xb\n"
@@ -208,7 +208,7 @@ static void memory_used_again_is_another_timer(void **state)
     import_run_free(&run);
 }
 
-/* A clock that goes in steps of 4 ms: what is started at 5 ms for 6 ms is due at 12, not at 11. */
+/* A clock with steps of 4 ms: a start at 5 ms for 6 ms is due at 12, not at 11. */
 static void deadlines_by_a_coarse_clock(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
-/* What is long says the same, however long it is. */
+/* Long lines are read like short ones. */
 static void lines_of_any_length(void **state)
 {
     (void)state;
@@ -313,7 +313,7 @@ static void lines_of_any_length(void **state)
     }
 }
 
-/* Whatever the lines say, a reaction stands where an exact structure fires its cause. */
+/* In any order of lines, a reaction is at the tick at which an exact structure fires its cause. */
 static void lines_in_any_order(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* import_run.h: what the tests of imports share: files in a folder of their own, an import into it,
- * and the counts that the trace then carries. */
+/* import_run.h: helpers for tests of imports: files in a folder of their own, an import into it,
+ * and the counts of its trace. */
 #ifndef TESTS_IMPORT_RUN_H
 #define TESTS_IMPORT_RUN_H
 
@@ -40,12 +40,12 @@ void import_run_free(struct import_run *run);
 /* A number of the origin, by its path, such as "counts.arm"; -1 if there is none. */
 int64_t import_run_number(const struct import_run *run, const char *path);
 
-/* Every reaction stands at the tick at which an exact structure fires its cause's last start before
- * that tick. */
+/* Assert that every reaction is at the tick at which an exact structure fires its cause's last
+ * start before that tick. */
 void import_run_check_causes(const struct import_run *run);
 
-/* The trace's operations as text, "tick,id,start,delay" or "tick,id,stop", one a line; behind a
- * reaction " by CAUSE", with "r" or "a" as in a trace's text form. Free it. */
+/* Return the trace's operations as text, "tick,id,start,delay" or "tick,id,stop", one a line; after
+ * a reaction " by CAUSE", with "r" or "a" as in a trace's text form. The caller frees it. */
 char *import_run_operations(const struct import_run *run);
 
 #endif

@@ -1,5 +1,5 @@
-/* Logs of many servers' formats: which one it is, whose line it is, which end of a request the time
- * is, and what is said of files that fit by accident. */
+/* Logs of many servers' formats: their detection, the client, the end of a request that the time
+ * belongs to, and the warnings about files that fit by accident. */
 #include "import_run.h"
 
 #include "test.h"
@@ -33,7 +33,7 @@ static void each_server_has_its_format(void **state)
     (void)state;
     static const struct {
         const char *log;
-        const char *first; /* what is said of the first record */
+        const char *first; /* the report of the first record */
         const char *operations;
     } cases[] = {
         /* Apache: the client, and the virtual host before it. */

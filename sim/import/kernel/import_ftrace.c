@@ -1,13 +1,11 @@
 /*
  * import ftrace: a trace from the Linux kernel's own timers, recorded through its tracepoints.
  *
- * kernel_timer_event.h takes the lines apart, kernel_timer_classifier.h determines what was done to
- * the timers and what causes it, kernel_steps.h where that is in a trace. A start of any kind
- * is a start, a true cancel a stop; an expiry is nothing, because in a replay the structures do the
- * expiring. A stop of a timer that the trace does not hold as pending is counted and omitted.
- *
- * How long a jiffy is and what a high-resolution timer's deadline means, kernel_clock.h learns from
- * the events.
+ * kernel_timer_event.h parses the lines, kernel_timer_classifier.h determines operations and their
+ * causes, kernel_steps.h their place in a trace, kernel_clock.h the length of a jiffy and the clocks
+ * of high-resolution timers. A start of any kind is a start, a true cancel a stop; an expiry is no
+ * operation, because in a replay the structures expire timers. A stop of a timer that is not pending
+ * in the trace is counted and omitted.
  */
 #include "import.h"
 
@@ -49,7 +47,7 @@ const struct import_option import_ftrace_options[] = {
     {NULL, NULL, false, NULL},
 };
 
-/* How the summary and the origin say where reactions come from. */
+/* The rule of reactions, for the summary and the origin. */
 static const char cause_rule[] =
     "an expiry causes the operations that follow timer_expire_entry of the same timer on its CPU, "
     "by the same task, within 50 us, with no other event of that CPU between, in softirq where "
@@ -66,7 +64,7 @@ struct traced_timer {
     uint32_t fired;     /* the start that expired last, likewise */
 };
 
-/* What the lines were, next to the tally. */
+/* In addition to the tally. */
 struct line_counts {
     uint64_t lost_markers;
     uint64_t lost_events;
@@ -83,16 +81,12 @@ struct ftrace_import {
 
     bool hrtimer;
     bool hz_given;
-    bool begun; /* an event was read: first_ns and latest_ns are set */
     uint32_t ids;
     uint64_t hz;      /* 0: not known yet */
     uint64_t tick_ns; /* 0: not known yet */
 
     struct line_counts lines;
-    uint64_t first_ns;
-    uint64_t latest_ns; /* latest so far */
-    uint64_t gap_ns;    /* the longest time without an event, and where it begins */
-    uint64_t gap_from_ns;
+    struct import_times times;
 
     struct kernel_clock clock;
 
@@ -157,8 +151,8 @@ static bool function_is_kept(const struct import_job *job, const char *name)
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-/* Makes the two tables that follow the classifier's long enough. */
-static void follow(struct ftrace_import *import, const struct kernel_operation *operation)
+/* Grow the tables of timers and functions to the size of the classifier's. */
+static void grow_tables(struct ftrace_import *import, const struct kernel_operation *operation)
 {
     MEMORY_REACH(import->timers, import->timer_room, operation->timer);
     MEMORY_REACH(import->kept, import->kept_room, operation->function);
@@ -188,7 +182,7 @@ static void add_step(struct ftrace_import *import, struct traced_timer *timer,
 static void take_operation(void *ctx, const struct kernel_operation *operation)
 {
     struct ftrace_import *import = ctx;
-    follow(import, operation);
+    grow_tables(import, operation);
     struct traced_timer *timer = &import->timers[operation->timer];
     bool pending = timer->armed != KERNEL_NO_STEP;
     if (operation->verdict == KERNEL_TRUE_CANCEL && !pending) {
@@ -206,7 +200,7 @@ static void take_operation(void *ctx, const struct kernel_operation *operation)
         *kept = function_is_kept(import->job, function->name) ? 1 : 0;
     }
     if (*kept == 0) {
-        /* Memory that held a timer of interest has become another one, unseen: that one is over. */
+        /* The memory of a kept timer has become another one, which ends the kept one. */
         struct kernel_operation stop = *operation;
         stop.verdict = KERNEL_TRUE_CANCEL;
         import->left_out_starts++;
@@ -236,7 +230,7 @@ static void take_event(struct ftrace_import *import, const struct kernel_event *
         }
         if (event->kind == KERNEL_TIMER_START || event->kind == KERNEL_TIMER_EXPIRE) {
             kernel_clock_observe_jiffies(&import->clock, event);
-            /* What the beginning says, the whole is held to. */
+            /* The HZ of the beginning must be that of the whole recording. */
             if (import->hz == 0 && kernel_clock_hz_is_sure(&import->clock)) {
                 import->hz = kernel_clock_hz(&import->clock);
             }
@@ -260,18 +254,10 @@ static void take_event(struct ftrace_import *import, const struct kernel_event *
 
 static void observe_time(struct ftrace_import *import, uint64_t time_ns)
 {
-    if (!import->begun) {
-        import->begun = true;
-        import->first_ns = time_ns;
-        import->latest_ns = time_ns;
-    } else if (time_ns < import->latest_ns) {
+    if (time_ns < import->times.latest_ns) {
         import->lines.time_goes_back++;
     } else {
-        if (time_ns - import->latest_ns > import->gap_ns) {
-            import->gap_ns = time_ns - import->latest_ns;
-            import->gap_from_ns = import->latest_ns;
-        }
-        import->latest_ns = time_ns;
+        import_times_add(&import->times, time_ns);
     }
 }
 
@@ -285,7 +271,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     case KERNEL_LINE_TIMER:
         observe_time(import, result.event.time_ns);
         result.event.line = line->number;
-        /* Without another reason to wake up the kernel waits for the last moment. */
+        /* Without another reason to wake up, the kernel waits for the end of the slack. */
         result.event.slack_ns = import->job->recording != NULL ? 0 : result.event.slack_ns;
         take_event(import, &result.event);
         return true;
@@ -303,7 +289,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     case KERNEL_LINE_MALFORMED:
     default:
         if (result.named && (result.event.kind >= KERNEL_HRTIMER_START) != import->hrtimer) {
-            /* It is of the other kind of timers, of which nothing is asked. */
+            /* It is of the other kind of timers, which are not imported. */
             observe_time(import, result.event.time_ns);
             lines->other_events++;
             return true;
@@ -313,7 +299,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     }
 }
 
-/* --- what was counted ------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 static int by_starts(const void *a, const void *b)
 {
@@ -325,7 +311,7 @@ static int by_starts(const void *a, const void *b)
     return strcmp(one->name, other->name);
 }
 
-/* Copies of the functions, those with most starts first. Free it. */
+/* Return copies of the functions, most starts first; the caller frees them. */
 static struct kernel_function *sorted_functions(const struct ftrace_import *import, size_t *count)
 {
     *count = kernel_classifier_functions(import->classifier);
@@ -337,10 +323,86 @@ static struct kernel_function *sorted_functions(const struct ftrace_import *impo
     return functions;
 }
 
-#define COUNTS_MAX 40u
+static void print_functions(const struct ftrace_import *import,
+                            const struct kernel_function *functions, size_t count)
+{
+    FILE *out = import->job->report;
+    (void)fprintf(out, "\n  %-26s %9s %9s %9s %9s %9s %9s %7s  %s\n", "function", "starts", "arm",
+                  "rearm", "cancel", "expiry", "caused", "at end",
+                  import->hrtimer ? "" : "jiffies");
+    for (size_t i = 0; i < count && i < FUNCTIONS_IN_SUMMARY; i++) {
+        const struct kernel_function *f = &functions[i];
+        (void)fprintf(out,
+                      "  %-26s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+                      " %9" PRIu64 " %7" PRIu64,
+                      f->name, f->start, f->arm, f->rearm, f->true_cancel, f->expiry, f->caused,
+                      f->armed_at_end);
+        if (f->start > 0 && !import->hrtimer) {
+            (void)fprintf(out, "  %" PRId64 "..%" PRId64, f->min_timeout, f->max_timeout);
+        }
+        (void)fputc('\n', out);
+    }
+    if (count > FUNCTIONS_IN_SUMMARY) {
+        (void)fprintf(out, "  and %zu more\n", count - FUNCTIONS_IN_SUMMARY);
+    }
+}
 
-/* Everything that was counted, once for the summary and the origin alike. */
-static size_t list_counts(const struct ftrace_import *import, struct import_count *counts)
+static json_t *describe_functions(const struct kernel_function *functions, size_t count)
+{
+    json_t *rows = json_object();
+    for (size_t i = 0; i < count && i < FUNCTIONS_IN_ORIGIN; i++) {
+        const struct kernel_function *f = &functions[i];
+        const struct import_count counts[] = {
+            {"start", f->start},
+            {"arm", f->arm},
+            {"rearm", f->rearm},
+            {"start_on_armed", f->start_on_armed},
+            {"true_cancel", f->true_cancel},
+            {"expiry", f->expiry},
+            {"caused", f->caused},
+            {"armed_at_end", f->armed_at_end},
+            {"timers", f->timers},
+        };
+        json_t *name = json_text(f->name);
+        (void)json_object_set_new(rows, name != NULL ? json_string_value(name) : "?",
+                                  import_counts_json(counts, sizeof counts / sizeof counts[0]));
+        json_decref(name);
+    }
+    return rows;
+}
+
+/* Return the members of the origin that only this format has. */
+static json_t *describe_recording(const struct ftrace_import *import,
+                                  const struct kernel_function *functions, size_t function_count)
+{
+    json_t *details = json_object();
+    (void)json_object_set_new(details, "timers",
+                              json_string(import->hrtimer ? "hrtimer" : "wheel"));
+    if (!import->hrtimer) {
+        (void)json_object_set_new(details, "hz", json_integer((json_int_t)import->hz));
+        (void)json_object_set_new(details, "hz_estimated", json_boolean(!import->hz_given));
+    }
+    json_t *kept = json_array();
+    for (size_t i = 0; i < import->job->setting_count; i++) {
+        if (strcmp(import->job->settings[i].name, "function") == 0) {
+            (void)json_array_append_new(kept, json_text(import->job->settings[i].value));
+        }
+    }
+    (void)json_object_set_new(details, "kept_functions", kept);
+    for (size_t i = 0; i < function_count; i++) {
+        if (strcmp(functions[i].name, SOCKET_FUNCTION) == 0) {
+            (void)json_object_set_new(details, "connections",
+                                      json_integer((json_int_t)functions[i].timers));
+        }
+    }
+    (void)json_object_set_new(details, "functions", describe_functions(functions, function_count));
+    return details;
+}
+
+/* Complete the trace, and report. */
+static bool finish(struct ftrace_import *import, struct trace_writer *writer, uint64_t end_tick,
+                   const struct kernel_function *functions, size_t function_count,
+                   struct error *error)
 {
     const struct line_counts *lines = &import->lines;
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
@@ -381,150 +443,71 @@ static size_t list_counts(const struct ftrace_import *import, struct import_coun
         {"left_out_starts", import->left_out_starts},
         {"left_out_stops", import->left_out_stops},
     };
-    _Static_assert(sizeof all / sizeof all[0] <= COUNTS_MAX, "counts must fit");
-    memcpy(counts, all, sizeof all);
-    return sizeof all / sizeof all[0];
-}
-
-static void print_summary(const struct ftrace_import *import,
-                          const struct kernel_function *functions, size_t function_count)
-{
-    FILE *out = import->job->report;
-    const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
-    import_tally_print(&import->tally);
-    (void)fprintf(out, "%s: %" PRIu64 " lines, %.6f s", import->name, import->tally.lines,
-                  (double)(import->latest_ns - import->first_ns) / 1e9);
+    char clock[64] = "";
     if (!import->hrtimer) {
-        (void)fprintf(out, ", HZ %" PRIu64 " (%s)", import->hz,
-                      import->hz_given ? "given" : "estimated");
+        (void)snprintf(clock, sizeof clock, ", HZ %" PRIu64 " (%s)", import->hz,
+                       import->hz_given ? "given" : "estimated");
     }
-    (void)fprintf(out, ", tick %" PRIu64 " ns\n\n", import->tick_ns);
-
-    struct import_count counts[COUNTS_MAX];
-    size_t count = list_counts(import, counts);
-    import_counts_print(out, counts, count);
-    (void)fprintf(out, "\n  %-26s %9s %9s %9s %9s %9s %9s %7s  %s\n", "function", "starts", "arm",
-                  "rearm", "cancel", "expiry", "caused", "at end",
-                  import->hrtimer ? "" : "jiffies");
-    for (size_t i = 0; i < function_count && i < FUNCTIONS_IN_SUMMARY; i++) {
-        const struct kernel_function *f = &functions[i];
-        (void)fprintf(out,
-                      "  %-26s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
-                      " %9" PRIu64 " %7" PRIu64,
-                      f->name, f->start, f->arm, f->rearm, f->true_cancel, f->expiry, f->caused,
-                      f->armed_at_end);
-        if (f->start > 0 && !import->hrtimer) {
-            (void)fprintf(out, "  %" PRId64 "..%" PRId64, f->min_timeout, f->max_timeout);
-        }
-        (void)fputc('\n', out);
+    const struct import_summary summary = {
+        .format = "ftrace",
+        IMPORT_COUNTS(all),
+        .span_ns = import_times_span_ns(&import->times),
+        .tick_ns = import->tick_ns,
+        .clock = clock,
+        .causes = import->hrtimer ? cause_rule_hrtimer : cause_rule,
+        .reactions = import->reactions,
+        .starts = import->starts,
+        .stops = import->stops,
+        .timers = import->ids,
+        .details = describe_recording(import, functions, function_count)};
+    if (!import_finish(&import->tally, &summary, writer, end_tick, error)) {
+        return false;
     }
-    if (function_count > FUNCTIONS_IN_SUMMARY) {
-        (void)fprintf(out, "  and %zu more\n", function_count - FUNCTIONS_IN_SUMMARY);
-    }
-    (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
-                  import->job->output, import->starts, import->stops, import->ids);
-    import_causes_print(&import->tally, import->reactions,
-                        import->hrtimer ? cause_rule_hrtimer : cause_rule);
+    print_functions(import, functions, function_count);
     if (kernel->starts == 0) {
-        (void)fprintf(out, "%s: no %s event, so the trace is empty\n", import->name,
+        (void)fprintf(import->job->report, "%s: no %s event, so the trace is empty\n", import->name,
                       import->hrtimer ? "hrtimer_start" : "timer_start");
     }
-}
-
-static json_t *function_rows(const struct kernel_function *functions, size_t count)
-{
-    json_t *rows = json_object();
-    for (size_t i = 0; i < count && i < FUNCTIONS_IN_ORIGIN; i++) {
-        const struct kernel_function *f = &functions[i];
-        json_t *name = json_text(f->name);
-        json_t *row = json_object();
-        (void)json_object_set_new(row, "start", import_json_count(f->start));
-        (void)json_object_set_new(row, "arm", import_json_count(f->arm));
-        (void)json_object_set_new(row, "rearm", import_json_count(f->rearm));
-        (void)json_object_set_new(row, "start_on_armed", import_json_count(f->start_on_armed));
-        (void)json_object_set_new(row, "true_cancel", import_json_count(f->true_cancel));
-        (void)json_object_set_new(row, "expiry", import_json_count(f->expiry));
-        (void)json_object_set_new(row, "caused", import_json_count(f->caused));
-        (void)json_object_set_new(row, "armed_at_end", import_json_count(f->armed_at_end));
-        (void)json_object_set_new(row, "timers", import_json_count(f->timers));
-        (void)json_object_set_new(rows, name != NULL ? json_string_value(name) : "?", row);
-        json_decref(name);
-    }
-    return rows;
-}
-
-/* The trace's origin: where it came from and what was counted. Free it. */
-static char *describe_origin(const struct ftrace_import *import,
-                             const struct kernel_function *functions, size_t function_count)
-{
-    struct import_count counts[COUNTS_MAX];
-    size_t count = list_counts(import, counts);
-    json_t *origin = import_origin(&import->tally, "ftrace", counts, count);
-    (void)json_object_set_new(origin, "timers", json_string(import->hrtimer ? "hrtimer" : "wheel"));
-    if (!import->hrtimer) {
-        (void)json_object_set_new(origin, "hz", import_json_count(import->hz));
-        (void)json_object_set_new(origin, "hz_estimated", json_boolean(!import->hz_given));
-    }
-    (void)json_object_set_new(origin, "causes",
-                              json_string(import->hrtimer ? cause_rule_hrtimer : cause_rule));
-    (void)json_object_set_new(origin, "duration_ns",
-                              import_json_count(import->latest_ns - import->first_ns));
-    json_t *kept = json_array();
-    for (size_t i = 0; i < import->job->setting_count; i++) {
-        if (strcmp(import->job->settings[i].name, "function") == 0) {
-            (void)json_array_append_new(kept, json_text(import->job->settings[i].value));
-        }
-    }
-    (void)json_object_set_new(origin, "kept_functions", kept);
-    for (size_t i = 0; i < function_count; i++) {
-        if (strcmp(functions[i].name, SOCKET_FUNCTION) == 0) {
-            (void)json_object_set_new(origin, "connections",
-                                      import_json_count(functions[i].timers));
-        }
-    }
-    (void)json_object_set_new(origin, "functions", function_rows(functions, function_count));
-    return import_origin_text(origin);
+    return true;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* What can be read, and may not be what it seems. */
-static void doubt(struct ftrace_import *import)
+static void warn_of_recording(struct ftrace_import *import)
 {
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
     const struct line_counts *lines = &import->lines;
     if (lines->lost_markers > 0) {
-        import_doubt(&import->tally,
-                     "events were lost in %" PRIu64 " places, %" PRIu64
-                     " of them at least: timers without a recorded end count as restarted or never "
-                     "expire. Record with a larger buffer",
-                     lines->lost_markers, lines->lost_events);
+        import_warn(&import->tally,
+                    "events were lost in %" PRIu64 " places, %" PRIu64
+                    " of them at least: timers without a recorded end count as restarted or never "
+                    "expire. Record with a larger buffer",
+                    lines->lost_markers, lines->lost_events);
     }
     if ((double)kernel->start_on_armed > DOUBTFUL_SHARE * (double)kernel->starts) {
-        import_doubt(&import->tally,
-                     "%" PRIu64 " of %" PRIu64 " starts find the timer armed, which the kernel "
-                     "does not do: events were lost%s; timers that were cancelled or expired "
-                     "count as restarted, and fire late or never. Record with a larger buffer",
-                     kernel->start_on_armed, kernel->starts,
-                     lines->lost_markers > 0 ? ", as the recording says itself" : "");
+        import_warn(&import->tally,
+                    "%" PRIu64 " of %" PRIu64 " starts find the timer armed, which the kernel "
+                    "does not do: events were lost%s; timers that were cancelled or expired "
+                    "count as restarted, and fire late or never. Record with a larger buffer",
+                    kernel->start_on_armed, kernel->starts,
+                    lines->lost_markers > 0 ? ", as the recording says itself" : "");
     }
     if ((double)lines->time_goes_back > DOUBTFUL_SHARE * (double)import->tally.lines) {
-        import_doubt(&import->tally,
-                     "%" PRIu64 " of %" PRIu64 " lines are earlier than one before them, and are "
-                     "taken to be at that one's time; sort it by time",
-                     lines->time_goes_back, import->tally.lines);
+        import_warn(&import->tally,
+                    "%" PRIu64 " of %" PRIu64 " lines are earlier than one before them, and are "
+                    "taken to be at that one's time; sort it by time",
+                    lines->time_goes_back, import->tally.lines);
     }
-    import_doubt_gap(&import->tally, import->gap_ns, import->gap_from_ns - import->first_ns,
-                     import->latest_ns - import->first_ns);
+    import_warn_gap(&import->tally, &import->times);
 }
 
-/* After the last line: is it a recording, and of one HZ? */
-static bool judge_recording(const struct ftrace_import *import, struct error *error)
+/* After the last line: check that it is a recording of timers. */
+static bool check_recording(const struct ftrace_import *import, struct error *error)
 {
     if (import->tally.lines == 0) {
         return error_set(error, "%s: is empty: no line to import", import->name);
     }
-    if (!import_tally_bearable(&import->tally, true, error)) {
+    if (!import_tally_accept(&import->tally, true, error)) {
         return false;
     }
     if (import->lines.time_goes_back > import->tally.lines / 2) {
@@ -545,7 +528,7 @@ static bool judge_recording(const struct ftrace_import *import, struct error *er
     return true;
 }
 
-/* Settles the length of a tick. */
+/* Determine the length of a tick. */
 static bool calibrate(struct ftrace_import *import, struct error *error)
 {
     uint64_t hz =
@@ -576,7 +559,6 @@ static bool calibrate(struct ftrace_import *import, struct error *error)
     return true;
 }
 
-/* Reads it all, up to what a tick is and what causes what. */
 static bool read_recording(struct ftrace_import *import, struct line_reader *reader,
                            struct error *error)
 {
@@ -586,7 +568,7 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
     import->tally.unit = "line";
     import->classifier = kernel_classifier_create(take_operation, import);
     bool good = import_tally_read(&import->tally, reader, take_line, import, error) &&
-                judge_recording(import, error);
+                check_recording(import, error);
     if (!good) {
         return false;
     }
@@ -595,21 +577,20 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
     return calibrate(import, error);
 }
 
-/* Tick 0 is before the first event, at a multiple of this number of jiffies: a structure that rounds
- * deadlines to no more than that rounds them as the kernel did. A trace therefore begins
- * with some idle ticks. A trace that is compared with the recording does not show them, and is in
- * phase with all levels of the kernel's wheel. */
+/* Tick 0 is before the first event, at a multiple of this number of jiffies, so that a structure that
+ * rounds deadlines to at most that rounds them as the kernel did. A trace for a comparison with the
+ * recording is in phase with all levels of the kernel's wheel; its idle ticks are not shown. */
 #define PHASE_OF_TRACE  (UINT64_C(1) << 6)
 #define PHASE_OF_KERNEL (UINT64_C(1) << 24)
 
-static struct kernel_ticks tell_ticks(const struct ftrace_import *import)
+static struct kernel_ticks ticks_of(const struct ftrace_import *import)
 {
     uint64_t jiffies = import->clock.first_jiffies;
     bool jiffy_is_tick = !import->hrtimer && import->tick_ns == NS_PER_SECOND / import->hz;
     uint64_t phase = import->job->recording != NULL ? PHASE_OF_KERNEL : PHASE_OF_TRACE;
     return (struct kernel_ticks){
         .clock = &import->clock,
-        .origin = import->hrtimer ? import->first_ns
+        .origin = import->hrtimer ? import->times.first_ns
                   : jiffy_is_tick ? jiffies - jiffies % phase
                                   : jiffies,
         .hz = import->hrtimer ? 0 : import->hz,
@@ -642,7 +623,7 @@ static bool write_step(struct ftrace_import *import, struct trace_writer *writer
                                      error);
 }
 
-/* What became of each start in the recording. */
+/* Add the recorded expiry of each start to the recording. */
 static void keep_expiries(struct ftrace_import *import, const struct kernel_ticks *ticks)
 {
     struct recording *recording = import->job->recording;
@@ -658,11 +639,11 @@ static void keep_expiries(struct ftrace_import *import, const struct kernel_tick
     }
 }
 
-/* Hands the trace's operations to the writer, and says how many ticks it lasts. */
+/* Write the trace's operations; sets *end_tick. */
 static bool write_steps(struct ftrace_import *import, struct trace_writer *writer,
                         uint64_t *end_tick, struct error *error)
 {
-    const struct kernel_ticks ticks = tell_ticks(import);
+    const struct kernel_ticks ticks = ticks_of(import);
     struct kernel_placed *placed = kernel_steps_place(&import->steps, &ticks, import->ids);
     bool good = true;
     for (uint32_t i = 0; good && i < import->steps.count; i++) {
@@ -670,7 +651,7 @@ static bool write_steps(struct ftrace_import *import, struct trace_writer *write
     }
     free(placed);
     uint64_t before = import->hrtimer ? 0 : import->clock.first_jiffies - ticks.origin;
-    *end_tick = before + (import->latest_ns - import->first_ns) / import->tick_ns + 1;
+    *end_tick = before + import_times_span_ns(&import->times) / import->tick_ns + 1;
     if (import->job->recording != NULL) {
         keep_expiries(import, &ticks);
     }
@@ -694,19 +675,13 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
         trace_writer_declare_causes(writer);
     }
     uint64_t end_tick = 0;
-    doubt(import);
+    warn_of_recording(import);
     bool good = writer != NULL && write_steps(import, writer, &end_tick, error);
-    char *origin = good ? describe_origin(import, functions, function_count) : NULL;
-    if (origin != NULL) {
-        good = trace_writer_commit(writer, 0, end_tick, 0, origin, error);
+    if (good) {
+        good = finish(import, writer, end_tick, functions, function_count, error);
     } else {
         trace_writer_abort(writer);
-        good = false;
     }
-    if (good) {
-        print_summary(import, functions, function_count);
-    }
-    free(origin);
     free(functions);
     return good;
 }

@@ -2,7 +2,7 @@
 
 #define NS_PER_SECOND   UINT64_C(1000000000)
 
-/* How far the counter must have moved to be believed, and to be sure. */
+/* How far the counter must have moved for an estimate, and for a final one. */
 #define HZ_SPAN_LEAST   20u
 #define HZ_SPAN_JIFFIES 1000u
 
@@ -29,7 +29,7 @@ uint64_t kernel_clock_hz(const struct kernel_clock *clock)
     double measured = (double)(clock->last_jiffies - clock->first_jiffies) * 1e9 /
                       (double)(clock->last_jiffies_ns - clock->first_jiffies_ns);
     uint64_t nearest = 0;
-    double nearest_ratio = 1.10; /* further away than that it is none of them */
+    double nearest_ratio = 1.10; /* the greatest accepted error */
     for (size_t i = 0; i < sizeof known_hz / sizeof known_hz[0]; i++) {
         double hz = known_hz[i];
         double ratio = measured > hz ? measured / hz : hz / measured;
@@ -41,8 +41,7 @@ uint64_t kernel_clock_hz(const struct kernel_clock *clock)
     return nearest;
 }
 
-/* Clocks within a second of each other are one: that is far less than they differ by, unless they
- * do not differ. */
+/* Clocks within a second of each other are one: different clocks are much further apart. */
 void kernel_clock_observe_hrtimer(struct kernel_clock *clock, const struct kernel_event *event)
 {
     kernel_wide offset = (kernel_wide)event->now - event->time_ns;

@@ -1,12 +1,11 @@
 /*
- * kernel_clock.h: what the numbers in a recording of the kernel's timers mean.
+ * kernel_clock.h: the clocks of a recording of the kernel's timers.
  *
- * The wheel's timers count in jiffies, and a recording does not say how long one is. It does say,
- * with every start and expiry, what the jiffies counter was at that time: the first and the last
- * of these give HZ, the jiffies per second.
+ * The wheel's timers count in jiffies, of which a recording does not have the length. Each start and
+ * expiry has the jiffies counter: the first and the last give HZ, the jiffies per second.
  *
- * High-resolution timers carry absolute deadlines on clocks of their own (monotonic, real, boot
- * time), which their expiries relate to the time stamps.
+ * High-resolution timers have absolute deadlines on several clocks (monotonic, real, boot time),
+ * which their expiries relate to the time stamps.
  */
 #ifndef SIM_KERNEL_CLOCK_H
 #define SIM_KERNEL_CLOCK_H
@@ -33,7 +32,7 @@ struct kernel_clock {
     size_t count;
 };
 
-/* Takes in a wheel timer's start or expiry. */
+/* Add a wheel timer's start or expiry. */
 static inline void kernel_clock_observe_jiffies(struct kernel_clock *clock,
                                                 const struct kernel_event *event)
 {
@@ -46,17 +45,17 @@ static inline void kernel_clock_observe_jiffies(struct kernel_clock *clock,
     clock->last_jiffies_ns = event->time_ns;
 }
 
-/* HZ from the first and the last pair of counter and time; 0 if they do not tell. */
+/* Return HZ by the first and the last pair of counter and time; 0: they do not determine it. */
 uint64_t kernel_clock_hz(const struct kernel_clock *clock);
 
-/* Whether the two are so far apart that no more need be seen. */
+/* Return whether the two are so far apart that HZ is final. */
 bool kernel_clock_hz_is_sure(const struct kernel_clock *clock);
 
-/* Takes in an hrtimer's expiry. */
+/* Add an hrtimer's expiry. */
 void kernel_clock_observe_hrtimer(struct kernel_clock *clock, const struct kernel_event *event);
 
-/* From an hrtimer's absolute deadline to ns from `time_ns`, on the clock that brings it nearest:
- * the recording does not say which clock a timer uses. */
+/* Return the time from `time_ns` to an hrtimer's absolute deadline, by the clock that brings it
+ * nearest, because the recording does not name the timer's clock. */
 kernel_wide kernel_clock_delay_ns(const struct kernel_clock *clock, int64_t deadline,
                                   uint64_t time_ns);
 

@@ -9,7 +9,6 @@
 
 /* --- the recording's order -------------------------------------------------------------------- */
 
-/* Makes the table of wheels long enough for a CPU. */
 static void reach_cpu(struct kernel_steps *steps, uint32_t cpu)
 {
     MEMORY_REACH(steps->ran, steps->ran_room, cpu);
@@ -154,7 +153,7 @@ static uint64_t jiffies_in_ticks(const struct kernel_ticks *ticks, kernel_wide j
     return jiffies < (kernel_wide)TRACE_TICK_MAX ? (uint64_t)jiffies : TRACE_TICK_MAX;
 }
 
-/* When a step comes that no expiry causes. */
+/* Return the tick of a step that no expiry causes. */
 static uint64_t external_tick(const struct kernel_ticks *ticks, const struct kernel_step *step)
 {
     if (ticks->hz == 0) {
@@ -164,7 +163,7 @@ static uint64_t external_tick(const struct kernel_ticks *ticks, const struct ker
     return jiffies_in_ticks(ticks, (kernel_wide)step->now - ticks->origin + unread, false);
 }
 
-/* The deadline of a start, as a tick, and never early. */
+/* Return the deadline of a start, as a tick, rounded up. */
 static uint64_t deadline_tick(const struct kernel_ticks *ticks, const struct kernel_step *step)
 {
     if (ticks->hz > 0) {
@@ -183,7 +182,7 @@ struct placing {
     uint64_t *touched;            /* by id: the tick of its latest operation */
 };
 
-/* The tick at which an exact structure fires a start that was placed. */
+/* Return the tick at which an exact structure fires a placed start. */
 static uint64_t due_tick_of(const struct placing *placing, uint32_t start)
 {
     const struct kernel_placed *placed = &placing->placed[start];
@@ -191,25 +190,24 @@ static uint64_t due_tick_of(const struct placing *placing, uint32_t start)
     return due < TRACE_TICK_MAX ? due : TRACE_TICK_MAX;
 }
 
-/* The jiffy at which a start or stop stands that is to be where the kernel's
- * wheel has its clock. */
+/* Return the jiffy of a start or stop by the clock of the kernel's wheel. */
 static uint64_t wheel_jiffy(const struct kernel_steps *steps, const struct kernel_step *step)
 {
     uint64_t jiffy = step->clock;
     if (step->op == TRACE_START) {
-        /* But before it can fire. */
+        /* Before it can fire. */
         uint64_t expires = (uint64_t)step->deadline;
         jiffy = step->clock < expires ? step->clock + 1 : expires;
     }
     if (step->ends != KERNEL_NO_STEP) {
-        /* And before what it ends is due, unless it came after that. */
+        /* Before the start that it ends is due, unless it came after that. */
         uint64_t expires = (uint64_t)steps->steps[step->ends].deadline;
         jiffy = step->now <= expires && jiffy > expires ? expires : jiffy;
     }
     return jiffy;
 }
 
-/* The tick of a step that no expiry causes, if its timer's other steps did not matter. */
+/* Return the tick of a step that no expiry causes, without regard to its timer's other steps. */
 static uint64_t own_tick(const struct kernel_steps *steps, const struct kernel_ticks *ticks,
                          const struct kernel_step *step)
 {
@@ -224,9 +222,9 @@ static uint64_t own_tick(const struct kernel_steps *steps, const struct kernel_t
     return tick;
 }
 
-/* Give each step its own tick, but a start no later one than the next start of its timer: a start
- * is placed up to two jiffies after the recorded one, and would push a shorter one, which follows
- * within these two, past the tick at which that one is due. `next` is scratch, by id. */
+/* Give each step its own tick, but a start at most the tick of the next start of its timer: a start
+ * is placed up to two jiffies late, and would push a shorter one that follows within these two past
+ * its due tick. `next` is scratch, by id. */
 static void place_apart(struct placing *placing, uint64_t *next)
 {
     for (uint32_t i = placing->steps->count; i-- > 0;) {

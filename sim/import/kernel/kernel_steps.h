@@ -1,19 +1,19 @@
 /*
- * kernel_steps.h: what was asked of the kernel's timers, step by step: each start and stop with the
- * jiffy at which it came, the expiry that causes it, and, of a start, when it expired.
+ * kernel_steps.h: the steps of the kernel's timers: each start and stop with its jiffy, the expiry
+ * that causes it, and the expiry that ended a start.
  *
- * A trace holds them at other ticks, since it must be true of structures that are exact:
+ * A trace has them at other ticks, because it must fit exact structures:
  *
- *   deadline   `expires` + 1: the kernel's wheel always goes on to the jiffy after
- *   reaction   is at the tick at which an exact structure fires its cause, which is before the
- *              kernel did. Its delay counts from the jiffy for which the kernel expired the cause,
- * or its deadline stands as it is (absolute): that is so if a function's callbacks start timers
- * with ever other delays, none of them a quarter of all. end        a stop or restart of a pending
- * timer comes before the jiffy into which the timer was rounded, even if the kernel had not come
- * round to that jiffy yet
+ *   deadline   `expires` + 1, because the kernel's wheel always rounds up to the next jiffy
+ *   reaction   at the tick at which an exact structure fires its cause, which is before the kernel
+ *              did. Its delay counts from the jiffy for which the kernel expired the cause. If a
+ *              function's callbacks start timers with many delays, none of which is a quarter of
+ *              all, its deadline is absolute instead.
+ *   end        a stop or restart of a pending timer is before the jiffy into which the timer was
+ *              rounded, even if the kernel was late for that jiffy
  *
- * So a reaction may stand well before what the recording has before it. All steps are held in
- * memory until the recording is over.
+ * So a reaction may move before steps that precede it in the recording. All steps stay in memory
+ * until the recording ends.
  */
 #ifndef SIM_KERNEL_STEPS_H
 #define SIM_KERNEL_STEPS_H
@@ -31,7 +31,7 @@
 
 struct kernel_step {
     uint64_t now;       /* the jiffies counter; of a high-resolution timer the time stamp */
-    uint64_t unread_ns; /* how long ago the counter was read: a cancel does not tell it */
+    uint64_t unread_ns; /* the age of `now`, as a cancel does not have the counter */
     uint64_t clock;     /* that of the wheel of `cpu`: the jiffy which it expires next */
     int64_t deadline;   /* of a start: `expires`; of a high-resolution timer `softexpires` */
     uint64_t slack_ns;  /* of a start: from that to `expires` */
@@ -41,9 +41,9 @@ struct kernel_step {
     uint64_t expired_line; /* likewise */
     uint32_t id;
     uint32_t function; /* index for kernel_classifier_function */
-    uint32_t cause;    /* the start whose firing causes this, or KERNEL_NO_STEP: external */
+    uint32_t cause;    /* the start that expired and causes this, or KERNEL_NO_STEP: external */
     uint32_t ends;     /* the start that was pending until then, or KERNEL_NO_STEP */
-    uint16_t cpu;      /* whose wheel it is */
+    uint16_t cpu;      /* of the wheel */
     uint8_t op;        /* enum trace_op */
     uint8_t basis;     /* enum trace_basis, once the recording is over */
     bool deferrable;
@@ -64,23 +64,22 @@ struct kernel_steps {
     uint32_t ran_room;
 };
 
-/* Takes in an event that was not omitted, of a timer with this id: a start or stop of a timer that
- * is pending since the start `ends`, or an expiry of that start. `cause` as in the step. Returns
- * the step; of an expiry without `ends` 0. */
+/* Add an operation on the timer `id`: a start or stop, or an expiry, of the start `ends`. `cause` as
+ * in the step. Returns the step; for an expiry 0. */
 uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
                           const struct kernel_operation *operation, uint32_t cause, uint32_t ends);
 
-/* The recording is over: settles the basis of each reaction. */
+/* After the last step: set the basis of each reaction. */
 void kernel_steps_settle(struct kernel_steps *steps);
 
-/* What a tick is. */
+/* The ticks of a trace. */
 struct kernel_ticks {
     const struct kernel_clock *clock;
     uint64_t origin; /* tick 0: a jiffy, or a time stamp in ns */
-    uint64_t hz;     /* 0: high-resolution timers, whose times are ns */
+    uint64_t hz;     /* 0: high-resolution timers, with times in ns */
     uint64_t tick_ns;
-    /* Starts are where the kernel's wheel has its clock, one on: as a deadline is one more than
-     * `expires`, its distance is the kernel's own then, which decides about the level. */
+    /* Starts are at the clock of the kernel's wheel, plus one as deadlines have: so the distance of
+     * a deadline, which decides about the level, is the kernel's. */
     bool wheel_clock;
 };
 
@@ -92,9 +91,8 @@ struct kernel_placed {
     bool reaction;
 };
 
-/* All steps as operations of a trace, in its order; `ids` are as many as there are. To be freed.
- * A reaction on another timer that had been started or stopped meanwhile
- * stays where it is, as external. */
+/* Return all steps as operations of a trace with `ids` timers, in its order; the caller frees them. A
+ * reaction on another timer that was started or stopped meanwhile is external. */
 struct kernel_placed *kernel_steps_place(const struct kernel_steps *steps,
                                          const struct kernel_ticks *ticks, uint32_t ids);
 

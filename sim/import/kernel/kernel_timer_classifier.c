@@ -11,14 +11,14 @@
 #define REACTION_NS    UINT64_C(50000)
 #define LOOK_AHEAD_NS  UINT64_C(10000000)
 #define LOOK_AHEAD_MAX UINT64_C(32768) /* events; a power of two */
-#define FIRST_HELD     UINT64_C(256)   /* likewise: mostly few are held back at a time */
+#define FIRST_HELD     UINT64_C(256)   /* likewise; mostly few are held back at a time */
 
 #define NO_EVENT       UINT64_MAX
 
 /* Its timers are never started by an expiry. */
 #define DELAYED_WORK   "delayed_work_timer_fn"
 
-/* What an event turned out to be, while it is held back. */
+/* The meaning of an event that is held back. */
 enum meaning {
     START,
     START_OF_REARM,
@@ -38,7 +38,7 @@ struct held_event {
     enum meaning meaning;
 };
 
-/* The latest firing on a CPU. */
+/* The latest expiry on a CPU. */
 struct cpu_firing {
     uint64_t time_ns;
     uint64_t pointer;
@@ -52,8 +52,8 @@ enum timer_state { NEVER_SEEN, IDLE, ARMED };
 
 struct timer {
     uint64_t undecided;     /* number of the timer's cancel that is held back, or NO_EVENT */
-    uint32_t function;      /* that the last event released named */
-    uint32_t last_function; /* that the last event added named: saves looking it up */
+    uint32_t function;      /* by the last released event */
+    uint32_t last_function; /* by the last added event: saves looking it up */
     enum timer_state state;
 };
 
@@ -71,7 +71,7 @@ struct kernel_classifier {
     struct timer *timers;
     uint32_t timer_count;
     uint32_t timer_room;
-    uint64_t latest_pointer; /* of the event before, and its timer: often the next one's, too */
+    uint64_t latest_pointer; /* of the event before, and its timer: often the same as the next */
     uint32_t latest_timer;
 
     struct key_table *names; /* number the functions */
@@ -87,7 +87,7 @@ struct kernel_classifier {
     struct kernel_counts counts;
 };
 
-/* The index of a function, which is new if need be. */
+/* Return the index of a function, added if it is new. */
 static uint32_t find_function(struct kernel_classifier *c, const char *name, size_t length)
 {
     uint32_t index = key_table_number(c->names, name, length);
@@ -111,7 +111,7 @@ static void add_timer(struct kernel_classifier *c)
     c->timers[c->timer_count++] = (struct timer){.undecided = NO_EVENT};
 }
 
-/* The index of a timer, which is new if need be. */
+/* Return the index of a timer, added if it is new. */
 static uint32_t find_timer(struct kernel_classifier *c, uint64_t pointer)
 {
     if (pointer != c->latest_pointer || c->timer_count == 0) {
@@ -124,7 +124,7 @@ static uint32_t find_timer(struct kernel_classifier *c, uint64_t pointer)
     return c->latest_timer;
 }
 
-/* --- what the events do to the timers, in the recording's order ------------------------------- */
+/* --- released events, in the recording's order ------------------------------------------------ */
 
 static void arm(struct kernel_classifier *c, struct timer *timer)
 {
@@ -145,7 +145,7 @@ static void disarm(struct kernel_classifier *c, struct timer *timer)
     timer->state = IDLE;
 }
 
-/* An event that only an armed timer can have: it was armed before the recording if it is new. */
+/* Count a new timer with an event that only armed timers have: it was armed before the recording. */
 static void expect_armed(struct kernel_classifier *c, struct timer *timer)
 {
     if (timer->state == NEVER_SEEN) {
@@ -154,7 +154,7 @@ static void expect_armed(struct kernel_classifier *c, struct timer *timer)
     }
 }
 
-/* A timer_cancel, whatever it means. */
+/* Count a timer_cancel of any meaning. */
 static void release_cancel(struct kernel_classifier *c, struct timer *timer)
 {
     c->counts.cancels++;
@@ -196,7 +196,7 @@ static enum kernel_verdict release_start(struct kernel_classifier *c,
     return verdict;
 }
 
-/* The timer whose firing an event belongs to, a start or a true cancel, or KERNEL_NO_TIMER. */
+/* Return the timer that expired and causes a start or true cancel, or KERNEL_NO_TIMER. */
 static uint32_t find_cause(const struct kernel_classifier *c, const struct held_event *held)
 {
     const struct kernel_event *event = &held->event;
@@ -211,7 +211,7 @@ static uint32_t find_cause(const struct kernel_classifier *c, const struct held_
                                                                    : KERNEL_NO_TIMER;
 }
 
-/* What an event makes of its CPU's latest firing. */
+/* Update its CPU's latest expiry. */
 static void follow_firing(struct kernel_classifier *c, const struct held_event *held)
 {
     struct cpu_firing *firing = &c->firings[held->event.cpu];
@@ -228,7 +228,7 @@ static void follow_firing(struct kernel_classifier *c, const struct held_event *
     }
 }
 
-/* Counts an event whose meaning is known, and hands out the operation that it is, if any. */
+/* Count an event of known meaning, and hand out its operation, if it is one. */
 static void release(struct kernel_classifier *c, const struct held_event *event)
 {
     if (event->meaning == EXIT) {
@@ -291,7 +291,7 @@ static struct held_event *held_at(const struct kernel_classifier *c, uint64_t nu
     return &c->held[number & (c->held_room - 1)];
 }
 
-/* Releases the first event that is held back. A cancel that is undecided by now is a true one. */
+/* Release the first event that is held back. A cancel that is undecided by now is a true one. */
 static void release_first(struct kernel_classifier *c)
 {
     const struct held_event *event = held_at(c, c->first);
@@ -302,7 +302,7 @@ static void release_first(struct kernel_classifier *c)
     release(c, event);
 }
 
-/* Makes room for one more event: among as many as may be held back, or by releasing one. */
+/* Make room for one more event: more memory, or at the limit by releasing one. */
 static void make_room(struct kernel_classifier *c)
 {
     if (c->held_room == LOOK_AHEAD_MAX) {
@@ -334,7 +334,7 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
     return c;
 }
 
-/* What a start or an expiry says about the same timer's cancel before it. */
+/* Decide the meaning of a cancel by the next event of the same timer. */
 static void decide(struct held_event *cancel, struct held_event *event)
 {
     const struct kernel_event *before = &cancel->event;
@@ -352,7 +352,6 @@ static void decide(struct held_event *cancel, struct held_event *event)
     }
 }
 
-/* Makes the table of expiries long enough for a CPU. */
 static void reach_cpu(struct kernel_classifier *c, uint32_t cpu)
 {
     MEMORY_REACH(c->firings, c->firing_room, cpu);
@@ -361,7 +360,7 @@ static void reach_cpu(struct kernel_classifier *c, uint32_t cpu)
     }
 }
 
-/* What an event is taken for until others say more. */
+/* The meaning of an event until later ones decide. */
 static const enum meaning first_meanings[] = {
     [KERNEL_TIMER_START] = START,          [KERNEL_TIMER_CANCEL] = CANCEL_UNDECIDED,
     [KERNEL_TIMER_EXPIRE] = EXPIRE_BARE,   [KERNEL_TIMER_EXIT] = EXIT,
@@ -369,7 +368,7 @@ static const enum meaning first_meanings[] = {
     [KERNEL_HRTIMER_EXPIRE] = EXPIRE_BARE,
 };
 
-/* Finds an event's timer and function, which are new if need be. */
+/* Find or add an event's timer and function. */
 static void identify(struct kernel_classifier *c, const struct kernel_event *event,
                      struct held_event *held)
 {
@@ -385,8 +384,8 @@ static void identify(struct kernel_classifier *c, const struct kernel_event *eve
 void kernel_classifier_add(struct kernel_classifier *c, const struct kernel_event *event)
 {
     struct held_event held = {.event = *event, .meaning = first_meanings[event->kind]};
-    held.event.function = NULL; /* its line goes */
-    /* An exit may be that of a timer that the recording does not know. */
+    held.event.function = NULL; /* its line does not last */
+    /* An exit may be of a timer that is not in the recording. */
     reach_cpu(c, event->cpu);
     if (held.meaning != EXIT) {
         identify(c, event, &held);

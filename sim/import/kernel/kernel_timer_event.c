@@ -5,7 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* What is left of the line. */
+/* The part of a line that is not parsed yet. */
 struct cursor {
     const char *at;
     const char *end;
@@ -34,17 +34,16 @@ static bool take_text(struct cursor *cursor, const char *text, size_t length)
 
 #define TAKE(cursor, literal) take_text(cursor, literal, sizeof(literal) - 1)
 
-/* The same byte, eight times. */
 #define EIGHT(byte)           (UINT64_C(0x0101010101010101) * (byte))
 
-/* Eight bytes as digits, of which the lowest byte is the first; false if one is none. */
+/* Read eight bytes as digits, the lowest byte first. False: one is no digit. */
 static bool eight_digits(uint64_t bytes, uint64_t *value)
 {
     uint64_t digits = bytes ^ EIGHT('0');
     if (((digits + EIGHT(0x80 - 10)) | digits) & EIGHT(0x80)) {
         return false;
     }
-    /* Pairs, then fours, then all of them: each step adds neighbours. */
+    /* Each step joins neighbours: to pairs, to fours, to all. */
     digits = (digits * (10 * (1 << 8) + 1)) >> 8 & UINT64_C(0x00ff00ff00ff00ff);
     digits = (digits * (100 * (1 << 16) + 1)) >> 16 & UINT64_C(0x0000ffff0000ffff);
     *value = (digits * (10000 * (UINT64_C(1) << 32) + 1)) >> 32;
@@ -58,7 +57,7 @@ static uint64_t eight_bytes(const char *at)
     return le64toh(bytes);
 }
 
-/* The rest of a number that begins at `begin`, and whose digits before the cursor are `value`. */
+/* Take the rest of a number that begins at `begin`; its digits before the cursor are `value`. */
 static bool take_digits(struct cursor *cursor, const char *begin, uint64_t value, uint64_t *number)
 {
     const char *at = cursor->at;
@@ -72,13 +71,13 @@ static bool take_digits(struct cursor *cursor, const char *begin, uint64_t value
     return at > begin && at - begin <= 19;
 }
 
-/* A decimal number of at most 19 digits, which uint64_t holds. */
+/* Take a decimal number of at most 19 digits. */
 static bool take_number(struct cursor *cursor, uint64_t *number)
 {
     return take_digits(cursor, cursor->at, 0, number);
 }
 
-/* The same, quicker for one of eight digits or more. */
+/* The same, faster for eight digits or more. */
 static bool take_long_number(struct cursor *cursor, uint64_t *number)
 {
     const char *begin = cursor->at;
@@ -100,20 +99,20 @@ static bool take_signed(struct cursor *cursor, int64_t *number)
     return true;
 }
 
-/* What a hexadecimal digit is worth, and 16; 0 for what is none. */
+/* The value of a hexadecimal digit, plus 16; 0: it is none. */
 static const unsigned char hex[256] = {
     ['0'] = 16, ['1'] = 17, ['2'] = 18, ['3'] = 19, ['4'] = 20, ['5'] = 21, ['6'] = 22, ['7'] = 23,
     ['8'] = 24, ['9'] = 25, ['a'] = 26, ['b'] = 27, ['c'] = 28, ['d'] = 29, ['e'] = 30, ['f'] = 31,
     ['A'] = 26, ['B'] = 27, ['C'] = 28, ['D'] = 29, ['E'] = 30, ['F'] = 31,
 };
 
-/* In each byte's highest bit, for bytes without it: whether the byte is `least` or more. */
+/* Set each byte's highest bit if the byte is `least` or more; for bytes without that bit. */
 static uint64_t at_least(uint64_t bytes, unsigned char least)
 {
     return bytes + EIGHT(0x80u - least);
 }
 
-/* Eight hexadecimal digits, of which the lowest byte is the last; false if one is none. */
+/* Read eight hexadecimal digits, the lowest byte last. False: one is no digit. */
 static bool eight_hex_digits(uint64_t bytes, uint64_t *value)
 {
     uint64_t small = bytes | EIGHT(0x20); /* letters */
@@ -129,7 +128,7 @@ static bool eight_hex_digits(uint64_t bytes, uint64_t *value)
     return true;
 }
 
-/* Sixteen digits, as the kernel prints pointers. */
+/* Take sixteen digits, the form of the kernel's pointers. */
 static bool take_sixteen_digits(const char *at, uint64_t *value)
 {
     uint64_t bytes[2];
@@ -144,7 +143,7 @@ static bool take_sixteen_digits(const char *at, uint64_t *value)
     return true;
 }
 
-/* A pointer, with or without 0x before it. */
+/* Take a pointer, with or without 0x before it. */
 static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
 {
     (void)TAKE(cursor, "0x");
@@ -165,7 +164,7 @@ static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
     return digits > 0 && digits <= 16 && (at == cursor->end || *at == ' ');
 }
 
-/* " [MODULE]" after the name of a module's function. */
+/* Take " [MODULE]" after the name of a module's function. */
 static void take_module(struct cursor *cursor)
 {
     const char *begin = cursor->at;
@@ -180,8 +179,8 @@ static void take_module(struct cursor *cursor)
     }
 }
 
-/* "function=NAME", the name up to the next blank, with its module if it has one. trace-cmd adds
- * "/0x0" to some. */
+/* Take "function=NAME", up to the next blank, with its module if it has one. trace-cmd adds "/0x0" to
+ * some names. */
 static bool take_function(struct cursor *cursor, struct kernel_event *event)
 {
     if (!TAKE(cursor, "function=")) {
@@ -202,11 +201,11 @@ static bool take_function(struct cursor *cursor, struct kernel_event *event)
     return end > begin && (TAKE(cursor, " ") || cursor->at == cursor->end);
 }
 
-/* A fraction of six digits, as all three tools print it, with the colon after it, which stays. */
+/* Take a fraction of six digits, the form of all three tools, but not the colon after it. */
 static bool take_microseconds(struct cursor *cursor, uint64_t *microseconds)
 {
     const char *at = cursor->at;
-    /* With two zeros before it, it has eight digits; what stands after it falls out. */
+    /* Two zeros before it make it eight digits, and shift the text after it out. */
     if (cursor->end - at < 8 || at[6] != ':' ||
         !eight_digits(eight_bytes(at) << 16 | (EIGHT('0') & UINT16_MAX), microseconds)) {
         return false;
@@ -215,7 +214,7 @@ static bool take_microseconds(struct cursor *cursor, uint64_t *microseconds)
     return true;
 }
 
-/* SECONDS.FRACTION, the fraction in up to nine digits. */
+/* Take SECONDS.FRACTION, the fraction of up to nine digits. */
 static bool take_time(struct cursor *cursor, uint64_t *time_ns)
 {
     uint64_t seconds;
@@ -242,8 +241,8 @@ static bool take_time(struct cursor *cursor, uint64_t *time_ns)
     return true;
 }
 
-/* The task column, which ends before the bracket: a name, '-' or a blank, the pid; perhaps a thread
- * group after it, in parentheses. Read from its end, because the name may hold anything. */
+/* Parse the task column, up to the bracket: a name, '-' or a blank, the pid; perhaps a thread group
+ * in parentheses. From its end, because the name may contain any character. */
 static bool parse_task(const char *begin, const char *end, uint32_t *pid)
 {
     while (end > begin && end[-1] == ' ') {
@@ -274,8 +273,7 @@ static bool parse_task(const char *begin, const char *end, uint32_t *pid)
     return true;
 }
 
-/* By the third flag of tracefs, after irqs off and need resched; an H has
- * interrupted a softirq. */
+/* By the third flag of tracefs, after irqs off and need resched; H is a hardirq within a softirq. */
 static enum kernel_context context_of(char flag)
 {
     return flag == 's'                  ? KERNEL_CONTEXT_SOFTIRQ
@@ -283,7 +281,7 @@ static enum kernel_context context_of(char flag)
                                         : KERNEL_CONTEXT_OTHER;
 }
 
-/* From a bracket on: [CPU], perhaps flags, time stamp and colon. */
+/* Parse from a bracket on: [CPU], perhaps flags, time stamp and colon. */
 static bool parse_head(const char *line, struct cursor *cursor, struct kernel_event *event)
 {
     const char *bracket = cursor->at++;
@@ -309,13 +307,13 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
            parse_task(line, bracket, &event->pid);
 }
 
-/* A character between the flags and the colon of the dump format: how long the next event took. */
+/* Whether a character of the dump format, before the colon, marks a delay before the next event. */
 static bool is_delay_mark(char c)
 {
     return c != '\0' && strchr(" +!#*@$", c) != NULL;
 }
 
-/* The head of the kernel's own dump and of its latency format: the CPU and the flags without
+/* Parse the head of the kernel's dump and of its latency format: the CPU and the flags without
  * brackets, the time in microseconds, as in "<idle>-0 1..s.. 100000100us : ". The cursor is at the
  * colon. */
 static bool parse_dump_head(const char *line, struct cursor *cursor, struct kernel_event *event)
@@ -353,8 +351,7 @@ static bool parse_dump_head(const char *line, struct cursor *cursor, struct kern
     return parse_task(line, flags, &event->pid);
 }
 
-/* What printk puts before a line of a dump: "<4>", "[  221.630578]", "[ T123]". False if it is
- * none. */
+/* Take printk's prefix of a dump's line: "<4>", "[  221.630578]", "[ T123]". False: there is none. */
 static bool take_printk_prefix(struct cursor *cursor)
 {
     struct cursor at = *cursor;
@@ -378,7 +375,7 @@ static bool take_printk_prefix(struct cursor *cursor)
     return true;
 }
 
-/* The event's name, without the subsystem that perf puts before it. */
+/* Take the event's name, without perf's subsystem before it. */
 static bool take_event_name(struct cursor *cursor, const char **name, size_t *length)
 {
     for (;;) {
@@ -396,8 +393,6 @@ static bool take_event_name(struct cursor *cursor, const char **name, size_t *le
     }
 }
 
-/* What follows "timer=POINTER " of each kind. */
-
 static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
 {
     uint64_t expires;
@@ -407,7 +402,7 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
         return false;
     }
     event->now = expires - (uint64_t)event->timeout;
-    /* Not every kernel says what follows. */
+    /* Not all kernels print the rest. */
     uint64_t cpu = event->cpu;
     uint64_t index;
     if (TAKE(cursor, " bucket_expiry=")) {
@@ -417,7 +412,7 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
         event->base_cpu = (uint32_t)cpu;
     }
     if (TAKE(cursor, " idx=") && take_number(cursor, &index)) {
-        /* perf and trace-cmd write D|P|I for all timers: they do not know. */
+        /* perf and trace-cmd write D|P|I for all timers, because they do not know. */
         event->deferrable = TAKE(cursor, " flags=D") && !TAKE(cursor, "|P|I");
     }
     return true;
@@ -461,7 +456,7 @@ static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event
 
 /* By kind. */
 static const struct {
-    const char *name; /* and what stands after it */
+    const char *name; /* with the colon and the blank after it */
     size_t name_length;
     const char *why;
 } timer_events[] = {
@@ -480,12 +475,12 @@ static const struct {
 
 #define KINDS          (sizeof timer_events / sizeof timer_events[0])
 
-/* Enough for the longest name and what stands after it. */
+/* At least the longest name. */
 #define NAME_BYTES_MAX sizeof("hrtimer_expire_entry: ")
 
-/* The kind of the event whose name comes next, with a blank after its colon. Kinds follow each
- * other by chance: one is guessed from two letters, without a branch, and compared. KINDS if it
- * is none, or is not written like that. */
+/* Take the name of an event, with a blank after its colon; returns its kind, or KINDS if it is none.
+ * Kinds follow each other at random, so one is guessed from two letters, without a branch, and
+ * compared. */
 static size_t take_known_name(struct cursor *cursor)
 {
     static const unsigned char guesses[256] = {['s'] = 1, ['c'] = 2, ['e'] = 3};
@@ -506,7 +501,7 @@ static size_t take_known_name(struct cursor *cursor)
     return kind;
 }
 
-/* The kind of an event of this name, or KINDS. */
+/* Return the kind of an event of this name, or KINDS. */
 static size_t find_kind(const char *name, size_t length)
 {
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -519,7 +514,7 @@ static size_t find_kind(const char *name, size_t length)
     return KINDS;
 }
 
-/* What stands after the event's name. */
+/* Take the fields after the event's name. */
 static bool take_fields(struct cursor *cursor, struct kernel_event *event)
 {
     event->function = NULL;
@@ -586,8 +581,8 @@ static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_re
     return KERNEL_LINE_TIMER;
 }
 
-/* "CPU:0 [LOST 2521 EVENTS]" from trace_pipe, "CPU:0 [2521 EVENTS DROPPED]" from trace-cmd, and
- * both without a number. */
+/* Parse "CPU:0 [LOST 2521 EVENTS]" of trace_pipe, "CPU:0 [2521 EVENTS DROPPED]" of trace-cmd, or
+ * either without a number. */
 static bool parse_lost(struct cursor cursor, uint64_t *events)
 {
     uint64_t cpu;
@@ -603,7 +598,7 @@ static bool parse_lost(struct cursor cursor, uint64_t *events)
     return TAKE(&cursor, "EVENTS DROPPED]");
 }
 
-/* What the three tools print besides events: comments, trace-cmd's heading, call chains. */
+/* Whether a line is no event: comments, trace-cmd's heading, call chains. */
 static bool is_blank(struct cursor cursor)
 {
     if (cursor.at == cursor.end || *cursor.at == '#' || *cursor.at == '\t' ||

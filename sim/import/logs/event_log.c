@@ -1,74 +1,59 @@
 #include "event_log.h"
 
 #include "import_settings.h"
-#include "key_table.h"
 #include "memory.h"
-#include "reorder.h"
+#include "sorted_events.h"
 #include "timer_model.h"
-#include "trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_SECOND    UINT64_C(1000000000)
+#define NO_TIMER         UINT32_MAX
+
+/* Events wait in a ring until the memory for looking up their keys is in the cache: the slot is
+ * fetched when an event is added, the entry SLOT_AHEAD events later, and after as many again the
+ * key is looked up. */
+#define RING             16u /* a power of two */
+#define SLOT_AHEAD       (RING / 2)
+/* Fewer keys are in the cache anyway, and no event waits. */
+#define FETCHED_KEYS_MIN 4096u
+/* Longer keys do not wait. */
+#define RING_KEY_MAX     48u
 
 enum { IDLE_QUEUE, REQUEST_QUEUE };
 
-/* An event while it waits for its turn. */
-struct waiting {
+/* An event in the reorder. */
+struct sorted_event {
     uint64_t duration_ns; /* of a request */
     uint64_t timeout_ns;  /* of a request; 0: that of the settings */
     uint32_t timer;       /* NO_TIMER: a request */
 };
 
-#define NO_TIMER         UINT32_MAX
-
-/* Events wait in a ring until what their keys are looked up with has come from memory: the slot is
- * fetched when an event is added, the entry SLOT_AHEAD events later, and again as many later the
- * key is looked up. */
-#define RING             16u /* a power of two */
-#define SLOT_AHEAD       (RING / 2)
-/* While there are fewer keys than this they are in the cache anyway, and nothing waits. */
-#define FETCHED_KEYS_MIN 4096u
-/* Longer keys do not wait. */
-#define RING_KEY_MAX     48u
-
 /* An event in the ring. */
-struct read_event {
+struct ring_event {
     uint64_t time_ns;
-    uint64_t duration_ns; /* of a request */
-    uint64_t timeout_ns;  /* likewise */
-    uint64_t hash;
-    uint32_t length;
+    struct sorted_event event; /* `timer` is not known yet */
     bool request;
+    uint32_t length;
+    uint64_t hash;
     char key[RING_KEY_MAX];
 };
 
 struct event_log {
-    struct import_tally tally;
-    struct event_log_settings settings;
-    struct key_table *keys;
+    struct sorted_events sorted;
     uint32_t *timers; /* by key */
     uint32_t timers_room;
-    struct read_event ring[RING]; /* event n at n % RING */
+    struct ring_event ring[RING]; /* event n at n % RING */
     uint64_t first;
     uint64_t next;
     char joined_key[KEY_BYTES_MAX];
-    struct reorder *reorder;
     struct timer_model *model;
-    struct error *error; /* of the call under way: what hands out events cannot pass it on */
     uint64_t without_key;
     uint64_t activities;
     uint64_t requests;
     uint64_t unanswered;
-    uint64_t taken_ns; /* the time of the latest event in order, and how many there are at it */
-    uint64_t at_once;
-    uint64_t most_at_once;
-    uint64_t gap_ns; /* the longest time without an event, and where it begins */
-    uint64_t gap_from_ns;
-    bool finer_than_seconds; /* a time is not of a whole second */
-    bool finished;
 };
 
 bool event_log_settings(const struct import_job *job, struct event_log_settings *settings,
@@ -85,45 +70,32 @@ bool event_log_settings(const struct import_job *job, struct event_log_settings 
            import_setting_count(job, "tick-ns", 1, TRACE_TICK_NS_MAX, &settings->tick_ns, error);
 }
 
-static void see_time(struct event_log *log, uint64_t time_ns)
-{
-    if (log->at_once > 0 && time_ns - log->taken_ns > log->gap_ns) {
-        log->gap_ns = time_ns - log->taken_ns;
-        log->gap_from_ns = log->taken_ns;
-    }
-    log->at_once = log->at_once > 0 && time_ns == log->taken_ns ? log->at_once + 1 : 1;
-    log->most_at_once = log->at_once > log->most_at_once ? log->at_once : log->most_at_once;
-    log->taken_ns = time_ns;
-    log->finer_than_seconds = log->finer_than_seconds || time_ns % NS_PER_SECOND != 0;
-}
-
-/* The reorder's events come here in order. */
-static bool take(void *ctx, uint64_t time_ns, const void *event)
+static bool take_sorted(void *ctx, uint64_t time_ns, const void *event)
 {
     struct event_log *log = ctx;
-    const struct waiting *waiting = event;
-    see_time(log, time_ns);
-    if (!timer_model_advance(log->model, time_ns, log->error)) {
+    struct error *error = log->sorted.error;
+    const struct sorted_event *sorted = event;
+    import_times_add(&log->sorted.times, time_ns);
+    if (!timer_model_advance(log->model, time_ns, error)) {
         return false;
     }
-    return waiting->timer == NO_TIMER
-               ? timer_model_request(log->model, REQUEST_QUEUE, waiting->duration_ns,
-                                     waiting->timeout_ns, log->error)
-               : timer_model_start(log->model, waiting->timer, log->error);
+    return sorted->timer == NO_TIMER
+               ? timer_model_request(log->model, REQUEST_QUEUE, sorted->duration_ns,
+                                     sorted->timeout_ns, error)
+               : timer_model_start(log->model, sorted->timer, error);
 }
 
-/* And shortly before. */
-static void fetch(void *ctx, const void *event, enum reorder_step step)
+static void fetch_sorted(void *ctx, const void *event, enum reorder_step step)
 {
     const struct event_log *log = ctx;
-    const struct waiting *waiting = event;
-    if (waiting->timer == NO_TIMER) {
+    const struct sorted_event *sorted = event;
+    if (sorted->timer == NO_TIMER) {
         return;
     }
     if (step == REORDER_SOON) {
-        timer_model_fetch(log->model, waiting->timer);
+        timer_model_fetch(log->model, sorted->timer);
     } else {
-        timer_model_fetch_neighbours(log->model, waiting->timer);
+        timer_model_fetch_neighbours(log->model, sorted->timer);
     }
 }
 
@@ -131,12 +103,9 @@ struct event_log *event_log_open(const struct import_job *job, const char *name,
                                  const struct event_log_settings *settings, struct error *error)
 {
     struct event_log *log = memory_new(1, sizeof *log);
-    log->tally = (struct import_tally){
-        .job = job, .name = name, .unit = unit, .max_malformed = settings->max_malformed};
-    log->settings = *settings;
-    log->keys = key_table_create();
-    log->reorder = reorder_create(settings->window_ns, sizeof(struct waiting), take, log);
     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {settings->idle_ns, settings->request_ns};
+    sorted_events_open(&log->sorted, job, name, unit, settings, sizeof(struct sorted_event),
+                       take_sorted, log);
     log->model = timer_model_open(job->output, settings->tick_ns, timeouts_ns, error);
     if (log->model == NULL) {
         event_log_close(log);
@@ -147,41 +116,30 @@ struct event_log *event_log_open(const struct import_job *job, const char *name,
 
 struct import_tally *event_log_tally(struct event_log *log)
 {
-    return &log->tally;
+    return &log->sorted.tally;
 }
 
-static bool add(struct event_log *log, uint64_t time_ns, const struct waiting *waiting,
-                struct error *error)
-{
-    log->error = error;
-    return reorder_add(log->reorder, time_ns, waiting);
-}
-
-/* The idle timer of a key, which is new with the key. */
+/* Return the idle timer of a key, both of which are made if the key is new. */
 static uint32_t find_timer(struct event_log *log, uint64_t hash, const void *key, size_t length)
 {
-    uint32_t known = key_table_count(log->keys);
-    uint32_t number = key_table_number_hashed(log->keys, hash, key, length);
+    uint32_t known = key_table_count(log->sorted.keys);
+    uint32_t number = key_table_number_hashed(log->sorted.keys, hash, key, length);
     if (number == known) {
         MEMORY_REACH(log->timers, log->timers_room, number);
         log->timers[number] = timer_model_new_timer(log->model, IDLE_QUEUE);
         if (number + 1 == FETCHED_KEYS_MIN) {
-            reorder_announce(log->reorder, fetch);
+            reorder_announce(log->sorted.reorder, fetch_sorted);
         }
     }
     return log->timers[number];
 }
 
-/* Takes the ring's first event out of it. */
 static bool leave_ring(struct event_log *log, struct error *error)
 {
-    const struct read_event *event = &log->ring[log->first++ & (RING - 1)];
-    struct waiting waiting = {
-        .duration_ns = event->duration_ns, .timeout_ns = event->timeout_ns, .timer = NO_TIMER};
-    if (!event->request) {
-        waiting.timer = find_timer(log, event->hash, event->key, event->length);
-    }
-    return add(log, event->time_ns, &waiting, error);
+    struct ring_event *event = &log->ring[log->first++ & (RING - 1)];
+    event->event.timer =
+        event->request ? NO_TIMER : find_timer(log, event->hash, event->key, event->length);
+    return sorted_events_add(&log->sorted, event->time_ns, &event->event, error);
 }
 
 static bool empty_ring(struct event_log *log, struct error *error)
@@ -193,24 +151,23 @@ static bool empty_ring(struct event_log *log, struct error *error)
     return good;
 }
 
-/* Once it does it always will: until then the ring is empty. */
-static bool ring_pays(const struct event_log *log)
+/* Whether events wait in the ring. This never becomes false again; before, the ring is empty. */
+static bool uses_ring(const struct event_log *log)
 {
-    return key_table_count(log->keys) >= FETCHED_KEYS_MIN;
+    return key_table_count(log->sorted.keys) >= FETCHED_KEYS_MIN;
 }
 
-/* The next place in the ring, which is to be filled. NULL if the event that it is taken from
- * failed.
- */
-static struct read_event *enter_ring(struct event_log *log, struct error *error)
+/* Return the next place in the ring, for the caller to fill; NULL if the event that leaves it
+ * failed. */
+static struct ring_event *enter_ring(struct event_log *log, struct error *error)
 {
     if (log->next - log->first == RING && !leave_ring(log, error)) {
         return NULL;
     }
     if (log->next - log->first > SLOT_AHEAD) {
-        const struct read_event *earlier = &log->ring[(log->next - SLOT_AHEAD) & (RING - 1)];
+        const struct ring_event *earlier = &log->ring[(log->next - SLOT_AHEAD) & (RING - 1)];
         if (!earlier->request) {
-            key_table_fetch_entry(log->keys, earlier->hash);
+            key_table_fetch_entry(log->sorted.keys, earlier->hash);
         }
     }
     return &log->ring[log->next++ & (RING - 1)];
@@ -221,14 +178,14 @@ bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key
 {
     uint64_t hash = key_table_hash(key, length);
     log->activities++;
-    if (length > RING_KEY_MAX || !ring_pays(log)) {
+    if (length > RING_KEY_MAX || !uses_ring(log)) {
         if (!empty_ring(log, error)) {
             return false;
         }
-        struct waiting waiting = {.timer = find_timer(log, hash, key, length)};
-        return add(log, time_ns, &waiting, error);
+        const struct sorted_event event = {.timer = find_timer(log, hash, key, length)};
+        return sorted_events_add(&log->sorted, time_ns, &event, error);
     }
-    struct read_event *event = enter_ring(log, error);
+    struct ring_event *event = enter_ring(log, error);
     if (event == NULL) {
         return false;
     }
@@ -237,7 +194,7 @@ bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key
     event->length = (uint32_t)length;
     event->request = false;
     memcpy(event->key, key, length);
-    key_table_fetch_slot(log->keys, hash);
+    key_table_fetch_slot(log->sorted.keys, hash);
     return true;
 }
 
@@ -254,20 +211,19 @@ bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
                        uint64_t timeout_ns, struct error *error)
 {
+    const struct sorted_event request = {
+        .duration_ns = duration_ns, .timeout_ns = timeout_ns, .timer = NO_TIMER};
     log->requests++;
     log->unanswered += duration_ns == TIMER_MODEL_NEVER;
-    if (!ring_pays(log)) {
-        struct waiting waiting = {
-            .duration_ns = duration_ns, .timeout_ns = timeout_ns, .timer = NO_TIMER};
-        return add(log, time_ns, &waiting, error);
+    if (!uses_ring(log)) {
+        return sorted_events_add(&log->sorted, time_ns, &request, error);
     }
-    struct read_event *event = enter_ring(log, error);
+    struct ring_event *event = enter_ring(log, error);
     if (event == NULL) {
         return false;
     }
     event->time_ns = time_ns;
-    event->duration_ns = duration_ns;
-    event->timeout_ns = timeout_ns;
+    event->event = request;
     event->request = true;
     return true;
 }
@@ -279,21 +235,56 @@ void event_log_without_key(struct event_log *log)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-#define COUNTS_MAX 32u
-
-static size_t list_counts(const struct event_log *log, struct import_count *counts)
+static void warn_of_short_span(struct event_log *log)
 {
-    const struct reorder_counts *order = reorder_counts(log->reorder);
+    const struct event_log_settings *settings = &log->sorted.settings;
+    uint64_t events = reorder_counts(log->sorted.reorder)->events;
+    if (import_times_span_ns(&log->sorted.times) < settings->tick_ns && events > 1) {
+        import_warn(&log->sorted.tally,
+                    "all of it, %" PRIu64 " events, happens in one tick of %" PRIu64
+                    " ns: no timer runs in it; give the right unit of time, or a shorter "
+                    "--tick-ns",
+                    events, settings->tick_ns);
+    }
+}
+
+/* Add to the origin what depends on the log; returns it. */
+static json_t *add_details(const struct event_log *log, json_t *details)
+{
+    const struct import_count always[] = {
+        {"connections", key_table_count(log->sorted.keys)},
+        {"max_backward_ns", reorder_counts(log->sorted.reorder)->max_backward_ns},
+        {"idle_ns", log->sorted.settings.idle_ns},
+        {"request_timeout_ns", log->sorted.settings.request_ns},
+    };
+    json_t *numbers = import_counts_json(always, sizeof always / sizeof always[0]);
+    if (log->activities == 0) {
+        (void)json_object_del(numbers, "idle_ns");
+    }
+    if (log->requests == 0 || log->sorted.settings.request_ns == 0) {
+        (void)json_object_del(numbers, "request_timeout_ns");
+    }
+    (void)json_object_update(details, numbers);
+    json_decref(numbers);
+    return details;
+}
+
+static bool write_log(struct event_log *log, const char *format, json_t *details,
+                      struct error *error)
+{
+    const struct import_tally *tally = &log->sorted.tally;
+    const struct reorder_counts *order = reorder_counts(log->sorted.reorder);
     const struct timer_queue_counts *idle = timer_model_counts(log->model, IDLE_QUEUE);
     const struct timer_queue_counts *request = timer_model_counts(log->model, REQUEST_QUEUE);
-    const struct import_count all[] = {
-        {"lines", log->tally.lines},
-        {"blank_lines", log->tally.blank},
-        {"malformed_lines", log->tally.malformed},
+    const struct timer_model_totals totals = timer_model_totals(log->model);
+    const struct import_count counts[] = {
+        {"lines", tally->lines},
+        {"blank_lines", tally->blank},
+        {"malformed_lines", tally->malformed},
         {"without_key", log->without_key},
         {"out_of_order", order->out_of_order},
         {"too_late", order->too_late},
-        {"keys", key_table_count(log->keys)},
+        {"keys", key_table_count(log->sorted.keys)},
         {"events", log->activities},
         {"sessions", idle->arms},
         {"rearms", idle->rearms},
@@ -305,121 +296,33 @@ static size_t list_counts(const struct event_log *log, struct import_count *coun
         {"requests_stopped", request->stops},
         {"requests_expired", request->expired_in_all},
         {"max_requests_armed", request->max_armed},
-        {"timers", timer_model_timers(log->model)},
-        {"trace_starts", timer_model_starts(log->model)},
-        {"trace_stops", timer_model_stops(log->model)},
+        {"timers", totals.timers},
+        {"trace_starts", totals.starts},
+        {"trace_stops", totals.stops},
     };
-    _Static_assert(sizeof all / sizeof all[0] <= COUNTS_MAX, "counts must fit");
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        counts[i] = all[i];
-    }
-    return sizeof all / sizeof all[0];
-}
-
-static bool judge_log(const struct event_log *log, struct error *error)
-{
-    const struct import_tally *tally = &log->tally;
-    const struct reorder_counts *order = reorder_counts(log->reorder);
-    if (tally->lines == 0) {
-        return error_set(error, "%s: is empty: no %s to import", tally->name, tally->unit);
-    }
-    if (!import_tally_bearable(tally, true, error)) {
-        return false;
-    }
-    if (order->events == 0) {
-        return error_set(error, "%s: none of its %" PRIu64 " %ss is an event that starts a timer",
-                         tally->name, tally->lines, tally->unit);
-    }
-    if ((double)order->too_late > tally->max_malformed * (double)order->events) {
-        return error_set(
-            error,
-            "%s: %" PRIu64 " of %" PRIu64
-            " events are more than %.9g s out of order, one of them %.9g s; sort the file by time, "
-            "or raise --reorder-window, or accept more of them with --max-malformed",
-            tally->name, order->too_late, order->events, (double)log->settings.window_ns / 1e9,
-            (double)order->max_backward_ns / 1e9);
-    }
-    return true;
-}
-
-/* What makes the trace another one than the traffic was. */
-static void doubt(struct event_log *log)
-{
-    const struct reorder_counts *order = reorder_counts(log->reorder);
-    uint64_t span_ns = order->last_ns - order->first_ns;
-    if (!log->finer_than_seconds && log->settings.tick_ns < NS_PER_SECOND && span_ns > 0) {
-        import_doubt_seconds(&log->tally, log->most_at_once);
-    }
-    if (span_ns < log->settings.tick_ns && order->events > 1) {
-        import_doubt(&log->tally,
-                     "all of it, %" PRIu64 " events, happens in one tick of %" PRIu64
-                     " ns: no timer runs in it; give the right unit of time, or a shorter "
-                     "--tick-ns",
-                     order->events, log->settings.tick_ns);
-    }
-    import_doubt_gap(&log->tally, log->gap_ns, log->gap_from_ns - order->first_ns, span_ns);
-}
-
-static void print_summary(const struct event_log *log, const struct import_count *counts,
-                          size_t count)
-{
-    const struct import_tally *tally = &log->tally;
-    const struct reorder_counts *order = reorder_counts(log->reorder);
-    FILE *out = tally->job->report;
-    import_tally_print(tally);
-    (void)fprintf(out, "%s: %" PRIu64 " %ss, %.6f s, tick %" PRIu64 " ns\n\n", tally->name,
-                  tally->lines, tally->unit, (double)(order->last_ns - order->first_ns) / 1e9,
-                  log->settings.tick_ns);
-    import_counts_print(out, counts, count);
-    (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu32 " timers\n",
-                  tally->job->output, timer_model_starts(log->model), timer_model_stops(log->model),
-                  timer_model_timers(log->model));
-    import_causes_print(tally, 0, TIMER_MODEL_CAUSES);
-    if (order->too_late > 0) {
-        (void)fprintf(out,
-                      "%s: %" PRIu64 " %ss were more than %.9g s out of order, and were moved; "
-                      "--reorder-window %.9g would have put them in their places\n",
-                      tally->name, order->too_late, tally->unit,
-                      (double)log->settings.window_ns / 1e9, (double)order->max_backward_ns / 1e9);
-    }
+    uint64_t end_tick;
+    struct trace_writer *writer = timer_model_end(log->model, &end_tick);
+    struct import_summary summary = {.format = format,
+                                     IMPORT_COUNTS(counts),
+                                     .causes = TIMER_MODEL_CAUSES,
+                                     .starts = totals.starts,
+                                     .stops = totals.stops,
+                                     .timers = totals.timers,
+                                     .details = add_details(log, details)};
+    return sorted_events_finish(&log->sorted, &summary, writer, end_tick, error);
 }
 
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,
                       struct error *error)
 {
-    log->error = error;
-    if (!empty_ring(log, error) || !judge_log(log, error) || !reorder_finish(log->reorder) ||
+    if (!empty_ring(log, error) ||
+        !sorted_events_end(&log->sorted, "is an event that starts a timer", error) ||
         !timer_model_finish(log->model, error)) {
         json_decref(details);
         return false;
     }
-    struct import_count counts[COUNTS_MAX];
-    size_t count = list_counts(log, counts);
-    doubt(log);
-    const struct reorder_counts *order = reorder_counts(log->reorder);
-    json_t *origin = import_origin(&log->tally, format, counts, count);
-    (void)json_object_update_missing(origin, details);
-    json_decref(details);
-    (void)json_object_set_new(origin, "duration_ns",
-                              import_json_count(order->last_ns - order->first_ns));
-    (void)json_object_set_new(origin, "connections", import_json_count(key_table_count(log->keys)));
-    (void)json_object_set_new(origin, "max_backward_ns", import_json_count(order->max_backward_ns));
-    (void)json_object_set_new(origin, "causes", json_string(TIMER_MODEL_CAUSES));
-    if (log->activities > 0) {
-        (void)json_object_set_new(origin, "idle_ns", import_json_count(log->settings.idle_ns));
-    }
-    if (log->requests > 0 && log->settings.request_ns > 0) {
-        (void)json_object_set_new(origin, "request_timeout_ns",
-                                  import_json_count(log->settings.request_ns));
-    }
-    char *text = import_origin_text(origin);
-    bool good = timer_model_commit(log->model, text, error);
-    free(text);
-    if (good) {
-        print_summary(log, counts, count);
-        log->finished = true;
-    }
-    return good;
+    warn_of_short_span(log);
+    return write_log(log, format, details, error);
 }
 
 void event_log_close(struct event_log *log)
@@ -427,13 +330,8 @@ void event_log_close(struct event_log *log)
     if (log == NULL) {
         return;
     }
-    if (!log->finished) {
-        import_tally_print(&log->tally);
-    }
-    import_tally_free(&log->tally);
+    sorted_events_close(&log->sorted);
     timer_model_close(log->model);
-    reorder_destroy(log->reorder);
-    key_table_destroy(log->keys);
     free(log->timers);
     free(log);
 }

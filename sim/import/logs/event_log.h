@@ -1,8 +1,8 @@
 /*
- * event_log.h: what importers of logs have in common. A log says that a key (a client, a
- * connection, a block) was active at a time, and each event restarts the key's idle timer; or that
- * a request began and how long it took, and each has a timer of its own, which its answer stops.
- * The events are put in order, the model says which timers expire, and the trace is written.
+ * event_log.h: the part that is common to importers of logs. A log reports that a key (a client, a
+ * connection, a block) was active at a time: each event restarts the key's idle timer; or that a
+ * request began and how long it took: each has a timer of its own, which its answer stops. The
+ * events are sorted, the model computes which timers expire, and the trace is written.
  */
 #ifndef SIM_EVENT_LOG_H
 #define SIM_EVENT_LOG_H
@@ -37,42 +37,43 @@ struct event_log_settings {
     double max_malformed;
 };
 
-/* Reads the values of EVENT_LOG_OPTIONS; `request_ns` is 0 then. */
+/* Read the values of EVENT_LOG_OPTIONS; sets `request_ns` to 0. */
 bool event_log_settings(const struct import_job *job, struct event_log_settings *settings,
                         struct error *error);
 
 struct event_log;
 
-/* `name` is the input's, in messages; `unit` what it consists of: "line" or "packet". NULL with
+/* Begin. `name` is the input's, for messages; `unit` is "line" or "packet". Returns NULL with
  * `error` set. */
 struct event_log *event_log_open(const struct import_job *job, const char *name, const char *unit,
                                  const struct event_log_settings *settings, struct error *error);
 
-/* Where malformed lines are counted. */
+/* Return the tally, in which the caller counts malformed lines. */
 struct import_tally *event_log_tally(struct event_log *log);
 
-/* A key was active. */
+/* Add an event of a key. */
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
                         struct error *error);
 
-/* Likewise a key of several parts, of one line or row: one at least. */
+/* Add an event of a key of one or more parts, all of one line or row. */
 bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct log_value *parts,
                            size_t count, struct error *error);
 
-/* A request began, and was answered after `duration_ns`; TIMER_MODEL_NEVER: it was not. Its timeout
- * is `timeout_ns`; 0: that of the settings. */
+/* Add a request that was answered after `duration_ns` (TIMER_MODEL_NEVER: it was not). `timeout_ns`
+ * 0: the timeout of the settings. */
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
                        uint64_t timeout_ns, struct error *error);
 
-/* A line that is fine but says nothing of a key. */
+/* Count a well-formed line without a key. */
 void event_log_without_key(struct event_log *log);
 
-/* After the last line: judges the whole, writes the summary, and completes the trace. `details` go
- * into the origin; dropped here. */
+/* After the last line: check the whole, write the summary, and complete the trace. `details` are
+ * added to the origin and released. */
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,
                       struct error *error);
 
-/* NULL is legal. What is not finished leaves nothing behind, and shows the malformed lines. */
+/* Release the log (NULL is legal); unless it is finished, remove the trace and print the malformed
+ * lines. */
 void event_log_close(struct event_log *log);
 
 #endif

@@ -36,7 +36,7 @@ struct access_log_import {
     json_t *details;
 };
 
-/* A known format, or one in the words of a server's configuration. */
+/* Use a named format, or one of a server's configuration. */
 static bool use_format(struct access_log_import *import, struct log_plan *plan, const char *text,
                        struct error *error)
 {
@@ -48,7 +48,8 @@ static bool use_format(struct access_log_import *import, struct log_plan *plan, 
            log_plan_time_is(plan, import->job, error);
 }
 
-static bool begin(void *ctx, struct log_plan *plan, const struct line *line, struct error *error)
+static bool guess_format(void *ctx, struct log_plan *plan, const struct line *line,
+                         struct error *error)
 {
     return use_format(ctx, plan, log_known_guess(line->text, line->length)->name, error);
 }
@@ -67,7 +68,7 @@ static bool read_settings(const struct import_job *job, struct access_log_import
     if (text != NULL) {
         return use_format(import, plan, text, error);
     }
-    plan->begin = begin;
+    plan->begin = guess_format;
     plan->ctx = import;
     return log_plan_time_is(plan, job, error);
 }

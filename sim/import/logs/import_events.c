@@ -94,9 +94,10 @@ static bool read_time(const struct import_job *job, struct log_plan *plan, struc
            log_plan_time_is(plan, job, error);
 }
 
-/* The columns of one option, if it is given or has a default. */
-static bool want(const struct import_job *job, struct log_plan *plan, struct log_fields *fields,
-                 const char *option, const char *otherwise, size_t most, struct error *error)
+/* Ask for the columns of one option, if it is given or has a default. */
+static bool want_columns(const struct import_job *job, struct log_plan *plan,
+                         struct log_fields *fields, const char *option, const char *otherwise,
+                         size_t most, struct error *error)
 {
     const char *names = import_setting(job, option);
     char dashed[32];
@@ -105,7 +106,6 @@ static bool want(const struct import_job *job, struct log_plan *plan, struct log
     return names == NULL || log_plan_want(plan, fields, dashed, names, most, error);
 }
 
-/* Which options go together. */
 static bool check_options(const struct import_job *job, struct error *error)
 {
     bool op = import_setting(job, "op") != NULL;
@@ -152,13 +152,14 @@ static bool read_settings(const struct import_job *job, struct log_plan *plan,
     plan->unanswered = true;
     return check_options(job, error) && read_time(job, plan, error) &&
            import_setting_time(job, "timeout", NS_PER_SECOND, 1, &settings->request_ns, error) &&
-           want(job, plan, &plan->time, "time", "ts", LOG_TIMES_MAX, error) &&
-           want(job, plan, &plan->keys, "key", NULL, LOG_KEYS_MAX, error) &&
-           want(job, plan, &plan->durations, "duration", NULL, LOG_DURATIONS_MAX, error) &&
-           want(job, plan, &plan->timeout, "timeout-column", NULL, 1, error) &&
-           want(job, plan, &plan->op, "op", NULL, 1, error) &&
-           want(job, plan, &plan->slack, "slack", NULL, 1, error) &&
-           want(job, plan, &plan->delay, "delay", op && !timeout ? "delay" : NULL, 1, error);
+           want_columns(job, plan, &plan->time, "time", "ts", LOG_TIMES_MAX, error) &&
+           want_columns(job, plan, &plan->keys, "key", NULL, LOG_KEYS_MAX, error) &&
+           want_columns(job, plan, &plan->durations, "duration", NULL, LOG_DURATIONS_MAX, error) &&
+           want_columns(job, plan, &plan->timeout, "timeout-column", NULL, 1, error) &&
+           want_columns(job, plan, &plan->op, "op", NULL, 1, error) &&
+           want_columns(job, plan, &plan->slack, "slack", NULL, 1, error) &&
+           want_columns(job, plan, &plan->delay, "delay", op && !timeout ? "delay" : NULL, 1,
+                        error);
 }
 
 enum import_result import_events(const struct import_job *job, struct error *error)

@@ -8,8 +8,8 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* What is known of fields by name. `at_end` is when the server takes the time: Apache when the
- * request arrives, nginx when it writes the line. */
+/* Fields by name. `at_end` is when the server takes the time: Apache when the request arrives, nginx
+ * when it writes the line. */
 static const struct {
     const char *name;
     enum log_field_kind kind;
@@ -56,7 +56,7 @@ struct text {
     size_t length;
 };
 
-static bool put(struct text *text, char c, struct error *error)
+static bool put_char(struct text *text, char c, struct error *error)
 {
     if (text->length == sizeof text->bytes) {
         return error_set(error, "--log-format: more than %zu characters between two fields",
@@ -66,7 +66,7 @@ static bool put(struct text *text, char c, struct error *error)
     return true;
 }
 
-/* Ends the text before the next field, or the format. */
+/* End the text before the next field or the format's end. */
 static void end_text(struct log_format *format, struct text *text)
 {
     char *copy = memory_copy_part(text->bytes, text->length);
@@ -102,7 +102,7 @@ static bool add_field(struct log_format *format, struct text *text, const char *
             field.last_of_slashes = known[i].last_of_slashes;
         }
     }
-    /* Apache's %{FORMAT}t, where FORMAT is one of strftime's. */
+    /* Apache's %{FORMAT}t, with a FORMAT of strftime. */
     size_t ends = strlen(field.name);
     if (ends > 4 && field.name[1] == '{' && strchr(field.name + 1, '%') != NULL &&
         strcmp(field.name + ends - 2, "}t") == 0) {
@@ -117,19 +117,18 @@ static bool add_field(struct log_format *format, struct text *text, const char *
             return false;
         }
     }
-    /* Apache's %t brings its own brackets; as text they find its ends in a user's
-     * name with blanks. */
+    /* Apache's %t brings its own brackets; as text they delimit it after a user's name with blanks. */
     bool bracketed = strcmp(field.name, "%t") == 0;
-    if (bracketed && !put(text, '[', error)) {
+    if (bracketed && !put_char(text, '[', error)) {
         free(field.name);
         return false;
     }
     end_text(format, text);
     format->fields[format->count++] = field;
-    return !bracketed || put(text, ']', error);
+    return !bracketed || put_char(text, ']', error);
 }
 
-/* A directive of Apache's, after its percent sign: %[modifiers][{argument}]letter. */
+/* Take a directive of Apache, after its percent sign: %[modifiers][{argument}]letter. */
 static bool take_apache(struct log_format *format, struct text *text, const char **at,
                         struct error *error)
 {
@@ -138,7 +137,7 @@ static bool take_apache(struct log_format *format, struct text *text, const char
     size_t length = 1;
     if (*c == '%') {
         *at = c + 1;
-        return put(text, '%', error);
+        return put_char(text, '%', error);
     }
     while (*c != '\0' && strchr("!,<>0123456789", *c) != NULL) {
         c++;
@@ -166,7 +165,7 @@ static bool take_apache(struct log_format *format, struct text *text, const char
     return add_field(format, text, name, length, error);
 }
 
-/* A variable of nginx's, after its dollar sign: $name or ${name}. */
+/* Take a variable of nginx, after its dollar sign: $name or ${name}. */
 static bool take_nginx(struct log_format *format, struct text *text, const char **at,
                        struct error *error)
 {
@@ -199,14 +198,11 @@ bool log_format_parse(struct log_format *format, const char *text, struct error 
         } else if (c == '%' && !nginx) {
             good = take_apache(format, &between, &at, error);
         } else if (c == '\\' && *at != '\0') {
-            char escaped = *at++;
-            good = put(&between,
-                       (char)(escaped == 't'   ? '\t'
-                              : escaped == 'n' ? '\n'
-                                               : escaped),
-                       error);
+            c = *at++;
+            c = (char)(c == 't' ? '\t' : c == 'n' ? '\n' : c);
+            good = put_char(&between, c, error);
         } else {
-            good = put(&between, c, error);
+            good = put_char(&between, c, error);
         }
         if (!good) {
             return false;
@@ -216,15 +212,14 @@ bool log_format_parse(struct log_format *format, const char *text, struct error 
     return true;
 }
 
-/* Whether text that begins as `other` does goes on as it; of two characters mostly, which need no
- * call. */
+/* Compare texts with equal first characters; most have two characters, which need no call. */
 static bool starts_with(const char *text, const char *other, size_t length)
 {
     return length == 1 ||
            (text[1] == other[1] && (length == 2 || memcmp(text + 2, other + 2, length - 2) == 0));
 }
 
-/* Where `after` begins at or after `from`; NULL if it does not. In quotes, a quote after a
+/* Find the field's `after` at or after `from`; NULL: it is not there. In quotes, a quote after a
  * backslash belongs to the value. */
 static const char *find_after(const struct log_field *field, const char *from, const char *end)
 {
@@ -248,8 +243,8 @@ static const char *find_after(const struct log_field *field, const char *from, c
     return NULL;
 }
 
-/* The end of a last field that nothing follows in the format: of one that holds no blanks, the next
- * blank, since the line may go on. */
+/* Find the end of a field at the format's end: the next blank, as the line may go on, unless the
+ * field may contain blanks. */
 static const char *last_end(const struct log_field *field, const char *at, const char *end)
 {
     bool blanks = field->kind == LOG_FIELD_OTHER || field->kind == LOG_FIELD_TIME_CLF ||
@@ -258,7 +253,7 @@ static const char *last_end(const struct log_field *field, const char *at, const
     return blank != NULL ? blank : end;
 }
 
-/* Where the format begins in a line. HAProxy's lines have what syslog puts before them. */
+/* Find the first field in a line. HAProxy's lines may begin with syslog's prefix. */
 static const char *find_begin(const struct log_format *format, const char *text, const char *end)
 {
     size_t length = format->before_length;
@@ -273,7 +268,7 @@ static const char *find_begin(const struct log_format *format, const char *text,
                : text + length;
 }
 
-/* Where a field ends: at the text after it. Of a date, as often as its own format has that. */
+/* Find the end of a field: the text after it, not counting those that a date's format contains. */
 static const char *field_end(const struct log_field *field, const char *at, const char *end)
 {
     if (field->after_length == 0) {
@@ -288,8 +283,8 @@ static const char *field_end(const struct log_field *field, const char *at, cons
     return stop;
 }
 
-/* Whether blanks before a field are padding: after a blank, and of a number
- * that begins the line. */
+/* Whether blanks before a field are padding: after a blank, and before a number at the line's
+ * begin. */
 static bool may_be_padded(const struct log_format *format, size_t field)
 {
     if (field == 0) {

@@ -1,11 +1,9 @@
 /*
- * log_format.h: a web server's log format, in the words of its own configuration: Apache's
- * LogFormat
+ * log_format.h: a web server's log format, as in its configuration: Apache's LogFormat
  * (`%h %l %u %t "%r" %>s %b`) or nginx's log_format (`$remote_addr - $remote_user [$time_local]`).
- * Names of timerlab's own, such as %{haproxy}t, are for the formats of other servers.
+ * Additional names, such as %{haproxy}t, are for the formats of other servers.
  *
- * A format is a list of fields with text between them. Lines are taken apart only as far as the
- * last field that is wanted.
+ * A format is a list of fields with text between them. Lines are parsed up to the last wanted field.
  */
 #ifndef SIM_LOG_FORMAT_H
 #define SIM_LOG_FORMAT_H
@@ -26,13 +24,13 @@ enum log_field_kind {
     LOG_FIELD_TIME_HAPROXY, /* 17/May/2015:10:05:03.125 */
     LOG_FIELD_TIME_ISO,     /* 2015-05-17T10:05:03+02:00 */
     LOG_FIELD_TIME_UNIX,    /* since 1970, in `unit_ns` */
-    LOG_FIELD_TIME_FORMAT,  /* as strptime's `format` says */
+    LOG_FIELD_TIME_FORMAT,  /* of strptime's `format` */
     LOG_FIELD_DURATION,     /* of the request, in `unit_ns` */
 };
 
 struct log_field {
     enum log_field_kind kind;
-    bool at_end;          /* a time: that of the request's end, not of its beginning */
+    bool at_end;          /* a time: of the request's end, not of its beginning */
     uint64_t unit_ns;     /* of LOG_FIELD_TIME_UNIX and LOG_FIELD_DURATION */
     bool has_port;        /* a client: with its port */
     bool last_of_slashes; /* a duration: the last number of "10/0/30/69/109" */
@@ -49,12 +47,11 @@ struct log_format {
     size_t count;
 };
 
-/* Understands a format. On failure `error` names what in it cannot be followed. Release it either
- * way. */
+/* Parse a format. On failure `error` names its wrong part. Release the format in both cases. */
 bool log_format_parse(struct log_format *format, const char *text, struct error *error);
 
-/* Takes the first `count` fields off a line. A blank between fields stands for any number of them.
- * False if it does not have the format's shape. */
+/* Take the first `count` fields of a line. A blank between fields matches any number of blanks.
+ * False: the line is not of the format. */
 bool log_format_match(const struct log_format *format, size_t count, const char *text,
                       size_t length, struct log_value *values);
 

@@ -8,18 +8,17 @@
 #include <string.h>
 
 #define NS_PER_SECOND  UINT64_C(1000000000)
-#define KEY_JOINED_MAX 4096u /* of an operation's key: what is longer counts as its beginning */
+#define KEY_JOINED_MAX 4096u /* of an operation's key: longer ones are cut off */
 
-/* Number of events that are enough to judge by; what is more than a share is nearly all of them. */
+/* A warning about keys needs at least this number of events, and a key with this share of them. */
 #define EVENTS_JUDGED  10u
 #define NEARLY_ALL     0.9
 
-/* What the lines were like. */
+/* For the warnings. */
 struct log_checks {
     uint64_t events;
-    uint64_t dropped; /* lines that were understood, but became nothing */
+    uint64_t dropped; /* well-formed lines that became no event */
     uint64_t with_blanks;
-    uint64_t times_ends; /* --time-is was not given, and the column's name has "end" in it */
     /* The majority's candidate, by Boyer and Moore, and how far it is ahead. */
     char candidate[64];
     size_t candidate_length;
@@ -31,17 +30,17 @@ struct log_import {
     struct log_plan *plan;
     const struct import_job *job;
     const struct event_log_settings *settings;
-    struct event_log *log; /* of the two one */
+    struct event_log *log; /* either this or `rows` */
     struct timer_rows *rows;
     struct log_checks checks;
     bool begun;
 };
 
-/* A line, as the plan understands it. */
+/* A line, by the plan. */
 struct log_record {
     struct timer_row row;
     uint64_t duration_ns; /* TIMER_MODEL_NEVER: not answered */
-    uint64_t timeout_ns;  /* of the line's own; TIMER_MODEL_NEVER: none */
+    uint64_t timeout_ns;  /* of the line; TIMER_MODEL_NEVER: none */
     struct log_value key[LOG_KEYS_MAX];
     bool has_key;
 };
@@ -71,7 +70,7 @@ bool log_plan_time_is(struct log_plan *plan, const struct import_job *job, struc
     if (text == NULL) {
         return true;
     }
-    plan->time_is_told = true;
+    plan->time_is_declared = true;
     plan->time_is_end = strcmp(text, "end") == 0;
     return plan->time_is_end || strcmp(text, "start") == 0 ||
            error_set(error, "--time-is %s: not start or end", text);
@@ -102,7 +101,7 @@ static const char *take_time(struct log_plan *plan, const struct log_value *valu
     return log_time_parse(&plan->time_form, value, &record->row.time_ns);
 }
 
-/* The last of several numbers with slashes between, of which a '+' says that it still grows. */
+/* Return the last of several numbers separated by slashes, without the '+' of one that still grew. */
 static struct log_value last_of_slashes(struct log_value value)
 {
     for (size_t i = value.length; i-- > 0;) {
@@ -113,7 +112,7 @@ static struct log_value last_of_slashes(struct log_value value)
     return value;
 }
 
-/* Each without a value, or below 0, makes the whole unknown. */
+/* A part without a value, or below 0, makes the sum unknown. */
 static const char *take_duration(const struct log_plan *plan, const struct log_value *values,
                                  struct log_record *record)
 {
@@ -138,7 +137,7 @@ static const char *take_duration(const struct log_plan *plan, const struct log_v
     return NULL;
 }
 
-/* A timeout of 0, or none, is none. */
+/* A timeout of 0 is none. */
 static const char *take_timeout(const struct log_plan *plan, const struct log_value *values,
                                 struct log_record *record)
 {
@@ -192,8 +191,7 @@ static const char *take_operation(const struct log_plan *plan, const struct log_
                : "no delay in the column of the delay";
 }
 
-/* "192.0.2.1:8080", "[2001:db8::1]:8080" and, if there always is a port, "2001:db8::1:8080":
- * without the port. */
+/* Remove the port of "192.0.2.1:8080", "[2001:db8::1]:8080", "2001:db8::1:8080". */
 static struct log_value without_port(struct log_value value)
 {
     if (value.length > 1 && value.text[0] == '[') {
@@ -228,7 +226,7 @@ static const char *take_key(const struct log_plan *plan, const struct log_value 
     return NULL;
 }
 
-/* NULL, or why the line is none. */
+/* Return NULL, or why the line is malformed. */
 static const char *take_fields(struct log_plan *plan, const struct log_value *values,
                                struct log_record *record)
 {
@@ -240,7 +238,7 @@ static const char *take_fields(struct log_plan *plan, const struct log_value *va
     return why != NULL ? why : take_operation(plan, values, record);
 }
 
-/* --- the first record, and what looks wrong --------------------------------------------------- */
+/* --- the first record, and the warnings ------------------------------------------------------- */
 
 static void print_value(FILE *out, struct log_value value)
 {
@@ -290,7 +288,7 @@ static void print_request(const struct log_import *import, const struct log_reco
     }
 }
 
-/* As it was understood, so that a wrong format is seen at once. */
+/* Print the record as it was understood, so that the user notices a wrong format. */
 static void print_first(const struct log_import *import, const struct line *line,
                         const struct log_record *record)
 {
@@ -351,40 +349,39 @@ static bool names_an_end(const struct log_plan *plan)
            memmem(name.text, name.length, "End", 3) != NULL;
 }
 
-static void doubt(const struct log_import *import)
+static void warn_of_plan(const struct log_import *import)
 {
     const struct log_checks *checks = &import->checks;
     struct import_tally *tally = tally_of(import);
     uint64_t rows = tally->lines - tally->blank;
     if (checks->events >= EVENTS_JUDGED &&
         (double)checks->ahead > (2 * NEARLY_ALL - 1) * (double)checks->events) {
-        import_doubt(tally,
-                     "nearly all of its %" PRIu64 " events have the key '%.*s': is that the "
-                     "client, or a server's name? Choose another with --key",
-                     checks->events, (int)checks->candidate_length, checks->candidate);
+        import_warn(tally,
+                    "nearly all of its %" PRIu64 " events have the key '%.*s': is that the "
+                    "client, or a server's name? Choose another with --key",
+                    checks->events, (int)checks->candidate_length, checks->candidate);
     }
     if (checks->with_blanks > 0) {
-        import_doubt(tally,
-                     "%" PRIu64 " keys contain blanks, such as '%s': does the format fit the "
-                     "lines?",
-                     checks->with_blanks, checks->blank_key);
+        import_warn(tally,
+                    "%" PRIu64 " keys contain blanks, such as '%s': does the format fit the "
+                    "lines?",
+                    checks->with_blanks, checks->blank_key);
     }
     if (checks->dropped + tally->malformed > rows / 10) {
-        import_doubt(tally,
-                     "%" PRIu64 " of %" PRIu64 " lines are dropped: they have no key, no timeout, "
-                     "or are not understood",
-                     checks->dropped + tally->malformed, rows);
+        import_warn(tally,
+                    "%" PRIu64 " of %" PRIu64 " lines are dropped: they have no key, no timeout, "
+                    "or are not understood",
+                    checks->dropped + tally->malformed, rows);
     }
     if (import->plan->requests && import->plan->durations.count > 0 &&
-        !import->plan->time_is_told && names_an_end(import->plan)) {
-        import_doubt(tally, "the time's name says that it is a request's end, but it is taken for "
-                            "its beginning: give --time-is end, or --time-is start");
+        !import->plan->time_is_declared && names_an_end(import->plan)) {
+        import_warn(tally, "the time's name says that it is a request's end, but it is taken for "
+                           "its beginning: give --time-is end, or --time-is start");
     }
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* A row that is an operation on a timer. */
 static bool add_operation(struct log_import *import, const struct line *line,
                           struct log_record *record, struct error *error)
 {
@@ -396,7 +393,7 @@ static bool add_operation(struct log_import *import, const struct line *line,
     row.op = !none ? row.op : TIMER_ROW_STOP;
     if (none && import->plan->op.count == 0) {
         import->checks.dropped++;
-        row.op = TIMER_ROW_OTHER; /* time passes all the same */
+        row.op = TIMER_ROW_OTHER; /* its time counts */
     }
     size_t length = log_values_join(record->key, import->plan->keys.count, joined, sizeof joined);
     return timer_rows_add(import->rows, &row, joined, length, error);
@@ -492,7 +489,7 @@ bool log_import_run(struct log_plan *plan, const struct import_job *job,
     }
     good = good && import_tally_read(tally_of(&import), reader, take_line, &import, error);
     if (good) {
-        doubt(&import);
+        warn_of_plan(&import);
     }
     if (good && operations) {
         good = timer_rows_finish(import.rows, error);

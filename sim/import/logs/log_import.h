@@ -1,10 +1,10 @@
 /*
- * log_import.h: from the fields of a log's lines to timers. A plan says which fields have a
- * meaning: the time, the key (whose idle timer the event restarts), the duration (a request, with a
- * timer of its own), a timeout of the line's own, or the operation that was done to a timer.
- * access-log and events differ in where their plans come from.
+ * log_import.h: turns the fields of a log's lines into events of timers. A plan has the meaning of
+ * fields: time, key (an event restarts the key's idle timer), duration (a request has a timer of its
+ * own), timeout of the line, operation on a timer. access-log and events differ in where their plans
+ * come from.
  *
- * The first record is printed as it was understood. Warnings say if the plan fits by accident: if
+ * The first record is printed as it was understood. Warnings report a plan that may fit by accident:
  * one key has nearly all events, a key contains blanks, the times are whole seconds, or many lines
  * are dropped.
  */
@@ -44,26 +44,27 @@ struct log_plan {
     uint64_t duration_unit_ns;
     uint64_t timeout_unit_ns;
     uint64_t delay_unit_ns;
-    bool requests;        /* each line is a request, with or without a duration */
-    bool unanswered;      /* one without a duration was never answered; otherwise it took no time */
-    bool time_is_end;     /* of the request */
-    bool time_is_told;    /* which end it is: by an option, or by the format */
-    bool key_has_port;    /* "address:port": the key is the address */
-    bool unit_by_server;  /* W3C: Microsoft's durations are milliseconds */
-    bool last_of_slashes; /* a duration is the last number of "10/0/30/69/109" */
-    /* Completes the plan when the first line is seen; NULL: it is complete. */
+    bool requests;         /* each line is a request, with or without a duration */
+    bool unanswered;       /* one without a duration was never answered; if not, it took no time */
+    bool time_is_end;      /* of the request */
+    bool time_is_declared; /* by an option, or by the format */
+    bool key_has_port;     /* "address:port": the key is the address */
+    bool unit_by_server;   /* W3C: Microsoft's durations are milliseconds */
+    bool last_of_slashes;  /* a duration is the last number of "10/0/30/69/109" */
+    /* Complete the plan, given the first line; NULL: it is complete. */
     bool (*begin)(void *ctx, struct log_plan *plan, const struct line *line, struct error *error);
     void *ctx;
 };
 
-/* Wants fields by their names, which are separated by commas and must last; at most `most`. */
+/* Ask for at most `most` fields by their names, which are separated by commas and must outlive the
+ * plan. */
 bool log_plan_want(struct log_plan *plan, struct log_fields *fields, const char *option,
                    const char *names, size_t most, struct error *error);
 
-/* Reads --time-is, if it is given. */
+/* Read --time-is, if it is given. */
 bool log_plan_time_is(struct log_plan *plan, const struct import_job *job, struct error *error);
 
-/* Reads the input, writes the trace. `details` are added to the trace's origin, and dropped. */
+/* Read the input and write the trace. `details` are added to the trace's origin and released. */
 bool log_import_run(struct log_plan *plan, const struct import_job *job,
                     const struct event_log_settings *settings, const char *format, json_t *details,
                     struct error *error);

@@ -86,7 +86,7 @@ static struct log_value next_word(const char **at, const char *end)
     return (struct log_value){begin, (size_t)(*at - begin)};
 }
 
-/* An address of IPv4 or IPv6, roughly: so much of it that no user's name is one. */
+/* Whether a word looks like an address of IPv4 or IPv6, and not like a user's name. */
 static bool is_address(struct log_value word)
 {
     size_t dots = 0;
@@ -102,7 +102,7 @@ static bool is_address(struct log_value word)
     return (dots == 3 && colons == 0 && word.length >= 7) || colons >= 2;
 }
 
-/* Seconds with a fraction, as Squid begins its lines. */
+/* Whether a word is seconds with a fraction, the first word of Squid's lines. */
 static bool is_seconds(struct log_value word)
 {
     uint64_t time_ns;
@@ -166,7 +166,7 @@ const struct log_known *log_known_guess(const char *text, size_t length)
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-/* The format's first field of these kinds; its count if there is none. */
+/* Return the index of the format's first field of these kinds; its count: there is none. */
 static size_t find_kind(const struct log_format *format, enum log_field_kind least,
                         enum log_field_kind most)
 {
@@ -183,7 +183,14 @@ static bool want_field(struct log_plan *plan, struct log_fields *fields, size_t 
     return log_plan_want(plan, fields, "", plan->source.format.fields[field].name, 1, error);
 }
 
-/* The form of the format's time. */
+static void use_declared_end(struct log_plan *plan, bool at_end)
+{
+    if (!plan->time_is_declared) {
+        plan->time_is_end = at_end;
+        plan->time_is_declared = true;
+    }
+}
+
 static void take_time_form(struct log_plan *plan, const struct log_field *field)
 {
     static const enum log_time_kind kinds[] = {
@@ -194,10 +201,7 @@ static void take_time_form(struct log_plan *plan, const struct log_field *field)
     plan->time_form.kind = kinds[field->kind];
     plan->time_form.unit_ns = field->unit_ns;
     plan->time_form.format = field->format;
-    if (!plan->time_is_told) {
-        plan->time_is_end = field->at_end;
-        plan->time_is_told = true;
-    }
+    use_declared_end(plan, field->at_end);
 }
 
 bool log_format_use(const char *text, struct log_plan *plan, const char *key, struct error *error)
@@ -248,10 +252,7 @@ bool log_known_use(const struct log_known *known, struct log_plan *plan, const c
     plan->duration_unit_ns = known->unit_ns;
     plan->key_has_port = key == NULL && known->has_port;
     plan->unit_by_server = strcmp(known->name, "w3c") == 0;
-    if (!plan->time_is_told) {
-        plan->time_is_end = known->at_end;
-        plan->time_is_told = true;
-    }
+    use_declared_end(plan, known->at_end);
     return log_plan_want(plan, &plan->time, "", known->time, LOG_TIMES_MAX, error) &&
            log_plan_want(plan, &plan->keys, "--key", key != NULL ? key : known->client,
                          LOG_KEYS_MAX, error) &&

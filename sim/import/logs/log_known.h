@@ -1,6 +1,6 @@
 /*
- * log_known.h: the formats of web servers' logs that have a name, how a first line shows which it
- * is, and which of their fields mean what.
+ * log_known.h: the named formats of web servers' logs, their detection by the first line, and the
+ * meaning of their fields.
  */
 #ifndef SIM_LOG_KNOWN_H
 #define SIM_LOG_KNOWN_H
@@ -26,17 +26,17 @@ struct log_known {
     bool has_port;    /* the client is an address and a port */
 };
 
-/* NULL: no format has that name. */
+/* Return the format of that name, or NULL. */
 const struct log_known *log_known_find(const char *name);
 
-/* The format that a first line seems to be of; "common" if it is none. */
+/* Return the format of a first line, "common" if no other fits. */
 const struct log_known *log_known_guess(const char *text, size_t length);
 
-/* Completes a plan. `key` names the fields of the key; NULL: the client's address. */
+/* Complete a plan. `key` names the fields of the key; NULL: the client's address. */
 bool log_known_use(const struct log_known *known, struct log_plan *plan, const char *key,
                    struct error *error);
 
-/* Likewise, for a format in the words of a server's configuration. */
+/* Likewise, for a format of a server's configuration (log_format.h). */
 bool log_format_use(const char *format, struct log_plan *plan, const char *key,
                     struct error *error);
 

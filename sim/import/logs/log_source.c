@@ -6,27 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const log_source_swf_columns[] = {
-    "job",
-    "submit",
-    "wait",
-    "run",
-    "processors",
-    "cpu",
-    "memory",
-    "requested",
-    "requested_time",
-    "requested_memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding",
-    "think",
-    NULL,
-};
+/* The columns of the Standard Workload Format, as a header. */
+static const char swf_header[] =
+    "job submit wait run processors cpu memory requested requested_time requested_memory status "
+    "user group executable queue partition preceding think";
 
 static bool value_is(struct log_value value, const char *text)
 {
@@ -38,7 +21,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* --- what is wanted --------------------------------------------------------------------------- */
+/* --- wanted fields ---------------------------------------------------------------------------- */
 
 size_t log_source_want(struct log_source *source, const char *name, size_t length)
 {
@@ -48,7 +31,7 @@ size_t log_source_want(struct log_source *source, const char *name, size_t lengt
     return place;
 }
 
-/* Adds a name to "A, B, ", if there is room for it. */
+/* Add a name to "A, B, ", if there is room for it. */
 static void list_name(char *names, size_t room, const char *name, size_t length)
 {
     size_t used = strlen(names);
@@ -57,7 +40,7 @@ static void list_name(char *names, size_t room, const char *name, size_t length)
     }
 }
 
-/* The list without the comma at its end. */
+/* Return the list without the comma at its end. */
 static const char *list_end(char *names)
 {
     size_t used = strlen(names);
@@ -93,7 +76,7 @@ bool log_source_find_fields(struct log_source *source, const char *option, struc
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* A cell in quotes, which are dropped; those inside stay doubled. */
+/* Take a cell in quotes, which are dropped; quotes inside stay doubled. */
 static bool next_quoted(const struct log_source *source, const char **at, const char *end,
                         struct log_value *cell)
 {
@@ -118,7 +101,7 @@ static bool next_quoted(const struct log_source *source, const char **at, const 
     return source->separator == '\0' ? is_blank(quote[1]) : quote[1] == source->separator;
 }
 
-/* The next cell of a line. False if the line has no more, or a quote is not closed. */
+/* Take the next cell of a line. False: the line has no more, or a quote is not closed. */
 static bool next_cell(const struct log_source *source, const char **at, const char *end,
                       struct log_value *cell)
 {
@@ -152,17 +135,17 @@ static bool next_cell(const struct log_source *source, const char **at, const ch
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-/* A column's number, from 1; 0 if the name is none. */
-static size_t number_of(struct log_value name)
+/* Read a number of at most five digits. False: the text is none. */
+static bool read_index(const char *text, size_t length, size_t *number)
 {
-    size_t number = 0;
-    for (size_t i = 0; i < name.length; i++) {
-        if (name.text[i] < '0' || name.text[i] > '9' || number > 9999) {
-            return 0;
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || i == 5) {
+            return false;
         }
-        number = number * 10 + (size_t)(name.text[i] - '0');
+        *number = *number * 10 + (size_t)(text[i] - '0');
     }
-    return number;
+    return length > 0;
 }
 
 static void use_column(struct log_source *source, struct log_wanted *wanted, size_t index)
@@ -180,7 +163,7 @@ static void make_row(struct log_source *source)
     source->has_header = true;
 }
 
-/* Finds each wanted field in a header. */
+/* Find each wanted field in a header. */
 static bool take_header(struct log_source *source, const char *name, const char *text,
                         const char *end, struct error *error)
 {
@@ -199,7 +182,7 @@ static bool take_header(struct log_source *source, const char *name, const char 
             }
             list_name(names, sizeof names, cell.text, cell.length);
         }
-        /* A log with "#Date" may leave it out of its lines. */
+        /* The lines of a log with "#Date" need not repeat it. */
         if (!found && source->w3c && value_is(wanted->name, "date")) {
             wanted->index = SIZE_MAX;
             found = true;
@@ -215,52 +198,29 @@ static bool take_header(struct log_source *source, const char *name, const char 
     return true;
 }
 
-/* Columns by their numbers: whether all wanted fields have one. */
+/* Find the wanted fields by number. False: not all of their names are numbers. */
 static bool take_numbers(struct log_source *source)
 {
-    for (size_t i = 0; i < source->wanted_count; i++) {
-        if (number_of(source->wanted[i].name) == 0) {
-            return false;
-        }
-    }
+    size_t number;
     source->cells = 0;
     for (size_t i = 0; i < source->wanted_count; i++) {
-        use_column(source, &source->wanted[i], number_of(source->wanted[i].name) - 1);
+        const struct log_value name = source->wanted[i].name;
+        if (!read_index(name.text, name.length, &number) || number == 0) {
+            return false;
+        }
+        use_column(source, &source->wanted[i], number - 1);
     }
     make_row(source);
     return true;
 }
 
-/* The order of the columns is the format's; they may be named by number, too. */
 static bool take_swf(struct log_source *source, const char *name, struct error *error)
 {
     source->swf = true;
     source->separator = '\0';
     (void)strcpy(source->unset, "-1");
-    if (take_numbers(source)) {
-        return true;
-    }
-    source->cells = 0;
-    for (size_t i = 0; i < source->wanted_count; i++) {
-        struct log_wanted *wanted = &source->wanted[i];
-        size_t index = 0;
-        while (log_source_swf_columns[index] != NULL &&
-               !value_is(wanted->name, log_source_swf_columns[index])) {
-            index++;
-        }
-        if (log_source_swf_columns[index] == NULL) {
-            char names[400] = "";
-            for (size_t c = 0; log_source_swf_columns[c] != NULL; c++) {
-                list_name(names, sizeof names, log_source_swf_columns[c],
-                          strlen(log_source_swf_columns[c]));
-            }
-            return error_set(error, "%s: has no column '%.*s'; those of its format, SWF, are %s",
-                             name, (int)wanted->name.length, wanted->name.text, list_end(names));
-        }
-        use_column(source, wanted, index);
-    }
-    make_row(source);
-    return true;
+    return take_numbers(source) ||
+           take_header(source, name, swf_header, swf_header + strlen(swf_header), error);
 }
 
 static bool begins(const struct line *line, const char *text)
@@ -269,7 +229,7 @@ static bool begins(const struct line *line, const char *text)
     return line->length >= length && memcmp(line->text, text, length) == 0;
 }
 
-/* Lines that begin with '#': Zeek's and W3C's say how the others are to be read. */
+/* Take a line that begins with '#': those of Zeek and W3C describe the format. */
 static bool take_comment(struct log_source *source, const char *name, const struct line *line,
                          struct error *error)
 {
@@ -311,7 +271,7 @@ static bool take_comment(struct log_source *source, const char *name, const stru
     return true;
 }
 
-/* The separator of a table that does not say: whichever of these the first line has most of. */
+/* Guess the separator of a table: the most frequent candidate in the first line. */
 static char guess_separator(const char *text, const char *end)
 {
     static const char candidates[] = {'\t', ',', ';', '|'};
@@ -334,8 +294,8 @@ static char guess_separator(const char *text, const char *end)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* What is at a path below a value: at each dot it may go into an object, by name, or into an array,
- * by number; but a name may hold dots. */
+/* Return the value at a path: at each dot the path may go into an object, by name, or into an array,
+ * by number; but a name may contain dots. */
 static const json_t *at_path(const json_t *value, const char *path, size_t length)
 {
     const json_t *whole = json_object_getn(value, path, length);
@@ -345,12 +305,9 @@ static const json_t *at_path(const json_t *value, const char *path, size_t lengt
     if (json_is_array(value)) {
         const char *dot = memchr(path, '.', length);
         size_t digits = dot != NULL ? (size_t)(dot - path) : length;
-        size_t number = 0;
-        for (size_t i = 0; i < digits; i++) {
-            if (path[i] < '0' || path[i] > '9' || i > 8) {
-                return NULL;
-            }
-            number = number * 10 + (size_t)(path[i] - '0');
+        size_t number;
+        if (!read_index(path, digits, &number)) {
+            return NULL;
         }
         const json_t *element = json_array_get(value, number);
         return dot == NULL ? element : at_path(element, dot + 1, length - digits - 1);
@@ -378,17 +335,18 @@ static enum log_line take_json(struct log_source *source, const struct line *lin
         const struct log_value name = source->wanted[i].name;
         const json_t *value = at_path(source->object, name.text, name.length);
         char *text = source->numbers[i];
+        int length = 0;
         values[i] = (struct log_value){0};
         if (json_is_string(value)) {
             values[i] = (struct log_value){json_string_value(value), json_string_length(value)};
         } else if (json_is_integer(value)) {
-            (void)snprintf(text, sizeof source->numbers[i], "%" PRId64,
-                           (int64_t)json_integer_value(value));
-            values[i] = (struct log_value){text, strlen(text)};
-        } else if (json_is_real(value) &&
-                   snprintf(text, sizeof source->numbers[i], "%.9f", json_real_value(value)) <
-                       (int)sizeof source->numbers[i]) {
-            values[i] = (struct log_value){text, strlen(text)};
+            length = snprintf(text, sizeof source->numbers[i], "%" PRId64,
+                              (int64_t)json_integer_value(value));
+        } else if (json_is_real(value)) {
+            length = snprintf(text, sizeof source->numbers[i], "%.9f", json_real_value(value));
+        }
+        if (length > 0 && length < (int)sizeof source->numbers[i]) {
+            values[i] = (struct log_value){text, (size_t)length};
         }
         if (values[i].length == 0 || value_is(values[i], "-")) {
             values[i] = (struct log_value){0};
@@ -421,7 +379,7 @@ static enum log_line take_row(struct log_source *source, const char *text, const
     return LOG_LINE_ROW;
 }
 
-/* The first line that is no comment. */
+/* Take the first line that is no comment. */
 static enum log_line take_first(struct log_source *source, const char *name, uint64_t number,
                                 const char *text, const char *end, struct log_value *values,
                                 const char **why, struct error *error)

@@ -9,8 +9,8 @@
 #define NS_PER_SECOND INT64_C(1000000000)
 #define YEAR_MAX      2200u /* 2^63 ns last until 2262 */
 
-/* Days from 1970-01-01 to a day of the Gregorian calendar; the year begins with March here, so that
- * the leap day is its last. */
+/* Return the days from 1970-01-01 to a day of the Gregorian calendar. The year begins with March
+ * here, so that the leap day is its last. */
 static int64_t days_since_1970(unsigned year, unsigned month, unsigned day)
 {
     unsigned y = month <= 2 ? year - 1 : year;
@@ -90,7 +90,7 @@ static unsigned month_of(const char *name)
     return 0;
 }
 
-/* Fills the cache with the midnight that "dd/Mon/yyyy:" and "+hhmm" mean. */
+/* Fill the cache with the midnight of "dd/Mon/yyyy:" in zone "+hhmm". */
 static bool take_midnight(struct log_time_cache *cache, const char *date, const char *zone)
 {
     unsigned day;
@@ -115,7 +115,7 @@ static bool take_midnight(struct log_time_cache *cache, const char *date, const 
     return true;
 }
 
-/* Adds the digits from place `i` on, as tenths of a unit and so on; returns the place after. */
+/* Add the digits from place `i` on, as tenths of a unit and so on; returns the place after. */
 static size_t take_fraction(const char *text, size_t length, size_t i, uint64_t unit_ns,
                             uint64_t *time_ns)
 {
@@ -218,7 +218,7 @@ bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
 /* A day in a leap year, so that a date without a year may be 29 February. */
 #define YEAR_UNKNOWN 72
 
-/* The format up to the seconds, and from there on, since what follows them may be a fraction. */
+/* A format in two parts, because a fraction may follow the seconds. */
 struct split_format {
     char head[128];
     const char *tail;
@@ -274,7 +274,7 @@ static bool parse_format(const char *format, const char *text, size_t length, ui
 
 bool log_time_format_check(const char *option, const char *format, struct error *error)
 {
-    /* A format that reads what it writes is one that strptime knows, too. */
+    /* strptime knows a format if it reads the output of strftime. */
     static const time_t then = 1431857103;
     struct tm tm;
     char text[128];
@@ -289,7 +289,7 @@ bool log_time_format_check(const char *option, const char *format, struct error 
         format, strstr(format, "%s") != NULL ? "; seconds since 1970 are --time-unit s" : "");
 }
 
-/* Why a number is no time: most often it is one in another unit. */
+/* Return why a number is no time: most often its unit is another. */
 static const char *wrong_number(struct log_value value, uint64_t unit_ns)
 {
     size_t digits = 0;
@@ -316,27 +316,27 @@ const char *log_time_parse(struct log_time_form *form, struct log_value value, u
             }
         }
     }
+    const char *text = value.text;
+    size_t length = value.length;
     switch (form->kind) {
     case LOG_TIME_ISO:
-        return log_time_parse_iso(value.text, value.length, time_ns)
-                   ? NULL
-                   : "no date where the time should be";
+        return log_time_parse_iso(text, length, time_ns) ? NULL
+                                                         : "no date where the time should be";
     case LOG_TIME_CLF:
-        return log_time_parse_clf(&form->cache, value.text, value.length, time_ns)
+        return log_time_parse_clf(&form->cache, text, length, time_ns)
                    ? NULL
                    : "no time where the format has it";
     case LOG_TIME_HAPROXY:
-        return log_time_parse_haproxy(&form->cache, value.text, value.length, time_ns)
+        return log_time_parse_haproxy(&form->cache, text, length, time_ns)
                    ? NULL
                    : "no time where the format has it";
     case LOG_TIME_FORMAT:
-        return parse_format(form->format, value.text, value.length, time_ns)
-                   ? NULL
-                   : "the time is not of its format";
+        return parse_format(form->format, text, length, time_ns) ? NULL
+                                                                 : "the time is not of its format";
     case LOG_TIME_NUMBER:
     case LOG_TIME_ANY:
     default:
-        return log_time_parse_number(value.text, value.length, form->unit_ns, time_ns)
+        return log_time_parse_number(text, length, form->unit_ns, time_ns)
                    ? NULL
                    : wrong_number(value, form->unit_ns);
     }

@@ -1,4 +1,4 @@
-/* log_time.h: times as logs write them: dates, in nanoseconds since 1970 UTC, and numbers. */
+/* log_time.h: the times of logs: dates, in nanoseconds since 1970 UTC, and numbers. */
 #ifndef SIM_LOG_TIME_H
 #define SIM_LOG_TIME_H
 
@@ -14,10 +14,11 @@ struct log_value {
     size_t length;
 };
 
-/* Several fields as one key, with a zero byte between, cut off after `room` bytes. Its length. */
+/* Join several fields to a key, with zero bytes between, cut off after `room` bytes. Returns its
+ * length. */
 size_t log_values_join(const struct log_value *parts, size_t count, char *key, size_t room);
 
-/* Neighbouring lines have most of their date in common: what the last one was. Zero at first. */
+/* The last date, because neighbouring lines have most of it in common. Zero at first. */
 struct log_time_cache {
     char date[12]; /* "17/May/2015:" */
     char zone[5];  /* "+0200" */
@@ -38,19 +39,17 @@ bool log_time_parse_haproxy(struct log_time_cache *cache, const char *text, size
  * which is UTC, are understood as well. */
 bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns);
 
-/* Digits with perhaps a fraction, in units of `unit_ns` (a power of ten up to 10^9); what the
- * fraction says below 1 ns is dropped. All `length` bytes must belong to it; false if they do not,
- * or if it is beyond TIMER_MODEL_TIME_MAX_NS. */
+/* Digits and an optional fraction, in units of `unit_ns` (a power of ten up to 10^9); rounded down to
+ * 1 ns. False: not all `length` bytes belong to it, or it is above TIMER_MODEL_TIME_MAX_NS. */
 bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns);
 
-/* How a log writes its times. */
 enum log_time_kind {
     LOG_TIME_NUMBER, /* since 1970, in `unit_ns` */
     LOG_TIME_ISO,
     LOG_TIME_CLF,
     LOG_TIME_HAPROXY,
-    LOG_TIME_FORMAT, /* as strptime's `format` says */
-    LOG_TIME_ANY,    /* a number or one of the dates: the first one decides */
+    LOG_TIME_FORMAT, /* of strptime's `format` */
+    LOG_TIME_ANY,    /* a number or one of the dates, by the first time */
 };
 
 struct log_time_form {
@@ -60,15 +59,14 @@ struct log_time_form {
     struct log_time_cache cache;
 };
 
-/* A format that strptime understands and that says which second. False with
- * `error` set: it is not. */
+/* Check that strptime knows a format, and that it has seconds. False with `error` set. */
 bool log_time_format_check(const char *option, const char *format, struct error *error);
 
-/* A time of that form. If not, returns why, or NULL. */
+/* Read a time of that form. Returns NULL, or why it is none. */
 const char *log_time_parse(struct log_time_form *form, struct log_value value, uint64_t *time_ns);
 
-/* A time as a person reads it, in UTC: "2015-05-17 10:05:03.000000 UTC"; for times within a month
- * of 1970, which are no dates, seconds. */
+/* Write a time for a person, "2015-05-17 10:05:03.000000 UTC"; within a month of 1970, where it is no
+ * date, as seconds. */
 void log_time_print(uint64_t time_ns, char *text, size_t room);
 
 #endif

@@ -12,25 +12,25 @@ struct timer {
     uint32_t previous; /* in its queue; NONE at the ends */
     uint32_t next;
     uint32_t queue;
-    bool alone; /* it has a timeout of its own, and is not linked */
+    bool alone; /* has a timeout of its own, and is in no queue */
 };
 
 struct queue {
     uint64_t timeout_ns;
     uint32_t first; /* due first */
     uint32_t last;
-    uint32_t free;      /* timers of requests that were answered, linked by `next` */
-    uint64_t due_at_ns; /* when a timer was last started, */
-    uint64_t
-        due_at_tick; /* and when it is due: many share both, and a division is slow; 0: none was */
+    uint32_t free; /* timers of answered requests, linked by `next` */
+    /* The last start and its due tick (0: none), because many starts have both in common and a
+     * division is slow. */
+    uint64_t due_at_ns;
+    uint64_t due_at_tick;
     struct timer_queue_counts counts;
 };
 
-/* The end of a request: an answer that is in time, or the expiry of a timer that is in no queue,
- * because it has a timeout of its own. */
+/* The end of a request: an answer in time, or the expiry of a timer that is in no queue. */
 struct answer {
     uint64_t time_ns;
-    uint64_t number; /* decides between equal times */
+    uint64_t number; /* the order among equal times */
     uint32_t timer;
     bool expires;
 };
@@ -71,7 +71,7 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
         timer_model_close(model);
         return NULL;
     }
-    trace_writer_declare_causes(model->writer); /* TIMER_MODEL_CAUSES: nothing is a reaction */
+    trace_writer_declare_causes(model->writer); /* see TIMER_MODEL_CAUSES: there are no reactions */
     return model;
 }
 
@@ -139,33 +139,48 @@ static bool write_stop(struct timer_model *model, uint64_t time_ns, uint32_t tim
                             TRACE_STOP, 0, error);
 }
 
-bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error)
+/* Return the first tick that is not before the end of a timeout that begins now. */
+static uint64_t due_tick_after(const struct timer_model *model, uint64_t timeout_ns)
 {
-    struct queue *queue = &model->queues[model->timers[timer].queue];
-    struct timer_queue_counts *counts = &queue->counts;
-    if (queue->due_at_ns != model->now_ns || queue->due_at_tick == 0) {
-        uint64_t due_ns = model->now_ns + queue->timeout_ns;
-        queue->due_at_ns = model->now_ns;
-        queue->due_at_tick = due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
+    uint64_t due_ns = model->now_ns + timeout_ns;
+    return due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
+}
+
+static void count_arm(struct timer_queue_counts *counts)
+{
+    counts->arms++;
+    if (++counts->armed > counts->max_armed) {
+        counts->max_armed = counts->armed;
     }
-    uint64_t due_tick = queue->due_at_tick;
-    if (model->timers[timer].due_tick != 0) {
-        counts->rearms++;
-        if (queue->last != timer) {
-            unlink_timer(model, queue, &model->timers[timer]);
-            link_last(model, queue, timer);
-        }
-    } else {
-        counts->arms++;
-        if (++counts->armed > counts->max_armed) {
-            counts->max_armed = counts->armed;
-        }
-        link_last(model, queue, timer);
-    }
+}
+
+static bool write_start(struct timer_model *model, uint32_t timer, uint64_t due_tick,
+                        struct error *error)
+{
     model->timers[timer].due_tick = due_tick;
     model->starts++;
     return trace_writer_add(model->writer, model->now_tick - model->base_tick, timer, TRACE_START,
                             due_tick - model->now_tick, error);
+}
+
+bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error)
+{
+    struct queue *queue = &model->queues[model->timers[timer].queue];
+    if (queue->due_at_ns != model->now_ns || queue->due_at_tick == 0) {
+        queue->due_at_ns = model->now_ns;
+        queue->due_at_tick = due_tick_after(model, queue->timeout_ns);
+    }
+    if (model->timers[timer].due_tick == 0) {
+        count_arm(&queue->counts);
+        link_last(model, queue, timer);
+    } else {
+        queue->counts.rearms++;
+        if (queue->last != timer) {
+            unlink_timer(model, queue, &model->timers[timer]);
+            link_last(model, queue, timer);
+        }
+    }
+    return write_start(model, timer, queue->due_at_tick, error);
 }
 
 void timer_model_fetch(const struct timer_model *model, uint32_t timer)
@@ -246,27 +261,10 @@ static bool end_first_request(struct timer_model *model, struct error *error)
         return true;
     }
     queue->counts.stops++;
-    /* No structure holds it now, however late it fires. */
+    /* Even a late structure does not hold a stopped timer: its id can be used again. */
     model->timers[answer.timer].next = queue->free;
     queue->free = answer.timer;
     return write_stop(model, answer.time_ns, answer.timer, error);
-}
-
-/* Starts a timer that is in no queue. */
-static bool start_alone(struct timer_model *model, struct queue *queue, uint32_t timer,
-                        uint64_t timeout_ns, struct error *error)
-{
-    uint64_t due_ns = model->now_ns + timeout_ns;
-    uint64_t due_tick = due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
-    queue->counts.arms++;
-    if (++queue->counts.armed > queue->counts.max_armed) {
-        queue->counts.max_armed = queue->counts.armed;
-    }
-    model->timers[timer].due_tick = due_tick;
-    model->timers[timer].alone = true;
-    model->starts++;
-    return trace_writer_add(model->writer, model->now_tick - model->base_tick, timer, TRACE_START,
-                            due_tick - model->now_tick, error);
 }
 
 bool timer_model_request(struct timer_model *model, unsigned queue_number, uint64_t duration_ns,
@@ -279,9 +277,13 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     } else {
         timer = timer_model_new_timer(model, queue_number);
     }
-    model->timers[timer].alone = false;
-    if (timeout_ns > 0 ? !start_alone(model, queue, timer, timeout_ns, error)
-                       : !timer_model_start(model, timer, error)) {
+    bool own = timeout_ns > 0;
+    model->timers[timer].alone = own;
+    if (own) {
+        count_arm(&queue->counts);
+    }
+    if (own ? !write_start(model, timer, due_tick_after(model, timeout_ns), error)
+            : !timer_model_start(model, timer, error)) {
         return false;
     }
     uint64_t due_tick = model->timers[timer].due_tick;
@@ -289,9 +291,9 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     uint64_t end_ns = model->now_ns + (answered ? duration_ns : 0);
     struct answer answer = {.time_ns = end_ns, .number = model->requests, .timer = timer};
     if (!answered || end_ns / model->tick_ns >= due_tick) {
-        /* It will have expired by then; the queue knows when, of one that is in it. */
-        if (timeout_ns == 0) {
-            return true;
+        /* It expires before the answer. */
+        if (!own) {
+            return true; /* in its queue */
         }
         answer.time_ns = due_tick * model->tick_ns;
         answer.expires = true;
@@ -350,26 +352,17 @@ const struct timer_queue_counts *timer_model_counts(const struct timer_model *mo
     return &model->queues[queue].counts;
 }
 
-uint32_t timer_model_timers(const struct timer_model *model)
+struct timer_model_totals timer_model_totals(const struct timer_model *model)
 {
-    return model->timer_count;
+    return (struct timer_model_totals){model->timer_count, model->starts, model->stops};
 }
 
-uint64_t timer_model_starts(const struct timer_model *model)
-{
-    return model->starts;
-}
-
-uint64_t timer_model_stops(const struct timer_model *model)
-{
-    return model->stops;
-}
-
-bool timer_model_commit(struct timer_model *model, const char *origin, struct error *error)
+struct trace_writer *timer_model_end(struct timer_model *model, uint64_t *end_tick)
 {
     struct trace_writer *writer = model->writer;
     model->writer = NULL;
-    return trace_writer_commit(writer, 0, model->now_tick - model->base_tick + 1, 0, origin, error);
+    *end_tick = model->now_tick - model->base_tick + 1;
+    return writer;
 }
 
 void timer_model_close(struct timer_model *model)

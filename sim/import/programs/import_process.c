@@ -3,8 +3,8 @@
  * text, `TIME_NS PROCESS add|del|fire|assign POINTER ...`, which other recorders of libevent write.
  *
  * libuv and libev stop a timer that is due: such a stop comes at or after the deadline, and is an
- * expiry. The recorder, or the order of the lines, says in whose callback a call is made;
- * timer_calls.h says what that makes of it.
+ * expiry. The recorder, or the order of the lines, determines the callback that makes a call;
+ * timer_calls.h determines causes from that.
  */
 #include "import.h"
 
@@ -23,10 +23,10 @@
 
 #define BATCH   4096u
 
-/* As many processes are kept apart in text. */
+/* The number of processes that are distinguished in text. */
 #define RUNNING 64u
 
-/* How causes are told; for summaries and origins. */
+/* How causes are determined; for summaries and origins. */
 #define CAUSES_OF_RECORDS                                                                          \
     "operations within a callback are reactions to its timer's expiry, as recorded"
 #define CAUSES_OF_TEXT                                                                             \
@@ -47,17 +47,17 @@ struct call {
     uint64_t time_ns;
     uint64_t timer;
     uint64_t delay_ns;
-    uint64_t cause;    /* the timer whose callback makes the call; 0: none */
-    uint64_t round_ns; /* when the callback began; 0: not known */
+    uint64_t cause;    /* the timer that has the callback which makes the call; 0: none */
+    uint64_t round_ns; /* the begin of the callback; 0: not known */
     uint32_t process;
     enum timer_record_op op;
     enum timer_record_library library;
     unsigned flags;
 };
 
-/* Whose callback a process runs; 0: that of no timeout. */
+/* The callback that a process runs. */
 struct running {
-    uint64_t timer;
+    uint64_t timer; /* 0: not a timeout's */
     uint64_t since_ns;
     uint32_t process;
 };
@@ -66,7 +66,7 @@ struct process_import {
     const struct import_job *job;
     struct import_tally tally;
     struct timer_calls_settings settings;
-    const char *causes;              /* the rule by which they are told */
+    const char *causes;              /* the rule that determines them */
     struct running running[RUNNING]; /* text only; by process */
     struct key_table *keys;
     struct timer_calls *calls;
@@ -77,7 +77,7 @@ struct process_import {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* A timer is named by its process, library and address. */
+/* Return the number of a timer, of which process, library and address are the name. */
 static uint32_t find_timer(struct process_import *import, const struct call *call, uint64_t address)
 {
     const struct {
@@ -130,7 +130,7 @@ static bool take_record(struct process_import *import, const struct timer_record
     }
     if (op > TIMER_RECORD_INIT || record->library < TIMER_RECORD_LIBEVENT ||
         record->library >= TIMER_RECORD_LIBRARIES) {
-        malformed(import, "an operation or a library that there is not");
+        malformed(import, "an unknown operation or library");
         return true;
     }
     if (record->time_ns > TIMER_CALLS_TIME_MAX_NS || record->delay_ns > TIMER_CALLS_DELAY_MAX_NS) {
@@ -148,7 +148,7 @@ static bool take_record(struct process_import *import, const struct timer_record
     return take_call(import, &call, error);
 }
 
-/* Reads until `bytes` are there, or the end. Negative on failure. */
+/* Read `bytes`, or fewer at the file's end. Negative: failure. */
 static ssize_t read_fully(struct packed_file *file, void *to, size_t bytes, const char **why)
 {
     size_t have = 0;
@@ -186,8 +186,7 @@ static bool read_records(struct process_import *import, struct packed_file *file
                          "of another kind; record again with this timerlab",
                          import->tally.name, header->version, TIMER_RECORD_VERSION);
     }
-    /* A file that the program still has, or that could not be saved, goes on with gigabytes of
-     * nothing. */
+    /* A file that the program still writes, or could not finish, ends with gigabytes of zeros. */
     uint64_t left = header->claimed < header->room ? header->claimed : header->room;
     struct progress progress;
     progress_begin(&progress, "import", "bytes", packed_file_bytes_total(file));
@@ -205,7 +204,7 @@ static bool read_records(struct process_import *import, struct packed_file *file
             malformed(import, "cut off");
         }
         progress_update(&progress, packed_file_bytes_done(file));
-        good = good && import_tally_bearable(&import->tally, false, error);
+        good = good && import_tally_accept(&import->tally, false, error);
     }
     progress_end(&progress);
     if (good && n < 0) {
@@ -217,7 +216,7 @@ static bool read_records(struct process_import *import, struct packed_file *file
 
 /* --- lines of text ---------------------------------------------------------------------------- */
 
-/* Says whose callback makes the call, by the process's last expiry. */
+/* Set the callback that makes the call, by the process's last expiry. */
 static void take_running(struct process_import *import, struct call *call)
 {
     struct running *running = &import->running[call->process % RUNNING];
@@ -304,7 +303,7 @@ static bool conclude(struct process_import *import, struct error *error)
 {
     const struct import_tally *tally = &import->tally;
     const struct timer_calls_counts *counts = timer_calls_counts(import->calls);
-    if (!import_tally_bearable(tally, true, error) || !timer_calls_finish(import->calls, error)) {
+    if (!import_tally_accept(tally, true, error) || !timer_calls_finish(import->calls, error)) {
         return false;
     }
     if (counts->arm == 0) {
@@ -342,28 +341,14 @@ static bool conclude(struct process_import *import, struct error *error)
         {"cause_unknown", counts->cause_unknown},
         {"cause_crossed", counts->cause_crossed},
     };
-    size_t count = sizeof all / sizeof all[0];
-    json_t *origin = import_origin(tally, "process", all, count);
-    (void)json_object_set_new(origin, "duration_ns",
-                              import_json_count(timer_calls_span_ns(import->calls)));
-    (void)json_object_set_new(origin, "causes", json_string(import->causes));
-    char *text = import_origin_text(origin);
-    bool good = timer_calls_commit(import->calls, text, error);
-    free(text);
-    if (good) {
-        import_tally_print(tally);
-        (void)fprintf(import->job->report,
-                      "%s: %" PRIu64 " %ss, %.6f s from the first timer's on, tick %" PRIu64
-                      " ns\n\n",
-                      tally->name, tally->lines, tally->unit,
-                      (double)timer_calls_span_ns(import->calls) / 1e9, import->settings.tick_ns);
-        import_counts_print(import->job->report, all, count);
-        import_causes_print(tally, counts->reactions, import->causes);
-    }
-    return good;
+    struct import_summary summary = {.format = "process", IMPORT_COUNTS(all)};
+    uint64_t end_tick;
+    struct trace_writer *writer =
+        timer_calls_end(import->calls, &summary, import->causes, &end_tick);
+    return import_finish(&import->tally, &summary, writer, end_tick, error);
 }
 
-/* Tells the two forms apart by their beginning, and reads the rest. */
+/* Distinguish the two forms by their begin, and read the rest. */
 static bool read_input(struct process_import *import, struct error *error)
 {
     struct packed_file *file = packed_file_open(import->job->input, error);

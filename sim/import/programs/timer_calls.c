@@ -10,7 +10,7 @@
 #define NO_ID UINT32_MAX
 
 /* An expiry, at the tick at which an exact structure fires the timer. */
-struct firing {
+struct call_expiry {
     uint64_t tick;
     uint64_t deadline_ns;
     uint64_t deadline_tick;
@@ -21,18 +21,18 @@ struct firing {
 struct call_timer {
     uint64_t delay_ns;
     uint64_t slack_ns;
-    uint64_t deadline_ns; /* of its last start, counted from the trace's tick 0 */
-    uint64_t due_tick;    /* at which an exact structure fires it then */
-    uint64_t last_tick;   /* of its last operation or expiry */
-    uint64_t start_line;  /* where it was last started */
-    struct firing firing; /* the last */
-    uint32_t id;          /* NO_ID: never started */
+    uint64_t deadline_ns;      /* of its last start, counted from the trace's tick 0 */
+    uint64_t due_tick;         /* at which an exact structure fires it then */
+    uint64_t last_tick;        /* of its last operation or expiry */
+    uint64_t start_line;       /* where it was last started */
+    struct call_expiry expiry; /* the last */
+    uint32_t id;               /* NO_ID: never started */
     bool pending;
     bool renewed; /* its memory has become another timer */
     bool stopped; /* from outside: no structure holds it any more */
 };
 
-/* A start or stop that waits for its turn. */
+/* A start or stop in the reorder. */
 struct operation {
     uint64_t deadline_tick;
     uint64_t line;
@@ -67,13 +67,13 @@ static uint64_t now_ns(const struct timer_calls *calls)
     return calls->latest_ns - calls->base_ns;
 }
 
-/* A time by the library's clock, which goes in steps. */
+/* Round a time down to a step of the library's clock. */
 static uint64_t clock_ns(const struct timer_calls *calls, uint64_t time_ns)
 {
     return time_ns - calls->base_ns - time_ns % calls->settings.clock_ns;
 }
 
-/* A delay after a time of that clock, by the same clock. */
+/* Add a delay to a time of that clock. */
 static uint64_t deadline_ns(const struct timer_calls *calls, uint64_t from_ns, uint64_t delay_ns)
 {
     uint64_t deadline = from_ns + delay_ns;
@@ -97,7 +97,7 @@ static uint64_t moved_max_ticks(const struct timer_calls *calls)
     return tick_after(calls, TIMER_CALLS_MOVED_MAX_NS);
 }
 
-/* Takes the held-back operations, in the order of their ticks. */
+/* Write the operations in the order of their ticks. */
 static bool write_operation(void *ctx, uint64_t tick, const void *event)
 {
     struct timer_calls *calls = ctx;
@@ -111,42 +111,44 @@ static bool write_operation(void *ctx, uint64_t tick, const void *event)
                                      operation->cause, calls->error);
 }
 
-/* The tick of the last operation that was written: none goes before it. */
+/* Return the tick of the last written operation; no later one may precede it. */
 static uint64_t reached(const struct timer_calls *calls)
 {
     const struct reorder_counts *order = reorder_counts(calls->reorder);
     return order->first_ns == UINT64_MAX ? 0 : order->last_ns;
 }
 
-/* The expiry that an operation on the timer can be put down to; NULL: it counts as external,
- * because it is, or because others that have to precede it come after that. */
-static const struct firing *caused(struct timer_calls *calls, const struct call_timer *timer,
-                                   const struct firing *firing)
+/* Return the expiry that causes an operation on the timer. NULL: the operation is external, or counts
+ * as such, because others that must precede it come after the expiry. */
+static const struct call_expiry *count_cause(struct timer_calls *calls,
+                                             const struct call_timer *timer,
+                                             const struct call_expiry *expiry)
 {
-    if (firing == NULL) {
+    if (expiry == NULL) {
         return NULL;
     }
-    if (firing->id == NO_ID) {
+    if (expiry->id == NO_ID) {
         calls->counts.cause_unknown++;
         return NULL;
     }
     bool long_ago =
-        tick_now(calls) > firing->tick && tick_now(calls) - firing->tick > moved_max_ticks(calls);
-    if (long_ago || firing->tick < timer->last_tick || firing->tick < reached(calls)) {
+        tick_now(calls) > expiry->tick && tick_now(calls) - expiry->tick > moved_max_ticks(calls);
+    if (long_ago || expiry->tick < timer->last_tick || expiry->tick < reached(calls)) {
         calls->counts.cause_crossed++;
         return NULL;
     }
     calls->counts.reactions++;
-    return firing;
+    return expiry;
 }
 
-/* Puts an operation on a timer to the expiry that causes it, or to now if there is none. */
-static bool put(struct timer_calls *calls, struct call_timer *timer, const struct firing *firing,
-                struct operation operation, struct error *error)
+/* Place an operation at the expiry that causes it, or now if there is none. */
+static bool place_operation(struct timer_calls *calls, struct call_timer *timer,
+                            const struct call_expiry *expiry, struct operation operation,
+                            struct error *error)
 {
-    if (firing != NULL) {
-        operation.cause.id = firing->id;
-        timer->last_tick = firing->tick;
+    if (expiry != NULL) {
+        operation.cause.id = expiry->id;
+        timer->last_tick = expiry->tick;
     } else {
         operation.cause = (struct trace_cause){.slack_ticks = operation.cause.slack_ticks};
         uint64_t tick = tick_now(calls) > reached(calls) ? tick_now(calls) : reached(calls);
@@ -160,48 +162,49 @@ static bool put(struct timer_calls *calls, struct call_timer *timer, const struc
     return reorder_add(calls->reorder, timer->last_tick, &operation);
 }
 
-/* Whether what is started is another timer, in the memory of one that a late structure may still
- * hold, or that was still in use when an exact one begins this one. */
-static bool needs_new_id(const struct call_timer *timer, const struct firing *firing)
+/* Whether a start begins another timer in the memory of one that a late structure may still hold, or
+ * that was still in use at the tick at which an exact structure begins the new one. */
+static bool needs_new_id(const struct call_timer *timer, const struct call_expiry *expiry)
 {
     if (!timer->renewed || timer->pending) {
         return false;
     }
-    if (firing == NULL || firing->id == NO_ID) {
+    if (expiry == NULL || expiry->id == NO_ID) {
         return !timer->stopped;
     }
-    return firing->id != timer->id && (!timer->stopped || firing->tick <= timer->last_tick);
+    return expiry->id != timer->id && (!timer->stopped || expiry->tick <= timer->last_tick);
 }
 
-/* The time from which the delay of a start counts: the deadline of the expiry that causes it, or
- * now if there is none; of a prediction, when the callback began. */
-static uint64_t counted_from_ns(const struct timer_calls *calls, const struct firing *firing,
+/* Return the time from which the delay of a start counts: the deadline of the expiry that causes it,
+ * or now if there is none; of a prediction, the begin of the callback. */
+static uint64_t counted_from_ns(const struct timer_calls *calls, const struct call_expiry *expiry,
                                 uint64_t delay_ns, enum trace_basis basis)
 {
     bool predicts = calls->job->recording != NULL && basis == TRACE_FIXED_DELAY;
-    if (firing == NULL || basis == TRACE_ABSOLUTE) {
+    if (expiry == NULL || basis == TRACE_ABSOLUTE) {
         return clock_ns(calls,
                         predicts && calls->round_ns > 0 ? calls->round_ns : calls->latest_ns);
     }
     if (predicts) {
-        return clock_ns(calls, firing->recorded_ns);
+        return clock_ns(calls, expiry->recorded_ns);
     }
-    if (calls->settings.follows_record && now_ns(calls) > firing->deadline_ns) {
-        uint64_t behind_ns = now_ns(calls) - firing->deadline_ns;
+    if (calls->settings.follows_record && now_ns(calls) > expiry->deadline_ns) {
+        uint64_t behind_ns = now_ns(calls) - expiry->deadline_ns;
         uint64_t least_ns = delay_ns / 100;
         least_ns = least_ns > calls->settings.tick_ns ? least_ns : calls->settings.tick_ns;
-        return behind_ns > least_ns ? now_ns(calls) : firing->deadline_ns;
+        return behind_ns > least_ns ? now_ns(calls) : expiry->deadline_ns;
     }
-    return firing->deadline_ns;
+    return expiry->deadline_ns;
 }
 
-/* `firing` is the expiry in whose callback the call is made; NULL: in none. */
-static bool start(struct timer_calls *calls, struct call_timer *timer, const struct firing *firing,
-                  uint64_t delay_ns, enum trace_basis basis, struct error *error)
+/* The callback of the expiry `expiry` makes the call; NULL: none does. */
+static bool start_timer(struct timer_calls *calls, struct call_timer *timer,
+                        const struct call_expiry *expiry, uint64_t delay_ns, enum trace_basis basis,
+                        struct error *error)
 {
     struct timer_calls_counts *counts = &calls->counts;
     counts->addresses += timer->id == NO_ID;
-    if (timer->id == NO_ID || needs_new_id(timer, firing)) {
+    if (timer->id == NO_ID || needs_new_id(timer, expiry)) {
         timer->id = (uint32_t)calls->counts.ids++;
         timer->last_tick = 0;
     }
@@ -213,20 +216,20 @@ static bool start(struct timer_calls *calls, struct call_timer *timer, const str
     timer->pending = true;
     timer->delay_ns = delay_ns;
     timer->start_line = calls->line;
-    firing = caused(calls, timer, firing);
+    expiry = count_cause(calls, timer, expiry);
     timer->deadline_ns =
-        deadline_ns(calls, counted_from_ns(calls, firing, delay_ns, basis), delay_ns);
+        deadline_ns(calls, counted_from_ns(calls, expiry, delay_ns, basis), delay_ns);
     uint64_t slack = timer->slack_ns / calls->settings.tick_ns;
     struct operation operation = {.op = TRACE_START,
                                   .cause.basis = basis,
                                   .cause.slack_ticks =
                                       slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX,
                                   .deadline_tick = tick_after(calls, timer->deadline_ns)};
-    if (firing != NULL && basis == TRACE_FIXED_RATE &&
-        (firing->tick != firing->deadline_tick || operation.deadline_tick <= firing->tick)) {
+    if (expiry != NULL && basis == TRACE_FIXED_RATE &&
+        (expiry->tick != expiry->deadline_tick || operation.deadline_tick <= expiry->tick)) {
         operation.cause.basis = TRACE_FIXED_DELAY; /* periods of less than a tick */
     }
-    if (!put(calls, timer, firing, operation, error)) {
+    if (!place_operation(calls, timer, expiry, operation, error)) {
         return false;
     }
     timer->due_tick =
@@ -234,34 +237,35 @@ static bool start(struct timer_calls *calls, struct call_timer *timer, const str
     return true;
 }
 
-static void end(struct timer_calls *calls, struct call_timer *timer)
+static void end_timer(struct timer_calls *calls, struct call_timer *timer)
 {
     timer->pending = false;
     calls->counts.armed--;
 }
 
-static bool stop(struct timer_calls *calls, struct call_timer *timer, const struct firing *firing,
-                 struct error *error)
+static bool stop_timer(struct timer_calls *calls, struct call_timer *timer,
+                       const struct call_expiry *expiry, struct error *error)
 {
-    end(calls, timer);
-    firing = caused(calls, timer, firing);
-    timer->stopped = firing == NULL;
-    return put(calls, timer, firing,
-               (struct operation){.op = TRACE_STOP, .cause.basis = TRACE_FIXED_DELAY}, error);
+    end_timer(calls, timer);
+    expiry = count_cause(calls, timer, expiry);
+    timer->stopped = expiry == NULL;
+    return place_operation(calls, timer, expiry,
+                           (struct operation){.op = TRACE_STOP, .cause.basis = TRACE_FIXED_DELAY},
+                           error);
 }
 
 static bool take_stop(struct timer_calls *calls, struct call_timer *timer,
-                      const struct firing *firing, struct error *error)
+                      const struct call_expiry *expiry, struct error *error)
 {
     if (!timer->pending) {
         calls->counts.stop_not_armed++;
         return true;
     }
     calls->counts.cancel++;
-    return stop(calls, timer, firing, error);
+    return stop_timer(calls, timer, expiry, error);
 }
 
-/* Whether now is when an exact structure fires the timer, as far as tick and clock tell. */
+/* Whether an exact structure fires the timer now, to the precision of tick and clock. */
 static bool on_time(const struct timer_calls *calls, const struct call_timer *timer)
 {
     uint64_t grain_ns = calls->settings.clock_ns > calls->settings.tick_ns
@@ -271,8 +275,8 @@ static bool on_time(const struct timer_calls *calls, const struct call_timer *ti
     return due_ns / grain_ns == calls->latest_ns / grain_ns;
 }
 
-/* The timer's timeout has passed: what its callback does belongs to the tick at which an exact
- * structure fires it. `period_ns` is 0 if its library does not start it again. */
+/* The timer's timeout has passed: the operations of its callback are placed at the tick at which an
+ * exact structure fires it. `period_ns` is 0 if its library does not start it again. */
 static bool take_expiry(struct timer_calls *calls, const struct timer_call *call,
                         struct call_timer *timer, uint64_t period_ns, struct error *error)
 {
@@ -281,10 +285,10 @@ static bool take_expiry(struct timer_calls *calls, const struct timer_call *call
     uint64_t away = timer->due_tick > tick ? timer->due_tick - tick : tick - timer->due_tick;
     bool near = away <= moved_max_ticks(calls);
     struct recording *recording = calls->job->recording;
-    const struct recorded_expiry expiry = {
+    const struct recorded_expiry recorded = {
         .tick = tick, .line = call->line, .start_line = timer->start_line};
     if (recording != NULL) {
-        recording_add_expiry(recording, expiry);
+        recording_add_expiry(recording, recorded);
     }
     counts->expiry++;
     counts->expiry_on_time += on_time(calls, timer);
@@ -292,7 +296,7 @@ static bool take_expiry(struct timer_calls *calls, const struct timer_call *call
     counts->expiry_moved_too_far += !near;
     if (!near && timer->due_tick > tick && period_ns == 0) {
         /* The program called it by hand. */
-        return stop(calls, timer, NULL, error);
+        return stop_timer(calls, timer, NULL, error);
     }
     if (near || timer->due_tick <= tick) {
         timer->last_tick = timer->due_tick;
@@ -300,32 +304,33 @@ static bool take_expiry(struct timer_calls *calls, const struct timer_call *call
             timer->due_tick > calls->last_due_tick ? timer->due_tick : calls->last_due_tick;
     }
     if (near) {
-        timer->firing = (struct firing){.tick = timer->due_tick,
-                                        .deadline_ns = timer->deadline_ns,
-                                        .deadline_tick = tick_after(calls, timer->deadline_ns),
-                                        .recorded_ns = calls->latest_ns,
-                                        .id = timer->id};
+        timer->expiry = (struct call_expiry){.tick = timer->due_tick,
+                                             .deadline_ns = timer->deadline_ns,
+                                             .deadline_tick = tick_after(calls, timer->deadline_ns),
+                                             .recorded_ns = calls->latest_ns,
+                                             .id = timer->id};
     }
     if (period_ns == 0) {
-        end(calls, timer);
+        end_timer(calls, timer);
         return true;
     }
     /* It is due again a period after its last deadline. If that has passed too, some libraries fire
      * it at once, others a period from now. */
-    struct firing firing = timer->firing;
+    struct call_expiry expiry = timer->expiry;
     counts->persist_rearm++;
     if (timer->deadline_ns + period_ns >= now_ns(calls)) {
-        return start(calls, timer, &firing, period_ns, TRACE_FIXED_RATE, error);
+        return start_timer(calls, timer, &expiry, period_ns, TRACE_FIXED_RATE, error);
     }
-    return start(calls, timer, &firing, call->late_at_once ? 0 : period_ns, TRACE_ABSOLUTE, error);
+    return start_timer(calls, timer, &expiry, call->late_at_once ? 0 : period_ns, TRACE_ABSOLUTE,
+                       error);
 }
 
-static bool take_firing(struct timer_calls *calls, const struct timer_call *call,
-                        struct call_timer *timer, struct error *error)
+static bool take_fire(struct timer_calls *calls, const struct timer_call *call,
+                      struct call_timer *timer, struct error *error)
 {
     uint64_t period_ns = call->delay_ns > 0 ? call->delay_ns : timer->delay_ns;
     bool repeats = call->repeats && period_ns > 0;
-    timer->firing.id = NO_ID;
+    timer->expiry.id = NO_ID;
     if (!timer->pending) {
         calls->counts.expiry_unknown += call->timeout;
         return true;
@@ -334,14 +339,14 @@ static bool take_firing(struct timer_calls *calls, const struct timer_call *call
         return take_expiry(calls, call, timer, repeats ? period_ns : 0, error);
     }
     if (call->repeats && !repeats) {
-        return true; /* libevent lets a timeout of nothing run */
+        return true; /* libevent does not restart a timeout of 0 */
     }
     if (repeats) {
         calls->counts.persist_rearm++;
-        return start(calls, timer, NULL, period_ns, TRACE_FIXED_DELAY, error);
+        return start_timer(calls, timer, NULL, period_ns, TRACE_FIXED_DELAY, error);
     }
     calls->counts.cancel_by_io++;
-    return stop(calls, timer, NULL, error);
+    return stop_timer(calls, timer, NULL, error);
 }
 
 /* --- the calls -------------------------------------------------------------------------------- */
@@ -369,7 +374,7 @@ static void reach(struct timer_calls *calls, uint32_t timer)
     }
     MEMORY_REACH(calls->timers, calls->timers_room, timer);
     for (; calls->timer_count <= timer; calls->timer_count++) {
-        calls->timers[calls->timer_count] = (struct call_timer){.id = NO_ID, .firing.id = NO_ID};
+        calls->timers[calls->timer_count] = (struct call_timer){.id = NO_ID, .expiry.id = NO_ID};
     }
 }
 
@@ -403,22 +408,22 @@ bool timer_calls_add(struct timer_calls *calls, const struct timer_call *call, s
     calls->line = call->line;
     calls->round_ns = call->round_ns;
     struct call_timer *timer = &calls->timers[call->timer];
-    struct firing firing;
-    const struct firing *by = NULL;
+    struct call_expiry expiry;
+    const struct call_expiry *by = NULL;
     if (call->cause != TIMER_CALLS_NO_TIMER) {
-        firing = calls->timers[call->cause].firing;
-        by = &firing;
+        expiry = calls->timers[call->cause].expiry;
+        by = &expiry;
     }
     switch (call->op) {
     case TIMER_CALL_START:
         calls->counts.rearm += timer->pending;
         calls->counts.arm += !timer->pending;
         timer->slack_ns = call->slack_ns;
-        return start(calls, timer, by, call->delay_ns, TRACE_FIXED_DELAY, error);
+        return start_timer(calls, timer, by, call->delay_ns, TRACE_FIXED_DELAY, error);
     case TIMER_CALL_STOP:
         return take_stop(calls, timer, by, error);
     case TIMER_CALL_FIRE:
-        return take_firing(calls, call, timer, error);
+        return take_fire(calls, call, timer, error);
     case TIMER_CALL_RENEW:
     default:
         timer->renewed = true;
@@ -434,9 +439,9 @@ bool timer_calls_pass(struct timer_calls *calls, uint32_t timer, uint64_t time_n
     if (!passed->pending || passed->due_tick > tick_now(calls)) {
         return false;
     }
-    end(calls, passed);
+    end_timer(calls, passed);
     passed->last_tick = passed->last_tick > passed->due_tick ? passed->last_tick : passed->due_tick;
-    passed->firing.id = NO_ID;
+    passed->expiry.id = NO_ID;
     return true;
 }
 
@@ -458,22 +463,26 @@ bool timer_calls_finish(struct timer_calls *calls, struct error *error)
     return reorder_finish(calls->reorder);
 }
 
-bool timer_calls_commit(struct timer_calls *calls, const char *origin, struct error *error)
+struct trace_writer *timer_calls_end(struct timer_calls *calls, struct import_summary *summary,
+                                     const char *cause_rule, uint64_t *end_tick)
 {
     uint64_t last = tick_now(calls) > calls->last_due_tick ? tick_now(calls) : calls->last_due_tick;
     struct trace_writer *writer = calls->writer;
     calls->writer = NULL;
-    return trace_writer_commit(writer, 0, last + 1, 0, origin, error);
+    *end_tick = last + 1;
+    summary->span_ns = calls->latest_ns - calls->first_ns;
+    summary->tick_ns = calls->settings.tick_ns;
+    summary->causes = cause_rule;
+    summary->reactions = calls->counts.reactions;
+    summary->starts = calls->counts.starts;
+    summary->stops = calls->counts.stops;
+    summary->timers = calls->counts.ids;
+    return writer;
 }
 
 const struct timer_calls_counts *timer_calls_counts(const struct timer_calls *calls)
 {
     return &calls->counts;
-}
-
-uint64_t timer_calls_span_ns(const struct timer_calls *calls)
-{
-    return calls->latest_ns - calls->first_ns;
 }
 
 void timer_calls_close(struct timer_calls *calls)

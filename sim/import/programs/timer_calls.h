@@ -1,27 +1,25 @@
 /*
- * timer_calls.h: turns calls on a program's own timers (starts, stops, expiries), in the order of
- * their times, into the operations of a trace. This is the one place where a start is matched to
- * the expiry that causes it.
+ * timer_calls.h: turns calls on a program's own timers (starts, stops, expiries), in order of time,
+ * into the operations of a trace. Only here is a start matched to the expiry that causes it.
  *
- * Starts and stops become those of the trace. An expiry becomes nothing, because in a replay the
- * structures expire timers; but it ends the timer, and what its callback does is a reaction.
+ * An expiry is not an operation, because in a replay the structures expire timers; but it ends the
+ * timer, and the calls of its callback are reactions.
  *
- * Event libraries read their clock once a round of the loop, and then call the callbacks. A
- * prediction counts delays from there, as far as the recording tells: from the recorded beginning of
- * the callback that makes the call. A trace counts the delays of reactions from their causes'
- * deadlines, so that the program's own lateness is not in it.
+ * Event libraries read their clock once a round of the loop, before the callbacks. A prediction
+ * counts delays from the recorded begin of the callback, the nearest known time to that. A trace
+ * counts the delays of reactions from their causes' deadlines, without the program's lateness.
  *
- * A reaction is placed at the tick at which an exact structure fires its cause. That tick is mostly
- * earlier than the recorded one, and is later where a program's clock lags. How far apart they are
- * does not matter, up to TIMER_CALLS_MOVED_MAX_NS. So operations are held back for a while and
- * written in the order of their ticks. Operations on one timer stay in the order in which they were
- * recorded: a reaction that would come before an earlier operation of its timer counts as external.
+ * A reaction is placed at the tick at which an exact structure fires its cause: mostly earlier than
+ * recorded, later where a program's clock lags, up to TIMER_CALLS_MOVED_MAX_NS. So operations are
+ * held back, and written in the order of their ticks. Operations on one timer keep their recorded
+ * order: a reaction that would come before an earlier operation of its timer counts as external.
  */
 #ifndef SIM_TIMER_CALLS_H
 #define SIM_TIMER_CALLS_H
 
 #include "error.h"
 #include "import.h"
+#include "import_tally.h"
 #include "trace.h"
 
 #include <stdbool.h>
@@ -47,24 +45,23 @@ enum timer_call_op {
 struct timer_call {
     enum timer_call_op op;
     uint32_t timer;    /* a dense number */
-    uint32_t cause;    /* the timer in whose callback the call is made, or NO_TIMER */
+    uint32_t cause;    /* the timer that has the callback which makes the call, or NO_TIMER */
     uint64_t time_ns;  /* a time before that of an earlier call counts as that one */
     uint64_t delay_ns; /* of a start; of an expiry that repeats, the period, 0: the last delay */
-    uint64_t slack_ns; /* of a start; what it starts by repeating has the same */
+    uint64_t slack_ns; /* of a start and its repetitions */
     uint64_t line;     /* of the recording */
-    uint64_t
-        round_ns; /* when the callback began that makes the call, if it is known; 0: it is not */
-    bool timeout; /* an expiry: the timeout's; false: its descriptor was ready before */
-    bool repeats; /* an expiry: the program's library starts the timer again */
+    uint64_t round_ns; /* the begin of the callback that makes the call; 0: not known */
+    bool timeout;      /* an expiry: the timeout's; false: its descriptor was ready before */
+    bool repeats;      /* an expiry: the program's library starts the timer again */
     bool late_at_once; /* likewise: if a whole period was missed, it fires again at once */
 };
 
 struct timer_calls_settings {
     uint64_t tick_ns;
     uint64_t clock_ns; /* the steps of the clock that deadlines count from; 1: it is exact */
-    /* A reaction's delay counts from its cause's deadline. If true, it counts from the recorded
-     * call as soon as that is later by more than a tick and a hundredth of the delay: so that a
-     * program that is late each time does not run ahead of its own record. */
+    /* A reaction's delay counts from its cause's deadline; if true, from the recorded call where that
+     * is later by more than a tick and a hundredth of the delay, so that the trace does not run
+     * ahead of the record of a program that is always late. */
     bool follows_record;
 };
 
@@ -95,35 +92,35 @@ struct timer_calls_counts {
 
 struct timer_calls;
 
-/* Writes to job->output, and fills job->recording if that is set. NULL with `error` set. */
+/* Begin a trace at job->output, and fill job->recording unless it is NULL. Returns NULL with `error`
+ * set. */
 struct timer_calls *timer_calls_open(const struct import_job *job,
                                      const struct timer_calls_settings *settings,
                                      struct error *error);
 
 bool timer_calls_add(struct timer_calls *calls, const struct timer_call *call, struct error *error);
 
-/* For recordings that do not have all expiries: ends a timer that an exact structure has fired by
+/* For recordings that do not have all expiries: end a timer that an exact structure has fired by
  * `time_ns`. Returns whether it was pending until then. */
 bool timer_calls_pass(struct timer_calls *calls, uint32_t timer, uint64_t time_ns);
 
-/* A pending timer's deadline, in the time of the calls; UINT64_MAX: it is not pending. */
+/* Return a pending timer's deadline, in the time of the calls; UINT64_MAX: it is not pending. */
 uint64_t timer_calls_deadline_ns(const struct timer_calls *calls, uint32_t timer);
 
-/* The delay of a timer's last start. */
+/* Return the delay of a timer's last start. */
 uint64_t timer_calls_delay_ns(const struct timer_calls *calls, uint32_t timer);
 
-/* Writes what is held back. No call may follow. */
+/* Write the operations that are held back. No call may follow. */
 bool timer_calls_finish(struct timer_calls *calls, struct error *error);
 
-/* The trace is complete. */
-bool timer_calls_commit(struct timer_calls *calls, const char *origin, struct error *error);
+/* After timer_calls_finish: return the writer of the trace, for import_finish with this end tick and
+ * the summary's counts and times, which are set. */
+struct trace_writer *timer_calls_end(struct timer_calls *calls, struct import_summary *summary,
+                                     const char *cause_rule, uint64_t *end_tick);
 
 const struct timer_calls_counts *timer_calls_counts(const struct timer_calls *calls);
 
-/* From the first call to the last. */
-uint64_t timer_calls_span_ns(const struct timer_calls *calls);
-
-/* NULL is legal. A trace that was not committed is removed. */
+/* Release all (NULL is legal); a trace that was not completed is removed. */
 void timer_calls_close(struct timer_calls *calls);
 
 #endif

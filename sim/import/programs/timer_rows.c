@@ -1,10 +1,8 @@
 #include "timer_rows.h"
 
-#include "key_table.h"
 #include "memory.h"
-#include "reorder.h"
+#include "sorted_events.h"
 #include "timer_calls.h"
-#include "trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,43 +14,31 @@ static const char cause_rule[] =
     "reaction to that expiry; so is the start that a repeating timer's expiry brings; all else is "
     "external";
 
-/* A row while it waits for its turn. */
-struct waiting {
+/* A row in the reorder. */
+struct sorted_row {
     struct timer_row row;
     uint32_t timer;
 };
 
 struct row_timer {
-    bool fired;   /* its last row says that it fired */
-    bool repeats; /* it was started to repeat */
-    bool told;    /* a row said that it fired, since it was started to repeat */
+    bool fired;    /* its last row is an expiry */
+    bool repeats;  /* its last start was to repeat */
+    bool reported; /* it has an expiry in the file since then */
 };
 
 struct timer_rows {
-    struct import_tally tally;
-    struct event_log_settings settings;
-    struct key_table *keys;
+    struct sorted_events sorted;
     struct row_timer *timers; /* by key */
     uint32_t room;
-    struct reorder *reorder;
     struct timer_calls *calls;
-    struct error *error; /* of the call under way: the reorder's callback cannot pass it on */
-    bool begun;
-    bool finer_than_seconds; /* a time is not of a whole second */
-    uint64_t at_once;        /* rows at the latest time, and the most at any */
-    uint64_t most_at_once;
-    uint64_t taken_ns;
-    uint64_t gap_ns; /* the longest time without a row, and where it begins */
-    uint64_t gap_from_ns;
     uint64_t rows[TIMER_ROW_OPS];
     uint64_t fired_when_due;
     uint64_t fired_late;
     uint64_t fired_early;
     uint64_t fired_far_off; /* of these two, so far that the unit of the delays may be wrong */
     uint64_t late_most_ns;
-    uint64_t starts_after_silence; /* of timers that were due, though no row says that they fired */
-    uint64_t repeats_silent;       /* timers that repeat, and never fire in the file */
-    bool finished;
+    uint64_t starts_after_silence; /* of due timers that have no expiry in the file */
+    uint64_t repeats_silent;       /* repeating timers that have no expiry in the file */
 };
 
 bool timer_row_op_read(const char *word, size_t length, enum timer_row_op *op)
@@ -91,15 +77,15 @@ bool timer_row_op_read(const char *word, size_t length, enum timer_row_op *op)
 
 /* --- rows in order --------------------------------------------------------------------------- */
 
-/* How far an expiry is from its deadline. */
-static void judge_expiry(struct timer_rows *rows, uint32_t timer, uint64_t time_ns)
+/* Count how far an expiry is from its deadline. */
+static void count_lateness(struct timer_rows *rows, uint32_t timer, uint64_t time_ns)
 {
     uint64_t deadline_ns = timer_calls_deadline_ns(rows->calls, timer);
     if (deadline_ns == UINT64_MAX) {
         return;
     }
     uint64_t delay_ns = timer_calls_delay_ns(rows->calls, timer);
-    uint64_t tick_ns = rows->settings.tick_ns;
+    uint64_t tick_ns = rows->sorted.settings.tick_ns;
     if (time_ns < deadline_ns) {
         uint64_t early_ns = deadline_ns - time_ns;
         rows->fired_early++;
@@ -114,63 +100,54 @@ static void judge_expiry(struct timer_rows *rows, uint32_t timer, uint64_t time_
     }
 }
 
-static bool take_fire(struct timer_rows *rows, const struct waiting *waiting, uint64_t time_ns)
+static bool take_fire(struct timer_rows *rows, const struct sorted_row *sorted, uint64_t time_ns)
 {
-    struct row_timer *timer = &rows->timers[waiting->timer];
-    judge_expiry(rows, waiting->timer, time_ns);
+    struct row_timer *timer = &rows->timers[sorted->timer];
+    count_lateness(rows, sorted->timer, time_ns);
     timer->fired = true;
-    timer->told = true;
+    timer->reported = true;
     const struct timer_call call = {.op = TIMER_CALL_FIRE,
-                                    .timer = waiting->timer,
+                                    .timer = sorted->timer,
                                     .cause = TIMER_CALLS_NO_TIMER,
                                     .time_ns = time_ns,
-                                    .line = waiting->row.line,
+                                    .line = sorted->row.line,
                                     .timeout = true,
                                     .repeats = timer->repeats};
-    return timer_calls_add(rows->calls, &call, rows->error);
+    return timer_calls_add(rows->calls, &call, rows->sorted.error);
 }
 
 /* A start, of whatever kind, or a stop. */
-static bool take_call(struct timer_rows *rows, const struct waiting *waiting, uint64_t time_ns)
+static bool take_call(struct timer_rows *rows, const struct sorted_row *sorted, uint64_t time_ns)
 {
-    struct row_timer *timer = &rows->timers[waiting->timer];
-    const struct timer_row *row = &waiting->row;
+    struct row_timer *timer = &rows->timers[sorted->timer];
+    const struct timer_row *row = &sorted->row;
     bool start = row->op != TIMER_ROW_STOP;
     rows->starts_after_silence +=
-        timer_calls_pass(rows->calls, waiting->timer, time_ns) && start && !timer->repeats;
-    rows->repeats_silent += timer->repeats && !timer->told;
+        timer_calls_pass(rows->calls, sorted->timer, time_ns) && start && !timer->repeats;
+    rows->repeats_silent += timer->repeats && !timer->reported;
     const struct timer_call call = {.op = start ? TIMER_CALL_START : TIMER_CALL_STOP,
-                                    .timer = waiting->timer,
-                                    .cause = start && timer->fired ? waiting->timer
+                                    .timer = sorted->timer,
+                                    .cause = start && timer->fired ? sorted->timer
                                                                    : TIMER_CALLS_NO_TIMER,
                                     .time_ns = time_ns,
                                     .delay_ns = row->delay_ns,
                                     .slack_ns = row->slack_ns,
                                     .line = row->line};
     *timer = (struct row_timer){.repeats = row->op == TIMER_ROW_REPEAT};
-    return timer_calls_add(rows->calls, &call, rows->error);
+    return timer_calls_add(rows->calls, &call, rows->sorted.error);
 }
 
-/* The reorder's rows come here in order. */
-static bool take(void *ctx, uint64_t time_ns, const void *event)
+static bool take_row(void *ctx, uint64_t time_ns, const void *event)
 {
     struct timer_rows *rows = ctx;
-    const struct waiting *waiting = event;
-    if (rows->begun && time_ns - rows->taken_ns > rows->gap_ns) {
-        rows->gap_ns = time_ns - rows->taken_ns;
-        rows->gap_from_ns = rows->taken_ns;
-    }
-    rows->at_once = rows->begun && time_ns == rows->taken_ns ? rows->at_once + 1 : 1;
-    rows->most_at_once = rows->at_once > rows->most_at_once ? rows->at_once : rows->most_at_once;
-    rows->finer_than_seconds = rows->finer_than_seconds || time_ns % UINT64_C(1000000000) != 0;
-    rows->begun = true;
-    rows->taken_ns = time_ns;
-    if (waiting->row.op == TIMER_ROW_OTHER) {
-        (void)timer_calls_pass(rows->calls, waiting->timer, time_ns);
+    const struct sorted_row *sorted = event;
+    import_times_add(&rows->sorted.times, time_ns);
+    if (sorted->row.op == TIMER_ROW_OTHER) {
+        (void)timer_calls_pass(rows->calls, sorted->timer, time_ns);
         return true;
     }
-    return waiting->row.op == TIMER_ROW_FIRE ? take_fire(rows, waiting, time_ns)
-                                             : take_call(rows, waiting, time_ns);
+    return sorted->row.op == TIMER_ROW_FIRE ? take_fire(rows, sorted, time_ns)
+                                            : take_call(rows, sorted, time_ns);
 }
 
 /* --- the calls ------------------------------------------------------------------------------- */
@@ -179,11 +156,8 @@ struct timer_rows *timer_rows_open(const struct import_job *job, const char *nam
                                    const struct event_log_settings *settings, struct error *error)
 {
     struct timer_rows *rows = memory_new(1, sizeof *rows);
-    rows->tally = (struct import_tally){
-        .job = job, .name = name, .unit = "line", .max_malformed = settings->max_malformed};
-    rows->settings = *settings;
-    rows->keys = key_table_create();
-    rows->reorder = reorder_create(settings->window_ns, sizeof(struct waiting), take, rows);
+    sorted_events_open(&rows->sorted, job, name, "line", settings, sizeof(struct sorted_row),
+                       take_row, rows);
     const struct timer_calls_settings how = {
         .tick_ns = settings->tick_ns, .clock_ns = 1, .follows_record = true};
     rows->calls = timer_calls_open(job, &how, error);
@@ -196,38 +170,62 @@ struct timer_rows *timer_rows_open(const struct import_job *job, const char *nam
 
 struct import_tally *timer_rows_tally(struct timer_rows *rows)
 {
-    return &rows->tally;
+    return &rows->sorted.tally;
 }
 
 bool timer_rows_add(struct timer_rows *rows, const struct timer_row *row, const void *key,
                     size_t length, struct error *error)
 {
-    uint32_t known = key_table_count(rows->keys);
-    struct waiting waiting = {.row = *row, .timer = key_table_number(rows->keys, key, length)};
-    if (waiting.timer == known) {
-        MEMORY_REACH(rows->timers, rows->room, waiting.timer);
-        rows->timers[waiting.timer] = (struct row_timer){0};
+    uint32_t known = key_table_count(rows->sorted.keys);
+    struct sorted_row sorted = {.row = *row,
+                                .timer = key_table_number(rows->sorted.keys, key, length)};
+    if (sorted.timer == known) {
+        MEMORY_REACH(rows->timers, rows->room, sorted.timer);
+        rows->timers[sorted.timer] = (struct row_timer){0};
     }
     rows->rows[row->op]++;
-    rows->error = error;
-    return reorder_add(rows->reorder, row->time_ns, &waiting);
+    return sorted_events_add(&rows->sorted, row->time_ns, &sorted, error);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-#define COUNTS_MAX 32u
-
-static size_t list_counts(const struct timer_rows *rows, struct import_count *counts)
+static void warn_of_rows(struct timer_rows *rows)
 {
-    const struct reorder_counts *order = reorder_counts(rows->reorder);
+    struct import_tally *tally = &rows->sorted.tally;
+    uint64_t expiries = rows->rows[TIMER_ROW_FIRE];
+    if (rows->fired_far_off > expiries / 10) {
+        import_warn(
+            tally,
+            "%" PRIu64 " of %" PRIu64 " expiries are far from the deadline (%" PRIu64
+            " before it): the trace goes by the delays; are --delay-unit and --time-unit right?",
+            rows->fired_far_off, expiries, rows->fired_early);
+    } else if (rows->fired_late > expiries / 10) {
+        import_warn(tally,
+                    "%" PRIu64 " of %" PRIu64 " expiries are a tick or more late, up to %.6g s: "
+                    "the program was busy or its clock is coarse; in the trace they are due at "
+                    "their deadlines",
+                    rows->fired_late, expiries, (double)rows->late_most_ns / 1e9);
+    }
+    if (rows->repeats_silent > 0) {
+        import_warn(tally,
+                    "%" PRIu64 " timers that repeat never fire in the file: in the trace they "
+                    "fire once; log their expiries, too",
+                    rows->repeats_silent);
+    }
+}
+
+static bool write_rows(struct timer_rows *rows, struct error *error)
+{
+    const struct import_tally *tally = &rows->sorted.tally;
+    const struct reorder_counts *order = reorder_counts(rows->sorted.reorder);
     const struct timer_calls_counts *calls = timer_calls_counts(rows->calls);
-    const struct import_count all[] = {
-        {"lines", rows->tally.lines},
-        {"blank_lines", rows->tally.blank},
-        {"malformed_lines", rows->tally.malformed},
+    const struct import_count counts[] = {
+        {"lines", tally->lines},
+        {"blank_lines", tally->blank},
+        {"malformed_lines", tally->malformed},
         {"out_of_order", order->out_of_order},
         {"too_late", order->too_late},
-        {"timers", key_table_count(rows->keys)},
+        {"timers", key_table_count(rows->sorted.keys)},
         {"starts", rows->rows[TIMER_ROW_START]},
         {"repeats", rows->rows[TIMER_ROW_REPEAT]},
         {"restarts", calls->rearm},
@@ -248,96 +246,29 @@ static size_t list_counts(const struct timer_rows *rows, struct import_count *co
         {"trace_starts", calls->starts},
         {"trace_stops", calls->stops},
     };
-    _Static_assert(sizeof all / sizeof all[0] <= COUNTS_MAX, "counts must fit");
-    memcpy(counts, all, sizeof all);
-    return sizeof all / sizeof all[0];
-}
-
-static bool judge_rows(const struct timer_rows *rows, struct error *error)
-{
-    const struct import_tally *tally = &rows->tally;
-    const struct reorder_counts *order = reorder_counts(rows->reorder);
-    if (!import_tally_bearable(tally, true, error)) {
-        return false;
-    }
-    if (rows->rows[TIMER_ROW_START] + rows->rows[TIMER_ROW_REPEAT] == 0) {
-        return error_set(error, "%s: none of its %" PRIu64 " lines starts a timer", tally->name,
-                         tally->lines);
-    }
-    return (double)order->too_late <= tally->max_malformed * (double)order->events ||
-           error_set(error,
-                     "%s: %" PRIu64 " of %" PRIu64 " rows are more than %.9g s out of order; sort "
-                     "the file by time, or raise --reorder-window",
-                     tally->name, order->too_late, order->events,
-                     (double)rows->settings.window_ns / 1e9);
-}
-
-static void doubt(struct timer_rows *rows)
-{
-    const struct reorder_counts *order = reorder_counts(rows->reorder);
-    uint64_t told = rows->rows[TIMER_ROW_FIRE];
-    if (rows->fired_far_off > told / 10) {
-        import_doubt(
-            &rows->tally,
-            "%" PRIu64 " of %" PRIu64 " expiries are far from the deadline (%" PRIu64
-            " before it): the trace goes by the delays; are --delay-unit and --time-unit right?",
-            rows->fired_far_off, told, rows->fired_early);
-    } else if (rows->fired_late > told / 10) {
-        import_doubt(&rows->tally,
-                     "%" PRIu64 " of %" PRIu64 " expiries are a tick or more late, up to %.6g s: "
-                     "the program was busy or its clock is coarse; in the trace they are due at "
-                     "their deadlines",
-                     rows->fired_late, told, (double)rows->late_most_ns / 1e9);
-    }
-    if (!rows->finer_than_seconds && rows->settings.tick_ns < UINT64_C(1000000000) &&
-        order->last_ns > order->first_ns) {
-        import_doubt_seconds(&rows->tally, rows->most_at_once);
-    }
-    if (rows->repeats_silent > 0) {
-        import_doubt(&rows->tally,
-                     "%" PRIu64 " timers that repeat never fire in the file: in the trace they "
-                     "fire once; log their expiries, too",
-                     rows->repeats_silent);
-    }
-    import_doubt_gap(&rows->tally, rows->gap_ns, rows->gap_from_ns - order->first_ns,
-                     order->last_ns - order->first_ns);
+    struct import_summary summary = {.format = "events", IMPORT_COUNTS(counts)};
+    uint64_t end_tick;
+    struct trace_writer *writer = timer_calls_end(rows->calls, &summary, cause_rule, &end_tick);
+    return sorted_events_finish(&rows->sorted, &summary, writer, end_tick, error);
 }
 
 bool timer_rows_finish(struct timer_rows *rows, struct error *error)
 {
-    struct import_count counts[COUNTS_MAX];
-    struct import_tally *tally = &rows->tally;
-    const struct reorder_counts *order = reorder_counts(rows->reorder);
-    rows->error = error;
-    if (!judge_rows(rows, error) || !reorder_finish(rows->reorder) ||
+    uint64_t starts = rows->rows[TIMER_ROW_START] + rows->rows[TIMER_ROW_REPEAT];
+    const struct import_tally *tally = &rows->sorted.tally;
+    if (starts == 0 && tally->lines > 0 && import_tally_accept(tally, true, error)) {
+        return error_set(error, "%s: none of its %" PRIu64 " lines starts a timer", tally->name,
+                         tally->lines);
+    }
+    if (!sorted_events_end(&rows->sorted, "starts a timer", error) ||
         !timer_calls_finish(rows->calls, error)) {
         return false;
     }
-    for (uint32_t i = 0; i < key_table_count(rows->keys); i++) {
-        rows->repeats_silent += rows->timers[i].repeats && !rows->timers[i].told;
+    for (uint32_t i = 0; i < key_table_count(rows->sorted.keys); i++) {
+        rows->repeats_silent += rows->timers[i].repeats && !rows->timers[i].reported;
     }
-    size_t count = list_counts(rows, counts);
-    const struct timer_calls_counts *calls = timer_calls_counts(rows->calls);
-    uint64_t span_ns = order->last_ns - order->first_ns;
-    doubt(rows);
-    json_t *origin = import_origin(tally, "events", counts, count);
-    (void)json_object_set_new(origin, "duration_ns", import_json_count(span_ns));
-    (void)json_object_set_new(origin, "causes", json_string(cause_rule));
-    char *text = import_origin_text(origin);
-    bool good = timer_calls_commit(rows->calls, text, error);
-    free(text);
-    if (good) {
-        FILE *out = tally->job->report;
-        import_tally_print(tally);
-        (void)fprintf(out, "%s: %" PRIu64 " lines, %.6f s, tick %" PRIu64 " ns\n\n", tally->name,
-                      tally->lines, (double)span_ns / 1e9, rows->settings.tick_ns);
-        import_counts_print(out, counts, count);
-        (void)fprintf(out, "\n%s: %" PRIu64 " starts and %" PRIu64 " stops of %" PRIu64 " timers\n",
-                      tally->job->output, calls->starts, calls->stops, calls->ids);
-        import_causes_print(tally, calls->reactions, cause_rule);
-        rows->finished = true;
-    }
-    return good;
+    warn_of_rows(rows);
+    return write_rows(rows, error);
 }
 
 void timer_rows_close(struct timer_rows *rows)
@@ -345,13 +276,8 @@ void timer_rows_close(struct timer_rows *rows)
     if (rows == NULL) {
         return;
     }
-    if (!rows->finished) {
-        import_tally_print(&rows->tally);
-    }
-    import_tally_free(&rows->tally);
+    sorted_events_close(&rows->sorted);
     timer_calls_close(rows->calls);
-    reorder_destroy(rows->reorder);
-    key_table_destroy(rows->keys);
     free(rows->timers);
     free(rows);
 }

@@ -1,0 +1,80 @@
+#include "sorted_events.h"
+
+#include <inttypes.h>
+
+void sorted_events_open(struct sorted_events *events, const struct import_job *job,
+                        const char *name, const char *unit,
+                        const struct event_log_settings *settings, size_t event_bytes,
+                        reorder_fn take, void *ctx)
+{
+    *events = (struct sorted_events){
+        .tally = {.job = job, .name = name, .unit = unit, .max_malformed = settings->max_malformed},
+        .settings = *settings,
+        .keys = key_table_create(),
+        .reorder = reorder_create(settings->window_ns, event_bytes, take, ctx),
+    };
+}
+
+bool sorted_events_add(struct sorted_events *events, uint64_t time_ns, const void *event,
+                       struct error *error)
+{
+    events->error = error;
+    return reorder_add(events->reorder, time_ns, event);
+}
+
+bool sorted_events_end(struct sorted_events *events, const char *expected, struct error *error)
+{
+    const struct import_tally *tally = &events->tally;
+    const struct reorder_counts *order = reorder_counts(events->reorder);
+    if (tally->lines == 0) {
+        return error_set(error, "%s: is empty: no %s to import", tally->name, tally->unit);
+    }
+    if (!import_tally_accept(tally, true, error)) {
+        return false;
+    }
+    if (order->events == 0) {
+        return error_set(error, "%s: none of its %" PRIu64 " %ss %s", tally->name, tally->lines,
+                         tally->unit, expected);
+    }
+    if ((double)order->too_late > tally->max_malformed * (double)order->events) {
+        return error_set(
+            error,
+            "%s: %" PRIu64 " of %" PRIu64
+            " events are more than %.9g s out of order, one of them %.9g s; sort the file by time, "
+            "or raise --reorder-window, or accept more of them with --max-malformed",
+            tally->name, order->too_late, order->events, (double)events->settings.window_ns / 1e9,
+            (double)order->max_backward_ns / 1e9);
+    }
+    events->error = error;
+    return reorder_finish(events->reorder);
+}
+
+bool sorted_events_finish(struct sorted_events *events, struct import_summary *summary,
+                          struct trace_writer *writer, uint64_t end_tick, struct error *error)
+{
+    const struct reorder_counts *order = reorder_counts(events->reorder);
+    summary->span_ns = import_times_span_ns(&events->times);
+    summary->tick_ns = events->settings.tick_ns;
+    import_warn_seconds(&events->tally, &events->times, summary->tick_ns);
+    import_warn_gap(&events->tally, &events->times);
+    events->finished = import_finish(&events->tally, summary, writer, end_tick, error);
+    if (events->finished && order->too_late > 0) {
+        (void)fprintf(events->tally.job->report,
+                      "%s: %" PRIu64 " %ss were more than %.9g s out of order, and were moved; "
+                      "--reorder-window %.9g would have put them in their places\n",
+                      events->tally.name, order->too_late, events->tally.unit,
+                      (double)events->settings.window_ns / 1e9,
+                      (double)order->max_backward_ns / 1e9);
+    }
+    return events->finished;
+}
+
+void sorted_events_close(struct sorted_events *events)
+{
+    if (events->reorder != NULL && !events->finished) {
+        import_tally_print(&events->tally);
+    }
+    import_tally_free(&events->tally);
+    reorder_destroy(events->reorder);
+    key_table_destroy(events->keys);
+}
