@@ -43,10 +43,12 @@ static inline uint32_t slots_ahead(uint32_t hand, uint32_t slot, uint32_t slots)
     return slot > hand ? slot - hand : slot + slots - hand;
 }
 
-/* A slot of the ticks `from` to `to`, cut at the largest deadline; beyond that, of none. */
+/* A slot of the ticks `from` to `to`, cut at the largest deadline; beyond that, of none. A slot that
+ * begins before tick 0, where `from` wraps around, is shown from tick 0. */
 static inline void walk_span(const struct tl_visitor *visitor, uint64_t index, uint64_t from,
                              uint64_t to, uint32_t marks)
 {
+    from = from > to ? 0 : from;
     bool beyond = from > TL_DEADLINE_MAX;
     uint64_t last = to < TL_DEADLINE_MAX ? to : TL_DEADLINE_MAX;
     visitor->cell(visitor->ctx, &(struct tl_cell){.index = index,

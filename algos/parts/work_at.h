@@ -42,4 +42,15 @@ static inline uint64_t work_advance(void *self, uint64_t now, uint64_t budget, t
     return work(structure, now, budget, fire, ctx);
 }
 
+/* For the hook `check`: verify that no work is expected, by `next`, before work_at. */
+static inline enum tl_status work_check(const STRUCTURE *structure, uint64_t next, char *why,
+                                        size_t why_bytes)
+{
+    if (structure->work_at > next) {
+        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       next, structure->work_at);
+    }
+    return TL_OK;
+}
+
 #endif

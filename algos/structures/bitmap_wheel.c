@@ -56,7 +56,6 @@
 
 #define BUCKET_STRIPES 4u
 #include "due_buckets.h"
-#include "slot_bitmap.h"
 
 #define FLUSH        2u /* timers that an advance has collected and files again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
@@ -72,22 +71,17 @@ struct bitmap_wheel {
     uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
 };
-#define STRUCTURE struct bitmap_wheel
-#include "structure.h"
-#include "take_out.h"
+#define STRUCTURE  struct bitmap_wheel
+#define LEVEL_BITS wheel->bits
+#define LEVEL_STEP wheel->bits
+#define TAKE_OUT   levels_remove
 #include "work_at.h"
 
-/* --- start and stop --------------------------------------------------------------------------- */
+#include "slot_levels.h"
+#include "structure.h"
+#include "take_out.h"
 
-/* If its slot becomes empty, the slot's bit goes out. */
-static inline void take_out(struct bitmap_wheel *wheel, uint32_t index)
-{
-    uint32_t bucket = bucket_remove(&wheel->buckets, index);
-    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
-        uint32_t slot = bucket - FIRST_BUCKET;
-        wheel->occupied[slot >> wheel->bits] &= ~(UINT64_C(1) << (slot & (wheel->slots - 1)));
-    }
-}
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* Files a timer that is in no list in a slot of a level. */
 static inline void file_in_slot(struct bitmap_wheel *wheel, uint32_t level, uint32_t slot,
@@ -138,13 +132,6 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         wheel->work_at = 0;
     }
     return TL_OK;
-}
-
-/* The tick at which the first occupied slot of all expires, or TL_NEVER. */
-static NEVER_INLINE uint64_t slots_next(const struct bitmap_wheel *wheel)
-{
-    return bitmap_levels_next(wheel->occupied, wheel->level_count, wheel->bits, wheel->slots,
-                              wheel->buckets.clock);
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -260,15 +247,6 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
     bucket_prefetch_near(buckets, FIRST_BUCKET + ((uint32_t)(now + 2) & (wheel->slots - 1)));
 }
 
-static uint64_t wheel_next(const void *self)
-{
-    const struct bitmap_wheel *wheel = self;
-    if (buckets_are_due(&wheel->buckets)) {
-        return wheel->buckets.clock;
-    }
-    return slots_next(wheel);
-}
-
 /* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
@@ -322,68 +300,17 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The tick at which a slot expires. */
-static uint64_t slot_expires(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot)
+static bool slot_takes(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot,
+                       const struct node *node)
 {
-    uint64_t from = wheel->buckets.clock >> (level * wheel->bits);
-    uint64_t ahead = (slot - from - 1) & (wheel->slots - 1);
-    return (from + 1 + ahead) << (level * wheel->bits);
+    return node->due >= slot_entered(wheel, level, slot);
 }
 
-static enum tl_status check_slot(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot,
-                                 char *why, size_t why_bytes)
+/* The timers in the hand's own slot wait for a turn. */
+static uint64_t slot_from(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
-    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
-        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
-                       slot, level + 1);
-    }
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        if (node_at(buckets, i)->due < slot_expires(wheel, level, slot)) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is due before its slot",
-                           timer_id(buckets, i));
-        }
-    }
-    return TL_OK;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct bitmap_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * wheel->slots; n++) {
-        status = check_slot(wheel, n >> wheel->bits, n & (wheel->slots - 1), why, why_bytes);
-    }
-    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
-        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
-                       wheel_next(wheel), wheel->work_at);
-    }
-    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
-        return corrupt(why, why_bytes, "timers that were to be filed again are not");
-    }
-    return status;
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct bitmap_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint32_t shift = level * wheel->bits;
-        uint64_t hand = (wheel->buckets.clock >> shift) & (wheel->slots - 1);
-        walk_level(visitor, level + 1, UINT64_C(1) << shift);
-        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-            bool set = (wheel->occupied[level] >> slot & 1) != 0;
-            uint64_t starts = slot == hand && !set ? wheel->buckets.clock >> shift << shift
-                                                   : slot_expires(wheel, level, slot);
-            walk_slot(visitor, slot, starts + ((UINT64_C(1) << shift) - 1), UINT64_C(1) << shift,
-                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            bucket_walk(&wheel->buckets, FIRST_BUCKET + (level << wheel->bits) + slot, keep_due,
-                        visitor);
-        }
-    }
+    return slot_is_occupied(wheel, level, slot) ? slot_entered(wheel, level, slot)
+                                                : slot_began(wheel, level, slot);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -416,8 +343,8 @@ TL_ALGO(bitmap_wheel) = {
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
-    .next = wheel_next,
+    .next = levels_next,
     BUCKETS_HOOKS,
-    .check = wheel_check,
-    .walk = wheel_walk,
+    .check = levels_work_check,
+    .walk = levels_walk,
 };

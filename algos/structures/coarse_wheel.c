@@ -57,7 +57,6 @@
 
 #define BUCKET_STRIPES 4u
 #include "due_buckets.h"
-#include "slot_bitmap.h"
 
 #define FLUSH        2u /* the bucket of the highest level's timers that may be filed again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
@@ -71,22 +70,17 @@ struct coarse_wheel {
     uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
 };
-#define STRUCTURE struct coarse_wheel
-#include "structure.h"
-#include "take_out.h"
+#define STRUCTURE  struct coarse_wheel
+#define LEVEL_BITS SLOTS_BITS
+#define LEVEL_STEP CLOCK_SHIFT
+#define TAKE_OUT   levels_remove
 #include "work_at.h"
 
-/* --- start and stop --------------------------------------------------------------------------- */
+#include "slot_levels.h"
+#include "structure.h"
+#include "take_out.h"
 
-/* If its slot becomes empty, the slot's bit goes out. */
-static inline void take_out(struct coarse_wheel *wheel, uint32_t index)
-{
-    uint32_t bucket = bucket_remove(&wheel->buckets, index);
-    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
-        uint32_t slot = bucket - FIRST_BUCKET;
-        wheel->occupied[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
-    }
-}
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* The level that takes a delay, by the one that takes the power of two below it: a level begins a
  * granule of the level before its own first power of two. */
@@ -130,13 +124,6 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
-
-/* The tick at which the first occupied slot of all comes, or TL_NEVER. */
-static uint64_t slots_next(const struct coarse_wheel *wheel)
-{
-    return bitmap_levels_next(wheel->occupied, wheel->level_count, CLOCK_SHIFT, SLOTS,
-                              wheel->buckets.clock);
-}
 
 /* Fires, or files again, a timer of the highest level. */
 static void file_again(void *self, uint32_t index)
@@ -184,15 +171,6 @@ static void collect_due(struct coarse_wheel *wheel, uint64_t now)
     }
     wheel->work_at = slots_next(wheel);
     bucket_prefetch_near(buckets, FIRST_BUCKET + (uint32_t)(now + 2) % SLOTS);
-}
-
-static uint64_t wheel_next(const void *self)
-{
-    const struct coarse_wheel *wheel = self;
-    if (buckets_are_due(&wheel->buckets)) {
-        return wheel->buckets.clock;
-    }
-    return slots_next(wheel);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -260,68 +238,24 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The tick at which a slot fires. */
+/* The tick at which a slot fires; of an empty slot at the hand, the tick at which it has fired. */
 static uint64_t slot_fires(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
 {
-    uint64_t from = wheel->buckets.clock >> (level * CLOCK_SHIFT);
-    return (from + 1 + (slot - from - 1) % SLOTS) << (level * CLOCK_SHIFT);
+    return slot_is_occupied(wheel, level, slot) ? slot_entered(wheel, level, slot)
+                                                : slot_began(wheel, level, slot);
 }
 
-static enum tl_status check_slot(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot,
-                                 char *why, size_t why_bytes)
+static bool slot_takes(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot,
+                       const struct node *node)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
-    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
-        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
-                       slot, level + 1);
-    }
     uint64_t at = slot_fires(wheel, level, slot);
-    uint64_t late = (UINT64_C(1) << (level * CLOCK_SHIFT)) - wheel->ceil;
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = node_at(buckets, i)->due;
-        if ((due > at && level + 1 < wheel->level_count) || at > due + late) {
-            return corrupt(why, why_bytes,
-                           "timer %" PRIu32 ", due at %" PRIu64 ", fires at %" PRIu64,
-                           timer_id(buckets, i), due, at);
-        }
-    }
-    return TL_OK;
+    uint64_t late = (UINT64_C(1) << LEVEL_SHIFT(level)) - wheel->ceil;
+    return (node->due <= at || level + 1 == wheel->level_count) && at <= node->due + late;
 }
 
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+static uint64_t slot_from(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
 {
-    const struct coarse_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * SLOTS; n++) {
-        status = check_slot(wheel, n / SLOTS, n % SLOTS, why, why_bytes);
-    }
-    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
-        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
-                       wheel_next(wheel), wheel->work_at);
-    }
-    return status;
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct coarse_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        uint64_t granule = UINT64_C(1) << (level * CLOCK_SHIFT);
-        uint64_t hand = (wheel->buckets.clock >> (level * CLOCK_SHIFT)) % SLOTS;
-        walk_level(visitor, level + 1, granule);
-        for (uint32_t slot = 0; slot < SLOTS; slot++) {
-            bool set = (wheel->occupied[level] >> slot & 1) != 0;
-            uint64_t fires = slot == hand && !set
-                                 ? wheel->buckets.clock - wheel->buckets.clock % granule
-                                 : slot_fires(wheel, level, slot);
-            walk_slot(visitor, slot, !wheel->ceil && fires > 0 ? fires - 1 : fires, granule,
-                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            bucket_walk(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, keep_due, visitor);
-        }
-    }
+    return slot_fires(wheel, level, slot) + wheel->ceil - (UINT64_C(1) << LEVEL_SHIFT(level));
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -359,8 +293,8 @@ TL_ALGO(coarse_wheel) = {
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
-    .next = wheel_next,
+    .next = levels_next,
     BUCKETS_HOOKS,
-    .check = wheel_check,
-    .walk = wheel_walk,
+    .check = levels_work_check,
+    .walk = levels_walk,
 };

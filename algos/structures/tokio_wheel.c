@@ -57,8 +57,6 @@ struct node {
 };
 #include "timer_buckets.h"
 
-#include "slot_bitmap.h"
-
 #define FLUSH        2u /* timers to file again */
 #define FIRST_BUCKET 3u /* slot 0 of level 1 */
 
@@ -69,29 +67,18 @@ struct tokio_wheel {
     bool lazy; /* restart=lazy */
     uint64_t occupied[LEVELS_MAX];
 };
-#define STRUCTURE struct tokio_wheel
-#include "structure.h"
-#include "take_out.h"
+#define STRUCTURE        struct tokio_wheel
+#define LEVEL_BITS       SLOT_BITS
+#define LEVEL_STEP       SLOT_BITS
+#define LEVEL_TICK(node) ((node)->when)
+#define TAKE_OUT         levels_remove
 #include "work_at.h"
 
+#include "slot_levels.h"
+#include "structure.h"
+#include "take_out.h"
+
 /* --- start and stop --------------------------------------------------------------------------- */
-
-/* If its slot becomes empty, the slot's bit goes out. */
-static inline void take_out(struct tokio_wheel *wheel, uint32_t index)
-{
-    uint32_t bucket = bucket_remove(&wheel->buckets, index);
-    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
-        uint32_t slot = bucket - FIRST_BUCKET;
-        wheel->occupied[slot / SLOTS] &= ~(UINT64_C(1) << slot % SLOTS);
-    }
-}
-
-/* The tick at which a slot expires. */
-static inline uint64_t slot_expires(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot)
-{
-    uint64_t hand = wheel->buckets.clock >> (level * SLOT_BITS);
-    return (hand + 1 + (slot - hand - 1) % SLOTS) << (level * SLOT_BITS);
-}
 
 /* Files a timer that is in no list and due after the clock. Returns when its slot expires. */
 static inline uint64_t file_timer(struct tokio_wheel *wheel, uint32_t index)
@@ -104,7 +91,7 @@ static inline uint64_t file_timer(struct tokio_wheel *wheel, uint32_t index)
     node->when = node->due;
     wheel->occupied[level] |= UINT64_C(1) << slot;
     bucket_append(&wheel->buckets, FIRST_BUCKET + level * SLOTS + slot, index);
-    return slot_expires(wheel, level, slot);
+    return slot_entered(wheel, level, slot);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -133,13 +120,6 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
-
-/* The tick at which the first occupied slot expires, or TL_NEVER. */
-static uint64_t slots_next(const struct tokio_wheel *wheel)
-{
-    return bitmap_levels_next(wheel->occupied, wheel->level_count, SLOT_BITS, SLOTS,
-                              wheel->buckets.clock);
-}
 
 /* The lowest level that has timers, or how many levels there are. */
 static uint32_t lowest_occupied(const struct tokio_wheel *wheel)
@@ -226,12 +206,6 @@ static void collect_due(struct tokio_wheel *wheel, uint64_t now)
     wheel->work_at = slots_next(wheel);
 }
 
-static uint64_t wheel_next(const void *self)
-{
-    const struct tokio_wheel *wheel = self;
-    return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : slots_next(wheel);
-}
-
 /* --- create and options ----------------------------------------------------------------------- */
 
 struct wheel_options {
@@ -269,88 +243,21 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status check_slot(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
-                                 char *why, size_t why_bytes)
+static bool slot_takes(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
+                       const struct node *node)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
-    uint32_t shift = level * SLOT_BITS;
-    if ((wheel->occupied[level] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
-        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " lies",
-                       slot, level + 1);
-    }
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        const struct node *node = node_at(buckets, i);
-        bool far = (node->when ^ buckets->clock) >> shift >> SLOT_BITS != 0;
-        if ((node->when >> shift) % SLOTS != slot || (far && level + 1 < wheel->level_count)) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is on level %" PRIu32 " by mistake",
-                           timer_id(buckets, i), level + 1);
-        }
-        if (node->when <= buckets->clock || node->when > node->due ||
-            (!wheel->lazy && node->when != node->due)) {
-            return corrupt(why, why_bytes,
-                           "timer %" PRIu32 ", due at %" PRIu64 ", is filed under %" PRIu64,
-                           timer_id(buckets, i), node->due, node->when);
-        }
-    }
-    return TL_OK;
+    uint64_t clock = wheel->buckets.clock;
+    uint64_t turns = (node->when ^ clock) >> LEVEL_SHIFT(level) >> SLOT_BITS;
+    return (node->when >> LEVEL_SHIFT(level)) % SLOTS == slot &&
+           (turns == 0 || level + 1 == wheel->level_count) && node->when > clock &&
+           (wheel->lazy ? node->when <= node->due : node->when == node->due);
 }
 
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+/* The timers in the hand's own slot wait for a turn. */
+static uint64_t slot_from(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot)
 {
-    const struct tokio_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count * SLOTS; n++) {
-        status = check_slot(wheel, n / SLOTS, n % SLOTS, why, why_bytes);
-    }
-    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
-        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
-                       wheel_next(wheel), wheel->work_at);
-    }
-    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
-        return corrupt(why, why_bytes, "timers that were to be filed again are not");
-    }
-    return status;
-}
-
-/* Turns of the last level before a timer's own. */
-static uint64_t rounds_of(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
-                          uint32_t index)
-{
-    uint64_t ahead = node_at(&wheel->buckets, index)->when - slot_expires(wheel, level, slot);
-    return ahead >> (level * SLOT_BITS) >> SLOT_BITS;
-}
-
-static void walk_one_slot(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot,
-                          const struct tl_visitor *visitor)
-{
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t shift = level * SLOT_BITS;
-    uint32_t bucket = FIRST_BUCKET + level * SLOTS + slot;
-    bool hand = (buckets->clock >> shift) % SLOTS == slot;
-    bool set = (wheel->occupied[level] >> slot & 1) != 0;
-    uint64_t from =
-        hand && !set ? buckets->clock >> shift << shift : slot_expires(wheel, level, slot);
-    walk_span(visitor, slot, from, from + ((UINT64_C(1) << shift) - 1),
-              (hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        walk_timer(visitor, timer_id(buckets, i), node_at(buckets, i)->when,
-                   rounds_of(wheel, level, slot, i));
-    }
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct tokio_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        walk_level(visitor, level + 1, UINT64_C(1) << (level * SLOT_BITS));
-        for (uint32_t slot = 0; slot < SLOTS; slot++) {
-            walk_one_slot(wheel, level, slot, visitor);
-        }
-    }
+    return slot_is_occupied(wheel, level, slot) ? slot_entered(wheel, level, slot)
+                                                : slot_began(wheel, level, slot);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -377,10 +284,10 @@ TL_ALGO(tokio_wheel) = {
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
-    .next = wheel_next,
+    .next = levels_next,
     BUCKETS_HOOKS,
-    .check = wheel_check,
-    .walk = wheel_walk,
+    .check = levels_work_check,
+    .walk = levels_walk,
     .differs =
         "a deadline that is not ahead fires in the next advance, where the wheel refuses it and "
         "the caller fires it at once. A timer that a callback stops no longer fires, where all "

@@ -1,0 +1,180 @@
+/*
+ * slot_levels.h: levels of wheels, with a bit for each slot that holds timers.
+ *
+ *   level   ticks of a slot      occupied
+ *     0                   1      ...x....x.........
+ *     1      2^LEVEL_STEP        .x................
+ *     2      2^(2 * LEVEL_STEP)  ......x...........
+ *
+ * The hand of a level is the slot of the clock. Levels are shown with numbers from 1.
+ *
+ * Internal, and a template. The including file first defines
+ *
+ *   STRUCTURE     its own struct, which begins with its buckets, with the members
+ *                   uint32_t level_count; uint64_t occupied[] (a word for each level)
+ *   LEVEL_BITS    log2 of the slots of a level; may depend on `wheel`, as may the next
+ *   LEVEL_STEP    log2 of the number of slots of a level that one slot of the next level covers
+ *   FIRST_BUCKET  the bucket of slot 0 of level 0; the other slots follow
+ *   FLUSH         optional: a bucket that is empty between calls
+ *
+ * or, for levels that differ more, LEVEL_SHIFT to LEVEL_OF below; and afterwards the functions that
+ * are declared below without a body.
+ */
+#ifndef ALGOS_SLOT_LEVELS_H
+#define ALGOS_SLOT_LEVELS_H
+
+#include "slot_bitmap.h"
+#include "timer_buckets.h"
+
+#ifndef LEVEL_SHIFT
+#define LEVEL_SHIFT(level)  ((level) * (LEVEL_STEP)) /* log2 of the ticks of a slot */
+#define LEVEL_SLOTS(level)  (UINT32_C(1) << (LEVEL_BITS))
+#define LEVEL_BUCKET(level) (FIRST_BUCKET + ((level) << (LEVEL_BITS))) /* of slot 0 */
+#define LEVEL_OF(bucket)    (((bucket)-FIRST_BUCKET) >> (LEVEL_BITS))
+#endif
+
+/* The word with the bit of a slot. */
+#ifndef LEVEL_WORD
+#define LEVEL_WORD(level, slot) ((wheel)->occupied[level])
+#endif
+
+/* The tick that a timer is filed under. */
+#ifndef LEVEL_TICK
+#define LEVEL_TICK(node) ((node)->due)
+#endif
+
+/* Return the first tick of a slot, as `walk` shows it. The including file's. */
+static uint64_t slot_from(const STRUCTURE *wheel, uint32_t level, uint32_t slot);
+
+/* Return whether a timer belongs in this slot. The including file's. */
+static bool slot_takes(const STRUCTURE *wheel, uint32_t level, uint32_t slot,
+                       const struct node *node);
+
+static inline bool slot_is_occupied(const STRUCTURE *wheel, uint32_t level, uint32_t slot)
+{
+    return (LEVEL_WORD(level, slot) >> slot % 64 & 1) != 0;
+}
+
+/* Remove a filed timer from its list. If its slot becomes empty, clear the slot's bit. */
+static inline void levels_remove(STRUCTURE *wheel, uint32_t index)
+{
+    uint32_t bucket = bucket_remove(&wheel->buckets, index);
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        uint32_t level = LEVEL_OF(bucket);
+        uint32_t slot = bucket - LEVEL_BUCKET(level);
+        LEVEL_WORD(level, slot) &= ~(UINT64_C(1) << slot % 64);
+    }
+}
+
+/* Return the first tick of a slot's present turn: that of the hand's slot is not after the clock. */
+static inline uint64_t slot_began(const STRUCTURE *wheel, uint32_t level, uint32_t slot)
+{
+    uint64_t hand = wheel->buckets.clock >> LEVEL_SHIFT(level);
+    return (hand + ((slot - hand) & (LEVEL_SLOTS(level) - 1))) << LEVEL_SHIFT(level);
+}
+
+/* Return the tick at which the hand next enters a slot: for the hand's slot, after a turn. */
+static inline uint64_t slot_entered(const STRUCTURE *wheel, uint32_t level, uint32_t slot)
+{
+    uint64_t hand = wheel->buckets.clock >> LEVEL_SHIFT(level);
+    return (hand + 1 + ((slot - hand - 1) & (LEVEL_SLOTS(level) - 1))) << LEVEL_SHIFT(level);
+}
+
+/* --- hooks, and parts of them ---------------------------------------------------------------- */
+
+#ifdef LEVEL_STEP
+/* Return the tick at which the hand of some level first enters an occupied slot, or TL_NEVER. */
+static inline uint64_t slots_next(const STRUCTURE *wheel)
+{
+    return bitmap_levels_next(wheel->occupied, wheel->level_count, LEVEL_STEP, LEVEL_SLOTS(0),
+                              wheel->buckets.clock);
+}
+
+/* The hook `next`. */
+static inline uint64_t levels_next(const void *self)
+{
+    const STRUCTURE *wheel = self;
+    return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : slots_next(wheel);
+}
+#endif
+
+static inline enum tl_status level_check_slot(const STRUCTURE *wheel, uint32_t level, uint32_t slot,
+                                              char *why, size_t why_bytes)
+{
+    const struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t bucket = LEVEL_BUCKET(level) + slot;
+#ifdef LEVEL_BITS_STAY /* the bit of an empty slot may be set */
+    bool wrong = !bucket_is_empty(buckets, bucket) && !slot_is_occupied(wheel, level, slot);
+#else
+    bool wrong = bucket_is_empty(buckets, bucket) == slot_is_occupied(wheel, level, slot);
+#endif
+    if (wrong) {
+        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " is wrong",
+                       slot, level + 1);
+    }
+    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+         i = bucket_after(buckets, bucket, i)) {
+        if (!slot_takes(wheel, level, slot, node_at(buckets, i))) {
+            return corrupt(why, why_bytes,
+                           "timer %" PRIu32 ", of tick %" PRIu64 ", is in slot %" PRIu32
+                           " of level %" PRIu32,
+                           timer_id(buckets, i), LEVEL_TICK(node_at(buckets, i)), slot, level + 1);
+        }
+    }
+    return TL_OK;
+}
+
+/* For the hook `check`: verify the lists, which hold `apart` timers less than are pending, and that
+ * each timer is in a slot that takes it, the bits, and FLUSH. */
+static inline enum tl_status levels_check(const STRUCTURE *wheel, uint64_t apart, char *why,
+                                          size_t why_bytes)
+{
+    enum tl_status status = buckets_check(&wheel->buckets, apart, why, why_bytes);
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        for (uint32_t slot = 0; status == TL_OK && slot < LEVEL_SLOTS(level); slot++) {
+            status = level_check_slot(wheel, level, slot, why, why_bytes);
+        }
+    }
+#ifdef FLUSH
+    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
+        return corrupt(why, why_bytes, "timers that were collected are not filed");
+    }
+#endif
+    return status;
+}
+
+#ifdef ALGOS_WORK_AT_H
+/* The hook `check` of a structure whose lists hold all pending timers. */
+static inline enum tl_status levels_work_check(const void *self, char *why, size_t why_bytes)
+{
+    enum tl_status status = levels_check(self, 0, why, why_bytes);
+    return status == TL_OK ? work_check(self, levels_next(self), why, why_bytes) : status;
+}
+#endif
+
+/* The hook `walk`. */
+static inline void levels_walk(const void *self, const struct tl_visitor *visitor)
+{
+    const STRUCTURE *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
+    buckets_walk_due(buckets, visitor);
+    for (uint32_t level = 0; level < wheel->level_count; level++) {
+        uint64_t ticks = UINT64_C(1) << LEVEL_SHIFT(level);
+        uint64_t hand = buckets->clock / ticks % LEVEL_SLOTS(level);
+        walk_level(visitor, level + 1, ticks);
+        for (uint32_t slot = 0; slot < LEVEL_SLOTS(level); slot++) {
+            uint64_t from = slot_from(wheel, level, slot);
+            walk_span(visitor, slot, from, from + (ticks - 1),
+                      (slot == hand ? TL_MARK_HAND : 0u) |
+                          (slot_is_occupied(wheel, level, slot) ? TL_MARK_FLAGGED : 0u));
+            for (uint32_t i = bucket_first(buckets, LEVEL_BUCKET(level) + slot); i != SLOT_NONE;
+                 i = bucket_after(buckets, LEVEL_BUCKET(level) + slot, i)) {
+                uint64_t tick = LEVEL_TICK(node_at(buckets, i));
+                walk_timer(visitor, timer_id(buckets, i), tick,
+                           (tick - from) / ticks / LEVEL_SLOTS(level));
+            }
+        }
+    }
+}
+
+#endif
