@@ -16,8 +16,10 @@
  *   LEVEL_STEP    log2 of the number of slots of a level that one slot of the next level covers
  *   FIRST_BUCKET  the bucket of slot 0 of level 0; the other slots follow
  *   FLUSH         optional: a bucket that is empty between calls
+ *   LEVEL_WORDS   optional: occupied[level] is an array of words, for more than 64 slots, and a bit
+ *                 may stay set when its slot becomes empty
  *
- * or, for levels that differ more, LEVEL_SHIFT to LEVEL_OF below; and afterwards the functions that
+ * or, for levels that differ more, LEVEL_COUNT to LEVEL_OF below; and afterwards the functions that
  * are declared below without a body.
  */
 #ifndef ALGOS_SLOT_LEVELS_H
@@ -26,7 +28,8 @@
 #include "slot_bitmap.h"
 #include "timer_buckets.h"
 
-#ifndef LEVEL_SHIFT
+#ifndef LEVEL_COUNT
+#define LEVEL_COUNT         wheel->level_count
 #define LEVEL_SHIFT(level)  ((level) * (LEVEL_STEP)) /* log2 of the ticks of a slot */
 #define LEVEL_SLOTS(level)  (UINT32_C(1) << (LEVEL_BITS))
 #define LEVEL_BUCKET(level) (FIRST_BUCKET + ((level) << (LEVEL_BITS))) /* of slot 0 */
@@ -34,7 +37,9 @@
 #endif
 
 /* The word with the bit of a slot. */
-#ifndef LEVEL_WORD
+#ifdef LEVEL_WORDS
+#define LEVEL_WORD(level, slot) ((wheel)->occupied[level][(slot) / 64])
+#else
 #define LEVEL_WORD(level, slot) ((wheel)->occupied[level])
 #endif
 
@@ -82,7 +87,7 @@ static inline uint64_t slot_entered(const STRUCTURE *wheel, uint32_t level, uint
 
 /* --- hooks, and parts of them ---------------------------------------------------------------- */
 
-#ifdef LEVEL_STEP
+#if defined(LEVEL_STEP) && !defined(LEVEL_WORDS)
 /* Return the tick at which the hand of some level first enters an occupied slot, or TL_NEVER. */
 static inline uint64_t slots_next(const STRUCTURE *wheel)
 {
@@ -103,10 +108,12 @@ static inline enum tl_status level_check_slot(const STRUCTURE *wheel, uint32_t l
 {
     const struct timer_buckets *buckets = &wheel->buckets;
     uint32_t bucket = LEVEL_BUCKET(level) + slot;
-#ifdef LEVEL_BITS_STAY /* the bit of an empty slot may be set */
-    bool wrong = !bucket_is_empty(buckets, bucket) && !slot_is_occupied(wheel, level, slot);
+    bool empty = bucket_is_empty(buckets, bucket);
+    bool occupied = slot_is_occupied(wheel, level, slot);
+#ifdef LEVEL_WORDS
+    bool wrong = !empty && !occupied;
 #else
-    bool wrong = bucket_is_empty(buckets, bucket) == slot_is_occupied(wheel, level, slot);
+    bool wrong = empty == occupied;
 #endif
     if (wrong) {
         return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of level %" PRIu32 " is wrong",
@@ -124,13 +131,13 @@ static inline enum tl_status level_check_slot(const STRUCTURE *wheel, uint32_t l
     return TL_OK;
 }
 
-/* For the hook `check`: verify the lists, which hold `apart` timers less than are pending, and that
- * each timer is in a slot that takes it, the bits, and FLUSH. */
-static inline enum tl_status levels_check(const STRUCTURE *wheel, uint64_t apart, char *why,
-                                          size_t why_bytes)
+/* The hook `check`: verify the lists, the bits, that each timer is in a slot that takes it, and that
+ * FLUSH is empty. */
+static inline enum tl_status levels_check(const void *self, char *why, size_t why_bytes)
 {
-    enum tl_status status = buckets_check(&wheel->buckets, apart, why, why_bytes);
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
+    const STRUCTURE *wheel = self;
+    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    for (uint32_t level = 0; level < LEVEL_COUNT; level++) {
         for (uint32_t slot = 0; status == TL_OK && slot < LEVEL_SLOTS(level); slot++) {
             status = level_check_slot(wheel, level, slot, why, why_bytes);
         }
@@ -144,10 +151,10 @@ static inline enum tl_status levels_check(const STRUCTURE *wheel, uint64_t apart
 }
 
 #ifdef ALGOS_WORK_AT_H
-/* The hook `check` of a structure whose lists hold all pending timers. */
+/* The hook `check` of a structure with work_at. */
 static inline enum tl_status levels_work_check(const void *self, char *why, size_t why_bytes)
 {
-    enum tl_status status = levels_check(self, 0, why, why_bytes);
+    enum tl_status status = levels_check(self, why, why_bytes);
     return status == TL_OK ? work_check(self, levels_next(self), why, why_bytes) : status;
 }
 #endif
@@ -158,7 +165,7 @@ static inline void levels_walk(const void *self, const struct tl_visitor *visito
     const STRUCTURE *wheel = self;
     const struct timer_buckets *buckets = &wheel->buckets;
     buckets_walk_due(buckets, visitor);
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
+    for (uint32_t level = 0; level < LEVEL_COUNT; level++) {
         uint64_t ticks = UINT64_C(1) << LEVEL_SHIFT(level);
         uint64_t hand = buckets->clock / ticks % LEVEL_SLOTS(level);
         walk_level(visitor, level + 1, ticks);

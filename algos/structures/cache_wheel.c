@@ -53,7 +53,6 @@
 
 #define BUCKET_STRIPES 1u
 #include "due_buckets.h"
-#include "slot_bitmap.h"
 
 #define FLUSH        2u /* the timers of the bucket that an advance is emptying */
 #define FIRST_BUCKET 3u /* bucket 0 of level 1 */
@@ -67,17 +66,6 @@ static const struct level {
 
 #define BUCKETS 165u
 
-struct cache_wheel {
-    struct timer_buckets buckets;
-    uint32_t span_shift; /* log2 of span */
-    uint64_t occupied[LEVELS];
-};
-#define STRUCTURE struct cache_wheel
-#include "structure.h"
-#include "take_out.h"
-
-/* --- start and stop --------------------------------------------------------------------------- */
-
 /* The level of a bucket that is not one of the first lists. */
 static inline uint32_t level_of_bucket(uint32_t bucket)
 {
@@ -88,16 +76,23 @@ static inline uint32_t level_of_bucket(uint32_t bucket)
     return level;
 }
 
-/* If its bucket becomes empty, the bucket's bit goes out. */
-static inline void take_out(struct cache_wheel *wheel, uint32_t index)
-{
-    uint32_t bucket = bucket_remove(&wheel->buckets, index);
-    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
-        uint32_t level = level_of_bucket(bucket);
-        uint32_t slot = bucket - FIRST_BUCKET - levels[level].first;
-        wheel->occupied[level] &= ~(UINT64_C(1) << slot);
-    }
-}
+struct cache_wheel {
+    struct timer_buckets buckets;
+    uint32_t span_shift; /* log2 of span */
+    uint64_t occupied[LEVELS];
+};
+#define STRUCTURE           struct cache_wheel
+#define LEVEL_COUNT         LEVELS
+#define LEVEL_SHIFT(level)  (wheel->span_shift + levels[level].shift)
+#define LEVEL_SLOTS(level)  levels[level].buckets
+#define LEVEL_BUCKET(level) (FIRST_BUCKET + levels[level].first)
+#define LEVEL_OF(bucket)    level_of_bucket(bucket)
+#include "slot_levels.h"
+#define TAKE_OUT levels_remove
+#include "structure.h"
+#include "take_out.h"
+
+/* --- start and stop --------------------------------------------------------------------------- */
 
 /* The level, from 0, that takes a delay. */
 static inline uint32_t level_of(uint32_t span_shift, uint64_t delay)
@@ -174,7 +169,7 @@ static void collect_due(struct cache_wheel *wheel, uint64_t now)
     uint64_t old = wheel->buckets.clock;
     wheel->buckets.clock = now;
     for (uint32_t n = 0; n < LEVELS; n++) {
-        uint32_t shift = wheel->span_shift + levels[n].shift;
+        uint32_t shift = LEVEL_SHIFT(n);
         uint64_t from = old >> shift;
         uint64_t steps = (now >> shift) - from;
         if (steps == 0) {
@@ -192,22 +187,6 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
-/* The number of the bucket that a slot of level n now is: the clock's or a later one. */
-static uint64_t bucket_number(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
-{
-    uint64_t from = wheel->buckets.clock >> (wheel->span_shift + levels[n].shift);
-    return from + ((slot - from) & (levels[n].buckets - 1));
-}
-
-/* The tick at which a slot of level n is emptied: the clock enters it, or has left it. */
-static uint64_t bucket_emptied(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
-{
-    uint32_t shift = wheel->span_shift + levels[n].shift;
-    uint64_t from = wheel->buckets.clock >> shift;
-    uint64_t number = bucket_number(wheel, n, slot);
-    return (number > from ? number : from + 1) << shift;
-}
-
 static uint64_t wheel_next(const void *self)
 {
     const struct cache_wheel *wheel = self;
@@ -216,11 +195,11 @@ static uint64_t wheel_next(const void *self)
     }
     uint64_t next = TL_NEVER;
     for (uint32_t n = 0; n < LEVELS; n++) {
-        uint64_t from = wheel->buckets.clock >> (wheel->span_shift + levels[n].shift);
+        uint64_t from = wheel->buckets.clock >> (LEVEL_SHIFT(n));
         uint64_t left = occupied_from(wheel, n, from);
         if (left != 0) {
-            uint32_t slot = (uint32_t)(from + bitmap_first(left)) & (levels[n].buckets - 1);
-            uint64_t tick = bucket_emptied(wheel, n, slot);
+            uint64_t ahead = bitmap_first(left) > 0 ? bitmap_first(left) : 1;
+            uint64_t tick = (from + ahead) << LEVEL_SHIFT(n);
             next = tick < next ? tick : next;
         }
     }
@@ -268,60 +247,17 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status check_bucket(const struct cache_wheel *wheel, uint32_t n, uint32_t slot,
-                                   char *why, size_t why_bytes)
+static uint64_t slot_from(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t bucket = FIRST_BUCKET + levels[n].first + slot;
-    uint32_t shift = wheel->span_shift + levels[n].shift;
-    if ((wheel->occupied[n] >> slot & 1) == bucket_is_empty(buckets, bucket)) {
-        return corrupt(why, why_bytes, "the bit of bucket %" PRIu32 " of level %" PRIu32 " lies",
-                       slot, n + 1);
-    }
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = node_at(buckets, i)->due;
-        if (due >> shift < buckets->clock >> shift ||
-            (due >> shift & (levels[n].buckets - 1)) != slot) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong bucket",
-                           timer_id(buckets, i));
-        }
-    }
-    return TL_OK;
+    return slot_began(wheel, n, slot);
 }
 
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+static bool slot_takes(const struct cache_wheel *wheel, uint32_t n, uint32_t slot,
+                       const struct node *node)
 {
-    const struct cache_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    for (uint32_t n = 0; n < LEVELS; n++) {
-        for (uint32_t slot = 0; status == TL_OK && slot < levels[n].buckets; slot++) {
-            status = check_bucket(wheel, n, slot, why, why_bytes);
-        }
-    }
-    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
-        (void)snprintf(why, why_bytes, "timers that were to be filed again are not");
-        status = TL_ERR_CORRUPT;
-    }
-    return status;
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct cache_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t n = 0; n < LEVELS; n++) {
-        uint32_t shift = wheel->span_shift + levels[n].shift;
-        uint64_t hand = (wheel->buckets.clock >> shift) & (levels[n].buckets - 1);
-        walk_level(visitor, n + 1, UINT64_C(1) << shift);
-        for (uint32_t slot = 0; slot < levels[n].buckets; slot++) {
-            bool set = (wheel->occupied[n] >> slot & 1) != 0;
-            walk_slot(visitor, slot, ((bucket_number(wheel, n, slot) + 1) << shift) - 1,
-                      UINT64_C(1) << shift,
-                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            bucket_walk(&wheel->buckets, FIRST_BUCKET + levels[n].first + slot, keep_due, visitor);
-        }
-    }
+    uint64_t number = node->due >> LEVEL_SHIFT(n);
+    return number >= wheel->buckets.clock >> LEVEL_SHIFT(n) &&
+           (number & (levels[n].buckets - 1)) == slot;
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -351,8 +287,8 @@ TL_ALGO(cache_wheel) = {
     .advance = wheel_advance,
     .next = wheel_next,
     BUCKETS_HOOKS,
-    .check = wheel_check,
-    .walk = wheel_walk,
+    .check = levels_check,
+    .walk = levels_walk,
     .differs =
         "a narrowest bucket is `span` ticks, 1.024 s for ticks of 1 ms, where the original's is "
         "2^30 ns; timers beyond a budget wait in a list of their own, where the original sets its "

@@ -53,7 +53,6 @@
 
 #define BUCKET_STRIPES 1u /* the lists keep the order of the starts */
 #include "due_buckets.h"
-#include "slot_bitmap.h"
 
 #define FIRST_BUCKET 2u /* slot 0 of level 1 */
 
@@ -68,9 +67,12 @@ struct nexus_wheel {
     uint32_t level_count;
     uint8_t level_of_zeros[64]; /* by the number of zeros before the delay's highest bit */
     uint64_t occupied[LEVELS_MAX];
-    uint64_t minima[SLOTS_MAX]; /* of each slot, by bucket - FIRST_BUCKET */
+    uint64_t minima[SLOTS_MAX]; /* of each occupied slot, by bucket - FIRST_BUCKET */
 };
-#define STRUCTURE struct nexus_wheel
+#define STRUCTURE  struct nexus_wheel
+#define LEVEL_BITS wheel->bits
+#define LEVEL_STEP wheel->step
+#include "slot_levels.h"
 #include "structure.h"
 #include "take_out.h"
 
@@ -87,22 +89,13 @@ static inline uint32_t level_of(const struct nexus_wheel *wheel, uint64_t delay)
     return wheel->level_of_zeros[__builtin_clzll(delay | 1)];
 }
 
-static void mark_empty(struct nexus_wheel *wheel, uint32_t slot)
-{
-    wheel->minima[slot] = TL_NEVER;
-    wheel->occupied[slot >> wheel->bits] &= ~(UINT64_C(1) << (slot & slot_mask(wheel)));
-}
-
 /* If it was what `least` stood for, that is not known any more. */
 static inline void take_out(struct nexus_wheel *wheel, uint32_t index)
 {
     if (node_at(&wheel->buckets, index)->due == wheel->least) {
         wheel->least_known = false;
     }
-    uint32_t bucket = bucket_remove(&wheel->buckets, index);
-    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
-        mark_empty(wheel, bucket - FIRST_BUCKET);
-    }
+    levels_remove(wheel, index);
 }
 
 /* Files a timer that is in no list, due or not. */
@@ -114,8 +107,10 @@ static inline void file_timer(struct nexus_wheel *wheel, uint32_t index)
     uint32_t number = (uint32_t)(due >> (level * wheel->step)) & slot_mask(wheel);
     uint32_t slot = (level << wheel->bits) + number;
     bucket_append(&wheel->buckets, FIRST_BUCKET + slot, index);
+    if (!slot_is_occupied(wheel, level, number) || due < wheel->minima[slot]) {
+        wheel->minima[slot] = due;
+    }
     wheel->occupied[level] |= UINT64_C(1) << number;
-    wheel->minima[slot] = due < wheel->minima[slot] ? due : wheel->minima[slot];
     if (due <= wheel->least) { /* then it is the least, whatever was unknown */
         wheel->least = due;
         wheel->least_known = true;
@@ -188,7 +183,7 @@ static NEVER_INLINE uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t le
         wheel->minima[slot] = minimum;
     }
     if (bucket_is_empty(buckets, FIRST_BUCKET + slot)) {
-        mark_empty(wheel, slot);
+        wheel->occupied[level] &= ~(UINT64_C(1) << (slot & slot_mask(wheel)));
     }
     return found;
 }
@@ -279,9 +274,6 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         uint32_t level = bit < bits ? 0 : (bit - bits) / step + 1;
         empty.level_of_zeros[zeros] = (uint8_t)(level < levels ? level : levels - 1);
     }
-    for (uint32_t slot = 0; slot < SLOTS_MAX; slot++) {
-        empty.minima[slot] = TL_NEVER;
-    }
     return structure_create(config, &empty, buckets_reserve, buckets_destroy, self);
 }
 
@@ -304,100 +296,38 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The first block of a level's ticks that a slot stands for: the clock's, or the next with that
- * number; or that of a timer which a budget left over. */
-static uint64_t slot_block(const struct nexus_wheel *wheel, uint32_t level, uint32_t number)
+static bool slot_takes(const struct nexus_wheel *wheel, uint32_t level, uint32_t slot,
+                       const struct node *node)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t shift = level * wheel->step;
-    uint64_t hand = buckets->clock >> shift;
-    uint64_t first = hand + ((number - hand) & slot_mask(wheel));
-    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + number;
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        uint64_t block = node_at(buckets, i)->due >> shift;
-        first = block < first ? block : first;
-    }
-    return first;
+    return (node->due >> LEVEL_SHIFT(level) & slot_mask(wheel)) == slot &&
+           node->due >= wheel->minima[(level << wheel->bits) + slot];
 }
 
-static enum tl_status check_slot(const struct nexus_wheel *wheel, uint32_t slot, char *why,
-                                 size_t why_bytes)
+/* A timer that a budget left over may be of an earlier turn. */
+static uint64_t slot_from(const struct nexus_wheel *wheel, uint32_t level, uint32_t slot)
 {
     const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t level = slot >> wheel->bits;
-    uint32_t number = slot & slot_mask(wheel);
-    bool empty = bucket_is_empty(buckets, FIRST_BUCKET + slot);
-    if ((wheel->occupied[level] >> number & 1) == empty ||
-        (empty && wheel->minima[slot] != TL_NEVER)) {
-        return corrupt(why, why_bytes,
-                       "the bit or the minimum of slot %" PRIu32 " of level %" PRIu32 " lies",
-                       number, level + 1);
-    }
-    for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
-         i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
+    uint64_t first = slot_began(wheel, level, slot);
+    for (uint32_t i = bucket_first(buckets, LEVEL_BUCKET(level) + slot); i != SLOT_NONE;
+         i = bucket_after(buckets, LEVEL_BUCKET(level) + slot, i)) {
         uint64_t due = node_at(buckets, i)->due;
-        if (((due >> (level * wheel->step)) & slot_mask(wheel)) != number) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the slot of another tick",
-                           timer_id(buckets, i));
-        }
-        if (due < wheel->minima[slot]) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is due before its slot's minimum",
-                           timer_id(buckets, i));
-        }
+        first = due < first ? due : first;
     }
-    return TL_OK;
+    return first >> LEVEL_SHIFT(level) << LEVEL_SHIFT(level);
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct nexus_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    for (uint32_t slot = 0; status == TL_OK && slot < wheel->level_count << wheel->bits; slot++) {
-        status = check_slot(wheel, slot, why, why_bytes);
-    }
-    if (status != TL_OK) {
-        return status;
-    }
     uint64_t slots = 0;
-    uint64_t least = minima_least(wheel, &slots);
-    if (wheel->least_known && wheel->least > least) {
-        return corrupt(why, why_bytes, "a slot may have work at tick %" PRIu64 ", before %" PRIu64,
-                       least, wheel->least);
+    enum tl_status status = levels_check(wheel, why, why_bytes);
+    if (status == TL_OK && wheel->least_known && wheel->least > minima_least(wheel, &slots)) {
+        return corrupt(why, why_bytes, "a slot has work before tick %" PRIu64, wheel->least);
     }
-    if (buckets_are_due(&wheel->buckets)) {
+    if (status == TL_OK && buckets_are_due(&wheel->buckets)) {
         return corrupt(why, why_bytes, "timers that were to fire, or to be filed, were not");
     }
-    return TL_OK;
-}
-
-static void walk_one_slot(const struct nexus_wheel *wheel, uint32_t level, uint32_t number,
-                          const struct tl_visitor *visitor)
-{
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t shift = level * wheel->step;
-    uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + number;
-    uint64_t first = slot_block(wheel, level, number);
-    uint64_t hand = (buckets->clock >> shift) & slot_mask(wheel);
-    bool set = (wheel->occupied[level] >> number & 1) != 0;
-    walk_span(visitor, number, first << shift, (first << shift) + ((UINT64_C(1) << shift) - 1),
-              (number == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = node_at(buckets, i)->due;
-        walk_timer(visitor, timer_id(buckets, i), due, ((due >> shift) - first) >> wheel->bits);
-    }
-}
-
-static void wheel_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct nexus_wheel *wheel = self;
-    for (uint32_t level = 0; level < wheel->level_count; level++) {
-        walk_level(visitor, level + 1, UINT64_C(1) << (level * wheel->step));
-        for (uint32_t number = 0; number <= slot_mask(wheel); number++) {
-            walk_one_slot(wheel, level, number, visitor);
-        }
-    }
+    return status;
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -430,7 +360,7 @@ TL_ALGO(nexus_wheel) = {
     .next = wheel_next,
     BUCKETS_HOOKS,
     .check = wheel_check,
-    .walk = wheel_walk,
+    .walk = levels_walk,
     .differs = "fires in callbacks, where it fills a list of values that the caller goes through: "
                "a timer that a callback stops no longer fires. next_deadline keeps its answer "
                "although a stop has made it too early; here next does not. Timers are named by "

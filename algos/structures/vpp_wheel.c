@@ -52,7 +52,6 @@
 
 #define BUCKET_STRIPES 1u
 #include "due_buckets.h"
-#include "slot_bitmap.h"
 
 #define FLUSH        2u /* timers that an advance has collected and files again */
 #define OVERFLOW     3u
@@ -62,28 +61,26 @@ struct vpp_wheel {
     struct timer_buckets buckets;
     uint32_t bits; /* log2 of slots */
     uint32_t slots;
-    uint32_t rings;
+    uint32_t level_count; /* rings */
     bool has_overflow;
     uint64_t overflow_from; /* nothing in the overflow is due before; TL_NEVER: it is empty */
     uint64_t occupied[RINGS_MAX][WORDS_MAX];
 };
-#define STRUCTURE struct vpp_wheel
+#define STRUCTURE  struct vpp_wheel
+#define LEVEL_BITS wheel->bits
+#define LEVEL_STEP wheel->bits
+#define LEVEL_WORDS
+#include "slot_levels.h"
 #include "structure.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-static inline bool is_occupied(const struct vpp_wheel *wheel, uint32_t ring, uint64_t at)
-{
-    uint32_t slot = (uint32_t)at & (wheel->slots - 1);
-    return (wheel->occupied[ring][slot / 64] >> slot % 64 & 1) != 0;
-}
-
-/* The ring of a timer due after the clock; `rings` for the overflow. */
+/* The ring of a timer due after the clock; level_count for the overflow. */
 static inline uint32_t ring_of(const struct vpp_wheel *wheel, uint64_t due)
 {
     uint32_t highest = 63 - (uint32_t)__builtin_clzll(due ^ wheel->buckets.clock);
     uint32_t digit = highest / wheel->bits;
-    uint32_t last = wheel->has_overflow ? wheel->rings : wheel->rings - 1;
+    uint32_t last = wheel->has_overflow ? wheel->level_count : wheel->level_count - 1;
     return digit < last ? digit : last;
 }
 
@@ -92,7 +89,7 @@ static inline void file_timer(struct vpp_wheel *wheel, uint32_t index)
 {
     uint64_t due = node_at(&wheel->buckets, index)->due;
     uint32_t ring = ring_of(wheel, due);
-    if (ring == wheel->rings) {
+    if (ring == wheel->level_count) {
         bucket_append(&wheel->buckets, OVERFLOW, index);
         wheel->overflow_from = due < wheel->overflow_from ? due : wheel->overflow_from;
         return;
@@ -105,7 +102,7 @@ static inline void file_timer(struct vpp_wheel *wheel, uint32_t index)
 /* Whether the last ring would have gone round before. */
 static inline bool is_beyond(const struct vpp_wheel *wheel, uint64_t deadline)
 {
-    uint32_t shift = (wheel->rings - 1) * wheel->bits;
+    uint32_t shift = (wheel->level_count - 1) * wheel->bits;
     return !wheel->has_overflow && deadline > wheel->buckets.clock &&
            (deadline >> shift) - (wheel->buckets.clock >> shift) >= wheel->slots;
 }
@@ -151,7 +148,7 @@ static bool pass_ring(struct vpp_wheel *wheel, uint32_t ring, uint64_t old)
     bool opens = false;
     while (left > 0) {
         TL_COUNT(buckets, slots, 1);
-        if (left == 1 && !is_occupied(wheel, ring, at + 1)) {
+        if (left == 1 && !slot_is_occupied(wheel, ring, (uint32_t)(at + 1) & (wheel->slots - 1))) {
             break; /* the usual case: no other word is looked at */
         }
         uint64_t ahead = 1 + (uint64_t)bitmap_words_ahead(occupied, wheel->slots, at);
@@ -178,11 +175,11 @@ static void collect_due(struct vpp_wheel *wheel, uint64_t now)
     bucket_move_all(buckets, LATE, DUE);
     bool opens = false;
     for (uint32_t ring = 0;
-         ring < wheel->rings && old >> (ring * wheel->bits) != now >> (ring * wheel->bits);
+         ring < wheel->level_count && old >> (ring * wheel->bits) != now >> (ring * wheel->bits);
          ring++) {
         opens = pass_ring(wheel, ring, old) || opens;
     }
-    uint32_t turn = wheel->rings * wheel->bits;
+    uint32_t turn = wheel->level_count * wheel->bits;
     if (wheel->has_overflow && old >> turn != now >> turn &&
         wheel->overflow_from >> turn <= now >> turn) {
         wheel->overflow_from = TL_NEVER;
@@ -211,7 +208,7 @@ static uint64_t wheel_next(const void *self)
     if (buckets_are_due(buckets)) {
         return buckets->clock;
     }
-    for (uint32_t ring = 0; ring < wheel->rings; ring++) {
+    for (uint32_t ring = 0; ring < wheel->level_count; ring++) {
         uint32_t shift = ring * wheel->bits;
         uint64_t from = buckets->clock >> shift;
         uint32_t between = bitmap_words_ahead(wheel->occupied[ring], wheel->slots, from);
@@ -219,7 +216,7 @@ static uint64_t wheel_next(const void *self)
             return (from + 1 + between) << shift;
         }
     }
-    uint32_t turn = wheel->rings * wheel->bits;
+    uint32_t turn = wheel->level_count * wheel->bits;
     return wheel->overflow_from >> turn << turn;
 }
 
@@ -242,7 +239,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .buckets = buckets_empty(config, FIRST_BUCKET + (rings << bits)),
         .bits = bits,
         .slots = UINT32_C(1) << bits,
-        .rings = rings,
+        .level_count = rings,
         .has_overflow = wheels == WITH_OVERFLOW,
         .overflow_from = TL_NEVER,
     };
@@ -264,52 +261,30 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The next span of a slot from the clock's own on, counted in spans from tick 0. */
-static uint64_t span_of(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot)
+static uint64_t slot_from(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot)
 {
-    uint64_t from = wheel->buckets.clock >> (ring * wheel->bits);
-    return from + ((slot - from) & (wheel->slots - 1));
+    return slot_began(wheel, ring, slot);
 }
 
-static enum tl_status check_slot(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot,
-                                 char *why, size_t why_bytes)
+static bool slot_takes(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot,
+                       const struct node *node)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t bucket = FIRST_BUCKET + (ring << wheel->bits) + slot;
-    if (!is_occupied(wheel, ring, slot) && !bucket_is_empty(buckets, bucket)) {
-        return corrupt(why, why_bytes, "the bit of slot %" PRIu32 " of ring %" PRIu32 " is lost",
-                       slot, ring + 1);
-    }
-    uint64_t span = span_of(wheel, ring, slot);
-    for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
-         i = bucket_after(buckets, bucket, i)) {
-        uint64_t due = node_at(buckets, i)->due;
-        if (due >> (ring * wheel->bits) != span || ring_of(wheel, due) != ring) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong slot",
-                           timer_id(buckets, i));
-        }
-    }
-    return TL_OK;
+    return node->due >> LEVEL_SHIFT(ring) == slot_began(wheel, ring, slot) >> LEVEL_SHIFT(ring) &&
+           ring_of(wheel, node->due) == ring;
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct vpp_wheel *wheel = self;
     const struct timer_buckets *buckets = &wheel->buckets;
-    enum tl_status status = buckets_check(buckets, 0, why, why_bytes);
-    for (uint32_t n = 0; status == TL_OK && n < wheel->rings << wheel->bits; n++) {
-        status = check_slot(wheel, n >> wheel->bits, n & (wheel->slots - 1), why, why_bytes);
-    }
+    enum tl_status status = levels_check(wheel, why, why_bytes);
     for (uint32_t i = bucket_first(buckets, OVERFLOW); status == TL_OK && i != SLOT_NONE;
          i = bucket_after(buckets, OVERFLOW, i)) {
         uint64_t due = node_at(buckets, i)->due;
-        if (due < wheel->overflow_from || ring_of(wheel, due) != wheel->rings) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is lost in the overflow",
+        if (due < wheel->overflow_from || ring_of(wheel, due) != wheel->level_count) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the overflow",
                            timer_id(buckets, i));
         }
-    }
-    if (status == TL_OK && !bucket_is_empty(buckets, FLUSH)) {
-        return corrupt(why, why_bytes, "timers that were to be filed again are not");
     }
     return status;
 }
@@ -317,20 +292,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct vpp_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t ring = 0; ring < wheel->rings; ring++) {
-        uint32_t shift = ring * wheel->bits;
-        uint32_t hand = (uint32_t)(wheel->buckets.clock >> shift) & (wheel->slots - 1);
-        walk_level(visitor, ring + 1, UINT64_C(1) << shift);
-        for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-            bool set = is_occupied(wheel, ring, slot);
-            uint64_t from = span_of(wheel, ring, slot) << shift;
-            walk_span(visitor, slot, from, from + ((UINT64_C(1) << shift) - 1),
-                      (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            bucket_walk(&wheel->buckets, FIRST_BUCKET + (ring << wheel->bits) + slot, keep_due,
-                        visitor);
-        }
-    }
+    levels_walk(wheel, visitor);
     if (!bucket_is_empty(&wheel->buckets, OVERFLOW)) {
         walk_part(visitor, "overflow", TL_FORM_LIST, 0);
         walk_node(visitor, 0, TL_NEVER);
