@@ -87,7 +87,8 @@ static inline uint64_t slot_entered(const STRUCTURE *wheel, uint32_t level, uint
 
 /* --- hooks, and parts of them ---------------------------------------------------------------- */
 
-#if defined(LEVEL_STEP) && !defined(LEVEL_WORDS)
+#ifdef LEVEL_STEP
+#ifndef LEVEL_WORDS
 /* Return the tick at which the hand of some level first enters an occupied slot, or TL_NEVER. */
 static inline uint64_t slots_next(const STRUCTURE *wheel)
 {
@@ -101,6 +102,7 @@ static inline uint64_t levels_next(const void *self)
     const STRUCTURE *wheel = self;
     return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : slots_next(wheel);
 }
+#endif
 #endif
 
 static inline enum tl_status level_check_slot(const STRUCTURE *wheel, uint32_t level, uint32_t slot,
