@@ -81,7 +81,7 @@ wants '^\| all \| a record of 64 bytes touched \| `chunk-wheel` \| 0\.5x (fill|h
     | .context["promises of linked-wheel"] = "exact, any delay"' >ticks.json
 page ticks.json
 wants '^\| 1,000 \| `linked-wheel` \| 0\.2x idle-reset tick:1us \(`peer-heap`\) \| 1x '
-wants '^\| 1,000 \| nothing touched \| the faster \| 0\.4x idle-reset tick:1us \(`peer-heap`\) \| 15x \| 40x fill '
+wants '^\| 1,000 \| nothing touched \| the faster \| 0\.4x idle-reset tick:1us \(`peer-heap`\) \| 10x \| 40x fill '
 
 # A file that does not exist is named.
 if page nothing.json; then echo "a page of nothing" >&2 && exit 1; fi
