@@ -65,7 +65,6 @@ struct kit_witness {
     struct kit_coverage coverage;
     uint64_t seed;  /* of the fuzzer's session under way */
     size_t done;    /* of a trace that is carried out: operations begun */
-    size_t trial;   /* of traces carried out one after the other: the number of the last */
     bool repeating; /* what is done is known and need not be noted */
     uint64_t inspections;
     /* ends the run; does not return */

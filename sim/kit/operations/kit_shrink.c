@@ -16,36 +16,27 @@
 #define HANG_SECONDS      1.0
 #define HANG_HOOK_SECONDS 2.0
 
-/* A process costs more than a short trace: each tries traces for this long. */
-#define CHILD_SECONDS     0.25
-
-/* In memory that children share. */
+/* In memory shared with children. */
 struct shrinker {
     const struct kit_target *target;
     struct kit_limits limits;
     struct kit_witness *witness;
     enum fault_kind fault;
-    bool inside;     /* one process makes all trials: this one */
-    bool alone;      /* each trial has a process of its own */
-    uint64_t end_ns; /* when the time is over */
+    bool inside;     /* this process makes all trials; otherwise each has a process of its own */
+    uint64_t end_ns; /* when to give up */
     struct kit_trace best;
     struct kit_verdict verdict; /* of the best */
-    struct kit_trace candidate; /* what is tried, with memory of its own */
-    size_t at;                  /* operations from here on are omitted, */
+    struct kit_trace candidate; /* the trace to try, with memory of its own */
+    size_t at;                  /* operations from here on are dropped, */
     size_t chunk;               /* this number of them at once */
     struct kit_op ops[];        /* of the best */
 };
 
-/* Makes the candidate with that number of what is best so far, and what was found since does not
- * change that; false if there is none. */
+/* Make the candidate of that number from the best trace; false if there is none. A candidate that
+ * failed must not change the meaning of the numbers after it. */
 typedef bool propose_fn(struct shrinker *shrinker, size_t number);
 
-static bool exhausted(const struct shrinker *shrinker)
-{
-    return clock_now_ns() >= shrinker->end_ns;
-}
-
-/* A timer that did not fire in its time failed in one way, whether it came later or never did. */
+/* A late timer is the same failure whether it fires later or never. */
 static bool same_way(enum fault_kind one, enum fault_kind other)
 {
     return (one == FAULT_LOST ? FAULT_LATE : one) == (other == FAULT_LOST ? FAULT_LATE : other);
@@ -53,26 +44,21 @@ static bool same_way(enum fault_kind one, enum fault_kind other)
 
 /* --- trials ---------------------------------------------------------------------------------- */
 
-/* The candidate, for changes: so far it is as good as the best. */
+static void copy_trace(struct kit_trace *to, const struct kit_trace *from, size_t count)
+{
+    memcpy(to->sessions, from->sessions, sizeof to->sessions);
+    to->count = count;
+    memcpy(to->ops, from->ops, count * sizeof *to->ops);
+}
+
+/* Return the candidate, equal to the best trace, for changes. */
 static struct kit_trace *candidate_of(struct shrinker *shrinker)
 {
-    struct kit_trace *candidate = &shrinker->candidate;
-    memcpy(candidate->sessions, shrinker->best.sessions, sizeof candidate->sessions);
-    candidate->count = shrinker->best.count;
-    memcpy(candidate->ops, shrinker->best.ops, candidate->count * sizeof *candidate->ops);
-    return candidate;
+    copy_trace(&shrinker->candidate, &shrinker->best, shrinker->best.count);
+    return &shrinker->candidate;
 }
 
-/* It fails as it should: it is the best now. Operations after the one that failed never ran. */
-static void take(struct shrinker *shrinker)
-{
-    size_t done = shrinker->witness->done;
-    memcpy(shrinker->best.sessions, shrinker->candidate.sessions, sizeof shrinker->best.sessions);
-    shrinker->best.count = done;
-    memcpy(shrinker->best.ops, shrinker->candidate.ops, done * sizeof *shrinker->best.ops);
-}
-
-/* Makes the candidate of that number, in which timers have the ids that they are taken for. */
+/* Make the candidate of that number, and bring its timers into the range of their structure. */
 static bool offer(struct shrinker *shrinker, propose_fn *propose, size_t number)
 {
     struct kit_trace *candidate = &shrinker->candidate;
@@ -95,76 +81,28 @@ static bool offer(struct shrinker *shrinker, propose_fn *propose, size_t number)
     return true;
 }
 
-/* Whether the candidate fails in the same way, in this process, which goes on if it only fails. */
-static bool fails_here(struct shrinker *shrinker)
-{
-    struct kit_witness *witness = shrinker->witness;
-    return same_way(kit_survive(shrinker->target, &shrinker->candidate, witness), shrinker->fault);
-}
-
-/* Candidates that are tried in one process, until one fails. */
-struct batch {
-    struct shrinker *shrinker;
-    propose_fn *propose;
-    size_t from;
-    size_t end;
-};
-
-static void try_in_turn(void *ctx, struct kit_witness *witness)
-{
-    const struct batch *batch = ctx;
-    uint64_t end_ns = clock_now_ns() + (uint64_t)(CHILD_SECONDS * 1e9);
-    for (size_t i = batch->from; i < batch->end && (i == batch->from || clock_now_ns() < end_ns);
-         i++) {
-        witness->trial = i;
-        if (offer(batch->shrinker, batch->propose, i) && fails_here(batch->shrinker)) {
-            witness->give_up(witness);
-        }
-        witness->fault = FAULT_NONE;
-    }
-}
-
-/* Whether one of these fails in the same way; which one was the last, the witness knows. */
-static bool one_fails(struct shrinker *shrinker, propose_fn *propose, size_t from, size_t end,
-                      struct kit_verdict *verdict)
-{
-    struct batch batch = {shrinker, propose, from, end};
-    kit_sandbox(shrinker->target->algo, try_in_turn, &batch, &shrinker->limits, shrinker->witness,
-                verdict);
-    return verdict->result == KIT_FAULT && same_way(verdict->fault, shrinker->fault);
-}
-
-/* Whether the candidate of that number, or one of those behind it, fails in a process of its own.
- * *number is then that one's, and otherwise that of the last one that was tried. */
-static bool fails_apart(struct shrinker *shrinker, propose_fn *propose, size_t *number, size_t end)
+/* Whether the candidate fails in the same way. */
+static bool fails(struct shrinker *shrinker)
 {
     struct kit_verdict verdict;
-    size_t from = *number;
-    bool fails = one_fails(shrinker, propose, from, shrinker->alone ? from + 1 : end, &verdict);
-    size_t last = shrinker->witness->trial;
-    if (fails && last > from) {
-        /* Or does it only behind the others? */
-        fails = one_fails(shrinker, propose, last, last + 1, &verdict);
-        shrinker->alone = !fails;
-        last = fails ? last : from;
+    if (shrinker->inside) {
+        return same_way(kit_survive(shrinker->target, &shrinker->candidate, shrinker->witness),
+                        shrinker->fault);
     }
-    *number = last > from ? last : from;
-    if (fails) {
-        (void)offer(shrinker, propose, *number);
-        shrinker->verdict = verdict;
-    }
-    return fails;
+    kit_sandbox_trace(shrinker->target, &shrinker->candidate, &shrinker->limits, shrinker->witness,
+                      &verdict);
+    bool same = verdict.result == KIT_FAULT && same_way(verdict.fault, shrinker->fault);
+    shrinker->verdict = same ? verdict : shrinker->verdict;
+    return same;
 }
 
-/* The first candidate from number `from` on that fails in the same way, which then is the best;
- * `end` if none does. */
+/* Find the first candidate from number `from` on that fails in the same way, and make it the best;
+ * return its number, or `end`. Operations after the one that failed never ran. */
 static size_t first_failing(struct shrinker *shrinker, propose_fn *propose, size_t from, size_t end)
 {
-    for (; from < end && !exhausted(shrinker); from++) {
-        if (offer(shrinker, propose, from) &&
-            (shrinker->inside ? fails_here(shrinker)
-                              : fails_apart(shrinker, propose, &from, end))) {
-            take(shrinker);
+    for (; from < end && clock_now_ns() < shrinker->end_ns; from++) {
+        if (offer(shrinker, propose, from) && fails(shrinker)) {
+            copy_trace(&shrinker->best, &shrinker->candidate, shrinker->witness->done);
             return from;
         }
     }
@@ -189,7 +127,7 @@ static bool without_chunk(struct shrinker *shrinker, size_t number)
 static void drop_operations(struct shrinker *shrinker)
 {
     shrinker->chunk = shrinker->best.count / 2;
-    while (shrinker->chunk > 0 && !exhausted(shrinker)) {
+    while (shrinker->chunk > 0 && clock_now_ns() < shrinker->end_ns) {
         bool dropped = false;
         for (shrinker->at = 0; shrinker->at < shrinker->best.count;) {
             size_t left = shrinker->best.count - shrinker->at;
@@ -571,8 +509,8 @@ static void make_shorter_inside(void *ctx, struct kit_witness *witness)
     witness->fault = FAULT_NONE;
 }
 
-/* In one process, as far as that lives on; false if it has not come to the end, or to something
- * that does not fail in a process of its own. */
+/* Make the trace shorter in one process. False if that process did not reach the end, or reached a
+ * trace that does not fail in a process of its own. */
 static bool make_shorter_at_once(struct shrinker *shrinker, const struct kit_trace *whole)
 {
     struct kit_limits limits = shrinker->limits;
@@ -582,14 +520,11 @@ static bool make_shorter_at_once(struct shrinker *shrinker, const struct kit_tra
     kit_sandbox(shrinker->target->algo, make_shorter_inside, shrinker, &limits, shrinker->witness,
                 &verdict);
     shrinker->inside = false;
-    bool ended = verdict.result == KIT_OK;
-    if (one_fails(shrinker, as_it_is, 0, 1, &verdict)) {
-        shrinker->verdict = verdict;
-        return ended;
+    (void)candidate_of(shrinker);
+    if (fails(shrinker)) {
+        return verdict.result == KIT_OK;
     }
-    memcpy(shrinker->best.sessions, whole->sessions, sizeof shrinker->best.sessions);
-    shrinker->best.count = whole->count;
-    memcpy(shrinker->best.ops, whole->ops, whole->count * sizeof *whole->ops);
+    copy_trace(&shrinker->best, whole, whole->count);
     return false;
 }
 
@@ -610,8 +545,6 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         .limits = *limits,
         .witness = witness,
         .fault = verdict->fault,
-        /* noticed when the process has ended */
-        .alone = verdict->fault == FAULT_OUTPUT || verdict->fault == FAULT_PROCESS,
         .end_ns = UINT64_MAX,
         .best = *trace,
         .candidate = *trace,
@@ -628,19 +561,14 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
         bool ended = make_shorter_at_once(shrinker, trace);
         shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
-        if (!ended) {
-            make_shorter(shrinker);
-        }
-        shrinker->alone = true; /* what a trial leaves behind may hide the fault from the next */
-        drop_operations(shrinker);
+        /* In one process, state of an earlier trial may have hidden the fault. */
+        (ended ? drop_operations : make_shorter)(shrinker);
         struct kit_verdict shortest = shrinker->verdict;
         shortest.operations = verdict->operations;
         shortest.seconds = verdict->seconds;
         shortest.coverage = verdict->coverage;
         *verdict = shortest;
-        memcpy(trace->sessions, shrinker->best.sessions, sizeof trace->sessions);
-        trace->count = shrinker->best.count;
-        memcpy(trace->ops, shrinker->ops, trace->count * sizeof *trace->ops);
+        copy_trace(trace, &shrinker->best, shrinker->best.count);
     }
     child_memory_free(shrinker, sizeof *shrinker + ops_bytes);
     free(candidate_ops);

@@ -3,86 +3,96 @@
 #include "due.h"
 #include "memory.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void write_ticks(int64_t ticks, FILE *stream)
+/* --- the text of an operation ---------------------------------------------------------------- */
+
+/* One line for each kind, with a field after each %:
+ *   i, o, r  a timer (or an index, or a capacity), another timer, a range of timers
+ *   t, d     ticks to a deadline, ticks that time passes
+ *   c, g     a number, a number of grants
+ *   s        the plural of one line more than one
+ *   b, w     optional: a budget, `always` */
+static const char *const forms[] = {
+    [KIT_OP_ON] = "on %i",
+    [KIT_OP_DESTROY] = "destroy",
+    [KIT_OP_START] = "start %r in %t",
+    [KIT_OP_STOP] = "stop %r",
+    [KIT_OP_ADVANCE] = "advance by %d%b",
+    [KIT_OP_NEXT] = "advance to next%b",
+    [KIT_OP_RESERVE] = "reserve %i",
+    [KIT_OP_ALLOW] = "allow %g",
+    [KIT_OP_INSPECT] = "inspect",
+    [KIT_OP_MOVE] = "move records",
+    [KIT_OP_REPEAT] = "repeat %i operation%s %c times",
+    [KIT_OP_WHEN_START] = "when %i fires start %o in %t%w",
+    [KIT_OP_WHEN_STOP] = "when %i fires stop %o%w",
+};
+
+#define FORMS (sizeof forms / sizeof forms[0])
+
+static void write_range(const struct kit_op *op, FILE *stream)
 {
-    if (ticks == INT64_MAX) {
-        (void)fprintf(stream, " in max");
-    } else {
-        (void)fprintf(stream, " in %" PRId64, ticks);
+    (void)fprintf(stream, "%" PRIu32, op->id);
+    if (op->last != op->id) {
+        (void)fprintf(stream, "-%" PRIu32, op->last);
+    }
+    if (op->last != op->id && op->every != 1) {
+        (void)fprintf(stream, " every %" PRIu32, op->every);
     }
 }
 
-static void write_range(const char *word, const struct kit_op *op, FILE *stream)
+static void write_field(char field, const struct kit_op *op, FILE *stream)
 {
-    (void)fprintf(stream, "%s %" PRIu32, word, op->id);
-    if (op->last != op->id) {
-        (void)fprintf(stream, "-%" PRIu32, op->last);
-        if (op->every != 1) {
-            (void)fprintf(stream, " every %" PRIu32, op->every);
+    switch (field) {
+    case 'i':
+    case 'o':
+        (void)fprintf(stream, "%" PRIu32, field == 'i' ? op->id : op->other);
+        break;
+    case 'r':
+        write_range(op, stream);
+        break;
+    case 't':
+    case 'd':
+        if (field == 't' && op->ticks == INT64_MAX) {
+            (void)fputs("max", stream);
+        } else {
+            (void)fprintf(stream, "%" PRId64, op->ticks);
         }
+        break;
+    case 'c':
+    case 'g':
+        if (field == 'g' && op->budget == UINT64_MAX) {
+            (void)fputs("all", stream);
+        } else {
+            (void)fprintf(stream, "%" PRIu64, op->budget);
+        }
+        break;
+    case 's':
+        (void)fputs(op->id == 1 ? "" : "s", stream);
+        break;
+    case 'b':
+        if (op->budget != TL_NO_BUDGET) {
+            (void)fprintf(stream, " budget %" PRIu64, op->budget);
+        }
+        break;
+    default:
+        (void)fputs(op->always ? " always" : "", stream);
     }
 }
 
 static void write_op(const struct kit_op *op, FILE *stream)
 {
-    switch (op->kind) {
-    case KIT_OP_CREATE: /* by the caller, who knows what */
-    case KIT_OP_ON:
-        break;
-    case KIT_OP_DESTROY:
-        (void)fprintf(stream, "destroy");
-        break;
-    case KIT_OP_START:
-        write_range("start", op, stream);
-        write_ticks(op->ticks, stream);
-        break;
-    case KIT_OP_STOP:
-        write_range("stop", op, stream);
-        break;
-    case KIT_OP_ADVANCE:
-        (void)fprintf(stream, "advance by %" PRId64, op->ticks);
-        break;
-    case KIT_OP_NEXT:
-        (void)fprintf(stream, "advance to next");
-        break;
-    case KIT_OP_RESERVE:
-        (void)fprintf(stream, "reserve %" PRIu32, op->id);
-        break;
-    case KIT_OP_ALLOW:
-        if (op->budget == UINT64_MAX) {
-            (void)fprintf(stream, "allow all");
+    for (const char *at = forms[op->kind]; *at != '\0'; at++) {
+        if (*at == '%') {
+            write_field(*++at, op, stream);
         } else {
-            (void)fprintf(stream, "allow %" PRIu64, op->budget);
+            (void)fputc(*at, stream);
         }
-        break;
-    case KIT_OP_INSPECT:
-        (void)fprintf(stream, "inspect");
-        break;
-    case KIT_OP_MOVE:
-        (void)fprintf(stream, "move records");
-        break;
-    case KIT_OP_REPEAT:
-        (void)fprintf(stream, "repeat %" PRIu32 " operation%s %" PRIu64 " times", op->id,
-                      op->id == 1 ? "" : "s", op->budget);
-        break;
-    case KIT_OP_WHEN_START:
-        (void)fprintf(stream, "when %" PRIu32 " fires start %" PRIu32, op->id, op->other);
-        write_ticks(op->ticks, stream);
-        break;
-    case KIT_OP_WHEN_STOP:
-        (void)fprintf(stream, "when %" PRIu32 " fires stop %" PRIu32, op->id, op->other);
-        break;
-    }
-    if (op->always) {
-        (void)fputs(" always", stream);
-    }
-    bool advances = op->kind == KIT_OP_ADVANCE || op->kind == KIT_OP_NEXT;
-    if (advances && op->budget != TL_NO_BUDGET) {
-        (void)fprintf(stream, " budget %" PRIu64, op->budget);
     }
     (void)fputc('\n', stream);
 }
@@ -113,19 +123,18 @@ static void write_create(const struct kit_session *session, const struct tl_algo
 
 void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, FILE *stream)
 {
-    /* In the text, structures have numbers in the order of their lines. */
+    /* In the text, structures are numbered in the order of their lines. */
     uint32_t numbers[KIT_INSTANCES_MAX] = {0};
     uint32_t made = 1;
     write_create(&trace->sessions[0], algo, stream);
     for (size_t i = 0; i < trace->count; i++) {
-        const struct kit_op *op = &trace->ops[i];
-        if (op->kind == KIT_OP_CREATE) {
-            numbers[op->id] = made++;
-            write_create(&trace->sessions[op->id], algo, stream);
-        } else if (op->kind == KIT_OP_ON) {
-            (void)fprintf(stream, "on %" PRIu32 "\n", numbers[op->id]);
+        struct kit_op op = trace->ops[i];
+        if (op.kind == KIT_OP_CREATE) {
+            numbers[op.id] = made++;
+            write_create(&trace->sessions[op.id], algo, stream);
         } else {
-            write_op(op, stream);
+            op.id = op.kind == KIT_OP_ON ? numbers[op.id] : op.id;
+            write_op(&op, stream);
         }
     }
 }
@@ -137,154 +146,125 @@ void kit_trace_release(struct kit_trace *trace)
     trace->count = 0;
 }
 
-/* Reads the part of a line that says for when a timer is started; `used` is moved behind it. */
-static bool read_ticks(const char *text, int64_t *ticks, int *used)
+/* --- reading --------------------------------------------------------------------------------- */
+
+#define WHY_BYTES 700u
+
+static bool skip(const char **at, const char *text)
 {
-    int n = 0;
-    if (strncmp(text, " in max", 7) == 0) {
-        *ticks = INT64_MAX;
-        *used += 7;
-        return true;
-    }
-    if (sscanf(text, " in %" SCNd64 "%n", ticks, &n) == 1) {
-        *used += n;
-        return true;
-    }
-    return false;
+    size_t length = strlen(text);
+    bool is_there = strncmp(*at, text, length) == 0;
+    *at += is_there ? length : 0;
+    return is_there;
 }
 
-/* Reads "ID" or "ID-ID [every N]"; `used` is moved behind it. */
-static bool read_range(const char *text, struct kit_op *op, int *used)
+static bool read_number(const char **at, uint64_t most, uint64_t *number)
 {
-    int n = 0;
-    if (sscanf(text, "%" SCNu32 "%n", &op->id, &n) != 1) {
+    char *end = NULL;
+    if (!isdigit((unsigned char)**at)) {
         return false;
     }
-    *used += n;
+    errno = 0;
+    *number = strtoull(*at, &end, 10);
+    *at = end;
+    return errno == 0 && *number <= most;
+}
+
+static bool read_small(const char **at, uint32_t *number)
+{
+    uint64_t wide = 0;
+    bool read = read_number(at, KIT_CAPACITY_MAX, &wide);
+    *number = (uint32_t)wide;
+    return read;
+}
+
+static bool read_range(const char **at, struct kit_op *op)
+{
+    bool read = read_small(at, &op->id);
     op->last = op->id;
-    int more = 0;
-    if (sscanf(text + n, "-%" SCNu32 "%n", &op->last, &more) == 1 && more > 0) {
-        *used += more;
-        n += more;
-        more = 0;
-        if (sscanf(text + n, " every %" SCNu32 "%n", &op->every, &more) == 1 && more > 0) {
-            *used += more;
-        }
+    if (read && skip(at, "-")) {
+        read = read_small(at, &op->last) && (!skip(at, " every ") || read_small(at, &op->every));
     }
-    return op->last >= op->id && op->every > 0 && op->last < KIT_CAPACITY_MAX;
+    return read && op->last >= op->id && op->every > 0;
 }
 
-static bool begins(const char *line, const char *word, int *used)
+static bool read_ticks(const char **at, bool is_deadline, int64_t *ticks)
 {
-    size_t length = strlen(word);
-    if (strncmp(line, word, length) != 0) {
-        return false;
+    uint64_t number = INT64_MAX;
+    bool is_past = is_deadline && skip(at, "-");
+    bool read = (is_deadline && skip(at, "max")) || read_number(at, INT64_MAX, &number);
+    *ticks = is_past ? -(int64_t)number : (int64_t)number;
+    return read;
+}
+
+static bool read_field(char field, const char **at, struct kit_op *op)
+{
+    bool read = true;
+    switch (field) {
+    case 'i':
+        read = read_small(at, &op->id);
+        op->last = op->id;
+        return read;
+    case 'o':
+        return read_small(at, &op->other);
+    case 'r':
+        return read_range(at, op);
+    case 't':
+    case 'd':
+        return read_ticks(at, field == 't', &op->ticks);
+    case 'c':
+        return read_number(at, UINT64_MAX, &op->budget);
+    case 'g': /* as kit_op_of has made it: all */
+        return skip(at, "all") || read_number(at, UINT64_MAX, &op->budget);
+    case 's':
+        (void)skip(at, "s");
+        return true;
+    case 'b':
+        return !skip(at, " budget ") || read_number(at, UINT64_MAX, &op->budget);
+    default:
+        op->always = skip(at, " always");
+        return true;
     }
-    *used = (int)length;
-    return true;
 }
 
 static bool read_op(const char *line, struct kit_op *op)
 {
-    int used = 0;
-    char s = '\0';
-    *op = kit_op_of(KIT_OP_DESTROY, 0);
-    if (begins(line, "start ", &used)) {
-        op->kind = KIT_OP_START;
-        if (!read_range(line + used, op, &used) || !read_ticks(line + used, &op->ticks, &used)) {
-            return false;
+    bool read = false;
+    for (size_t kind = KIT_OP_ON; kind < FORMS && !read; kind++) {
+        const char *at = line;
+        read = true;
+        *op = kit_op_of((enum kit_op_kind)kind, 0);
+        for (const char *form = forms[kind]; read && *form != '\0'; form++) {
+            read = *form == '%' ? read_field(*++form, &at, op) : *at++ == *form;
         }
-    } else if (begins(line, "stop ", &used)) {
-        op->kind = KIT_OP_STOP;
-        if (!read_range(line + used, op, &used)) {
-            return false;
-        }
-    } else if (sscanf(line, "reserve %" SCNu32 "%n", &op->id, &used) == 1) {
-        op->kind = KIT_OP_RESERVE;
-        if (op->id > KIT_CAPACITY_MAX) {
-            return false;
-        }
-    } else if (sscanf(line, "advance by %" SCNd64 "%n", &op->ticks, &used) == 1) {
-        op->kind = KIT_OP_ADVANCE;
-        if (op->ticks < 0) {
-            return false;
-        }
-    } else if (begins(line, "advance to next", &used)) {
-        op->kind = KIT_OP_NEXT;
-    } else if (begins(line, "allow all", &used)) {
-        op->kind = KIT_OP_ALLOW;
-        op->budget = UINT64_MAX;
-    } else if (sscanf(line, "allow %" SCNu64 "%n", &op->budget, &used) == 1) {
-        op->kind = KIT_OP_ALLOW;
-    } else if (begins(line, "inspect", &used)) {
-        op->kind = KIT_OP_INSPECT;
-    } else if (begins(line, "move records", &used)) {
-        op->kind = KIT_OP_MOVE;
-    } else if (begins(line, "destroy", &used)) {
-        op->kind = KIT_OP_DESTROY;
-    } else if (sscanf(line, "on %" SCNu32 "%n", &op->id, &used) == 1) {
-        op->kind = KIT_OP_ON;
-    } else if (sscanf(line, "repeat %" SCNu32 " operation%c%n", &op->id, &s, &used) == 2 &&
-               (s == 's' || s == ' ')) {
-        op->kind = KIT_OP_REPEAT;
-        used -= s == ' ';
-        int more = 0;
-        if (sscanf(line + used, " %" SCNu64 " times%n", &op->budget, &more) != 1 || more == 0) {
-            return false;
-        }
-        used += more;
-    } else if (sscanf(line, "when %" SCNu32 " fires start %" SCNu32 "%n", &op->id, &op->other,
-                      &used) == 2) {
-        op->kind = KIT_OP_WHEN_START;
-        if (!read_ticks(line + used, &op->ticks, &used)) {
-            return false;
-        }
-    } else if (sscanf(line, "when %" SCNu32 " fires stop %" SCNu32 "%n", &op->id, &op->other,
-                      &used) == 2) {
-        op->kind = KIT_OP_WHEN_STOP;
-    } else {
-        return false;
+        read = read && *at == '\0';
     }
-    bool reacts = op->kind == KIT_OP_WHEN_START || op->kind == KIT_OP_WHEN_STOP;
-    if (reacts && strcmp(line + used, " always") == 0) {
-        op->always = true;
-        return true;
-    }
-    int more = 0;
-    bool advances = op->kind == KIT_OP_ADVANCE || op->kind == KIT_OP_NEXT;
-    if (advances && sscanf(line + used, " budget %" SCNu64 "%n", &op->budget, &more) == 1) {
-        used += more;
-    }
-    return line[used] == '\0';
+    return read;
 }
 
-/* Reads what create says of records, if it does; `rest` is moved behind it. */
-static bool read_records(const char **rest, struct kit_session *session, char *why,
-                         size_t why_bytes)
+/* Reads the layout of records, if there is one. */
+static bool read_records(const char **at, struct kit_session *session, char why[WHY_BYTES])
 {
     struct kit_records_layout *records = &session->records;
-    int used = 0;
-    int more = 0;
-    if (begins(*rest, " embedded", &used)) {
+    if (skip(at, " embedded")) {
         records->lodging = KIT_LODGING_EITHER;
-    } else if (sscanf(*rest, " records %" SCNu32 " before %" SCNu32 " behind%n",
-                      &records->before_bytes, &records->behind_bytes, &more) == 2 &&
-               more > 0) {
+    } else if (skip(at, " records ")) {
         records->lodging = KIT_LODGING_RECORDS;
-        used = more;
-    } else {
-        return true;
+        if (!read_small(at, &records->before_bytes) || !skip(at, " before ") ||
+            !read_small(at, &records->behind_bytes) || !skip(at, " behind")) {
+            return false;
+        }
     }
-    *rest += used;
-    if (session->counted) {
-        (void)snprintf(why, why_bytes, "the build with counters takes no records");
+    uint32_t most = records->before_bytes > records->behind_bytes ? records->before_bytes
+                                                                  : records->behind_bytes;
+    if (records->lodging != KIT_LODGING_OWN && session->counted) {
+        (void)snprintf(why, WHY_BYTES, "the build with counters takes no records");
         return false;
     }
-    if (records->before_bytes % TL_EMBEDDED_ALIGN != 0 ||
-        records->behind_bytes % TL_EMBEDDED_ALIGN != 0 || records->before_bytes > KIT_RECORD_MAX ||
-        records->behind_bytes > KIT_RECORD_MAX) {
+    if ((records->before_bytes | records->behind_bytes) % TL_EMBEDDED_ALIGN != 0 ||
+        most > KIT_RECORD_MAX) {
         (void)snprintf(
-            why, why_bytes,
+            why, WHY_BYTES,
             "the bytes before and after a timer in a record are multiples of %u, up to %" PRIu32,
             TL_EMBEDDED_ALIGN, KIT_RECORD_MAX);
         return false;
@@ -293,52 +273,37 @@ static bool read_records(const char **rest, struct kit_session *session, char *w
 }
 
 static bool read_create(const char *line, const struct tl_algo *algo, struct kit_session *session,
-                        char *why, size_t why_bytes)
+                        char why[WHY_BYTES])
 {
-    int used = 0;
-    (void)snprintf(why, why_bytes, "expected 'create capacity N now N max-delay N'");
-    if (sscanf(line, "create capacity %" SCNu32 " now %" SCNu64 " max-delay %" SCNu64 "%n",
-               &session->capacity, &session->now, &session->max_delay_ticks, &used) != 3 ||
-        session->capacity > KIT_CAPACITY_MAX || session->now > TL_DEADLINE_MAX) {
-        return false;
-    }
-    const char *rest = line + used;
+    const char *at = line;
+    (void)snprintf(why, WHY_BYTES, "expected 'create capacity N now N max-delay N'");
     session->grants = UINT64_MAX;
-    int more = 0;
-    if (sscanf(rest, " allow %" SCNu64 "%n", &session->grants, &more) == 1) {
-        rest += more;
-    }
-    if (begins(rest, " page behind", &more)) {
-        session->place = KIT_GUARD_PAGE_BEHIND;
-        rest += more;
-    } else if (begins(rest, " page before", &more)) {
-        session->place = KIT_GUARD_PAGE_BEFORE;
-        rest += more;
-    }
-    session->counted = begins(rest, " counted", &more);
-    rest += session->counted ? more : 0;
-    if (!read_records(&rest, session, why, why_bytes)) {
+    if (!skip(&at, "create capacity ") || !read_small(&at, &session->capacity) ||
+        !skip(&at, " now ") || !read_number(&at, TL_DEADLINE_MAX, &session->now) ||
+        !skip(&at, " max-delay ") || !read_number(&at, UINT64_MAX, &session->max_delay_ticks) ||
+        (skip(&at, " allow ") && !read_number(&at, UINT64_MAX, &session->grants))) {
         return false;
     }
-    if (*rest != '\0' && strncmp(rest, " options ", 9) != 0) {
-        return false;
-    }
-    return tl_options_parse(algo, *rest != '\0' ? rest + 9 : "", session->options, why,
-                            why_bytes) == TL_OK;
+    session->place = skip(&at, " page behind")   ? KIT_GUARD_PAGE_BEHIND
+                     : skip(&at, " page before") ? KIT_GUARD_PAGE_BEFORE
+                                                 : KIT_GUARD_CANARIES;
+    session->counted = skip(&at, " counted");
+    return read_records(&at, session, why) && (skip(&at, " options ") || *at == '\0') &&
+           tl_options_parse(algo, at, session->options, why, WHY_BYTES) == TL_OK;
 }
 
-/* Takes a line that is not empty; false, and why, if it cannot be. */
+/* Adds the operation of a line that is not empty. */
 static bool take_line(struct kit_trace *trace, struct kit_place *place, const struct tl_algo *algo,
-                      const char *line, char *why, size_t why_bytes)
+                      const char *line, char why[WHY_BYTES])
 {
     struct kit_op op;
     if (trace->session_count == 0 || strncmp(line, "create", 6) == 0) {
         if (trace->session_count == KIT_INSTANCES_MAX) {
-            (void)snprintf(why, why_bytes, "at most %u structures stand side by side",
+            (void)snprintf(why, WHY_BYTES, "at most %u structures exist at the same time",
                            KIT_INSTANCES_MAX);
             return false;
         }
-        if (!read_create(line, algo, &trace->sessions[trace->session_count], why, why_bytes)) {
+        if (!read_create(line, algo, &trace->sessions[trace->session_count], why)) {
             return false;
         }
         trace->session_count++;
@@ -348,7 +313,7 @@ static bool take_line(struct kit_trace *trace, struct kit_place *place, const st
         }
         op = kit_op_of(KIT_OP_CREATE, (uint32_t)trace->session_count - 1);
     } else if (!read_op(line, &op) || (op.kind == KIT_OP_ON && op.id >= trace->session_count)) {
-        (void)snprintf(why, why_bytes, "'%s' is not an operation, or has a value out of range",
+        (void)snprintf(why, WHY_BYTES, "'%s' is not an operation, or has a value out of range",
                        line);
         return false;
     }
@@ -357,12 +322,12 @@ static bool take_line(struct kit_trace *trace, struct kit_place *place, const st
     uint32_t capacity = place->capacity[place->current];
     uint32_t most = timers > 1 && op.other > op.last ? op.other : op.last;
     if (timers > 0 && most >= capacity) {
-        (void)snprintf(why, why_bytes, "timer %" PRIu32 " is beyond the capacity of %" PRIu32, most,
+        (void)snprintf(why, WHY_BYTES, "timer %" PRIu32 " is beyond the capacity of %" PRIu32, most,
                        capacity);
         return false;
     }
     if (trace->count == KIT_OPS_MAX) {
-        (void)snprintf(why, why_bytes, "more than %u operations", KIT_OPS_MAX);
+        (void)snprintf(why, WHY_BYTES, "more than %u operations", KIT_OPS_MAX);
         return false;
     }
     /* Room doubles at each power of two. */
@@ -388,8 +353,8 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
         for (size_t n = strlen(line); n > 0 && line[n - 1] == ' '; n--) {
             line[n - 1] = '\0';
         }
-        char why[700];
-        right = line[0] == '\0' || take_line(trace, &place, algo, line, why, sizeof why) ||
+        char why[WHY_BYTES];
+        right = line[0] == '\0' || take_line(trace, &place, algo, line, why) ||
                 error_set(error, "%s, line %u: %s", name, number, why);
     }
     if (right && trace->session_count == 0) {
@@ -458,7 +423,7 @@ uint64_t kit_deadline_at(uint64_t clock, int64_t ticks)
 
 /* --- fewer of them ---------------------------------------------------------------------------- */
 
-/* A range of fewer, and a repetition that saves fewer lines, is easier to read as it stands. */
+/* A range of fewer, and a repetition that saves fewer lines, is easier to read unfolded. */
 #define FOLD_LEAST  8u
 #define PERIOD_MOST 8u
 
@@ -501,7 +466,7 @@ static void fold_ranges(struct kit_trace *trace)
     trace->count = kept;
 }
 
-/* How often the `period` operations at `ops` come again right behind themselves. */
+/* How often the `period` operations at `ops` are repeated right after themselves. */
 static size_t repetitions(const struct kit_op *ops, size_t count, size_t period)
 {
     size_t same = 0;

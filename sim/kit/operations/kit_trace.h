@@ -46,7 +46,7 @@
 #include <stdio.h>
 
 enum kit_op_kind {
-    KIT_OP_CREATE,
+    KIT_OP_CREATE, /* has no form in the table of kit_trace.c: see `struct kit_session` */
     KIT_OP_ON,
     KIT_OP_DESTROY,
     KIT_OP_START,
