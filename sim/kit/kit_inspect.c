@@ -1,20 +1,21 @@
-/* What a structure says of its own inside, held against the model. */
+/* The output of a structure's `check` and `walk`, compared with the model. */
 #include "kit_subject.h"
 
 #include "memory.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* As many timers as any slot should hold. */
+/* With no more timers than this, no slot is crowded. */
 #define CROWD      16u
 
-/* A walk takes as long as the structure has cells: every so many inspections are enough. */
+/* A walk costs time for each cell: do it only in each of this number of inspections. */
 #define WALK_EVERY 16
 
-/* A structure's check may cost what it likes, so it is asked where there are not too many. */
+/* The cost of a structure's check is not bounded: do it only with up to this number of timers. */
 #define CHECK_MOST 4096u
 
 struct link {
@@ -38,6 +39,20 @@ struct walk {
     bool sorted;
 };
 
+static noreturn void walk_fail(const struct walk *walk, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static noreturn void walk_fail(const struct walk *walk, const char *format, ...)
+{
+    char what[400];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    kit_fail(walk->subject->witness, FAULT_WALK, "walk at clock %" PRIu64 " shows %s",
+             walk->subject->clock, what);
+}
+
 static int by_index(const void *left, const void *right)
 {
     const struct link *a = left;
@@ -45,34 +60,27 @@ static int by_index(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Each cell has an index of its own; a wheel shows all of its slots. */
+/* The indices of cells are unique; a wheel shows all of its slots. */
 static void check_indices(struct walk *walk)
 {
-    struct kit_subject *subject = walk->subject;
     if (!walk->sorted) {
         qsort(walk->links, (size_t)walk->cells, sizeof *walk->links, by_index);
     }
     for (uint64_t i = 0; i < walk->cells; i++) {
         uint64_t index = walk->links[i].index;
         if (i > 0 && index == walk->links[i - 1].index) {
-            kit_fail(subject->witness, FAULT_WALK,
-                     "walk at clock %" PRIu64 " shows two cells %" PRIu64 " in `%s`",
-                     subject->clock, index, walk->part_name);
+            walk_fail(walk, "two cells %" PRIu64 " in `%s`", index, walk->part_name);
         }
         if (walk->part.form == TL_FORM_WHEEL && index != i) {
-            kit_fail(subject->witness, FAULT_WALK,
-                     "walk at clock %" PRIu64 " shows cell %" PRIu64
-                     " of the wheel `%s`, and no cell %" PRIu64,
-                     subject->clock, index, walk->part_name, i);
+            walk_fail(walk, "cell %" PRIu64 " of the wheel `%s`, and no cell %" PRIu64, index,
+                      walk->part_name, i);
         }
     }
 }
 
-/* Each cell of a tree hangs from another that is shown, but for the roots; of any other part, from
- * none. */
+/* In a tree, each cell but the roots has a parent that is shown; in other parts, none has. */
 static void check_parents(const struct walk *walk)
 {
-    struct kit_subject *subject = walk->subject;
     bool has_root = walk->cells == 0;
     for (uint64_t i = 0; i < walk->cells; i++) {
         struct link link = walk->links[i];
@@ -84,33 +92,26 @@ static void check_parents(const struct walk *walk)
         bool is_shown =
             bsearch(&parent, walk->links, (size_t)walk->cells, sizeof parent, by_index) != NULL;
         if (walk->part.form != TL_FORM_TREE || link.parent == link.index || !is_shown) {
-            kit_fail(subject->witness, FAULT_WALK,
-                     "walk at clock %" PRIu64 " shows cell %" PRIu64
-                     " of `%s` hanging from %" PRIu64 ", %s",
-                     subject->clock, link.index, walk->part_name, link.parent,
-                     walk->part.form != TL_FORM_TREE ? "and the part is no tree"
-                     : is_shown                      ? "itself"
-                                                     : "which is not shown");
+            walk_fail(walk, "cell %" PRIu64 " of `%s` hanging from %" PRIu64 ", %s", link.index,
+                      walk->part_name, link.parent,
+                      walk->part.form != TL_FORM_TREE ? "and the part is no tree"
+                      : is_shown                      ? "itself"
+                                                      : "which is not shown");
         }
     }
     if (!has_root) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows a tree `%s` in which every cell hangs from "
-                 "another",
-                 subject->clock, walk->part_name);
+        walk_fail(walk, "a tree `%s` in which every cell hangs from another", walk->part_name);
     }
 }
 
 static void end_part(struct walk *walk)
 {
-    struct kit_subject *subject = walk->subject;
     if (!walk->has_part) {
         return;
     }
     if (walk->part.form == TL_FORM_WHEEL && (walk->cells == 0 || walk->hands > 1)) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows a wheel `%s` with %s", subject->clock,
-                 walk->part_name, walk->cells == 0 ? "no cells" : "more than one hand");
+        walk_fail(walk, "a wheel `%s` with %s", walk->part_name,
+                  walk->cells == 0 ? "no cells" : "more than one hand");
     }
     check_indices(walk);
     check_parents(walk);
@@ -119,12 +120,9 @@ static void end_part(struct walk *walk)
 static void see_part(void *ctx, const struct tl_part *part)
 {
     struct walk *walk = ctx;
-    struct kit_subject *subject = walk->subject;
     end_part(walk);
     if (part->name == NULL || part->form > TL_FORM_TREE) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows a part without a name, or of no known form",
-                 subject->clock);
+        walk_fail(walk, "a part without a name, or of no known form");
     }
     walk->part = *part;
     (void)snprintf(walk->part_name, sizeof walk->part_name, "%s", part->name);
@@ -146,18 +144,15 @@ static void keep_link(struct walk *walk, const struct tl_cell *cell)
 static void see_cell(void *ctx, const struct tl_cell *cell)
 {
     struct walk *walk = ctx;
-    struct kit_subject *subject = walk->subject;
     if (!walk->has_part) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows cell %" PRIu64 " before any part", subject->clock,
-                 cell->index);
+        walk_fail(walk, "cell %" PRIu64 " before any part", cell->index);
     }
     keep_link(walk, cell);
     if (cell->from > cell->to) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows cell %" PRIu64 " of `%s`, which stands for ticks "
-                 "%" PRIu64 " to %" PRIu64,
-                 subject->clock, cell->index, walk->part_name, cell->from, cell->to);
+        walk_fail(walk,
+                  "cell %" PRIu64 " of `%s`, for ticks "
+                  "%" PRIu64 " to %" PRIu64,
+                  cell->index, walk->part_name, cell->from, cell->to);
     }
     walk->cell = *cell;
     walk->has_cell = true;
@@ -165,32 +160,29 @@ static void see_cell(void *ctx, const struct tl_cell *cell)
     walk->hands += (cell->marks & TL_MARK_HAND) != 0;
 }
 
-/* What a cell of a wheel says of a timer that waits in it for no further turn. */
+/* A timer is kept with its due tick, in a cell of a wheel that does not come too late for it. */
 static void check_held(const struct walk *walk, const struct tl_held *held)
 {
     struct kit_subject *subject = walk->subject;
     const struct kit_timer *timer = &subject->timers[held->id];
     const struct tl_cell *cell = &walk->cell;
-    /* For what is due when it is started, structures keep other ticks than its deadline. */
+    /* For a timer that was due when it was started, structures keep other ticks. */
     if (timer->state != KIT_TIMER_PENDING || timer->deadline <= timer->started_at) {
         return;
     }
     if (held->at != TL_NEVER && held->at != timer->due &&
         (held->at > timer->limit || (held->at < timer->due && timer->filed_under == timer->due))) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows timer %" PRIu32 " kept with tick %" PRIu64
-                 ", and it is due at %" PRIu64,
-                 subject->clock, held->id, held->at, timer->due);
+        walk_fail(walk, "timer %" PRIu32 " kept with tick %" PRIu64 ", and it is due at %" PRIu64,
+                  held->id, held->at, timer->due);
     }
-    /* A timer may be wherever there is room, where memory was refused or its slot is crowded. */
+    /* Where memory was refused or a slot is crowded, a timer may be in any other. */
     if (subject->guard.refused == 0 && subject->pending <= CROWD &&
         walk->part.form == TL_FORM_WHEEL && held->rounds == 0 && cell->from != TL_NEVER &&
         cell->from > timer->limit && cell->from > subject->clock) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows timer %" PRIu32 ", which is to fire by %" PRIu64
-                 ", in cell %" PRIu64 " of `%s`, which stands for ticks %" PRIu64 " to %" PRIu64,
-                 subject->clock, held->id, timer->limit, cell->index, walk->part_name, cell->from,
-                 cell->to);
+        walk_fail(walk,
+                  "timer %" PRIu32 ", which is to fire by %" PRIu64 ", in cell %" PRIu64
+                  " of `%s`, for ticks %" PRIu64 " to %" PRIu64,
+                  held->id, timer->limit, cell->index, walk->part_name, cell->from, cell->to);
     }
 }
 
@@ -199,9 +191,8 @@ static void see_timer(void *ctx, const struct tl_held *held)
     struct walk *walk = ctx;
     struct kit_subject *subject = walk->subject;
     if (!walk->has_cell || held->id >= subject->capacity) {
-        kit_fail(subject->witness, FAULT_WALK,
-                 "walk at clock %" PRIu64 " shows timer %" PRIu32 " %s", subject->clock, held->id,
-                 held->id >= subject->capacity ? "of no such id" : "before any cell of its part");
+        walk_fail(walk, "timer %" PRIu32 " %s", held->id,
+                  held->id >= subject->capacity ? "of no such id" : "before any cell of its part");
     }
     if ((held->marks & TL_MARK_STALE) != 0) {
         return;
@@ -224,10 +215,8 @@ static void inspect_walk(struct kit_subject *subject)
     for (uint32_t id = 0; id < subject->capacity; id++) {
         uint32_t expected = subject->timers[id].state == KIT_TIMER_PENDING;
         if (walk.sightings[id] != expected) {
-            kit_fail(subject->witness, FAULT_WALK,
-                     "walk at clock %" PRIu64 " shows timer %" PRIu32 " %" PRIu32
-                     " times, and it is %s",
-                     subject->clock, id, walk.sightings[id], expected ? "pending" : "not pending");
+            walk_fail(&walk, "timer %" PRIu32 " %" PRIu32 " times, and it is %s", id,
+                      walk.sightings[id], expected ? "pending" : "not pending");
         }
     }
     free(walk.sightings);
@@ -245,7 +234,7 @@ void subject_inspect(struct kit_subject *subject)
         enum tl_status status = subject->algo->check(subject->self, why, sizeof why);
         if (status != TL_OK) {
             why[sizeof why - 1] = '\0';
-            kit_fail(subject->witness, FAULT_CORRUPT, "at clock %" PRIu64 ", check says %s: %s",
+            kit_fail(subject->witness, FAULT_CORRUPT, "at clock %" PRIu64 ", check returned %s: %s",
                      subject->clock, tl_status_name(status), why);
         }
     }

@@ -1,5 +1,7 @@
 #include "kit_script.h"
 
+#include "clock.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,6 +20,12 @@ bool script_is_default(const struct kit_run *run)
 uint64_t script_limit_bytes(const struct kit_run *run)
 {
     return script_is_default(run) ? run->limit_bytes : SCRIPT_VARIANT_BYTES;
+}
+
+uint32_t script_drawn(const struct kit_run *run, uint32_t least, uint32_t most)
+{
+    uint64_t state = run->target->seed + least;
+    return least + (uint32_t)(kit_random(&state) % ((uint64_t)most - least + 1));
 }
 
 void script_init(struct kit_run *run, struct kit_subject *subject)
@@ -126,6 +134,23 @@ void script_settle(struct kit_subject *subject)
     }
     script_advance(subject, subject->clock + 1);
     subject_drain(subject);
+}
+
+struct script_time script_time(const struct kit_run *run, double share)
+{
+    double ns = run->patience_seconds * share * 1e9;
+    return (struct script_time){.until_ns = clock_processor_ns() + (uint64_t)ns};
+}
+
+bool script_has_time(struct script_time *time)
+{
+    time->is_over = time->is_over || clock_processor_ns() > time->until_ns;
+    return !time->is_over;
+}
+
+bool script_goes_on(struct script_time *time, uint64_t i)
+{
+    return i % 1024 == 1023 ? script_has_time(time) : !time->is_over;
 }
 
 void script_each_delay(struct kit_run *run, uint32_t capacity, uint64_t now,

@@ -28,6 +28,9 @@ bool script_is_default(const struct kit_run *run);
 /* What a structure may take under the run's option values. */
 uint64_t script_limit_bytes(const struct kit_run *run);
 
+/* Return a number from `least` to `most` that depends on the target's seed. */
+uint32_t script_drawn(const struct kit_run *run, uint32_t least, uint32_t most);
+
 /* Readies a subject under the run's options, for subject_create. */
 void script_init(struct kit_run *run, struct kit_subject *subject);
 
@@ -67,6 +70,20 @@ void script_settle(struct kit_subject *subject);
 /* On one subject, `body` with the index of each of script_delays. */
 void script_each_delay(struct kit_run *run, uint32_t capacity, uint64_t now,
                        void (*body)(struct kit_subject *subject, size_t index));
+
+/* A share of the time of a case; a slow structure does less in it. */
+struct script_time {
+    uint64_t until_ns; /* of processor time */
+    bool is_over;
+};
+
+struct script_time script_time(const struct kit_run *run, double share);
+
+/* Whether there is time left. */
+bool script_has_time(struct script_time *time);
+
+/* The same before step `i` of many small ones: the clock is read at some of them only. */
+bool script_goes_on(struct script_time *time, uint64_t i);
 
 /* --- random traffic -------------------------------------------------------------------------- */
 

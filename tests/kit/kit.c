@@ -978,7 +978,7 @@ static void the_command_reports_and_exits_accordingly(void **state)
         {"-a null --case order", 0, "fires nothing"},
         {"-a ffs-queue:buckets=16777215", 0, "not checked: an instance takes 273 MB, and a check"},
         {"-a ffs-queue:buckets=16777215 --case create", 0, "1/1"},
-        {"--list", 0, "callback-restart-self"},
+        {"--list", 0, "callback-same-tick"},
         {"-a ordered-list --case bugdet", 2, "did you mean 'budget'?"},
         {"-a ordered-lis", 2, "ordered-list"},
         {"", 2, "which structures?"},

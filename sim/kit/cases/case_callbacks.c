@@ -4,13 +4,16 @@
 
 #include <limits.h>
 
+struct acts;
+typedef void acts_fn(struct kit_subject *subject, uint32_t id, struct acts *acts);
+
 /* What callbacks do: the same for each timer of a case. */
 struct acts {
-    void (*act)(struct kit_subject *subject, uint32_t id, struct acts *acts);
-    unsigned left; /* so many more callbacks act */
+    acts_fn *act;
+    unsigned left; /* callbacks that still act */
     uint64_t ticks;
     bool back;       /* ticks count backwards from now */
-    uint32_t offset; /* from the timer that fires to the neighbour that is acted upon */
+    uint32_t offset; /* from the timer that fires to its neighbour */
     struct traffic *traffic;
 };
 
@@ -29,16 +32,11 @@ static void let_act(struct kit_subject *subject, struct acts *acts)
     subject->on_fire_ctx = acts;
 }
 
-static void act_start(struct kit_subject *subject, uint32_t id, const struct acts *acts)
+static void act_start(struct kit_subject *subject, uint32_t id, struct acts *acts)
 {
     uint64_t clock = subject->clock;
     uint64_t past = clock > acts->ticks ? clock - acts->ticks : 0;
     (void)subject_start(subject, id, acts->back ? past : due_deadline(clock, acts->ticks));
-}
-
-static void restart_self(struct kit_subject *subject, uint32_t id, struct acts *acts)
-{
-    act_start(subject, id, acts);
 }
 
 static void stop_self(struct kit_subject *subject, uint32_t id, struct acts *acts)
@@ -47,32 +45,32 @@ static void stop_self(struct kit_subject *subject, uint32_t id, struct acts *act
     script_stop(subject, id);
 }
 
-static void start_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
+static void stop_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
 {
     for (uint32_t other = 0; other < subject->capacity; other++) {
-        if (other != id && subject->timers[other].state != KIT_TIMER_PENDING) {
+        if (other != id) {
+            stop_self(subject, other, acts);
+        }
+    }
+}
+
+static void start_if(struct kit_subject *subject, uint32_t id, struct acts *acts, bool pending)
+{
+    for (uint32_t other = 0; other < subject->capacity; other++) {
+        if (other != id && (subject->timers[other].state == KIT_TIMER_PENDING) == pending) {
             act_start(subject, other, acts);
         }
     }
 }
 
-static void stop_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
+static void start_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
 {
-    (void)acts;
-    for (uint32_t other = 0; other < subject->capacity; other++) {
-        if (other != id) {
-            script_stop(subject, other);
-        }
-    }
+    start_if(subject, id, acts, false);
 }
 
 static void restart_others(struct kit_subject *subject, uint32_t id, struct acts *acts)
 {
-    for (uint32_t other = 0; other < subject->capacity; other++) {
-        if (other != id && subject->timers[other].state == KIT_TIMER_PENDING) {
-            act_start(subject, other, acts);
-        }
-    }
+    start_if(subject, id, acts, true);
 }
 
 static uint32_t neighbour_of(const struct kit_subject *subject, uint32_t id,
@@ -91,7 +89,7 @@ static void move_neighbour(struct kit_subject *subject, uint32_t id, struct acts
     act_start(subject, neighbour_of(subject, id, acts), acts);
 }
 
-/* The neighbour ends and begins again between two starts of the timer's own. */
+/* Stop and restart the neighbour between two starts of the timer itself. */
 static void stop_neighbour_and_restart(struct kit_subject *subject, uint32_t id, struct acts *acts)
 {
     act_start(subject, id, acts);
@@ -100,7 +98,7 @@ static void stop_neighbour_and_restart(struct kit_subject *subject, uint32_t id,
     act_start(subject, id, acts);
 }
 
-/* Each in a time of its own, most of which meet again and again. */
+/* Each timer has its own period; most of them coincide again and again. */
 static void restart_in_own_time(struct kit_subject *subject, uint32_t id, struct acts *acts)
 {
     (void)subject_start(subject, id, due_deadline(subject->clock, acts->ticks * (id / 2)));
@@ -113,10 +111,14 @@ static void draw_operations(struct kit_subject *subject, uint32_t id, struct act
     script_draw_operation(acts->traffic, subject);
 }
 
-/* Several timers due in one advance, at one tick or at several, and callbacks that act. */
-static void callbacks(struct kit_run *run,
-                      void (*act)(struct kit_subject *, uint32_t, struct acts *), unsigned acting,
-                      const struct acts *how, size_t how_count)
+static const struct acts nows[] = {
+    {.ticks = 0}, {.ticks = 1, .back = true}, {.ticks = 1u << 30, .back = true}};
+static const struct acts laters[] = {{.ticks = 0},  {.ticks = 1},   {.ticks = 2},   {.ticks = 10},
+                                     {.ticks = 64}, {.ticks = 512}, {.ticks = 1000}};
+
+/* Several timers due in one advance, at one tick or at several; the first `acting` callbacks act. */
+static void callbacks(struct kit_run *run, acts_fn *act, unsigned acting, const struct acts *how,
+                      size_t how_count)
 {
     enum { TOGETHER = 6 };
     for (size_t h = 0; h < how_count; h++) {
@@ -142,44 +144,23 @@ static void callbacks(struct kit_run *run,
     }
 }
 
-static const struct acts nows[] = {
-    {.ticks = 0}, {.ticks = 1, .back = true}, {.ticks = 1u << 30, .back = true}};
-static const struct acts laters[] = {{.ticks = 0},  {.ticks = 1},   {.ticks = 2},   {.ticks = 10},
-                                     {.ticks = 64}, {.ticks = 512}, {.ticks = 1000}};
-
-void case_callback_stop_self(struct kit_run *run)
+void case_callback_self(struct kit_run *run)
 {
     callbacks(run, stop_self, 100, nows, 1);
+    callbacks(run, act_start, 20, laters, LENGTH(laters));
+    callbacks(run, act_start, 20, nows, LENGTH(nows));
 }
 
-void case_callback_restart_self(struct kit_run *run)
-{
-    callbacks(run, restart_self, 20, laters, LENGTH(laters));
-}
-
-void case_callback_restart_now(struct kit_run *run)
-{
-    callbacks(run, restart_self, 20, nows, LENGTH(nows));
-}
-
-void case_callback_start_other(struct kit_run *run)
+void case_callback_others(struct kit_run *run)
 {
     callbacks(run, start_others, 8, laters, LENGTH(laters));
     callbacks(run, start_others, 8, nows, LENGTH(nows));
-}
-
-void case_callback_stop_other(struct kit_run *run)
-{
     callbacks(run, stop_others, 3, nows, 1);
-}
-
-void case_callback_restart_other(struct kit_run *run)
-{
     callbacks(run, restart_others, 3, laters, LENGTH(laters));
     callbacks(run, restart_others, 3, nows, LENGTH(nows));
 }
 
-/* Timers of one tick, each of whose callbacks does to a neighbour what `how` says. */
+/* Timers of one tick; each callback acts on a neighbour. */
 static void same_tick(struct kit_run *run, const struct acts *how)
 {
     enum { TOGETHER = 8 };
@@ -255,8 +236,8 @@ void case_callback_mixed(struct kit_run *run)
 void case_budget_callback(struct kit_run *run)
 {
     enum { TOGETHER = 8 };
-    static void (*const does[])(struct kit_subject *, uint32_t, struct acts *) = {
-        restart_self, stop_neighbour, restart_others, move_neighbour, stop_neighbour_and_restart};
+    static acts_fn *const does[] = {act_start, stop_neighbour, restart_others, move_neighbour,
+                                    stop_neighbour_and_restart};
     for (size_t h = 0; h < LENGTH(laters); h++) {
         for (size_t i = 0; i < 2 * LENGTH(does); i++) {
             uint64_t budget = 1 + (i + h) % (TOGETHER - 1);

@@ -1,59 +1,37 @@
-/* Cases: a timer fires in its time, wherever its deadline lies. */
+/* Cases: a timer fires in its time, wherever its deadline is and however the clock moves. */
 #include "kit_cases.h"
 #include "kit_script.h"
 
-/* Starts one timer at each epoch, fresh and after some time, with what `deadline_of` makes of the
- * clock; then advances without moving, and by one. */
-static void near_deadlines(struct kit_run *run, uint64_t (*deadline_of)(uint64_t clock))
+/* The nearest deadlines that there are: now, one of three in the past, the next tick. */
+static uint64_t near_deadline(size_t kind, uint64_t clock)
 {
-    for (size_t i = 0; i < SCRIPT_EPOCHS; i++) {
+    uint64_t past = clock % 3 == 0 ? 0 : clock % 3 == 1 ? clock - 1 : clock / 2;
+    return kind == 0 ? clock : kind == 1 ? past : clock + 1;
+}
+
+static void start_near(struct kit_subject *subject, size_t kind)
+{
+    for (uint32_t id = 0; id < 3; id++) {
+        (void)subject_start(subject, id, near_deadline(kind, subject->clock));
+    }
+}
+
+void case_deadline_near(struct kit_run *run)
+{
+    for (size_t i = 0; i < 3 * SCRIPT_EPOCHS; i++) {
         struct kit_subject subject;
-        if (!script_open(run, &subject, 3, script_epochs[i])) {
+        if (!script_open(run, &subject, 3, script_epochs[i / 3])) {
             continue;
         }
         for (unsigned round = 0; round < 4; round++) {
-            for (uint32_t id = 0; id < 3; id++) {
-                (void)subject_start(&subject, id, deadline_of(subject.clock));
-            }
+            start_near(&subject, i % 3);
             script_advance(&subject, subject.clock);
             script_advance(&subject, subject.clock + 1);
-            for (uint32_t id = 0; id < 3; id++) {
-                (void)subject_start(&subject, id, deadline_of(subject.clock));
-            }
+            start_near(&subject, i % 3);
             script_advance(&subject, subject.clock + 1 + 7 * round);
         }
         script_close(&subject);
     }
-}
-
-static uint64_t deadline_now(uint64_t clock)
-{
-    return clock;
-}
-
-static uint64_t deadline_past(uint64_t clock)
-{
-    return clock % 3 == 0 ? 0 : clock % 3 == 1 ? clock - 1 : clock / 2;
-}
-
-static uint64_t deadline_next(uint64_t clock)
-{
-    return clock + 1;
-}
-
-void case_deadline_now(struct kit_run *run)
-{
-    near_deadlines(run, deadline_now);
-}
-
-void case_deadline_past(struct kit_run *run)
-{
-    near_deadlines(run, deadline_past);
-}
-
-void case_deadline_next(struct kit_run *run)
-{
-    near_deadlines(run, deadline_next);
 }
 
 void case_boundaries(struct kit_run *run)
@@ -61,7 +39,7 @@ void case_boundaries(struct kit_run *run)
     uint64_t values[KIT_BOUNDARIES_MAX];
     size_t count = kit_boundaries(run->algo, run->options, UINT64_C(1) << 24, values);
     struct kit_subject subject;
-    /* The clock moves on, so the boundaries are met from many sides. */
+    /* The clock moves on, so that each boundary is relative to another position. */
     if (!script_open(run, &subject, 1, 0)) {
         return;
     }
@@ -125,7 +103,7 @@ void case_deadline_far(struct kit_run *run)
         script_settle(&subject);
         script_close(&subject);
     }
-    /* One at a time, with nothing else in the way. */
+    /* One at a time. */
     for (unsigned bit = 20; bit <= 63; bit++) {
         struct kit_subject subject;
         if (!script_open(run, &subject, 1, 3)) {
@@ -133,6 +111,82 @@ void case_deadline_far(struct kit_run *run)
         }
         (void)subject_start(&subject, 0, UINT64_C(1) << bit);
         script_settle(&subject);
+        script_close(&subject);
+    }
+}
+
+static void advance_both_ways(struct kit_subject *subject, struct traffic *traffic)
+{
+    script_churn(traffic, subject, 1500, BY_ONE);
+    script_churn(traffic, subject, 1500, IRREGULARLY);
+}
+
+void case_advance_mixed(struct kit_run *run)
+{
+    static const uint64_t spans[] = {8, 100, 1100, 30000};
+    script_each_span(run, 40, 0, spans, LENGTH(spans), 1, advance_both_ways);
+}
+
+void case_advance_jump(struct kit_run *run)
+{
+    for (unsigned bit = 10; bit <= 40; bit++) {
+        struct kit_subject subject;
+        if (!script_open(run, &subject, 12, bit)) {
+            return;
+        }
+        uint64_t jump = UINT64_C(1) << bit;
+        for (unsigned round = 0; round < 3; round++) {
+            const uint64_t spread[12] = {1,        2,    9,        511,      513,        jump / 2,
+                                         jump - 1, jump, jump + 1, jump + 2, jump + 600, jump * 2};
+            for (uint32_t id = 0; id < 12; id++) {
+                script_start(&subject, id, spread[(id + round) % 12]);
+            }
+            script_advance(&subject, subject.clock + jump);
+            script_advance(&subject, subject.clock + 1);
+            script_settle(&subject);
+        }
+        script_close(&subject);
+    }
+}
+
+void case_long_idle(struct kit_run *run)
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, 8, 0)) {
+        return;
+    }
+    for (unsigned bit = 4; bit <= 40; bit += 4) {
+        /* Time passes with nothing pending, in one jump and tick by tick. */
+        script_advance(&subject, subject.clock + (UINT64_C(1) << bit) + bit);
+        for (unsigned k = 0; k < 300; k++) {
+            script_advance(&subject, subject.clock + 1);
+        }
+        for (uint32_t id = 0; id < 8; id++) {
+            script_start(&subject, id, script_delays[(id * 4 + bit) % SCRIPT_DELAYS]);
+        }
+        script_settle(&subject);
+    }
+    script_close(&subject);
+}
+
+void case_precision(struct kit_run *run)
+{
+    /* Advance tick by tick, so that the tick of each expiry is known. */
+    enum { MANY = 400, LONGEST = 6000 };
+    uint64_t values[KIT_BOUNDARIES_MAX];
+    size_t count = kit_boundaries(run->algo, run->options, LONGEST, values);
+    static const uint64_t clocks[] = {0, 1, 37, 1023};
+    for (size_t k = 0; k < (script_is_default(run) ? LENGTH(clocks) : 2); k++) {
+        struct kit_subject subject;
+        if (!script_open(run, &subject, MANY, clocks[k])) {
+            return;
+        }
+        for (uint32_t id = 0; id < MANY; id++) {
+            script_start(&subject, id, id < 130 ? id : values[(id - 130) % count]);
+        }
+        for (uint64_t tick = 0; tick < LONGEST && subject.pending > 0; tick++) {
+            script_advance(&subject, subject.clock + 1);
+        }
         script_close(&subject);
     }
 }

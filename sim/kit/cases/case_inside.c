@@ -1,4 +1,4 @@
-/* Cases: what a structure shows of its inside, and that it depends on nothing else. */
+/* Cases: check, walk and counters agree with the operations, and results depend on nothing else. */
 #include "kit_cases.h"
 #include "kit_script.h"
 
@@ -22,94 +22,25 @@ void case_invariants(struct kit_run *run)
     script_each_span(run, 24, 0, spans, LENGTH(spans), 0, inspect_often);
 }
 
-/* The same traffic over memory filled with `fresh`; false if the options are refused. */
-static bool same_traffic(struct kit_run *run, uint8_t fresh, uint64_t *hash,
-                         struct tl_counters *counters)
-{
-    struct traffic traffic;
-    script_traffic(&traffic, run, 900, 99);
-    struct kit_subject subject;
-    script_init(run, &subject);
-    subject.guard.limit_bytes = SCRIPT_VARIANT_BYTES;
-    subject.guard.fresh = fresh;
-    if (subject_create(&subject, 25, 0, 0) != KIT_OPENED) {
-        subject_discard(&subject);
-        return false;
-    }
-    script_churn(&traffic, &subject, 500, IRREGULARLY);
-    (void)subject_reserve(&subject, 60);
-    script_churn(&traffic, &subject, 500, BY_ONE);
-    subject_drain(&subject);
-    *counters = (struct tl_counters){0};
-    if (run->algo->counters != NULL) {
-        run->algo->counters(subject.self, counters);
-    }
-    *hash = subject.fired_hash;
-    subject_destroy(&subject);
-    return true;
-}
+/* --- the same traffic in several ways -------------------------------------------------------- */
 
-void case_determinism(struct kit_run *run)
-{
-    static const uint8_t patterns[] = {0x00, 0xff, 0xa5, 0x01};
-    run->algo = run->target->counted;
-    uint64_t first = 0;
-    struct tl_counters first_counters;
-    for (size_t i = 0; i < LENGTH(patterns); i++) {
-        uint64_t hash = 0;
-        struct tl_counters counters;
-        if (!same_traffic(run, patterns[i], &hash, &counters)) {
-            return;
-        }
-        if (i > 0 && hash != first) {
-            kit_fail(run->witness, FAULT_RANDOM,
-                     "the same operations fired timers in another order when fresh memory held "
-                     "0x%02x instead of 0x%02x",
-                     patterns[i], patterns[0]);
-        }
-        if (i > 0 && memcmp(&counters, &first_counters, sizeof counters) != 0) {
-            kit_fail(run->witness, FAULT_RANDOM,
-                     "the same operations gave other counters when fresh memory held 0x%02x "
-                     "instead of 0x%02x",
-                     patterns[i], patterns[0]);
-        }
-        first = hash;
-        first_counters = counters;
-    }
-}
+enum { STEPS = 600, OBSERVED = 25 };
 
-/* It need not be in order: what happens is the structure's own doing each time. */
-void case_records_alike(struct kit_run *run)
-{
-    struct tl_counters counters;
-    uint64_t own = 0;
-    if (!same_traffic(run, 0, &own, &counters)) {
-        return;
-    }
-    run->algo = run->target->embedded;
-    for (size_t i = 0; i < KIT_LAYOUTS; i++) {
-        uint64_t hash = 0;
-        run->layout = kit_layouts[i];
-        if (same_traffic(run, 0, &hash, &counters) && hash != own) {
-            kit_fail(run->witness, FAULT_RANDOM,
-                     "the same operations fired timers in another order in the build for records, "
-                     "with the timers in %s (%" PRIu32 " bytes before each, %" PRIu32 " after)",
-                     i == 0 ? "its own memory" : "records", run->layout.before_bytes,
-                     run->layout.behind_bytes);
-        }
-    }
-}
+/* A way to execute the traffic. */
+struct variant {
+    const struct tl_algo *algo;
+    struct kit_records_layout layout;
+    uint8_t fresh; /* in new memory */
+    bool looks;    /* check, walk and counters are called between steps */
+    char how[100];
+};
 
-/* --- looking changes nothing ----------------------------------------------------------------- */
-
-enum { STEPS = 240, LOOKERS = 20 };
-
-/* What was to be seen of a structure after each step of the same traffic. */
+/* What was observed after each step. */
 struct sightings {
-    const char *how;
-    uint64_t fired[STEPS]; /* what fired so far, and what is pending */
+    char how[100];
+    uint64_t fired[STEPS]; /* a number that depends on all expiries, plus the number pending */
     uint64_t clock[STEPS];
-    uint64_t places; /* a number that depends on where all was, where that was asked */
+    uint64_t places; /* a number that depends on the output of all walks */
     struct tl_counters counters;
 };
 
@@ -135,64 +66,63 @@ static void mix_timer(void *ctx, const struct tl_held *held)
     mix(ctx, held->id ^ held->rounds << 32);
 }
 
-/* Of all that the walk shows. */
-static uint64_t places_of(const struct kit_subject *subject)
+static void look(struct kit_subject *subject, struct sightings *seen)
 {
-    uint64_t hash = 0;
     const struct tl_visitor visitor = {
-        .ctx = &hash, .part = mix_part, .cell = mix_cell, .timer = mix_timer};
+        .ctx = &seen->places, .part = mix_part, .cell = mix_cell, .timer = mix_timer};
+    subject->witness->inspections = 0; /* walk too */
+    subject_inspect(subject);
     if (subject->algo->walk != NULL) {
         subject->algo->walk(subject->self, &visitor);
     }
-    return hash;
-}
-
-static void look(struct kit_subject *subject, struct sightings *seen)
-{
-    subject->witness->inspections = 0; /* walk too */
-    subject_inspect(subject);
-    seen->places = seen->places * 31 + places_of(subject);
     if (subject->algo->counters != NULL) {
         subject->algo->counters(subject->self, &seen->counters);
     }
 }
 
-/* The same traffic each time; `looks`: everything that can be asked is asked after each step. */
-static bool live(struct kit_run *run, const struct tl_algo *algo, bool looks,
-                 struct sightings *seen)
+/* False if the options are refused. */
+static bool observe(struct kit_run *run, const struct variant *variant, struct sightings *seen)
 {
     struct kit_subject subject;
     struct traffic traffic;
-    run->algo = algo;
-    script_traffic(&traffic, run, 700, 12);
-    if (!script_open(run, &subject, LOOKERS, 3)) {
+    run->algo = variant->algo;
+    run->layout = variant->layout;
+    *seen = (struct sightings){.places = 0};
+    memcpy(seen->how, variant->how, sizeof seen->how);
+    script_traffic(&traffic, run, 900, 12);
+    script_init(run, &subject);
+    subject.guard.limit_bytes = SCRIPT_VARIANT_BYTES;
+    subject.guard.fresh = variant->fresh;
+    if (subject_create(&subject, OBSERVED, 3, 0) != KIT_OPENED) {
+        subject_discard(&subject);
         return false;
     }
     unsigned seldom = script_thrift(&subject) * script_thrift(&subject);
     for (unsigned k = 0; k < STEPS; k++) {
         script_draw_operation(&traffic, &subject);
         if (k % 40 == 39) {
-            (void)subject_reserve(&subject, LOOKERS + k / 40);
+            (void)subject_reserve(&subject, OBSERVED + k / 40);
         }
         if (k % 5 == 2) {
             (void)subject_advance(&subject, subject.clock + k % 90, 1);
         } else {
             script_advance(&subject, subject.clock + (k % 7 == 0 ? 100 : k % 3));
         }
-        if (looks && k % seldom == 0) {
+        if (variant->looks && k % seldom == 0) {
             look(&subject, seen);
         }
         seen->fired[k] = subject.fired_hash + subject.pending;
         seen->clock[k] = subject.clock;
     }
-    if (algo->counters != NULL) {
-        algo->counters(subject.self, &seen->counters);
+    if (run->algo->counters != NULL) {
+        run->algo->counters(subject.self, &seen->counters);
     }
     script_close(&subject);
     return true;
 }
 
-static void compare(struct kit_run *run, const struct sightings *one, const struct sightings *other)
+static void compare_expiries(struct kit_run *run, const struct sightings *one,
+                             const struct sightings *other)
 {
     for (unsigned k = 0; k < STEPS; k++) {
         if (one->fired[k] != other->fired[k]) {
@@ -203,30 +133,78 @@ static void compare(struct kit_run *run, const struct sightings *one, const stru
     }
 }
 
+static void compare_counters(struct kit_run *run, enum fault_kind fault,
+                             const struct sightings *one, const struct sightings *other)
+{
+    if (memcmp(&one->counters, &other->counters, sizeof one->counters) != 0) {
+        kit_fail(run->witness, fault, "the same operations, %s and %s, count other work", one->how,
+                 other->how);
+    }
+}
+
+void case_determinism(struct kit_run *run)
+{
+    static const uint8_t patterns[] = {0x00, 0xff, 0xa5, 0x01};
+    struct sightings first;
+    struct sightings seen;
+    for (size_t i = 0; i < LENGTH(patterns); i++) {
+        struct variant variant = {.algo = run->target->counted, .fresh = patterns[i]};
+        (void)snprintf(variant.how, sizeof variant.how, "where new memory holds 0x%02x",
+                       patterns[i]);
+        if (!observe(run, &variant, i == 0 ? &first : &seen)) {
+            return;
+        }
+        if (i > 0) {
+            compare_expiries(run, &first, &seen);
+            compare_counters(run, FAULT_RANDOM, &first, &seen);
+        }
+    }
+}
+
+/* The order need not be a promise: it is the structure's own each time. */
+void case_records_alike(struct kit_run *run)
+{
+    struct sightings own;
+    struct sightings seen;
+    if (!observe(run, &(struct variant){.algo = run->algo, .how = "in the plain build"}, &own)) {
+        return;
+    }
+    for (size_t i = 0; i < KIT_LAYOUTS; i++) {
+        struct variant variant = {.algo = run->target->embedded, .layout = kit_layouts[i]};
+        (void)snprintf(variant.how, sizeof variant.how,
+                       "with its timers in %s (%" PRIu32 " bytes before each, %" PRIu32 " after)",
+                       i == 0 ? "memory of the build for records" : "records",
+                       variant.layout.before_bytes, variant.layout.behind_bytes);
+        if (observe(run, &variant, &seen)) {
+            compare_expiries(run, &own, &seen);
+        }
+    }
+}
+
+/* Calls that only ask change nothing. */
 void case_undisturbed(struct kit_run *run)
 {
     const struct tl_algo *counted = run->target->counted;
-    struct tl_algo silent = *counted; /* the judge does not ask its next */
+    struct tl_algo silent = *counted; /* the judge does not call its next */
     silent.capabilities &= ~(uint32_t)(TL_CAP_NEXT | TL_CAP_NEXT_EXACT);
-    struct sightings alone = {.how = "with nothing asked between"};
-    struct sightings asked = {.how = "with check, walk and counters asked between"};
-    struct sightings asked_next = {.how = "with next asked between"};
-    struct sightings timed = {.how = "in the build without counters"};
-    if (!live(run, &silent, false, &alone) || !live(run, &silent, true, &asked) ||
-        !live(run, counted, true, &asked_next) || !live(run, run->target->algo, true, &timed)) {
-        return;
+    const struct variant variants[] = {
+        {.algo = &silent, .how = "with no other calls between"},
+        {.algo = &silent, .looks = true, .how = "with calls of check, walk and counters between"},
+        {.algo = counted, .looks = true, .how = "with calls of next between"},
+        {.algo = run->target->algo, .looks = true, .how = "in the build without counters"}};
+    struct sightings seen[LENGTH(variants)];
+    for (size_t i = 0; i < LENGTH(variants); i++) {
+        if (!observe(run, &variants[i], &seen[i])) {
+            return;
+        }
     }
-    compare(run, &alone, &asked);
-    compare(run, &alone, &asked_next);
-    compare(run, &asked_next, &timed);
-    if (memcmp(&alone.counters, &asked.counters, sizeof alone.counters) != 0) {
-        kit_fail(run->witness, FAULT_COUNTERS,
-                 "the same operations count other work when check, walk and counters are "
-                 "asked between");
-    }
-    if (asked_next.places != timed.places) {
+    compare_expiries(run, &seen[0], &seen[1]);
+    compare_expiries(run, &seen[0], &seen[2]);
+    compare_expiries(run, &seen[2], &seen[3]);
+    compare_counters(run, FAULT_COUNTERS, &seen[0], &seen[1]);
+    if (seen[2].places != seen[3].places) {
         kit_fail(run->witness, FAULT_WALK,
-                 "walk shows other places in the build with counters than in that without");
+                 "walk shows other places in the build with counters than in the one without");
     }
 }
 
@@ -240,7 +218,7 @@ static struct tl_counters read_counters(struct kit_subject *subject)
     return now;
 }
 
-/* What was counted from one reading to the next. */
+/* Check the work counted from one reading to the next. */
 static void check_growth(struct kit_subject *subject, const char *during,
                          const struct tl_counters *last, const struct tl_counters *now)
 {
@@ -282,18 +260,18 @@ static void check_equal(struct kit_subject *subject, const char *during,
     }
 }
 
-/* One structure works, and another, which is asked nothing else, counts nothing. */
+/* The counters of one structure grow with its work; those of an idle one do not change. */
 static void watch_counters(struct kit_subject *subject, struct kit_subject *other,
                            struct traffic *traffic)
 {
     struct tl_counters last = read_counters(subject);
     struct tl_counters others = read_counters(other);
-    uint64_t unmoved = 0; /* starts that count no move, by the end of the next advance */
+    uint64_t unmoved = 0; /* starts without a move until the end of the next advance */
     uint64_t clock_then = 0;
     for (unsigned i = 0; i < 500; i++) {
         uint64_t random = kit_random(&traffic->random);
         uint32_t id = (uint32_t)(random >> 32) % subject->capacity;
-        /* What a stop left behind may serve the next start where it is. */
+        /* After a stop, an entry may still be in its place, and serve the next start. */
         enum kit_timer_state state = subject->timers[id].state;
         bool filed = false;
         if (random % 4 == 0) {
@@ -313,7 +291,7 @@ static void watch_counters(struct kit_subject *subject, struct kit_subject *othe
         now = read_counters(subject);
         check_growth(subject, "an advance", &last, &now);
         last = now;
-        /* It may have waited for the advance. */
+        /* The move may have been postponed to the advance. */
         if (filed && now.moves == moves) {
             clock_then = unmoved++ == 0 ? subject->clock : clock_then;
         }

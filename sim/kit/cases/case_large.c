@@ -1,6 +1,6 @@
 /*
- * Cases: many timers at once. What counts in 16 bits, fires in batches of 256 or 4,096, or keeps
- * ids in 20 bits is right as long as there are few.
+ * Cases: many timers at once. A count in 16 bits, a batch of 4,096 or an id of 20 bits is right as
+ * long as there are few. Most numbers are drawn, so that no structure is fitted to them.
  */
 #include "clock.h"
 #include "kit_cases.h"
@@ -8,75 +8,44 @@
 
 #include <inttypes.h>
 
-/* More than 2^16, and, where the large cases are wanted, than 2^20. */
+/* More than 2^16, and, in the large cases, than 2^20. */
 #define MANY       70000u
 #define MANY_LARGE 1100000u
-
-/* So often the time is looked at. */
-#define STRIDE     1024u
-
-/* A case whose structure may be slow: it does as much as its time allows. */
-struct pace_of_work {
-    uint64_t until_ns; /* of the processor's time */
-    bool over;
-};
-
-static struct pace_of_work share_of(const struct kit_run *run, double share)
-{
-    double ns = run->patience_seconds * share * 1e9;
-    return (struct pace_of_work){.until_ns = clock_processor_ns() + (uint64_t)ns};
-}
-
-/* Whether there is still time at the `i`th of many steps. */
-static bool goes_on(struct pace_of_work *work, uint64_t i)
-{
-    if (i % STRIDE == STRIDE - 1 && !work->over) {
-        work->over = clock_processor_ns() > work->until_ns;
-    }
-    return !work->over;
-}
-
-/* Draw a number of timers from MANY to a million; each octave is equally likely. */
-static uint32_t drawn(const struct kit_run *run)
-{
-    uint64_t state = run->target->seed;
-    uint32_t octave = MANY << kit_random(&state) % 3;
-    uint32_t size = octave + (uint32_t)(kit_random(&state) % octave);
-    return run->target->large ? MANY_LARGE : size < 1000000 ? size : 1000000;
-}
 
 static uint32_t many(const struct kit_run *run)
 {
     return run->target->large ? MANY_LARGE : MANY;
 }
 
-/* Starts timers from 0 on, as many as time allows, for delays from `least` on that grow by `step`
- * from timer to timer, over and over again within `span`; returns how many. */
+/* Start timers from 0 on, as many as time allows, for delays from `least` on that grow by `step`
+ * from timer to timer modulo `span`; return how many. */
 static uint32_t fill(const struct kit_run *run, struct kit_subject *subject, uint32_t count,
                      uint64_t least, uint64_t step, uint64_t span)
 {
-    struct pace_of_work work = share_of(run, 0.15);
+    struct script_time time = script_time(run, 0.15);
     uint32_t id = 0;
-    for (; id < count && goes_on(&work, id); id++) {
+    for (; id < count && script_goes_on(&time, id); id++) {
         script_start(subject, id, least + id * step % span);
     }
     return id;
 }
 
-static void tell(const struct kit_run *run, uint32_t done)
+static void note_fewer(const struct kit_run *run, uint32_t done, uint32_t wanted)
 {
-    if (done < many(run)) {
+    if (done < wanted) {
         kit_note(run->witness, "%" PRIu32 " timers at once, for %" PRIu32 " take too long here",
-                 done, many(run));
+                 done, wanted);
     }
 }
 
-/* All due at one tick: each fires once, in one advance, or in as many as the budgets make it. */
+/* All due at one tick: each fires once, in one advance or in as many as budgets require. */
 void case_many_one_tick(struct kit_run *run)
 {
-    static const uint64_t budgets[] = {0, 1, 255, 256, 257, 4096, 1, 65535, 65536, 3};
     struct kit_subject subject;
-    uint32_t most = drawn(run);
+    /* Each octave from MANY to a million is equally likely. */
+    uint32_t octave = MANY << script_drawn(run, 0, 2);
+    uint32_t size = script_drawn(run, octave, 2 * octave - 1);
+    uint32_t most = run->target->large ? MANY_LARGE : size < 1000000 ? size : 1000000;
     if (!script_open(run, &subject, most, 5)) {
         return;
     }
@@ -89,45 +58,44 @@ void case_many_one_tick(struct kit_run *run)
     }
     count = fill(run, &subject, count, 77, 0, 1);
     script_advance(&subject, subject.clock + 76);
-    for (size_t i = 0; i < LENGTH(budgets); i++) {
-        (void)subject_advance(&subject, subject.clock + (i < 2 ? 1 : 0), budgets[i]);
+    for (uint32_t bits = 0; bits < 14; bits++) {
+        uint64_t budget = bits < 2 ? bits : script_drawn(run, 1u << bits, 2u << bits);
+        (void)subject_advance(&subject, subject.clock + (bits < 2 ? 1 : 0), budget);
     }
-    for (unsigned i = 0; i < 300; i++) {
+    for (uint32_t i = script_drawn(run, 300, 1500); i > 0; i--) {
         (void)subject_advance(&subject, subject.clock + i % 2, 1);
     }
     script_advance(&subject, subject.clock);
     script_close(&subject);
-    tell(run, count);
+    note_fewer(run, count, many(run));
 }
 
-/* Just as many as a counter of 8, 12, 15 or 16 bits takes for none, or one more or less, all at one
- * tick and nothing else beside them; then half of them later. */
+/* As many timers at one tick as a counter of some bits takes for none; the same number at two
+ * ticks; and a drawn number up to the next power. */
 void case_many_exactly(struct kit_run *run)
 {
-    static const uint32_t powers[] = {1u << 8, 1u << 12, 1u << 15, 1u << 16, 1u << 20};
-    for (size_t i = 0; i < LENGTH(powers) && powers[i] <= many(run); i++) {
+    for (uint32_t power = 1u << 7; power <= (run->target->large ? 1u << 20 : 1u << 17);
+         power *= 2) {
         struct kit_subject subject;
-        if (!script_open(run, &subject, powers[i] + 1, 0)) {
+        if (!script_open(run, &subject, 2 * power, 0)) {
             return;
         }
-        for (unsigned round = 0; round < 4; round++) {
-            uint32_t wanted = powers[i] + (round == 1) - (round == 2);
-            uint32_t count = fill(run, &subject, wanted, 70, round == 3, 2);
+        uint32_t counts[] = {power, power, script_drawn(run, power, 2 * power)};
+        for (unsigned round = 0; round < LENGTH(counts); round++) {
+            uint32_t count = fill(run, &subject, counts[round], 70, round == 1, 2);
             script_advance(&subject, subject.clock + 70);
             script_advance(&subject, subject.clock + 1);
-            if (count < wanted) {
-                kit_note(run->witness,
-                         "%" PRIu32 " timers at once, for %" PRIu32 " take too long here", count,
-                         wanted);
-                i = LENGTH(powers);
-                break;
+            if (count < counts[round]) {
+                note_fewer(run, count, counts[round]);
+                script_close(&subject);
+                return;
             }
         }
         script_close(&subject);
     }
 }
 
-/* All restarted, a third of them stopped, and what is left fires in its time. */
+/* All are restarted, a third of them stopped, and the others fire in their time. */
 void case_many_restarted(struct kit_run *run)
 {
     struct kit_subject subject;
@@ -141,16 +109,16 @@ void case_many_restarted(struct kit_run *run)
     }
     subject_inspect(&subject);
     uint32_t again = fill(run, &subject, count / 2, 40, 0, 1);
-    struct pace_of_work work = share_of(run, 0.3);
-    for (uint64_t k = 0; subject.pending > 0 && goes_on(&work, STRIDE * k - 1); k++) {
+    struct script_time time = script_time(run, 0.3);
+    for (uint64_t k = 0; subject.pending > 0 && script_has_time(&time); k++) {
         script_advance(&subject, subject.clock + 1 + k % 97);
         script_stop(&subject, (uint32_t)(k * 31) % count);
     }
     script_close(&subject);
-    tell(run, again < count / 2 ? again : count);
+    note_fewer(run, again < count / 2 ? again : count, many(run));
 }
 
-/* Many pending all the while, and next asked between any two operations. */
+/* Many are pending all the time, and next is called before each advance. */
 void case_many_churn(struct kit_run *run)
 {
     enum { PENDING = 20000, STEPS = 60000 };
@@ -161,10 +129,10 @@ void case_many_churn(struct kit_run *run)
     struct traffic traffic;
     script_traffic(&traffic, run, 30000, 5);
     uint32_t count = fill(run, &subject, PENDING, 1, 11, 20000);
-    struct pace_of_work work = share_of(run, 0.5);
-    for (uint64_t i = 0; i < STEPS && goes_on(&work, 8 * i); i++) {
+    struct script_time time = script_time(run, 0.5);
+    for (uint64_t i = 0; i < STEPS && script_goes_on(&time, 8 * i); i++) {
         uint64_t random = kit_random(&traffic.random);
-        /* Now and then the one that is to fire first goes, or is put off. */
+        /* At times the first timer to fire is stopped or postponed. */
         uint32_t id = i % 4 == 0 ? kit_urgency_first(&subject.urgency) : KIT_NOBODY;
         id = id == KIT_NOBODY ? (uint32_t)(random >> 32) % count : id;
         if (random % 5 == 0) {
@@ -178,30 +146,26 @@ void case_many_churn(struct kit_run *run)
     }
     subject_inspect(&subject);
     script_close(&subject);
-    if (count < PENDING) {
-        kit_note(run->witness, "%" PRIu32 " timers at once, for %d take too long here", count,
-                 PENDING);
-    }
+    note_fewer(run, count, PENDING);
 }
 
-/* From one timer to many by reserve, each new id started at once, the old ones pending; at the end
- * some more, when there are many. */
+/* From one timer to many by reserve, with all ids pending: an array may be exactly full then. */
 static void grow_to_many(struct kit_run *run, bool is_destroyed_full)
 {
     struct kit_subject subject;
     if (!script_open(run, &subject, 1, 3)) {
         return;
     }
-    struct pace_of_work work = share_of(run, 0.2);
+    struct script_time time = script_time(run, 0.2);
     uint32_t most = many(run);
     uint32_t had = 0;
     uint64_t random = 7;
-    for (uint32_t capacity = 1; had < most + 2 && !work.over;) {
+    for (uint32_t capacity = 1; had < most + 2 && !time.is_over;) {
         if (!subject_reserve(&subject, capacity)) {
             break;
         }
         script_stop(&subject, capacity - 1);
-        for (; had < capacity && goes_on(&work, had); had++) {
+        for (; had < capacity && script_goes_on(&time, had); had++) {
             script_start(&subject, had, 1 + kit_random(&random) % 20000);
         }
         script_advance(&subject, subject.clock + 1);
@@ -213,7 +177,7 @@ static void grow_to_many(struct kit_run *run, bool is_destroyed_full)
         return;
     }
     subject_inspect(&subject);
-    /* Not all in one advance, which might then be taken for one that hangs. */
+    /* One advance for all might be taken for a hang. */
     for (unsigned i = 0; i < 45; i++) {
         script_advance(&subject, subject.clock + 450);
     }
@@ -226,7 +190,7 @@ void case_many_reserved(struct kit_run *run)
     grow_to_many(run, true);
 }
 
-/* Destroyed full, with what restarts and stops have left behind. */
+/* Destroyed full, with stale entries of restarts and stops. */
 void case_many_destroyed(struct kit_run *run)
 {
     static const uint32_t counts[] = {300, 1000, 5000, 0};
@@ -248,10 +212,9 @@ void case_many_destroyed(struct kit_run *run)
 
 /* --- callbacks ------------------------------------------------------------------------------- */
 
-/* What each of many callbacks of one advance does. */
+/* The action of each of many callbacks of one advance. */
 struct crowd {
     unsigned kind;
-    uint64_t acted;
 };
 
 static void act_in_crowd(struct kit_subject *subject, uint32_t id)
@@ -259,7 +222,6 @@ static void act_in_crowd(struct kit_subject *subject, uint32_t id)
     struct crowd *crowd = subject->on_fire_ctx;
     uint32_t half = subject->capacity / 2;
     uint64_t clock = subject->clock;
-    crowd->acted++;
     switch (crowd->kind) {
     case 0: /* each starts itself again, and another one */
         (void)subject_start(subject, id, due_deadline(clock, 1 + id % 3));
@@ -285,12 +247,11 @@ static void act_in_crowd(struct kit_subject *subject, uint32_t id)
 
 void case_callback_crowd(struct kit_run *run)
 {
-    static const uint32_t crowds[] = {100, 300, 1000, 5000};
     for (unsigned kind = 0; kind < 4; kind++) {
-        struct pace_of_work work = share_of(run, 0.2);
-        for (size_t i = 0; i < LENGTH(crowds) && !work.over; i++) {
+        struct script_time time = script_time(run, 0.2);
+        for (uint32_t least = 100; least <= 6400 && script_has_time(&time); least *= 4) {
             struct kit_subject subject;
-            uint32_t count = crowds[i];
+            uint32_t count = script_drawn(run, least, 4 * least);
             if (!script_open(run, &subject, 2 * count, 9)) {
                 return;
             }
@@ -306,7 +267,6 @@ void case_callback_crowd(struct kit_run *run)
                 script_advance(&subject, subject.clock + 4);
             }
             script_close(&subject);
-            (void)goes_on(&work, STRIDE - 1);
         }
     }
 }

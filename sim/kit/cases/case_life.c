@@ -1,5 +1,4 @@
-/* Cases: a structure is made, is there, and goes. */
-#include "clock.h"
+/* Cases: structures are made and destroyed, also several at the same time. */
 #include "kit_cases.h"
 #include "kit_script.h"
 
@@ -80,8 +79,8 @@ void case_two_instances(struct kit_run *run)
     script_close(&one);
 }
 
-/* The run under the values that are tried of one option, the `which`th of them all, counted on from
- * the first again; under its own where there is none other. */
+/* The run under another value of one option: value `which` of all candidates of all options, modulo
+ * their number. Under its own values where there are no others. */
 static struct kit_run under_others(const struct kit_run *run, size_t which)
 {
     struct kit_run other = *run;
@@ -108,7 +107,7 @@ static struct kit_run under_others(const struct kit_run *run, size_t which)
 
 enum { SIDE_BY_SIDE = 6 };
 
-/* One more structure beside the others, unlike them in all that create is told. */
+/* Open a structure that differs from the others in all arguments of create. */
 static bool open_unlike(struct kit_run *run, struct kit_subject *subject, struct traffic *traffic,
                         unsigned place, size_t round)
 {
@@ -140,8 +139,8 @@ void case_several_instances(struct kit_run *run)
     static const unsigned orders[][SIDE_BY_SIDE] = {{0, 1, 2, 3, 4, 5}, {5, 2, 4, 1, 3, 0},
                                                     {1, 3, 2, 5, 0, 4}, {0, 2, 4, 5, 3, 1},
                                                     {2, 0, 5, 1, 4, 3}, {4, 1, 0, 3, 5, 2}};
-    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.25 * 1e9);
-    for (size_t round = 0; round < ROUNDS && clock_processor_ns() < until_ns; round++) {
+    struct script_time time = script_time(run, 0.25);
+    for (size_t round = 0; round < ROUNDS && script_has_time(&time); round++) {
         const unsigned *made = orders[round % LENGTH(orders)];
         const unsigned *destroyed = orders[round / 2 % LENGTH(orders)];
         struct kit_subject subjects[SIDE_BY_SIDE];
@@ -152,7 +151,7 @@ void case_several_instances(struct kit_run *run)
             open[place] = open_unlike(run, &subjects[place], &traffics[place], place, round);
             churn_in_turns(subjects, traffics, open);
         }
-        /* One goes and comes again while the others are there. */
+        /* One is destroyed and made again while the others exist. */
         unsigned again = destroyed[1];
         if (open[again]) {
             subject_destroy(&subjects[again]);
@@ -166,16 +165,4 @@ void case_several_instances(struct kit_run *run)
             }
         }
     }
-}
-
-/* Long enough that what is written, and how a process ends, has a chance to show. */
-static void behave(struct kit_subject *subject, struct traffic *traffic)
-{
-    script_churn(traffic, subject, 1000, IRREGULARLY);
-    script_churn(traffic, subject, 1000, BY_ONE);
-}
-
-void case_behaved(struct kit_run *run)
-{
-    (void)script_play(run, 50, 0, 2500, 13, behave);
 }

@@ -1,42 +1,18 @@
 /*
- * Cases: one instance that lives long. What numbers starts in 16 bits takes the 65,537th for the
- * first; a free list that loses an entry now and then is empty one day.
+ * Cases: one instance that lives long. Numbers of 16 bits repeat after 65,536 starts; a free list
+ * that loses an entry now and then becomes empty.
  */
-#include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
 
-/* Starts of one instance: more than 2^17, and, where the large cases are wanted, than 2^20. */
-#define STARTS       ((1u << 17) + 300)
-#define STARTS_LARGE ((1u << 20) + 300)
-
 enum { FEW = 6, KEPT = FEW - 1 };
 
-static uint32_t starts_of(const struct kit_run *run)
-{
-    return run->target->large ? STARTS_LARGE : STARTS;
-}
-
-/* The last id is started for as long as the structure takes, and is pending ever after. */
+/* Start the last id for as long as the structure accepts: it is pending ever after. */
 static void keep_one(struct kit_subject *subject)
 {
     for (unsigned bit = 40; bit > 0; bit -= 4) {
         if (subject_start(subject, KEPT, due_deadline(subject->clock, UINT64_C(1) << bit)) ==
             TL_OK) {
-            return;
-        }
-    }
-}
-
-/* Until there is no time left, or so many steps are done; a step is done with its number. */
-static void live(const struct kit_run *run, struct kit_subject *subject, uint32_t steps,
-                 void (*step)(struct kit_subject *subject, uint32_t number))
-{
-    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.25 * 1e9);
-    for (uint32_t i = 0; i < steps; i++) {
-        step(subject, i);
-        if (i % 1024 == 1023 && clock_processor_ns() > until_ns) {
-            kit_note(run->witness, "%u starts, for %u take too long here", i + 1, steps);
             return;
         }
     }
@@ -48,7 +24,7 @@ static void start_and_fire(struct kit_subject *subject, uint32_t number)
     script_advance(subject, subject->clock + 1);
 }
 
-/* Whatever start, restart, stop or advance does not do what it should is noticed at once. */
+/* An error in one start, restart, stop or advance shows at once. */
 static void each_counts(struct kit_subject *subject, uint32_t number)
 {
     uint32_t id = number % 2;
@@ -60,7 +36,7 @@ static void each_counts(struct kit_subject *subject, uint32_t number)
     script_advance(subject, subject->clock + 1);
 }
 
-/* A turn, and more, of wheels that are not large. */
+/* More than a turn of wheels that are not large. */
 static void turn(struct kit_subject *subject, uint32_t number)
 {
     script_start(subject, number % KEPT, 601);
@@ -87,28 +63,38 @@ static void push_back(struct kit_subject *subject, uint32_t number)
     }
 }
 
-static void each_life(struct kit_run *run,
-                      void (*step)(struct kit_subject *subject, uint32_t number))
+/* Execute the step more than 2^17 times, in the large cases 2^20 times, or until time is over. */
+static void repeat_step(struct kit_run *run,
+                        void (*step)(struct kit_subject *subject, uint32_t number))
 {
     struct kit_subject subject;
     if (!script_open(run, &subject, FEW, 0)) {
         return;
     }
+    uint32_t least = run->target->large ? 1u << 20 : 1u << 17;
+    uint32_t steps = script_drawn(run, least + 300, 2 * least);
+    struct script_time time = script_time(run, 0.25);
+    uint32_t number = 0;
     keep_one(&subject);
-    live(run, &subject, starts_of(run), step);
+    for (; number < steps && script_goes_on(&time, number); number++) {
+        step(&subject, number);
+    }
+    if (number < steps) {
+        kit_note(run->witness, "%u starts, for %u take too long here", number, steps);
+    }
     script_close(&subject);
 }
 
 void case_long_life(struct kit_run *run)
 {
-    each_life(run, start_and_fire);
-    each_life(run, each_counts);
-    each_life(run, turn);
-    each_life(run, start_and_stop);
-    each_life(run, push_back);
+    repeat_step(run, start_and_fire);
+    repeat_step(run, each_counts);
+    repeat_step(run, turn);
+    repeat_step(run, start_and_stop);
+    repeat_step(run, push_back);
 }
 
-/* What a start of long ago left behind is met when its number comes again. */
+/* A stale entry of an old start is met when the number of that start is used again. */
 static void come_again(struct kit_run *run, uint32_t starts, unsigned how)
 {
     struct kit_subject subject;
@@ -130,20 +116,17 @@ static void come_again(struct kit_run *run, uint32_t starts, unsigned how)
 
 void case_number_again(struct kit_run *run)
 {
-    static const uint32_t wraps[] = {256, 4096, 32768, 65536, 131072};
-    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.7 * 1e9);
+    struct script_time time = script_time(run, 0.7);
     for (unsigned how = 0; how < 3; how++) {
-        for (size_t i = 0; i < LENGTH(wraps) && clock_processor_ns() < until_ns; i++) {
+        for (uint32_t power = 1u << 8; power <= 1u << 17 && script_has_time(&time); power *= 2) {
             for (uint32_t near = 0; near < 3; near++) {
-                come_again(run, wraps[i] - 1 + near, how);
+                come_again(run, power - 1 + near, how);
             }
         }
     }
 }
 
-/* --- what was announced ---------------------------------------------------------------------- */
-
-/* Opens a subject that may refuse: a slot for each tick of a long delay may be too much. */
+/* Open a subject that may refuse: a slot for each tick of a long delay may be too much. */
 static bool open_if_taken(struct kit_run *run, struct kit_subject *subject, uint64_t now,
                           uint64_t announced)
 {

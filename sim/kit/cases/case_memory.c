@@ -1,5 +1,4 @@
 /* Cases: where memory comes from, how much, and where it goes. */
-#include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
 
@@ -48,20 +47,6 @@ void case_reserve_word(struct kit_run *run)
             script_draw_starts(&traffic, &subject, MANY);
         }
         script_close(&subject);
-    }
-}
-
-static void visit_every_hook(struct kit_subject *subject, struct traffic *traffic)
-{
-    script_draw_starts(traffic, subject, 64);
-    script_churn(traffic, subject, 2000, IRREGULARLY);
-}
-
-void case_no_allocation(struct kit_run *run)
-{
-    /* The judge watches the allocator in every case; this one visits every hook. */
-    if ((run->algo->capabilities & TL_CAP_ALLOCATES) == 0) {
-        (void)script_play(run, 64, 0, 5000, 2, visit_every_hook);
     }
 }
 
@@ -190,8 +175,8 @@ void case_memory_in_sight(struct kit_run *run)
                  " bytes from the allocator: its memory is elsewhere",
                  MANY, subject.guard.bytes);
     }
-    uint64_t until_ns = clock_processor_ns() + (uint64_t)(run->patience_seconds * 0.3e9);
-    for (uint32_t id = 0; id < MANY && (id % 1024 != 0 || clock_processor_ns() < until_ns); id++) {
+    struct script_time time = script_time(run, 0.3);
+    for (uint32_t id = 0; id < MANY && script_goes_on(&time, id); id++) {
         script_start(&subject, id, 10 + id / 16);
         if (id % 4 == 0) {
             script_start(&subject, id, 70 + id / 32);

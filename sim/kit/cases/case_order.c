@@ -1,6 +1,8 @@
-/* Cases: in which order timers fire. */
+/* Cases: in which order timers fire, how many in one advance, and what `next` returns. */
 #include "kit_cases.h"
 #include "kit_script.h"
+
+#include <inttypes.h>
 
 enum { MANY = 120 };
 
@@ -27,7 +29,7 @@ void case_order(struct kit_run *run)
 
 void case_fifo(struct kit_run *run)
 {
-    /* One due tick, started at different times and thus, in a wheel, on different levels. */
+    /* One due tick; the starts are at different times and so on different levels of a wheel. */
     enum { FEW = 40 };
     for (size_t i = 0; i < SCRIPT_DELAYS; i++) {
         struct kit_subject subject;
@@ -54,5 +56,139 @@ void case_fifo(struct kit_run *run)
         }
         script_advance(&subject, due + i);
         script_close(&subject);
+    }
+}
+
+/* Ask after every operation. */
+static void ask_next(struct kit_subject *subject, struct traffic *traffic)
+{
+    for (size_t i = 0; i < SCRIPT_DELAYS; i++) {
+        script_start(subject, 0, script_delays[i]);
+        (void)subject_next(subject);
+        script_start(subject, 1, script_delays[i] * 2);
+        (void)subject_next(subject);
+        script_stop(subject, 0);
+        (void)subject_next(subject);
+        script_settle(subject);
+        (void)subject_next(subject);
+    }
+    for (unsigned i = 0; i < 3000; i++) {
+        script_draw_operation(traffic, subject);
+        (void)subject_next(subject);
+        if (i % 3 == 0) {
+            script_advance(subject, subject->clock + 1);
+        }
+    }
+}
+
+void case_next(struct kit_run *run)
+{
+    (void)script_play(run, 16, 0, 3000, 5, ask_next);
+}
+
+/* Advance to the tick of `next` only: a bounded number of wakeups. */
+static void drive_by_next(struct kit_subject *subject, struct traffic *traffic)
+{
+    script_churn(traffic, subject, 400, BY_NEXT);
+    unsigned wakeups = 0;
+    for (uint64_t next = subject_next(subject); next != TL_NEVER; next = subject_next(subject)) {
+        script_advance(subject, next);
+        if (++wakeups > 200000) {
+            kit_fail(subject->witness, FAULT_NEXT,
+                     "after %u advances to what next says, %" PRIu64
+                     " of 20 timers are still pending at clock %" PRIu64,
+                     wakeups, subject->pending, subject->clock);
+        }
+    }
+}
+
+void case_next_drive(struct kit_run *run)
+{
+    static const uint64_t spans[] = {50, 5000, UINT64_C(1) << 20, UINT64_C(1) << 34};
+    script_each_span(run, 20, 7, spans, LENGTH(spans), 0, drive_by_next);
+}
+
+/* When the lowest level of a wheel turns, timers may descend several levels at once. Ask shortly
+ * before the turn, with another timer due shortly after it. */
+void case_next_turn(struct kit_run *run)
+{
+    static const uint64_t short_of[] = {1, 4, 100};
+    struct kit_subject subject;
+    if (!script_open(run, &subject, 2, 0)) {
+        return;
+    }
+    for (unsigned bit = 2; bit <= 40; bit++) {
+        uint64_t turn = UINT64_C(1) << bit;
+        for (size_t i = 0; i < LENGTH(short_of) && short_of[i] < turn; i++) {
+            uint64_t at = (subject.clock / turn + 2) * turn;
+            script_start(&subject, 0, at - subject.clock);
+            script_advance(&subject, at - short_of[i]);
+            (void)subject_next(&subject);
+            script_start(&subject, 1, short_of[i] + 1);
+            (void)subject_next(&subject);
+            script_settle(&subject);
+        }
+    }
+    script_close(&subject);
+}
+
+void case_budget(struct kit_run *run)
+{
+    enum { TOGETHER = 12 };
+    struct kit_subject subject;
+    if (!script_open(run, &subject, TOGETHER, 3)) {
+        return;
+    }
+    for (uint64_t budget = 0; budget <= TOGETHER + 1; budget++) {
+        for (unsigned spread = 0; spread < 3; spread++) {
+            for (uint32_t id = 0; id < TOGETHER; id++) {
+                script_start(&subject, id, 40 + (uint64_t)id * spread * spread * 20);
+            }
+            uint64_t far = subject.clock + 40 + (uint64_t)TOGETHER * spread * spread * 20 + 600;
+            /* The last budget has more than 32 bits. */
+            (void)subject_advance(&subject, far,
+                                  budget <= TOGETHER ? budget : UINT64_C(1) << 32 | 2);
+            subject_inspect(&subject);
+            for (unsigned k = 0; k < 4; k++) {
+                (void)subject_advance(&subject, subject.clock + k % 2, budget);
+            }
+            script_settle(&subject);
+        }
+    }
+    script_close(&subject);
+}
+
+void case_budget_left_over(struct kit_run *run)
+{
+    /* Stop, move, restart and destroy the timers that a budget left over. */
+    enum { TOGETHER = 9 };
+    for (unsigned what = 0; what < 4; what++) {
+        for (size_t i = 0; i < SCRIPT_DELAYS; i += 3) {
+            struct kit_subject subject;
+            if (!script_open(run, &subject, TOGETHER, 0)) {
+                return;
+            }
+            for (uint32_t id = 0; id < TOGETHER; id++) {
+                script_start(&subject, id, script_delays[i] + id % 3);
+            }
+            (void)subject_advance(&subject, script_delays[i] + 700, 4);
+            for (uint32_t id = 0; id < TOGETHER; id++) {
+                if (what == 0 && id % 2 == 0) {
+                    script_stop(&subject, id);
+                } else if (what == 1) {
+                    script_start(&subject, id, id % 4 == 0 ? 0 : script_delays[i]);
+                } else if (what == 2 && subject.timers[id].state == KIT_TIMER_FIRED) {
+                    script_start(&subject, id, 0);
+                }
+            }
+            if (what == 3) {
+                subject_destroy(&subject);
+                continue;
+            }
+            (void)subject_advance(&subject, subject.clock, 1);
+            (void)subject_advance(&subject, subject.clock + 1, 2);
+            script_settle(&subject);
+            script_close(&subject);
+        }
     }
 }

@@ -93,9 +93,8 @@ static void fill_again_and_again(struct kit_run *run, uint32_t timers, unsigned 
 /* The second size is drawn. */
 void case_full(struct kit_run *run)
 {
-    uint64_t state = run->target->seed;
     fill_again_and_again(run, 64, 20);
-    fill_again_and_again(run, (uint32_t)(300 + kit_random(&state) % 3000), 2);
+    fill_again_and_again(run, script_drawn(run, 300, 3300), 2);
 }
 
 void case_horizon(struct kit_run *run)

@@ -1,23 +1,19 @@
 /*
- * Case: all small cases, exhaustively. Every sequence of starts, stops, advances and actions of
- * callbacks up to a length, on two or three timers and a few delays; not some of them, as the
- * fuzzer does.
+ * Case: every sequence of starts, stops, advances and actions of callbacks up to a length, on two or
+ * three timers with a few delays.
  *
- * It explores states, not sequences. The structure's memory comes from an arena that always lies at
- * the same addresses, so what is in it, beside what the model knows, is the whole state: it is kept
- * by copying and brought back by copying, and where two sequences lead to the same state, what
- * follows is gone through once. Each operation is judged as in every other case; at the end of each
- * sequence all timers must fire in their time.
+ * The search is over states. The structure's memory comes from an arena at fixed addresses, so the
+ * arena and the model are the whole state, which is saved and restored by copying; sequences that
+ * lead to the same state are continued once. At the end of each sequence all timers must fire.
  *
  *     start 0 in 1 --- advance by 1 --- ...
  *          |      \--- start 1 in 1 --- ...
- *          |       \-- stop 0 --------- (as at the beginning, but for what it left behind)
+ *          |       \-- stop 0 --------- (as at the beginning, except for stale entries)
  *          + ...
  *
- * Sequences of one operation come first, then those of two, and so on while there is time. After:
+ * Sequences of one operation come first, then those of two, and so on while there is time. This is
  * explicit-state model checking, as in Holzmann's SPIN, of the code itself.
  */
-#include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
 #include "memory.h"
@@ -29,15 +25,14 @@
 
 enum { TIMERS_MOST = 3, LEAVES = 4, DEPTH_MOST = 12, DELAYS_MOST = 12, STEPS_MOST = 8 };
 
-/* What a structure may take to be copied at every step; one with more is left to
- * the other cases. */
+/* The arena is copied at every step: a structure that needs more is not searched. */
 #define ARENA_BYTES ((size_t)1 << 20)
 #define FRESH       0xa5
 
-/* So many states are known at once, a power of two; of more, some are gone through again. */
+/* States that are remembered, a power of two; with more, some are searched again. */
 #define KNOWN       ((size_t)1 << 20)
 
-/* --- memory that can be brought back --------------------------------------------------------- */
+/* --- the arena ------------------------------------------------------------------------------- */
 
 struct arena {
     unsigned char *bytes;
@@ -66,11 +61,11 @@ static void *arena_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
     return arena->bytes + at;
 }
 
-/* --- what is gone through -------------------------------------------------------------------- */
+/* --- states ---------------------------------------------------------------------------------- */
 
-/* What a timer's next firing does. */
+/* The action of a timer's next callback. */
 struct reaction {
-    enum kit_op_kind kind; /* KIT_OP_INSPECT: nothing */
+    enum kit_op_kind kind; /* KIT_OP_INSPECT: none */
     uint32_t other;
     uint64_t ticks;
 };
@@ -82,10 +77,10 @@ struct alphabet {
     uint64_t delays[DELAYS_MOST];
     size_t step_count;
     uint64_t steps[STEPS_MOST];
-    size_t reaction_count; /* of the delays, so many for what callbacks start */
+    size_t reaction_count; /* the number of delays that callbacks use */
 };
 
-/* All that an operation may change, kept at each depth. */
+/* All that an operation may change, saved at each depth. */
 struct moment {
     struct kit_subject subject;
     struct kit_timer timers[TIMERS_MOST];
@@ -103,13 +98,12 @@ struct search {
     struct kit_subject subject;
     struct arena arena;
     struct reaction reactions[TIMERS_MOST];
-    uint32_t named; /* timers 0 .. named - 1 have been named: the others are all alike */
+    uint32_t named; /* timers from this one on are unused, and so interchangeable */
     struct moment moments[DEPTH_MOST + 1];
-    uint64_t *known; /* states, with how much was still to come: 0 is none */
-    uint64_t until_ns;
+    uint64_t *known; /* hashes of states and their remaining operations; 0: none */
+    struct script_time time;
     uint64_t states;
     uint64_t sequences;
-    bool over;
 };
 
 static void react(struct kit_subject *subject, uint32_t id)
@@ -124,7 +118,7 @@ static void react(struct kit_subject *subject, uint32_t id)
     }
 }
 
-static void keep(const struct search *search, struct moment *moment)
+static void save_state(const struct search *search, struct moment *moment)
 {
     const struct kit_subject *subject = &search->subject;
     moment->subject = *subject;
@@ -138,7 +132,7 @@ static void keep(const struct search *search, struct moment *moment)
     memcpy(moment->bytes, search->arena.bytes, search->arena.used);
 }
 
-static void bring_back(struct search *search, const struct moment *moment)
+static void restore_state(struct search *search, const struct moment *moment)
 {
     struct kit_subject *subject = &search->subject;
     *subject = moment->subject;
@@ -152,7 +146,7 @@ static void bring_back(struct search *search, const struct moment *moment)
     memcpy(search->arena.bytes, moment->bytes, moment->used);
 }
 
-/* A number that stands for the state, never 0. Of serials only their order is of it. */
+/* Return a hash of the state, never 0. Of serials, only the order belongs to it. */
 static uint64_t state_number(const struct search *search, unsigned left)
 {
     const struct kit_subject *subject = &search->subject;
@@ -177,7 +171,7 @@ static uint64_t state_number(const struct search *search, unsigned left)
     return XXH3_64bits_withSeed(search->arena.bytes, search->arena.used, seed) | 1;
 }
 
-/* Whether a state with so many operations left is met for the first time; notes it. */
+/* Whether a state with `left` remaining operations is new; remember it. */
 static bool is_new(struct search *search, unsigned left)
 {
     uint64_t number = state_number(search, left);
@@ -197,7 +191,7 @@ static bool is_new(struct search *search, unsigned left)
 
 /* --- the operations -------------------------------------------------------------------------- */
 
-/* Does the `k`th operation there is; false if there are not so many, or it would do nothing. */
+/* The result of executing the `k`th operation of the alphabet. */
 enum done { DONE, IDLE, NO_MORE };
 
 static enum done do_start(struct search *search, size_t k)
@@ -224,7 +218,7 @@ static enum done do_advance(struct search *search, size_t k)
     return DONE;
 }
 
-/* A timer that is pending is to do something to another, or to itself, when it fires. */
+/* Set the action of a pending timer's callback, on itself or another timer. */
 static enum done do_react(struct search *search, size_t k)
 {
     const struct alphabet *alphabet = &search->alphabet;
@@ -268,40 +262,39 @@ static enum done do_operation(struct search *search, size_t k)
 
 /* --- the search ------------------------------------------------------------------------------ */
 
-/* All that can follow in so many operations. */
+/* Try all sequences of `left` more operations. */
 static void go_on(struct search *search, unsigned left)
 {
     struct moment *moment = &search->moments[left];
     if (left == 0) {
-        keep(search, moment);
+        save_state(search, moment);
         search->sequences++;
         subject_drain(&search->subject);
-        bring_back(search, moment);
-        search->over = search->over ||
-                       (search->sequences % 256 == 0 && clock_processor_ns() > search->until_ns);
+        restore_state(search, moment);
+        (void)script_goes_on(&search->time, 4 * search->sequences + 3);
         return;
     }
-    keep(search, moment);
+    save_state(search, moment);
     enum done done = DONE;
-    for (size_t k = 0; done != NO_MORE && !search->over; k++) {
+    for (size_t k = 0; done != NO_MORE && !search->time.is_over; k++) {
         done = do_operation(search, k);
         if (done == DONE) {
             if (is_new(search, left - 1)) {
                 go_on(search, left - 1);
             }
-            bring_back(search, moment);
+            restore_state(search, moment);
         }
     }
 }
 
-/* Whether its memory is all in the arena: otherwise it cannot be brought back. */
+/* Whether all memory of the structure is in the arena, so that it can be restored. */
 static bool is_all_in_arena(struct search *search, uint64_t heap_before)
 {
     struct kit_subject *subject = &search->subject;
     struct moment *moment = &search->moments[0];
     enum { MODEL_SLACK = 1024 };
     bool all = kit_heap_bytes() <= heap_before + subject_model_bytes(subject) + MODEL_SLACK;
-    keep(search, moment);
+    save_state(search, moment);
     uint64_t before = kit_heap_bytes();
     for (uint32_t id = 0; id < search->alphabet.timers; id++) {
         script_start(subject, id, 1 + id);
@@ -311,21 +304,20 @@ static bool is_all_in_arena(struct search *search, uint64_t heap_before)
     script_stop(subject, search->alphabet.timers - 1);
     all = all && kit_heap_bytes() == before;
     if (all) {
-        bring_back(search, moment);
+        restore_state(search, moment);
     }
     return all;
 }
 
-/* Sequences of so many operations at most, while there is time; returns how long they were. */
-static unsigned deepen(struct search *search, double seconds)
+/* Try longer and longer sequences while there is time; return the length of the last. */
+static unsigned deepen(struct search *search)
 {
-    search->until_ns = clock_processor_ns() + (uint64_t)(seconds * 1e9);
     unsigned depth = 0;
-    while (!search->over && depth < DEPTH_MOST) {
+    while (!search->time.is_over && depth < DEPTH_MOST) {
         memset(search->known, 0, KNOWN * sizeof *search->known);
         search->sequences = 0;
         go_on(search, depth + 1);
-        depth += !search->over;
+        depth += !search->time.is_over;
     }
     return depth;
 }
@@ -336,7 +328,6 @@ static bool open_search(struct search *search, struct kit_run *run, uint64_t now
     uint64_t heap_before = kit_heap_bytes();
     search->arena.used = 0;
     search->named = 0;
-    search->over = false;
     for (uint32_t i = 0; i < TIMERS_MOST; i++) {
         search->reactions[i].kind = KIT_OP_INSPECT;
     }
@@ -350,7 +341,7 @@ static bool open_search(struct search *search, struct kit_run *run, uint64_t now
         subject_discard(subject);
         return false;
     }
-    /* What is durable is partly in its files. */
+    /* The state of a durable structure is partly in its files. */
     if (subject_can(subject, TL_CAP_DURABLE) || !is_all_in_arena(search, heap_before)) {
         subject_destroy(subject);
         return false;
@@ -358,9 +349,9 @@ static bool open_search(struct search *search, struct kit_run *run, uint64_t now
     return true;
 }
 
-/* Delays and steps where this structure may change its mind: about its smallest boundary that is
- * not trivial, and about the next. */
-static void choose(struct alphabet *alphabet, const struct kit_run *run, bool wide)
+/* Choose delays and steps around the first two boundaries of the structure: the product of its
+ * first numeric options. */
+static void choose_alphabet(struct alphabet *alphabet, const struct kit_run *run, bool wide)
 {
     uint64_t slot = 0;
     uint64_t edge = 0;
@@ -387,21 +378,22 @@ static void choose(struct alphabet *alphabet, const struct kit_run *run, bool wi
     alphabet->reaction_count = wide ? 4 : 3;
 }
 
-/* Under one set of options, from one clock; how deep it went, 0 if not at all. */
-static unsigned explore(struct search *search, struct kit_run *run, bool wide, double seconds)
+/* Search under one set of options; return the length of the sequences, 0: none. */
+static unsigned explore(struct search *search, struct kit_run *run, bool wide, double share)
 {
-    choose(&search->alphabet, run, wide);
+    choose_alphabet(&search->alphabet, run, wide);
     if (!open_search(search, run, wide ? 0 : 13)) {
         return 0;
     }
-    unsigned depth = deepen(search, seconds);
+    search->time = script_time(run, share);
+    unsigned depth = deepen(search);
     subject_inspect(&search->subject);
     subject_destroy(&search->subject);
     return depth;
 }
 
-/* Under options that make edges come soon, one at a time. */
-static unsigned explore_options(struct search *search, struct kit_run *run, double seconds)
+/* Search under small values of one option at a time, which bring boundaries close. */
+static unsigned explore_options(struct search *search, struct kit_run *run, double share)
 {
     unsigned least = DEPTH_MOST;
     size_t options = tl_option_count(run->algo);
@@ -412,8 +404,7 @@ static unsigned explore_options(struct search *search, struct kit_run *run, doub
         for (size_t k = 0; k < count; k++) {
             memcpy(run->options, run->target->options, sizeof run->options);
             tl_option_set_number(&run->algo->options[i], run->options, values[k]);
-            double share = seconds / (double)(options * count);
-            unsigned depth = explore(search, run, k % 2 == 0, share);
+            unsigned depth = explore(search, run, k % 2 == 0, share / (double)(options * count));
             least = depth > 0 && depth < least ? depth : least;
         }
     }
@@ -427,13 +418,14 @@ static void search_all(struct kit_run *run, struct search *search, unsigned char
     for (size_t i = 0; i <= DEPTH_MOST; i++) {
         search->moments[i].bytes = bytes + (i + 1) * ARENA_BYTES;
     }
-    unsigned wide = explore(search, run, true, run->patience_seconds * 0.3);
-    unsigned narrow = explore(search, run, false, run->patience_seconds * 0.3);
-    unsigned varied = explore_options(search, run, run->patience_seconds * 0.4);
+    unsigned wide = explore(search, run, true, 0.3);
+    unsigned narrow = explore(search, run, false, 0.3);
+    unsigned varied = explore_options(search, run, 0.4);
     run->witness->coverage.states = search->states;
     if (wide == 0 && narrow == 0) {
-        kit_note(run->witness, "by default its memory cannot be copied at every step, being too "
-                               "much or elsewhere");
+        kit_note(run->witness,
+                 "by default its memory is too large to copy at every step, or not from the "
+                 "allocator");
     } else {
         char other[60] = "";
         if (varied < DEPTH_MOST) {
@@ -447,7 +439,6 @@ static void search_all(struct kit_run *run, struct search *search, unsigned char
 void case_small(struct kit_run *run)
 {
     struct search *search = memory_new(1, sizeof *search);
-    /* Aligned as anything may be asked for. */
     unsigned char *bytes = memory_made(aligned_alloc(ARENA_BYTES, (DEPTH_MOST + 2) * ARENA_BYTES));
     uint64_t *known = memory_new(KNOWN, sizeof *known);
     search->known = known;

@@ -173,32 +173,24 @@ static void watched_destroy(void *self)
     leave(&call);
 }
 
-static enum tl_status watched_reserve(void *self, uint32_t capacity)
-{
-    struct kit_call call;
-    enter(&call, KIT_HOOK_RESERVE);
-    enum tl_status status = steps.structure->reserve(self, capacity);
-    leave(&call);
-    return status;
-}
-
-static enum tl_status watched_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct kit_call call;
-    enter(&call, KIT_HOOK_START);
-    enum tl_status status = steps.structure->start(self, id, deadline);
-    leave(&call);
-    return status;
-}
-
-static enum tl_status watched_stop(void *self, uint32_t id)
-{
-    struct kit_call call;
-    enter(&call, KIT_HOOK_STOP);
-    enum tl_status status = steps.structure->stop(self, id);
-    leave(&call);
-    return status;
-}
+/* A hook that needs no other preparation. */
+#define WATCHED(type, hook, code, parameters, arguments)                                           \
+    static type watched_##hook parameters                                                          \
+    {                                                                                              \
+        struct kit_call call;                                                                      \
+        enter(&call, code);                                                                        \
+        type result = steps.structure->hook arguments;                                             \
+        leave(&call);                                                                              \
+        return result;                                                                             \
+    }
+WATCHED(enum tl_status, reserve, KIT_HOOK_RESERVE, (void *self, uint32_t capacity),
+        (self, capacity))
+WATCHED(enum tl_status, start, KIT_HOOK_START, (void *self, uint32_t id, uint64_t deadline),
+        (self, id, deadline))
+WATCHED(enum tl_status, stop, KIT_HOOK_STOP, (void *self, uint32_t id), (self, id))
+WATCHED(uint64_t, next, KIT_HOOK_NEXT, (const void *self), (self))
+WATCHED(uint64_t, count, KIT_HOOK_COUNT, (const void *self), (self))
+#undef WATCHED
 
 /* The callback that the judge gave to advance. */
 struct handed {
@@ -224,24 +216,6 @@ static uint64_t watched_advance(void *self, uint64_t now, uint64_t budget, tl_fi
     uint64_t fired = steps.structure->advance(self, now, budget, watched_fire, &handed);
     leave(&call);
     return fired;
-}
-
-static uint64_t watched_next(const void *self)
-{
-    struct kit_call call;
-    enter(&call, KIT_HOOK_NEXT);
-    uint64_t next = steps.structure->next(self);
-    leave(&call);
-    return next;
-}
-
-static uint64_t watched_count(const void *self)
-{
-    struct kit_call call;
-    enter(&call, KIT_HOOK_COUNT);
-    uint64_t count = steps.structure->count(self);
-    leave(&call);
-    return count;
 }
 
 const struct tl_algo *kit_steps_watch(const struct tl_algo *structure,
