@@ -31,7 +31,7 @@ static void every_wrong_structure_is_caught_by_its_case(void **state)
     struct kit_limits limits = short_limits();
     unsigned wrong = 0;
     unsigned missed = 0;
-    print_message("%-32s %-22s %-10s %s\n", "wrong structure", "case", "fault", "what was said");
+    print_message("%-32s %-22s %-10s %s\n", "wrong structure", "case", "fault", "message");
     for (size_t i = 0; i < MADE_COUNT; i++) {
         if (is_right(made[i])) {
             continue;

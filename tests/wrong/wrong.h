@@ -28,7 +28,7 @@
 /* The case that must notice stands where other structures name their source. */
 #define WRONG_TEXTS(what, case_name)                                                               \
     .abi = TL_ABI, .name = WRONG_NAME, .summary = (what), .origin = (case_name),                   \
-    .description = "Made to be found out. Its origin names the contract case that must do so.",    \
+    .description = "Made to be found wrong. Its origin names the contract case that must do so.",  \
     .cost = WRONG_COST
 
 #endif

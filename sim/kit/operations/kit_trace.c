@@ -97,6 +97,10 @@ static void write_op(const struct kit_op *op, FILE *stream)
     (void)fputc('\n', stream);
 }
 
+static const char *const place_words[] = {[KIT_GUARD_CANARIES] = "",
+                                          [KIT_GUARD_PAGE_BEHIND] = " page behind",
+                                          [KIT_GUARD_PAGE_BEFORE] = " page before"};
+
 static void write_create(const struct kit_session *session, const struct tl_algo *algo,
                          FILE *stream)
 {
@@ -107,10 +111,7 @@ static void write_create(const struct kit_session *session, const struct tl_algo
     if (session->grants != UINT64_MAX) {
         (void)fprintf(stream, " allow %" PRIu64, session->grants);
     }
-    if (session->place != KIT_GUARD_CANARIES) {
-        (void)fprintf(stream, " page %s",
-                      session->place == KIT_GUARD_PAGE_BEHIND ? "behind" : "before");
-    }
+    (void)fputs(place_words[session->place], stream);
     (void)fputs(session->counted ? " counted" : "", stream);
     if (session->records.lodging == KIT_LODGING_EITHER) {
         (void)fputs(" embedded", stream);
@@ -246,14 +247,13 @@ static bool read_op(const char *line, struct kit_op *op)
 static bool read_records(const char **at, struct kit_session *session, char why[WHY_BYTES])
 {
     struct kit_records_layout *records = &session->records;
+    int used = 0;
     if (skip(at, " embedded")) {
         records->lodging = KIT_LODGING_EITHER;
-    } else if (skip(at, " records ")) {
+    } else if (sscanf(*at, " records %" SCNu32 " before %" SCNu32 " behind%n",
+                      &records->before_bytes, &records->behind_bytes, &used) == 2) {
         records->lodging = KIT_LODGING_RECORDS;
-        if (!read_small(at, &records->before_bytes) || !skip(at, " before ") ||
-            !read_small(at, &records->behind_bytes) || !skip(at, " behind")) {
-            return false;
-        }
+        *at += used; /* 0 if the last word is missing: then the line has too much text */
     }
     uint32_t most = records->before_bytes > records->behind_bytes ? records->before_bytes
                                                                   : records->behind_bytes;
@@ -284,9 +284,10 @@ static bool read_create(const char *line, const struct tl_algo *algo, struct kit
         (skip(&at, " allow ") && !read_number(&at, UINT64_MAX, &session->grants))) {
         return false;
     }
-    session->place = skip(&at, " page behind")   ? KIT_GUARD_PAGE_BEHIND
-                     : skip(&at, " page before") ? KIT_GUARD_PAGE_BEFORE
-                                                 : KIT_GUARD_CANARIES;
+    session->place = KIT_GUARD_PAGE_BEFORE;
+    while (session->place > KIT_GUARD_CANARIES && !skip(&at, place_words[session->place])) {
+        session->place--;
+    }
     session->counted = skip(&at, " counted");
     return read_records(&at, session, why) && (skip(&at, " options ") || *at == '\0') &&
            tl_options_parse(algo, at, session->options, why, WHY_BYTES) == TL_OK;
