@@ -11,18 +11,29 @@
 #ifndef ALGOS_START_ORDER_H
 #define ALGOS_START_ORDER_H
 
+#include "records.h"
+
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The members that ordered_nodes.h and node_array.h use. */
+#define ORDERED_NODES                                                                              \
+    struct node *nodes AND_RECORDS;                                                                \
+    uint64_t count;                                                                                \
+    uint64_t clock;                                                                                \
+    uint64_t serial; /* of the next start */                                                       \
+    const struct tl_allocator *allocator;                                                          \
+    struct tl_counters counters;                                                                   \
+    uint32_t capacity
+
+/* The capabilities of a structure that keeps this order and finds its first timer at once. */
+#define ORDERED_CAPABILITIES                                                                       \
+    (TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |               \
+     TL_CAP_BUDGET | TL_CAP_UNLIMITED)
 
 static inline bool is_before(const struct node *a, const struct node *b)
 {
     return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
-}
-
-/* Whether an advance to `now`, before which `serials` had been given, fires a timer. */
-static inline bool is_due(const struct node *node, uint64_t now, uint64_t serials)
-{
-    return node->due <= now && node->serial < serials;
 }
 
 #endif

@@ -32,12 +32,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
-#include "records.h"
 #include "tuning.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -54,30 +49,22 @@ struct node {
 #include "start_order.h"
 
 struct pairing_heap {
-    struct node *nodes AND_RECORDS;
+    ORDERED_NODES;
     uint32_t root; /* NONE if empty */
-    uint32_t capacity;
-    uint64_t count;
-    uint64_t clock;
-    uint64_t serial;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
 };
 
 #define NODES_FIRST 0u
 #define NODE_ARRAY  struct pairing_heap
 #include "node_array.h"
-#define STRUCTURE struct pairing_heap
-#include "structure.h"
 
 /* --- data: trees ------------------------------------------------------------------------------ */
 
-static inline bool is_pending(const struct pairing_heap *heap, uint32_t id)
+static inline bool order_is_pending(const struct pairing_heap *heap, uint32_t id)
 {
     return heap->root == id || node_at(heap, id)->prev != NONE;
 }
 
-/* Links two roots, the later below the earlier, and returns that. */
+/* Link two roots, the later below the earlier; return that. */
 static inline uint32_t link_roots(struct pairing_heap *heap, uint32_t a, uint32_t b)
 {
     TL_COUNT(heap, compares, 1);
@@ -105,7 +92,7 @@ static void add_tree(struct pairing_heap *heap, uint32_t tree)
     heap->root = root;
 }
 
-/* Takes a node that is not the root from its siblings, with all below it. */
+/* Unlink a node that is not the root from its siblings, with all below it. */
 static void cut(struct pairing_heap *heap, uint32_t id)
 {
     struct node *node = node_at(heap, id);
@@ -122,8 +109,8 @@ static void cut(struct pairing_heap *heap, uint32_t id)
     node->next = NONE;
 }
 
-/* Makes one tree of a list of siblings, that of `first`; returns its root, or NONE. Its prev and
- * next are whatever they were. */
+/* Make one tree of a list of siblings, that of `first`. Return its root, or NONE; its links to
+ * siblings are not set. */
 static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
 {
     uint32_t pairs = NONE; /* in reverse, by `next` */
@@ -155,12 +142,10 @@ static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
     return tree;
 }
 
-/* Takes a pending timer out of the heap. */
-static void take(struct pairing_heap *heap, uint32_t id)
+static void order_remove(struct pairing_heap *heap, uint32_t id)
 {
     struct node *node = node_at(heap, id);
     TL_COUNT(heap, moves, 1);
-    heap->count--;
     if (heap->root == id) {
         heap->root = NONE;
     } else {
@@ -176,93 +161,44 @@ static void take(struct pairing_heap *heap, uint32_t id)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
+static void order_insert(struct pairing_heap *heap, uint32_t id)
+{
+    TL_COUNT(heap, moves, heap->root == NONE);
+    add_tree(heap, id);
+}
+
+/* --- advance and next ------------------------------------------------------------------------- */
+
+static inline uint32_t order_first(const struct pairing_heap *heap)
+{
+    return heap->root;
+}
+
+/* --- create and options ----------------------------------------------------------------------- */
+
+#define IDLE_NODE                                                                                  \
+    {                                                                                              \
+        .child = NONE, .next = NONE, .prev = NONE                                                  \
+    }
+#define ORDERED_EMPTY .root = NONE
+#include "ordered_nodes.h"
+
+/* A restart to an earlier tick keeps the subtree below the timer. */
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct pairing_heap *heap = self;
     struct node *node = node_at(heap, id);
     uint64_t due = deadline > heap->clock ? deadline : heap->clock;
-    if (is_pending(heap, id)) {
-        if (due < node->due) { /* the subtree stays below it */
-            node->due = due;
-            node->serial = heap->serial++;
-            if (heap->root != id) {
-                cut(heap, id);
-                add_tree(heap, id);
-            }
-            return TL_OK;
-        }
-        take(heap, id);
+    if (!order_is_pending(heap, id) || due >= node->due) {
+        return ordered_start(self, id, deadline);
     }
     node->due = due;
     node->serial = heap->serial++;
-    heap->count++;
-    TL_COUNT(heap, moves, heap->root == NONE);
-    add_tree(heap, id);
+    if (heap->root != id) {
+        cut(heap, id);
+        add_tree(heap, id);
+    }
     return TL_OK;
-}
-
-static enum tl_status heap_stop(void *self, uint32_t id)
-{
-    struct pairing_heap *heap = self;
-    if (!is_pending(heap, id)) {
-        return TL_IDLE;
-    }
-    take(heap, id);
-    return TL_OK;
-}
-
-/* --- advance and next ------------------------------------------------------------------------- */
-
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more
- * than to see that. */
-static NEVER_INLINE uint64_t expire(struct pairing_heap *heap, uint64_t now, uint64_t budget,
-                                    tl_fire_fn fire, void *ctx)
-{
-    uint64_t serials = heap->serial;
-    uint64_t fired = 0;
-    while (fired < budget && heap->root != NONE) {
-        uint32_t id = heap->root;
-        TL_COUNT(heap, compares, 1);
-        if (!is_due(node_at(heap, id), now, serials)) {
-            break;
-        }
-        take(heap, id);
-        fired++;
-        fire(ctx, id, now);
-    }
-    return fired;
-}
-
-static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct pairing_heap *heap = self;
-    heap->clock = now;
-    if (heap->root == NONE) {
-        return 0;
-    }
-    TL_COUNT(heap, compares, 1);
-    return node_at(heap, heap->root)->due <= now ? expire(heap, now, budget, fire, ctx) : 0;
-}
-
-static uint64_t heap_next(const void *self)
-{
-    const struct pairing_heap *heap = self;
-    return heap->root != NONE ? node_at(heap, heap->root)->due : TL_NEVER;
-}
-
-/* --- create and options ----------------------------------------------------------------------- */
-
-static enum tl_status heap_reserve(void *self, uint32_t capacity)
-{
-    return nodes_reserve(self, capacity, NONE - 1,
-                         (struct node){.child = NONE, .next = NONE, .prev = NONE});
-}
-
-static enum tl_status heap_create(const struct tl_config *config, void **self)
-{
-    struct pairing_heap empty = {
-        .root = NONE, .clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, heap_reserve, nodes_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -270,47 +206,36 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
     const struct pairing_heap *heap = self;
-    uint64_t pending = 0;
+    uint64_t linked = heap->root != NONE;
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        const struct node *node = node_at(heap, id);
-        pending += is_pending(heap, id);
-        if (heap->root != id && node->prev != NONE && node_at(heap, node->prev)->child != id &&
-            node_at(heap, node->prev)->next != id) {
-            return corrupt(why, why_bytes, "the links before timer %" PRIu32 " do not agree", id);
-        }
         uint32_t left = id;
-        for (uint32_t child = node->child; child != NONE; child = node_at(heap, child)->next) {
-            if (!is_pending(heap, id) || node_at(heap, child)->prev != left) {
+        for (uint32_t child = node_at(heap, id)->child; child != NONE;
+             child = node_at(heap, child)->next) {
+            if (!order_is_pending(heap, id) || node_at(heap, child)->prev != left ||
+                ++linked > heap->count) {
                 return corrupt(why, why_bytes, "the links below timer %" PRIu32 " do not agree",
                                id);
             }
-            if (is_before(node_at(heap, child), node)) {
-                return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", child);
+            if (is_before(node_at(heap, child), node_at(heap, id))) {
+                return corrupt(why, why_bytes, "timer %" PRIu32 " is below a later one", child);
             }
             left = child;
         }
     }
-    if (pending != heap->count || (heap->root == NONE) != (heap->count == 0)) {
-        return corrupt(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", pending,
-                       heap->count);
-    }
-    return TL_OK;
+    return ordered_check(heap, linked, why, why_bytes);
 }
 
-/* A cell is named by its timer's id. */
 static void heap_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct pairing_heap *heap = self;
     walk_part(visitor, "heap", TL_FORM_TREE, 0);
     if (heap->root != NONE) {
-        walk_node(visitor, heap->root, TL_NEVER);
-        walk_timer(visitor, heap->root, node_at(heap, heap->root)->due, 0);
+        ordered_walk_node(heap, heap->root, TL_NEVER, visitor);
     }
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        uint32_t child = is_pending(heap, id) ? node_at(heap, id)->child : NONE;
+        uint32_t child = order_is_pending(heap, id) ? node_at(heap, id)->child : NONE;
         for (; child != NONE; child = node_at(heap, child)->next) {
-            walk_node(visitor, child, id);
-            walk_timer(visitor, child, node_at(heap, child)->due, 0);
+            ordered_walk_node(heap, child, id, visitor);
         }
     }
 }
@@ -319,8 +244,7 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
 
 TL_ALGO(pairing_heap) = {
     .abi = TL_ABI,
-    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
-                    TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .capabilities = ORDERED_CAPABILITIES,
     .name = "pairing-heap",
     .summary = "trees that are only ever linked: the later root below the earlier",
     .origin = "Fredman, Sedgewick, Sleator and Tarjan 1986",
@@ -335,13 +259,10 @@ TL_ALGO(pairing_heap) = {
              .stop = "O(log n) amortised",
              .tick = "O(1)",
              .expire = "O(log n) amortised"},
-    .create = heap_create,
-    .destroy = nodes_destroy,
-    .reserve = heap_reserve,
+    .create = ordered_create,
+    .reserve = ordered_reserve,
     .start = heap_start,
-    .stop = heap_stop,
-    .advance = heap_advance,
-    .next = heap_next,
+    ORDERED_HOOKS,
     NODES_HOOKS,
     .check = heap_check,
     .walk = heap_walk,

@@ -40,16 +40,10 @@
 
 #ifdef TL_HAVE_TREE
 
-#include <inttypes.h>
-
-#include "check.h"
-#include "records.h"
-#include "walk.h"
-
 #include <bsd/sys/tree.h>
 
-#define NOT_PENDING  UINT64_MAX
-#define CAPACITY_MAX (UINT32_C(1) << 31)
+#define NONE        UINT32_MAX
+#define NOT_PENDING UINT64_MAX
 
 struct node {
     RB_ENTRY(node) links;
@@ -62,15 +56,9 @@ struct node {
 RB_HEAD(node_tree, node);
 
 struct rbtree {
+    ORDERED_NODES;
     struct node_tree tree;
-    struct node *first;
-    struct node *nodes AND_RECORDS;
-    uint32_t capacity;
-    uint64_t count;
-    uint64_t clock;
-    uint64_t serial;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
+    uint32_t first;
 };
 
 #ifdef TL_EMBEDDED
@@ -80,8 +68,6 @@ static void tree_moved(void *self, const struct tl_records *records);
 #define NODES_FIRST 0u
 #define NODE_ARRAY  struct rbtree
 #include "node_array.h"
-#define STRUCTURE struct rbtree
-#include "structure.h"
 
 /* --- data: the tree --------------------------------------------------------------------------- */
 
@@ -94,24 +80,27 @@ static inline int compare_nodes(const struct node *a, const struct node *b)
 /* RB_GENERATE_STATIC relies on a word of BSD compilers. */
 RB_GENERATE_INTERNAL(node_tree, node, links, compare_nodes, static __attribute__((unused)))
 
-#ifdef TL_EMBEDDED
+/* Return the id of a node; NONE of NULL. */
 static inline uint32_t id_of(const struct rbtree *rbtree, const struct node *node)
 {
-    return (uint32_t)((size_t)((const char *)node - rbtree->records.first) /
-                      rbtree->records.stride);
-}
+#ifdef TL_EMBEDDED
+    size_t bytes = (size_t)((const char *)node - rbtree->records.first);
+    return node != NULL ? (uint32_t)(bytes / rbtree->records.stride) : NONE;
 #else
-#define id_of(rbtree, node) ((uint32_t)((node) - (rbtree)->nodes))
+    return node != NULL ? (uint32_t)(node - rbtree->nodes) : NONE;
 #endif
-
-static inline bool is_pending(const struct node *node)
-{
-    return node->serial != NOT_PENDING;
 }
 
-/* Puts a node that is in no tree where its key belongs. */
-static void insert(struct rbtree *rbtree, struct node *node)
+static inline bool order_is_pending(const struct rbtree *rbtree, uint32_t id)
 {
+    return node_at(rbtree, id)->serial != NOT_PENDING;
+}
+
+/* --- start and stop --------------------------------------------------------------------------- */
+
+static void order_insert(struct rbtree *rbtree, uint32_t id)
+{
+    struct node *node = node_at(rbtree, id);
     struct node *parent = NULL;
     struct node **link = &RB_ROOT(&rbtree->tree);
     bool leftmost = true;
@@ -129,76 +118,37 @@ static void insert(struct rbtree *rbtree, struct node *node)
     *link = node;
     node_tree_RB_INSERT_COLOR(&rbtree->tree, node);
     if (leftmost) {
-        rbtree->first = node;
+        rbtree->first = id;
     }
-    rbtree->count++;
     TL_COUNT(rbtree, moves, 1);
 }
 
-static void take(struct rbtree *rbtree, struct node *node)
+static void order_remove(struct rbtree *rbtree, uint32_t id)
 {
-    if (rbtree->first == node) {
-        rbtree->first = RB_NEXT(node_tree, &rbtree->tree, node);
+    struct node *node = node_at(rbtree, id);
+    if (rbtree->first == id) {
+        rbtree->first = id_of(rbtree, RB_NEXT(node_tree, &rbtree->tree, node));
     }
     RB_REMOVE(node_tree, &rbtree->tree, node);
     node->serial = NOT_PENDING;
-    rbtree->count--;
     TL_COUNT(rbtree, moves, 1);
-}
-
-/* --- start and stop --------------------------------------------------------------------------- */
-
-static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct rbtree *rbtree = self;
-    struct node *node = node_at(rbtree, id);
-    if (is_pending(node)) {
-        take(rbtree, node);
-    }
-    node->due = deadline > rbtree->clock ? deadline : rbtree->clock;
-    node->serial = rbtree->serial++;
-    insert(rbtree, node);
-    return TL_OK;
-}
-
-static enum tl_status tree_stop(void *self, uint32_t id)
-{
-    struct rbtree *rbtree = self;
-    if (!is_pending(node_at(rbtree, id))) {
-        return TL_IDLE;
-    }
-    take(rbtree, node_at(rbtree, id));
-    return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+static inline uint32_t order_first(const struct rbtree *rbtree)
 {
-    struct rbtree *rbtree = self;
-    rbtree->clock = now;
-    uint64_t serials = rbtree->serial;
-    uint64_t fired = 0;
-    while (fired < budget && rbtree->first != NULL) {
-        struct node *node = rbtree->first;
-        TL_COUNT(rbtree, compares, 1);
-        if (!is_due(node, now, serials)) {
-            break;
-        }
-        take(rbtree, node);
-        fired++;
-        fire(ctx, id_of(rbtree, node), now);
-    }
-    return fired;
-}
-
-static uint64_t tree_next(const void *self)
-{
-    const struct rbtree *rbtree = self;
-    return rbtree->first != NULL ? rbtree->first->due : TL_NEVER;
+    return rbtree->first;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
+
+#define IDLE_NODE                                                                                  \
+    {                                                                                              \
+        .serial = NOT_PENDING                                                                      \
+    }
+#define ORDERED_EMPTY .first = NONE
+#include "ordered_nodes.h"
 
 static struct timer_records records_of(const struct rbtree *rbtree)
 {
@@ -209,38 +159,36 @@ static struct timer_records records_of(const struct rbtree *rbtree)
 #endif
 }
 
-/* Where a node is that was in `from`, when they have come to lie elsewhere. */
-static struct node *moved(const struct rbtree *rbtree, const struct timer_records *from,
-                          const struct node *node)
+/* Return the new address of a node that was in `from`. */
+static struct node *moved_node(const struct rbtree *rbtree, const struct timer_records *from,
+                               const struct node *node)
 {
     if (node == NULL) {
-        return NULL; /* as all are before the first nodes_reserve, when the stride is 0 */
+        return NULL;
     }
     size_t id = ((uintptr_t)node - (uintptr_t)from->first) / from->stride;
     return node_at(rbtree, (uint32_t)id);
 }
 
-/* The nodes were at `from`: correct the links. */
+/* Correct the links of nodes that were at `from`. */
 static void move_links(struct rbtree *rbtree, const struct timer_records *from)
 {
     for (uint32_t id = 0; id < rbtree->capacity; id++) {
         struct node *node = node_at(rbtree, id);
-        if (is_pending(node)) {
-            RB_LEFT(node, links) = moved(rbtree, from, RB_LEFT(node, links));
-            RB_RIGHT(node, links) = moved(rbtree, from, RB_RIGHT(node, links));
-            RB_PARENT(node, links) = moved(rbtree, from, RB_PARENT(node, links));
+        if (order_is_pending(rbtree, id)) {
+            RB_LEFT(node, links) = moved_node(rbtree, from, RB_LEFT(node, links));
+            RB_RIGHT(node, links) = moved_node(rbtree, from, RB_RIGHT(node, links));
+            RB_PARENT(node, links) = moved_node(rbtree, from, RB_PARENT(node, links));
         }
     }
-    RB_ROOT(&rbtree->tree) = moved(rbtree, from, RB_ROOT(&rbtree->tree));
-    rbtree->first = moved(rbtree, from, rbtree->first);
+    RB_ROOT(&rbtree->tree) = moved_node(rbtree, from, RB_ROOT(&rbtree->tree));
 }
 
 static enum tl_status tree_reserve(void *self, uint32_t capacity)
 {
     struct rbtree *rbtree = self;
     struct timer_records before = records_of(rbtree);
-    enum tl_status status =
-        nodes_reserve(rbtree, capacity, CAPACITY_MAX, (struct node){.serial = NOT_PENDING});
+    enum tl_status status = ordered_reserve(rbtree, capacity);
     if (status == TL_OK && before.first != NULL && records_of(rbtree).first != before.first) {
         move_links(rbtree, &before);
     }
@@ -257,16 +205,19 @@ static void tree_moved(void *self, const struct tl_records *records)
 }
 #endif
 
-static enum tl_status tree_create(const struct tl_config *config, void **self)
-{
-    struct rbtree empty = {
-        .tree = RB_INITIALIZER(&empty.tree), .clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, tree_reserve, nodes_destroy, self);
-}
-
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The black nodes from `node` down to a leaf on the left side. */
+#define tree_root(rbtree) id_of(rbtree, RB_ROOT(&(rbtree)->tree))
+
+static uint32_t tree_child(const struct rbtree *rbtree, uint32_t id, unsigned side)
+{
+    const struct node *node = node_at(rbtree, id);
+    return id_of(rbtree, side != 0 ? RB_RIGHT(node, links) : RB_LEFT(node, links));
+}
+
+#include "search_tree.h"
+
+/* Return the number of black nodes from `node` down to a leaf on the left side. */
 static uint64_t black_height(const struct node *node)
 {
     uint64_t height = 0;
@@ -284,79 +235,38 @@ static bool is_red(const struct node *node)
 static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
 {
     const struct rbtree *rbtree = self;
-    uint64_t pending = 0;
-    uint64_t links = RB_ROOT(&rbtree->tree) != NULL;
     for (uint32_t id = 0; id < rbtree->capacity; id++) {
         const struct node *node = node_at(rbtree, id);
-        if (!is_pending(node)) {
+        if (!order_is_pending(rbtree, id)) {
             continue;
         }
-        pending++;
         const struct node *left = RB_LEFT(node, links);
         const struct node *right = RB_RIGHT(node, links);
-        links += left != NULL;
-        links += right != NULL;
-        if ((left != NULL && (RB_PARENT(left, links) != node || !is_before(left, node))) ||
-            (right != NULL && (RB_PARENT(right, links) != node || !is_before(node, right)))) {
-            return corrupt(why, why_bytes, "the children of timer %" PRIu32 " are out of order",
-                           id);
+        if ((left != NULL && RB_PARENT(left, links) != node) ||
+            (right != NULL && RB_PARENT(right, links) != node)) {
+            return corrupt(why, why_bytes, "the links below timer %" PRIu32 " do not agree", id);
         }
         if ((is_red(node) && (is_red(left) || is_red(right))) ||
             black_height(left) != black_height(right)) {
             return corrupt(why, why_bytes, "the tree is out of balance at timer %" PRIu32, id);
         }
-        if (rbtree->first == NULL || is_before(node, rbtree->first)) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is before the first", id);
-        }
     }
-    if (pending != rbtree->count || links != rbtree->count) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " timers pending, %" PRIu64 " linked, %" PRIu64 " counted",
-                       pending, links, rbtree->count);
-    }
-    return TL_OK;
+    return tree_check_links(self, why, why_bytes);
 }
 
-static void walk_below(const struct rbtree *rbtree, const struct node *node, uint64_t parent,
-                       const struct tl_visitor *visitor)
-{
-    if (node != NULL) {
-        uint32_t id = id_of(rbtree, node);
-        walk_node(visitor, id, parent);
-        walk_timer(visitor, id, node->due, 0);
-    }
-}
-
-/* A cell is named by its timer's id. */
-static void tree_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct rbtree *rbtree = self;
-    walk_part(visitor, "tree", TL_FORM_TREE, 0);
-    walk_below(rbtree, RB_ROOT(&rbtree->tree), TL_NEVER, visitor);
-    for (uint32_t id = 0; id < rbtree->capacity; id++) {
-        const struct node *node = node_at(rbtree, id);
-        if (is_pending(node)) {
-            walk_below(rbtree, RB_LEFT(node, links), id, visitor);
-            walk_below(rbtree, RB_RIGHT(node, links), id, visitor);
-        }
-    }
-}
-
-#define TREE_EMBEDDED_BYTES EMBEDDED_BYTES(sizeof(struct node))
-#define TREE_MOVED          EMBEDDED_HOOK(tree_moved)
-#define RBTREE_SUMMARY      "a red-black tree, balanced by the BSDs' tree macros, leftmost cached"
+#define RBTREE_SUMMARY "a red-black tree, balanced by the BSDs' tree macros, leftmost cached"
+#define TREE_HOOKS                                                                                 \
+    .create = ordered_create, .reserve = tree_reserve, .start = ordered_start,                     \
+    .count = nodes_count, .counters = nodes_counters, .check = tree_check, .walk = tree_walk,      \
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)), .moved = EMBEDDED_HOOK(tree_moved)
 
 #else
 
-#define UNAVAILABLE(hook) tree_##hook
 #include "unavailable.h"
-#define nodes_destroy       tree_destroy
-#define nodes_count         tree_count
-#define nodes_counters      tree_counters
 
-#define TREE_EMBEDDED_BYTES 0
-#define TREE_MOVED          NULL
-#define RBTREE_SUMMARY      "a red-black tree (not in this build, which lacked libbsd-dev)"
+#define RBTREE_SUMMARY "a red-black tree (not in this build, which lacked libbsd-dev)"
+#define ORDERED_HOOKS  UNAVAILABLE_HOOKS
+#define TREE_HOOKS     .walk = NULL
 
 #endif
 
@@ -380,17 +290,6 @@ TL_ALGO(rbtree) = {
                "fires within a range and sets the clock event to its end; the first node is kept "
                "at hand, as in hrtimer, where nginx walks down to it.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .create = tree_create,
-    .destroy = nodes_destroy,
-    .reserve = tree_reserve,
-    .start = tree_start,
-    .stop = tree_stop,
-    .advance = tree_advance,
-    .next = tree_next,
-    .count = nodes_count,
-    .counters = nodes_counters,
-    .check = tree_check,
-    .walk = tree_walk,
-    .embedded_bytes = TREE_EMBEDDED_BYTES,
-    .moved = TREE_MOVED,
+    ORDERED_HOOKS,
+    TREE_HOOKS,
 };

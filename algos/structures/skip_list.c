@@ -32,18 +32,13 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
-#include "records.h"
 #include "tuning.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define HEAD         0u /* the list's own node, and its end; timer `id` is node id + 1 */
-#define LANES_MAX    10u
-#define CAPACITY_MAX (UINT32_MAX - 1)
+#define HEAD      0u /* the list's own node, and its end; timer `id` is node id + 1 */
+#define NONE      HEAD
+#define LANES_MAX 10u
 
 struct node {
     uint64_t due;
@@ -55,22 +50,14 @@ struct node {
 #include "start_order.h"
 
 struct skip_list {
-    struct node *nodes AND_RECORDS;
+    ORDERED_NODES;
     uint32_t lanes;
-    uint32_t capacity;
     uint64_t random; /* the generator's state */
-    uint64_t count;
-    uint64_t clock;
-    uint64_t serial;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
 };
 
 #define NODES_FIRST 1u
 #define NODE_ARRAY  struct skip_list
 #include "node_array.h"
-#define STRUCTURE struct skip_list
-#include "structure.h"
 
 /* --- data: lanes ------------------------------------------------------------------------------ */
 
@@ -94,7 +81,12 @@ static void search(struct skip_list *list, const struct node *key, uint32_t befo
     }
 }
 
-/* Unlinks a node that `before` comes before in its lanes. */
+static inline bool order_is_pending(const struct skip_list *list, uint32_t index)
+{
+    return node_at(list, index)->height > 0;
+}
+
+/* Unlink a node that `before` comes before in its lanes. */
 static void unlink_node(struct skip_list *list, uint32_t index, const uint32_t before[LANES_MAX])
 {
     for (uint32_t lane = 0; lane < node_at(list, index)->height; lane++) {
@@ -104,25 +96,19 @@ static void unlink_node(struct skip_list *list, uint32_t index, const uint32_t b
     while (list->lanes > 0 && node_at(list, HEAD)->next[list->lanes - 1] == HEAD) {
         list->lanes--;
     }
-    list->count--;
     TL_COUNT(list, moves, 1);
-}
-
-/* Takes a timer out of the list. False: it was not pending. */
-static bool take(struct skip_list *list, uint32_t id)
-{
-    uint32_t before[LANES_MAX] = {HEAD};
-    if (node_at(list, id + 1)->height == 0) {
-        return false;
-    }
-    search(list, node_at(list, id + 1), before);
-    unlink_node(list, id + 1, before);
-    return true;
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* How many lanes a new timer joins: one more with a chance of 1/4 each. */
+static void order_remove(struct skip_list *list, uint32_t index)
+{
+    uint32_t before[LANES_MAX] = {HEAD};
+    search(list, node_at(list, index), before);
+    unlink_node(list, index, before);
+}
+
+/* Return the number of lanes that a new timer joins: one more with a chance of 1/4 each. */
 static uint32_t draw_height(struct skip_list *list)
 {
     /* xorshift64* (Vigna 2016): the upper bits are good. */
@@ -135,81 +121,43 @@ static uint32_t draw_height(struct skip_list *list)
     return height < most ? height : most;
 }
 
-static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
+static void order_insert(struct skip_list *list, uint32_t index)
 {
-    struct skip_list *list = self;
-    (void)take(list, id);
-    struct node *node = node_at(list, id + 1);
+    struct node *node = node_at(list, index);
     uint32_t before[LANES_MAX] = {HEAD};
-    node->due = deadline > list->clock ? deadline : list->clock;
-    node->serial = list->serial++;
     search(list, node, before);
-    uint32_t height = draw_height(list);
-    list->lanes = height > list->lanes ? height : list->lanes;
-    for (uint32_t lane = 0; lane < height; lane++) {
+    node->height = draw_height(list);
+    list->lanes = node->height > list->lanes ? node->height : list->lanes;
+    for (uint32_t lane = 0; lane < node->height; lane++) {
         node->next[lane] = node_at(list, before[lane])->next[lane];
-        node_at(list, before[lane])->next[lane] = id + 1;
+        node_at(list, before[lane])->next[lane] = index;
     }
-    node->height = height;
-    list->count++;
     TL_COUNT(list, moves, 1);
-    return TL_OK;
-}
-
-static enum tl_status list_stop(void *self, uint32_t id)
-{
-    return take(self, id) ? TL_OK : TL_IDLE;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+static inline uint32_t order_first(const struct skip_list *list)
 {
-    static const uint32_t heads[LANES_MAX] = {HEAD};
-    struct skip_list *list = self;
-    list->clock = now;
-    uint64_t serials = list->serial;
-    uint64_t fired = 0;
-    while (fired < budget && list->count > 0) {
-        uint32_t index = node_at(list, HEAD)->next[0];
-        const struct node *node = node_at(list, index);
-        TL_COUNT(list, compares, 1);
-        if (!is_due(node, now, serials)) {
-            break;
-        }
-        PREFETCH(node_at(list, node->next[0]));
-        unlink_node(list, index, heads);
-        fired++;
-        fire(ctx, index - 1, now);
-    }
-    return fired;
+    return node_at(list, HEAD)->next[0];
 }
 
-static uint64_t list_next(const void *self)
+static void remove_first(struct skip_list *list, uint32_t index)
 {
-    const struct skip_list *list = self;
-    return list->count > 0 ? node_at(list, node_at(list, HEAD)->next[0])->due : TL_NEVER;
+    static const uint32_t heads[LANES_MAX] = {HEAD};
+    PREFETCH(node_at(list, node_at(list, index)->next[0]));
+    unlink_node(list, index, heads);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static enum tl_status list_reserve(void *self, uint32_t capacity)
-{
-    return nodes_reserve(self, capacity, CAPACITY_MAX, (struct node){.height = 0});
-}
-
-static enum tl_status list_create(const struct tl_config *config, void **self)
-{
-    struct skip_list empty = {.random = UINT64_C(0x9e3779b97f4a7c15),
-                              .clock = config->now,
-                              .allocator = config->allocator};
-    enum tl_status status = structure_create(config, &empty, list_reserve, nodes_destroy, self);
-    if (status == TL_OK) {
-        struct skip_list *list = *self;
-        *node_at(list, HEAD) = (struct node){.height = 0};
+#define IDLE_NODE                                                                                  \
+    {                                                                                              \
+        .height = 0                                                                                \
     }
-    return status;
-}
+#define ORDERED_EMPTY      .random = UINT64_C(0x9e3779b97f4a7c15)
+#define ORDER_REMOVE_FIRST remove_first
+#include "ordered_nodes.h"
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
@@ -240,11 +188,7 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
                            linked[lane], pending[lane]);
         }
     }
-    if (pending[0] != list->count) {
-        return corrupt(why, why_bytes, "%" PRIu64 " timers linked, %" PRIu64 " counted", pending[0],
-                       list->count);
-    }
-    return TL_OK;
+    return ordered_check(list, linked[0], why, why_bytes);
 }
 
 /* A part for each lane, the longest first; timers are shown in the
@@ -274,8 +218,7 @@ static void list_walk(const void *self, const struct tl_visitor *visitor)
 
 TL_ALGO(skip_list) = {
     .abi = TL_ABI,
-    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
-                    TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .capabilities = ORDERED_CAPABILITIES,
     .name = "skip-list",
     .summary = "an ordered list with up to ten lanes that skip ahead",
     .origin = "Pugh 1990; DPDK rte_timer",
@@ -295,13 +238,10 @@ TL_ALGO(skip_list) = {
              .stop = "O(log n) expected",
              .tick = "O(1)",
              .expire = "O(1) expected"},
-    .create = list_create,
-    .destroy = nodes_destroy,
-    .reserve = list_reserve,
-    .start = list_start,
-    .stop = list_stop,
-    .advance = list_advance,
-    .next = list_next,
+    .create = ordered_create,
+    .reserve = ordered_reserve,
+    .start = ordered_start,
+    ORDERED_HOOKS,
     NODES_HOOKS,
     .check = list_check,
     .walk = list_walk,

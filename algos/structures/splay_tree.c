@@ -33,12 +33,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
-#include "records.h"
-#include "walk.h"
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define UNLINKED UINT32_MAX
@@ -54,27 +48,19 @@ struct node {
 #include "start_order.h"
 
 struct splay_tree {
-    struct node *nodes AND_RECORDS;
+    ORDERED_NODES;
     uint32_t root;
     uint32_t first;
-    uint32_t capacity;
-    uint64_t count;
-    uint64_t clock;
-    uint64_t serial;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
 };
 
 #define NODES_FIRST 1u
 #define NODE_ARRAY  struct splay_tree
 #include "node_array.h"
-#define STRUCTURE struct splay_tree
-#include "structure.h"
 
 /* --- data: the tree --------------------------------------------------------------------------- */
 
-/* Splays the tree below `top`, which is not NONE, for a key: the node with that key comes to the
- * root, or else the last one on the way to it. Returns the root. */
+/* Splay the tree below `top`, which is not NONE, for a key: the node with that key becomes the root,
+ * or else the last one on the way to it. Return the root. */
 static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
 {
     *node_at(tree, NONE) = (struct node){.left = NONE, .right = NONE};
@@ -127,26 +113,26 @@ static uint32_t splay(struct splay_tree *tree, uint32_t top, struct node key)
     return top;
 }
 
-static inline bool is_linked(const struct splay_tree *tree, uint32_t index)
+static inline bool order_is_pending(const struct splay_tree *tree, uint32_t index)
 {
     return node_at(tree, index)->left != UNLINKED;
 }
 
-/* Takes a node out of the tree. */
-static void take(struct splay_tree *tree, uint32_t index)
+/* --- start and stop --------------------------------------------------------------------------- */
+
+static void order_remove(struct splay_tree *tree, uint32_t index)
 {
-    tree->root = splay(tree, tree->root, *node_at(tree, index));
+    struct node key = *node_at(tree, index);
+    tree->root = splay(tree, tree->root, key);
     uint32_t left = node_at(tree, index)->left;
     uint32_t right = node_at(tree, index)->right;
     if (left == NONE) {
         tree->root = right;
     } else {
-        tree->root = splay(tree, left,
-                           *node_at(tree, index)); /* its last node comes up: none at its right */
+        tree->root = splay(tree, left, key); /* its last node comes up: none at its right */
         node_at(tree, tree->root)->right = right;
     }
     node_at(tree, index)->left = UNLINKED;
-    tree->count--;
     TL_COUNT(tree, moves, 1);
     if (tree->first == index) {
         if (tree->root != NONE) {
@@ -156,166 +142,66 @@ static void take(struct splay_tree *tree, uint32_t index)
     }
 }
 
-/* --- start and stop --------------------------------------------------------------------------- */
-
-static enum tl_status tree_start(void *self, uint32_t id, uint64_t deadline)
+static void order_insert(struct splay_tree *tree, uint32_t index)
 {
-    struct splay_tree *tree = self;
-    uint32_t index = id + 1;
-    if (is_linked(tree, index)) {
-        take(tree, index);
-    }
-    struct node node = {.due = deadline > tree->clock ? deadline : tree->clock,
-                        .serial = tree->serial++,
-                        .left = NONE,
-                        .right = NONE};
+    struct node *node = node_at(tree, index);
+    uint32_t left = NONE;
+    uint32_t right = NONE;
     if (tree->root != NONE) {
-        uint32_t root = splay(tree, tree->root, node);
+        uint32_t root = splay(tree, tree->root, *node);
         TL_COUNT(tree, compares, 1);
-        if (is_before(&node, node_at(tree, root))) {
-            node.left = node_at(tree, root)->left;
-            node.right = root;
+        if (is_before(node, node_at(tree, root))) {
+            left = node_at(tree, root)->left;
+            right = root;
             node_at(tree, root)->left = NONE;
         } else {
-            node.right = node_at(tree, root)->right;
-            node.left = root;
+            right = node_at(tree, root)->right;
+            left = root;
             node_at(tree, root)->right = NONE;
         }
     }
-    *node_at(tree, index) = node;
+    node->left = left;
+    node->right = right;
     tree->root = index;
-    if (tree->first == NONE || is_before(&node, node_at(tree, tree->first))) {
+    if (tree->first == NONE || is_before(node, node_at(tree, tree->first))) {
         tree->first = index;
     }
-    tree->count++;
     TL_COUNT(tree, compares, 1);
     TL_COUNT(tree, moves, 1);
-    return TL_OK;
-}
-
-static enum tl_status tree_stop(void *self, uint32_t id)
-{
-    struct splay_tree *tree = self;
-    if (!is_linked(tree, id + 1)) {
-        return TL_IDLE;
-    }
-    take(tree, id + 1);
-    return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+static inline uint32_t order_first(const struct splay_tree *tree)
 {
-    struct splay_tree *tree = self;
-    tree->clock = now;
-    uint64_t serials = tree->serial;
-    uint64_t fired = 0;
-    while (fired < budget && tree->first != NONE) {
-        uint32_t index = tree->first;
-        TL_COUNT(tree, compares, 1);
-        if (!is_due(node_at(tree, index), now, serials)) {
-            break;
-        }
-        take(tree, index);
-        fired++;
-        fire(ctx, index - 1, now);
-    }
-    return fired;
-}
-
-static uint64_t tree_next(const void *self)
-{
-    const struct splay_tree *tree = self;
-    return tree->first != NONE ? node_at(tree, tree->first)->due : TL_NEVER;
+    return tree->first;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static enum tl_status tree_reserve(void *self, uint32_t capacity)
-{
-    return nodes_reserve(self, capacity, UNLINKED - 2, (struct node){.left = UNLINKED});
-}
-
-static enum tl_status tree_create(const struct tl_config *config, void **self)
-{
-    /* Serials begin at 1: the key (0, 0) is before all. */
-    struct splay_tree empty = {.serial = 1, .clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, tree_reserve, nodes_destroy, self);
-}
+#define IDLE_NODE                                                                                  \
+    {                                                                                              \
+        .left = UNLINKED                                                                           \
+    }
+#include "ordered_nodes.h"
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The depth at which a search from the root finds a node; UINT64_MAX if it does not. */
-static uint64_t depth_of(const struct splay_tree *tree, uint32_t index)
-{
-    uint64_t depth = 0;
-    for (uint32_t at = tree->root; at != NONE && depth <= tree->count; depth++) {
-        if (at == index) {
-            return depth;
-        }
-        at = is_before(node_at(tree, index), node_at(tree, at)) ? node_at(tree, at)->left
-                                                                : node_at(tree, at)->right;
-    }
-    return UINT64_MAX;
-}
+#define tree_root(tree) ((tree)->root)
+#define tree_child(tree, index, side)                                                              \
+    ((side) ? node_at(tree, index)->right : node_at(tree, index)->left)
+#include "search_tree.h"
 
 static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
 {
-    const struct splay_tree *tree = self;
-    uint64_t pending = 0;
-    uint64_t links = tree->root != NONE;
-    for (uint32_t index = 1; index <= tree->capacity; index++) {
-        if (!is_linked(tree, index)) {
-            continue;
-        }
-        pending++;
-        links += node_at(tree, index)->left != NONE;
-        links += node_at(tree, index)->right != NONE;
-        if (depth_of(tree, index) == UINT64_MAX) {
-            return corrupt(why, why_bytes, "a search does not find timer %" PRIu32, index - 1);
-        }
-        if (tree->first == NONE || is_before(node_at(tree, index), node_at(tree, tree->first))) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is before the first", index - 1);
-        }
-    }
-    if (pending != tree->count || links != tree->count) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " timers pending, %" PRIu64 " linked, %" PRIu64 " counted",
-                       pending, links, tree->count);
-    }
-    return TL_OK;
-}
-
-static void walk_below(const struct splay_tree *tree, uint32_t index, uint64_t parent,
-                       const struct tl_visitor *visitor)
-{
-    if (index != NONE) {
-        walk_node(visitor, index - 1, parent);
-        walk_timer(visitor, index - 1, node_at(tree, index)->due, 0);
-    }
-}
-
-/* A cell is named by its timer's id. */
-static void tree_walk(const void *self, const struct tl_visitor *visitor)
-{
-    const struct splay_tree *tree = self;
-    walk_part(visitor, "tree", TL_FORM_TREE, 0);
-    walk_below(tree, tree->root, TL_NEVER, visitor);
-    for (uint32_t index = 1; index <= tree->capacity; index++) {
-        if (is_linked(tree, index)) {
-            walk_below(tree, node_at(tree, index)->left, index - 1, visitor);
-            walk_below(tree, node_at(tree, index)->right, index - 1, visitor);
-        }
-    }
+    return tree_check_links(self, why, why_bytes);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(splay_tree) = {
     .abi = TL_ABI,
-    .capabilities = TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |
-                    TL_CAP_BUDGET | TL_CAP_UNLIMITED,
+    .capabilities = ORDERED_CAPABILITIES,
     .name = "splay-tree",
     .summary = "a search tree that rotates the timer touched last to its root",
     .origin = "Sleator and Tarjan 1985",
@@ -330,13 +216,10 @@ TL_ALGO(splay_tree) = {
              .stop = "O(log n) amortised",
              .tick = "O(1)",
              .expire = "O(log n) amortised"},
-    .create = tree_create,
-    .destroy = nodes_destroy,
-    .reserve = tree_reserve,
-    .start = tree_start,
-    .stop = tree_stop,
-    .advance = tree_advance,
-    .next = tree_next,
+    .create = ordered_create,
+    .reserve = ordered_reserve,
+    .start = ordered_start,
+    ORDERED_HOOKS,
     NODES_HOOKS,
     .check = tree_check,
     .walk = tree_walk,

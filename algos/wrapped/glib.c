@@ -298,13 +298,17 @@ static enum tl_status glib_check(const void *self, char *why, size_t why_bytes)
 }
 
 #define GLIB_SUMMARY "GLib's main loop: a list of sources, all asked at every turn"
+#define GLIB_HOOKS                                                                                 \
+    .create = glib_create, .destroy = glib_destroy, .reserve = glib_reserve, .start = glib_start,  \
+    .stop = glib_stop, .advance = glib_advance, .next = glib_next, .count = glib_count,            \
+    .counters = glib_counters, .check = glib_check
 
 #else
 
-#define UNAVAILABLE(hook) glib_##hook
 #include "unavailable.h"
 
 #define GLIB_SUMMARY "GLib's main loop (not in this build, which lacked libglib2.0-dev)"
+#define GLIB_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
 
@@ -326,14 +330,5 @@ TL_ALGO(glib) = {
                "dispatches all sources that it has found ready; those sources keep the budget; "
                "stop says whether the timer was pending, as g_source_remove does.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(n)"},
-    .create = glib_create,
-    .destroy = glib_destroy,
-    .reserve = glib_reserve,
-    .start = glib_start,
-    .stop = glib_stop,
-    .advance = glib_advance,
-    .next = glib_next,
-    .count = glib_count,
-    .counters = glib_counters,
-    .check = glib_check,
+    GLIB_HOOKS,
 };

@@ -231,13 +231,17 @@ static enum tl_status libev_check(const void *self, char *why, size_t why_bytes)
 }
 
 #define LIBEV_SUMMARY "libev's event loop: a 4-ary heap with the deadlines in it"
+#define LIBEV_HOOKS                                                                                \
+    .create = libev_create, .destroy = libev_destroy, .reserve = libev_reserve,                    \
+    .start = libev_start, .stop = libev_stop, .advance = libev_advance, .next = libev_next,        \
+    .count = event_loop_count, .check = libev_check
 
 #else
 
-#define UNAVAILABLE(hook) libev_##hook
 #include "unavailable.h"
 
 #define LIBEV_SUMMARY "libev's event loop (not in this build, which lacked libev-dev)"
+#define LIBEV_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
 
@@ -263,13 +267,5 @@ TL_ALGO(libev) = {
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = event_loop_option_table,
     .options_bytes = sizeof(struct event_loop_options),
-    .create = libev_create,
-    .destroy = libev_destroy,
-    .reserve = libev_reserve,
-    .start = libev_start,
-    .stop = libev_stop,
-    .advance = libev_advance,
-    .next = libev_next,
-    .count = event_loop_count,
-    .check = libev_check,
+    LIBEV_HOOKS,
 };

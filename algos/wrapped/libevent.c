@@ -251,13 +251,17 @@ static enum tl_status libevent_check(const void *self, char *why, size_t why_byt
 }
 
 #define LIBEVENT_SUMMARY "libevent's event loop: a binary heap of pointers to events"
+#define LIBEVENT_HOOKS                                                                             \
+    .create = libevent_create, .destroy = libevent_destroy, .reserve = libevent_reserve,           \
+    .start = libevent_start, .stop = libevent_stop, .advance = libevent_advance,                   \
+    .next = libevent_next, .count = event_loop_count, .check = libevent_check
 
 #else
 
-#define UNAVAILABLE(hook) libevent_##hook
 #include "unavailable.h"
 
 #define LIBEVENT_SUMMARY "libevent's event loop (not in this build, which lacked libevent-dev)"
+#define LIBEVENT_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
 
@@ -282,13 +286,5 @@ TL_ALGO(libevent) = {
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = event_loop_option_table,
     .options_bytes = sizeof(struct event_loop_options),
-    .create = libevent_create,
-    .destroy = libevent_destroy,
-    .reserve = libevent_reserve,
-    .start = libevent_start,
-    .stop = libevent_stop,
-    .advance = libevent_advance,
-    .next = libevent_next,
-    .count = event_loop_count,
-    .check = libevent_check,
+    LIBEVENT_HOOKS,
 };

@@ -259,13 +259,17 @@ static enum tl_status libuv_check(const void *self, char *why, size_t why_bytes)
 }
 
 #define LIBUV_SUMMARY "libuv's event loop: a binary heap of handles linked by pointers"
+#define LIBUV_HOOKS                                                                                \
+    .create = libuv_create, .destroy = libuv_destroy, .reserve = libuv_reserve,                    \
+    .start = libuv_start, .stop = libuv_stop, .advance = libuv_advance, .next = libuv_next,        \
+    .count = event_loop_count, .check = libuv_check
 
 #else
 
-#define UNAVAILABLE(hook) libuv_##hook
 #include "unavailable.h"
 
 #define LIBUV_SUMMARY "libuv's event loop (not in this build, which lacked libuv1-dev)"
+#define LIBUV_HOOKS   UNAVAILABLE_HOOKS
 
 #endif
 
@@ -293,13 +297,5 @@ TL_ALGO(libuv) = {
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .options = event_loop_option_table,
     .options_bytes = sizeof(struct event_loop_options),
-    .create = libuv_create,
-    .destroy = libuv_destroy,
-    .reserve = libuv_reserve,
-    .start = libuv_start,
-    .stop = libuv_stop,
-    .advance = libuv_advance,
-    .next = libuv_next,
-    .count = event_loop_count,
-    .check = libuv_check,
+    LIBUV_HOOKS,
 };

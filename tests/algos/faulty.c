@@ -46,7 +46,7 @@ static uint64_t faulty_advance(void *self, uint64_t now, uint64_t budget, tl_fir
                                void *ctx)
 {
     struct relay relay = {.fire = fire, .ctx = ctx};
-    uint64_t fired = list_advance(self, now, budget, relay_fire, &relay);
+    uint64_t fired = ordered_advance(self, now, budget, relay_fire, &relay);
     while (relay.held_count > 0) {
         fire(ctx, relay.held[--relay.held_count], now);
     }
@@ -84,18 +84,18 @@ static enum tl_status faulty_start(void *self, uint32_t id, uint64_t deadline)
     }
     more[0] = 1;
 #endif
-    return list_start(self, id, deadline);
+    return ordered_start(self, id, deadline);
 }
 
 static enum tl_status faulty_stop(void *self, uint32_t id)
 {
 #if defined(FAULTY_AFTER_STOP)
-    return id == VICTIM ? TL_OK : list_stop(self, id);
+    return id == VICTIM ? TL_OK : ordered_stop(self, id);
 #elif defined(FAULTY_STOP_STATUS)
-    (void)list_stop(self, id);
+    (void)ordered_stop(self, id);
     return TL_OK;
 #else
-    return list_stop(self, id);
+    return ordered_stop(self, id);
 #endif
 }
 
@@ -128,14 +128,14 @@ const struct tl_algo timerlab_algo = {
     .origin = "timerlab's tests",
     .description = "The ordered list with one hook spoiled.",
     .cost = {.start = "O(n)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .create = list_create,
+    .create = ordered_create,
     .destroy = nodes_destroy,
-    .reserve = list_reserve,
+    .reserve = ordered_reserve,
     .start = faulty_start,
     .stop = faulty_stop,
     .advance = faulty_advance,
 #if !defined(FAULTY_DESCRIPTOR)
-    .next = list_next,
+    .next = ordered_next,
 #endif
     .count = faulty_count,
 };
