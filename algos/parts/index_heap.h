@@ -7,10 +7,12 @@
  *
  * Internal, and a template. The including file first defines
  *
- *   INDEX_HEAP   its own struct, with the members struct timer_buckets buckets, which is the first;
- *                uint32_t *heap; uint32_t heap_count
+ *   INDEX_HEAP    its own struct, with the members struct timer_buckets buckets, which is the first;
+ *                 uint32_t *heap; uint32_t heap_count
+ *   HEAP_OTHERS   optional: the heap also holds nodes that are no timers
  *
- * and afterwards the functions that are declared below without a body.
+ * and afterwards the functions that are declared below without a body. A timer in the heap has its
+ * place there in `prev`, and IN_HEAP in `next`.
  */
 #ifndef ALGOS_INDEX_HEAP_H
 #define ALGOS_INDEX_HEAP_H
@@ -22,11 +24,26 @@
 #define HEAP_ALIGN 64
 #define IN_HEAP    (SLOT_NONE - 1) /* `next` of a timer in the heap */
 
-/* The tick that orders the node at a place. The including file's. */
-static inline uint64_t heap_due(const INDEX_HEAP *self, uint32_t place);
+/* The tick that orders a node. The including file's. */
+static inline uint64_t heap_key(const INDEX_HEAP *self, uint32_t index);
 
-/* Writes a node to a place, and the place to where it is kept. The including file's. */
+/* The tick that orders the node at a place. */
+static inline uint64_t heap_due(const INDEX_HEAP *self, uint32_t place)
+{
+    return heap_key(self, self->heap[place]);
+}
+
+/* Write a node to a place, and the place to where it is kept. */
+#ifdef HEAP_OTHERS
 static inline void heap_put(INDEX_HEAP *self, uint32_t place, uint32_t index);
+#else
+static inline void heap_put(INDEX_HEAP *self, uint32_t place, uint32_t index)
+{
+    self->heap[place] = index;
+    node_at(&self->buckets, index)->prev = place;
+    TL_COUNT(&self->buckets, moves, 1);
+}
+#endif
 
 /* Puts a node, which comes due at `due`, where it belongs, from the hole at `place` up or down. */
 static NEVER_INLINE void heap_sift(INDEX_HEAP *self, uint32_t place, uint32_t index, uint64_t due)
@@ -88,5 +105,61 @@ static inline void heap_free(INDEX_HEAP *self, uint32_t others)
             ((size_t)others + self->buckets.capacity) * sizeof *self->heap, HEAP_ALIGN);
     nodes_free(&self->buckets);
 }
+
+#ifndef HEAP_OTHERS
+/* Add a timer that is in no list. */
+static inline void heap_add(INDEX_HEAP *self, uint32_t index)
+{
+    node_at(&self->buckets, index)->next = IN_HEAP;
+    heap_sift(self, self->heap_count++, index, heap_key(self, index));
+}
+
+static inline void heap_remove(INDEX_HEAP *self, uint32_t index)
+{
+    uint32_t place = node_at(&self->buckets, index)->prev;
+    uint32_t last = self->heap[--self->heap_count];
+    node_at(&self->buckets, index)->next = SLOT_NONE;
+    TL_COUNT(&self->buckets, moves, 1);
+    if (last != index) {
+        heap_sift(self, place, last, heap_key(self, last));
+    }
+}
+
+/* Move the timers with keys up to `now` to DUE. */
+static inline void heap_collect_due(INDEX_HEAP *self, uint64_t now)
+{
+    while (self->heap_count > 0 && heap_due(self, 0) <= now) {
+        uint32_t index = self->heap[0];
+        heap_remove(self, index);
+        bucket_append(&self->buckets, DUE, index);
+    }
+}
+
+/* For the hook `check`: verify the order, and that each timer knows its place. */
+static inline enum tl_status heap_check(const INDEX_HEAP *self, char *why, size_t why_bytes)
+{
+    for (uint32_t place = 0; place < self->heap_count; place++) {
+        const struct node *node = node_at(&self->buckets, self->heap[place]);
+        if (node->next != IN_HEAP || node->prev != place ||
+            heap_due(self, place > 0 ? (place - 1) / 2 : 0) > heap_due(self, place)) {
+            return corrupt(why, why_bytes, "the heap is wrong at place %" PRIu32, place);
+        }
+    }
+    return TL_OK;
+}
+
+/* For the hook `walk`. */
+static inline void heap_walk(const INDEX_HEAP *self, const char *name,
+                             const struct tl_visitor *visitor)
+{
+    walk_part(visitor, name, TL_FORM_TREE, 0);
+    for (uint32_t place = 0; place < self->heap_count; place++) {
+        uint32_t index = self->heap[place];
+        walk_node(visitor, place, place > 0 ? (place - 1) / 2 : TL_NEVER);
+        walk_timer(visitor, timer_id(&self->buckets, index), node_at(&self->buckets, index)->due,
+                   0);
+    }
+}
+#endif
 
 #endif

@@ -43,6 +43,16 @@
 #define LEVEL_WORD(level, slot) ((wheel)->occupied[level])
 #endif
 
+/* The timers pending that are in no list. */
+#ifndef LEVEL_APART
+#define LEVEL_APART 0
+#endif
+
+/* The ticks of the timers in a slot of that many ticks. */
+#ifndef LEVEL_SPAN
+#define LEVEL_SPAN(ticks) (ticks)
+#endif
+
 /* The tick that a timer is filed under. */
 #ifndef LEVEL_TICK
 #define LEVEL_TICK(node) ((node)->due)
@@ -138,7 +148,7 @@ static inline enum tl_status level_check_slot(const STRUCTURE *wheel, uint32_t l
 static inline enum tl_status levels_check(const void *self, char *why, size_t why_bytes)
 {
     const STRUCTURE *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
+    enum tl_status status = buckets_check(&wheel->buckets, LEVEL_APART, why, why_bytes);
     for (uint32_t level = 0; level < LEVEL_COUNT; level++) {
         for (uint32_t slot = 0; status == TL_OK && slot < LEVEL_SLOTS(level); slot++) {
             status = level_check_slot(wheel, level, slot, why, why_bytes);
@@ -153,12 +163,14 @@ static inline enum tl_status levels_check(const void *self, char *why, size_t wh
 }
 
 #ifdef ALGOS_WORK_AT_H
+#ifdef LEVEL_STEP
 /* The hook `check` of a structure with work_at. */
 static inline enum tl_status levels_work_check(const void *self, char *why, size_t why_bytes)
 {
     enum tl_status status = levels_check(self, why, why_bytes);
     return status == TL_OK ? work_check(self, levels_next(self), why, why_bytes) : status;
 }
+#endif
 #endif
 
 /* The hook `walk`. */
@@ -173,7 +185,7 @@ static inline void levels_walk(const void *self, const struct tl_visitor *visito
         walk_level(visitor, level + 1, ticks);
         for (uint32_t slot = 0; slot < LEVEL_SLOTS(level); slot++) {
             uint64_t from = slot_from(wheel, level, slot);
-            walk_span(visitor, slot, from, from + (ticks - 1),
+            walk_span(visitor, slot, from, from + (LEVEL_SPAN(ticks) - 1),
                       (slot == hand ? TL_MARK_HAND : 0u) |
                           (slot_is_occupied(wheel, level, slot) ? TL_MARK_FLAGGED : 0u));
             for (uint32_t i = bucket_first(buckets, LEVEL_BUCKET(level) + slot); i != SLOT_NONE;

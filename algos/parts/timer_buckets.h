@@ -146,6 +146,27 @@ static inline enum tl_status buckets_check(const SLOT_LISTS *buckets, uint64_t a
                               why_bytes);
 }
 
+/* For the hook `check`: the same, and that `takes` accepts each timer of the buckets from `first` on.
+ */
+static inline enum tl_status buckets_check_timers(
+    const SLOT_LISTS *buckets, uint64_t apart, uint32_t first,
+    bool (*takes)(const SLOT_LISTS *buckets, uint32_t bucket, const struct node *node), char *why,
+    size_t why_bytes)
+{
+    enum tl_status status = buckets_check(buckets, apart, why, why_bytes);
+    for (uint32_t bucket = first; status == TL_OK && bucket < buckets->first_timer / BUCKET_STRIPES;
+         bucket++) {
+        for (uint32_t i = bucket_first(buckets, bucket); i != SLOT_NONE;
+             i = bucket_after(buckets, bucket, i)) {
+            if (!takes(buckets, bucket, node_at(buckets, i))) {
+                return corrupt(why, why_bytes, "timer %" PRIu32 " is in bucket %" PRIu32,
+                               timer_id(buckets, i), bucket);
+            }
+        }
+    }
+    return status;
+}
+
 /* For the descriptor: the hooks count, counters and moved, and embedded_bytes. */
 #define BUCKETS_HOOKS                                                                              \
     .count = buckets_count, .counters = buckets_counters,                                          \

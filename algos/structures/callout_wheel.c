@@ -242,41 +242,17 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
+static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
+                         const struct node *node)
+{
+    const struct callout_wheel *wheel = (const void *)buckets;
+    return FIRST_BUCKET + slot_of(wheel, node->due) == bucket && node->due >= wheel->last_scan &&
+           node->latest >= wheel->work_at;
+}
+
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
-    const struct callout_wheel *wheel = self;
-    const struct timer_buckets *buckets = &wheel->buckets;
-    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
-             i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
-            const struct node *node = node_at(buckets, i);
-            if (slot_of(wheel, node->due) != slot || node->due < wheel->last_scan) {
-                return corrupt(why, why_bytes, "timer %" PRIu32 " is in bucket %" PRIu32,
-                               timer_id(buckets, i), slot);
-            }
-            if (node->latest < wheel->work_at) {
-                return corrupt(why, why_bytes,
-                               "timer %" PRIu32 " is to fire by tick %" PRIu64
-                               ", and nothing is done before %" PRIu64,
-                               timer_id(buckets, i), node->latest, wheel->work_at);
-            }
-        }
-    }
-    return buckets_check(buckets, 0, why, why_bytes);
-}
-
-/* The first block of ticks that a bucket stands for: that of the last scan, or the next. */
-static uint64_t slot_block(const struct callout_wheel *wheel, uint32_t slot)
-{
-    uint64_t hand = wheel->last_scan >> wheel->shift;
-    return hand + ((slot - hand) & (wheel->slots - 1));
-}
-
-/* Turns of the wheel before a timer's own, for a timer in a bucket. */
-static uint64_t rounds_of(const struct callout_wheel *wheel, uint32_t slot, uint32_t index)
-{
-    uint64_t block = node_at(&wheel->buckets, index)->due >> wheel->shift;
-    return (block - slot_block(wheel, slot)) / wheel->slots;
+    return buckets_check_timers(self, 0, FIRST_BUCKET, bucket_takes, why, why_bytes);
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -284,16 +260,17 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     const struct callout_wheel *wheel = self;
     const struct timer_buckets *buckets = &wheel->buckets;
     uint64_t width = UINT64_C(1) << wheel->shift;
+    uint64_t hand = wheel->last_scan >> wheel->shift;
     buckets_walk_due(buckets, visitor);
     walk_level(visitor, 1, width);
     for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        uint64_t from = slot_block(wheel, slot) << wheel->shift;
+        uint64_t from = (hand + ((slot - hand) & (wheel->slots - 1))) << wheel->shift;
         walk_span(visitor, slot, from, from + (width - 1),
                   slot == slot_of(wheel, wheel->last_scan) ? TL_MARK_HAND : 0u);
         for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
              i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
-            walk_timer(visitor, timer_id(buckets, i), node_at(buckets, i)->due,
-                       rounds_of(wheel, slot, i));
+            uint64_t due = node_at(buckets, i)->due;
+            walk_timer(visitor, timer_id(buckets, i), due, (due - from) / width / wheel->slots);
         }
     }
 }

@@ -45,8 +45,6 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <string.h>
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -85,6 +83,9 @@ struct cascading_wheel {
     uint64_t marks[]; /* a bit for each slot of level 1 */
 };
 #define STRUCTURE struct cascading_wheel
+#define STRUCTURE_BYTES(wheel)                                                                     \
+    (sizeof *(wheel) + ((size_t)(wheel)->levels[0].slots + 63) / 64 * sizeof *(wheel)->marks)
+#include "structure.h"
 #include "work_at.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -331,12 +332,6 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static size_t wheel_bytes(uint32_t first_slots)
-{
-    size_t words = ((size_t)first_slots + 63) / 64;
-    return sizeof(struct cascading_wheel) + words * sizeof(uint64_t);
-}
-
 struct wheel_options {
     uint32_t slots[LEVELS_MAX];
     uint32_t level;
@@ -382,33 +377,9 @@ static uint32_t make_levels(struct cascading_wheel *wheel, const uint32_t *slots
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     const struct wheel_options *options = config->options;
-    size_t bytes = wheel_bytes(options->slots[0]);
-    struct cascading_wheel *wheel =
-        tl_alloc(config->allocator, bytes, alignof(struct cascading_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    memset(wheel, 0, bytes);
-    wheel->by_digit = options->level == BY_DIGIT;
-    uint32_t buckets = make_levels(wheel, options->slots, config->now);
-    wheel->buckets = buckets_empty(config, buckets);
-    TAKE_RECORDS(&wheel->buckets, config);
-    enum tl_status status = buckets_reserve(wheel, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, wheel, bytes, alignof(struct cascading_wheel));
-        return status;
-    }
-    wheel->work_at = first_work(wheel);
-    *self = wheel;
-    return TL_OK;
-}
-
-static void wheel_destroy(void *self)
-{
-    struct cascading_wheel *wheel = self;
-    nodes_free(&wheel->buckets);
-    tl_free(wheel->buckets.allocator, wheel, wheel_bytes(wheel->levels[0].slots),
-            alignof(struct cascading_wheel));
+    struct cascading_wheel empty = {.by_digit = options->level == BY_DIGIT};
+    empty.buckets = buckets_empty(config, make_levels(&empty, options->slots, config->now));
+    return structure_create(config, &empty, buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice level_choices[] = {
@@ -441,41 +412,29 @@ static uint64_t slot_starts(const struct level *level, uint32_t slot)
     return level->start + slots_ahead(level->hand, slot, level->slots) * level->width;
 }
 
-static enum tl_status check_slot(const struct cascading_wheel *wheel, const struct level *level,
-                                 uint32_t slot, char *why, size_t why_bytes)
+static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
+                         const struct node *node)
 {
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint64_t starts = slot_starts(level, slot);
-    bool last = level == &wheel->levels[wheel->level_count - 1];
-    for (uint32_t i = bucket_first(buckets, level->first + slot); i != SLOT_NONE;
-         i = bucket_after(buckets, level->first + slot, i)) {
-        uint64_t due = node_at(buckets, i)->due;
-        if (due < starts || (due - starts >= level->width && !(last && wheel->overfilled))) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is not due within its slot",
-                           timer_id(buckets, i));
-        }
+    const struct cascading_wheel *wheel = (const void *)buckets;
+    const struct level *last = &wheel->levels[wheel->level_count - 1];
+    const struct level *level = last;
+    while (level > wheel->levels && bucket < level->first) {
+        level--;
     }
-    return TL_OK;
+    uint32_t slot = bucket - level->first;
+    if (bucket == FLUSH ||
+        (level == wheel->levels && (wheel->marks[slot / 64] >> slot % 64 & 1) == 0)) {
+        return false;
+    }
+    uint64_t starts = slot_starts(level, slot);
+    return node->due >= starts &&
+           (node->due - starts < level->width || (level == last && wheel->overfilled));
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct cascading_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, 0, why, why_bytes);
-    if (status == TL_OK && !bucket_is_empty(&wheel->buckets, FLUSH)) {
-        return corrupt(why, why_bytes, "timers that were to be filed again are not");
-    }
-    if (status == TL_OK && wheel->work_at != 0 &&
-        (wheel->work_at > first_work(wheel) || buckets_are_due(&wheel->buckets))) {
-        return corrupt(why, why_bytes, "there is work before tick %" PRIu64, wheel->work_at);
-    }
-    for (uint32_t slot = 0; status == TL_OK && slot < wheel->levels[0].slots; slot++) {
-        bool marked = (wheel->marks[slot / 64] >> slot % 64 & 1) != 0;
-        if (!marked && !bucket_is_empty(&wheel->buckets, wheel->levels[0].first + slot)) {
-            return corrupt(why, why_bytes, "slot %" PRIu32 " holds timers and is not marked", slot);
-        }
-    }
-    for (uint32_t n = 0; status == TL_OK && n < wheel->level_count; n++) {
+    for (uint32_t n = 0; n < wheel->level_count; n++) {
         const struct level *level = &wheel->levels[n];
         struct level right = *level;
         level_place(&right, wheel->buckets.clock);
@@ -484,11 +443,12 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
                            "the hand of level %" PRIu32 " is at slot %" PRIu32 " at tick %" PRIu64,
                            n + 1, level->hand, wheel->buckets.clock);
         }
-        for (uint32_t slot = 0; status == TL_OK && slot < level->slots; slot++) {
-            status = check_slot(wheel, level, slot, why, why_bytes);
-        }
     }
-    return status;
+    uint64_t next = buckets_are_due(&wheel->buckets) ? 0 : first_work(wheel);
+    enum tl_status status = work_check(wheel, next, why, why_bytes);
+    return status == TL_OK
+               ? buckets_check_timers(&wheel->buckets, 0, FLUSH, bucket_takes, why, why_bytes)
+               : status;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -534,7 +494,7 @@ TL_ALGO(cascading_wheel) = {
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,

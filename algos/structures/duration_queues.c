@@ -30,7 +30,7 @@
  * Invariants
  *   - along a queue `due` never decreases, and due - duration is the start of each timer
  *   - a queue is in the heap and in the table exactly if it holds timers; else it is in `idle`
- *   - an entry of the heap is due at its `at` or later, and no entry is before its parent's `at`
+ *   - an entry of the heap is due at its `due` or later, and no entry is before its parent's
  *     (expiry=scan: none is before `bound`)
  *   - `prev` of a timer in the heap is its place, `next` is IN_HEAP
  *
@@ -44,8 +44,6 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -53,13 +51,7 @@
 #define NO_QUEUE       0u
 
 #define BUCKET_STRIPES 1u
-/* A timer, or the head of a queue. */
-struct node {
-    uint64_t at; /* timer: when it is due; queue: its place in the heap's order */
-    uint32_t next;
-    uint32_t prev;
-};
-#include "timer_buckets.h"
+#include "due_buckets.h" /* `due` of a queue's head orders the queue in the heap */
 
 #define FIRST_QUEUE 2u /* after DUE and LATE */
 
@@ -70,9 +62,7 @@ struct queue {
 
 struct duration_queues {
     struct timer_buckets buckets; /* bucket FIRST_QUEUE + q is queue q */
-    struct queue *queues;
-    uint32_t *table; /* open addressing: FIRST_QUEUE + queue, or NO_QUEUE */
-    uint32_t *heap;  /* node indices: heads of queues, and single timers */
+    uint32_t *heap;               /* node indices: heads of queues, and single timers */
     uint32_t heap_count;
     uint32_t queue_count;
     uint32_t idle; /* head of the first idle queue, or NO_QUEUE */
@@ -80,12 +70,19 @@ struct duration_queues {
     uint32_t table_shift; /* 64 - log2 of its size */
     bool scan;
     uint64_t bound; /* expiry=scan: nothing comes due before */
+    struct queue *queues;
+    uint32_t *table;      /* open addressing: FIRST_QUEUE + queue, or NO_QUEUE */
+    struct queue block[]; /* the queues, and after them the table */
 };
 #define STRUCTURE struct duration_queues
+#define STRUCTURE_BYTES(q)                                                                         \
+    (sizeof *(q) + (q)->queue_count * sizeof(struct queue) +                                       \
+     ((size_t)(q)->table_mask + 1) * sizeof(uint32_t))
 #include "structure.h"
 #include "take_out.h"
 
 #define INDEX_HEAP struct duration_queues
+#define HEAP_OTHERS
 #include "index_heap.h"
 
 /* --- data: the heap --------------------------------------------------------------------------- */
@@ -100,9 +97,9 @@ static inline struct queue *queue_of(const struct duration_queues *q, uint32_t h
     return &q->queues[head - FIRST_QUEUE];
 }
 
-static inline uint64_t heap_due(const struct duration_queues *q, uint32_t place)
+static inline uint64_t heap_key(const struct duration_queues *q, uint32_t index)
 {
-    return node_at(&q->buckets, q->heap[place])->at;
+    return node_at(&q->buckets, index)->due;
 }
 
 static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t index)
@@ -119,7 +116,7 @@ static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t 
 /* Puts an entry where it belongs, from the hole at `place` up or down. */
 static void heap_settle(struct duration_queues *q, uint32_t place, uint32_t index)
 {
-    uint64_t at = node_at(&q->buckets, index)->at;
+    uint64_t at = node_at(&q->buckets, index)->due;
     if (q->scan) {
         q->bound = at < q->bound ? at : q->bound;
         heap_put(q, place, index);
@@ -196,7 +193,7 @@ static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
         q->idle = queue_of(q, head)->place;
         q->table[slot] = head;
         queue_of(q, head)->duration = duration;
-        node_at(&q->buckets, head)->at = due;
+        node_at(&q->buckets, head)->due = due;
         heap_settle(q, q->heap_count++, head);
     }
     if (head != NO_QUEUE) {
@@ -227,7 +224,7 @@ static enum tl_status queues_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct duration_queues *q = self;
     uint32_t index = take_for_start(q, id);
-    node_at(&q->buckets, index)->at = deadline;
+    node_at(&q->buckets, index)->due = deadline;
     if (deadline > q->buckets.clock) {
         file_timer(q, index, deadline);
     } else {
@@ -245,7 +242,7 @@ static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
     struct timer_buckets *buckets = &q->buckets;
     TL_COUNT(buckets, slots, 1);
     if (!is_queue(q, index)) {
-        if (node_at(buckets, index)->at > now) {
+        if (node_at(buckets, index)->due > now) {
             return false;
         }
         take_out(q, index);
@@ -255,8 +252,8 @@ static bool take_due(struct duration_queues *q, uint32_t index, uint64_t now)
     uint32_t first = node_at(buckets, index)->next;
     while (first != index) {
         TL_COUNT(buckets, compares, 1);
-        if (node_at(buckets, first)->at > now) {
-            node_at(buckets, index)->at = node_at(buckets, first)->at;
+        if (node_at(buckets, first)->due > now) {
+            node_at(buckets, index)->due = node_at(buckets, first)->due;
             return false;
         }
         uint32_t next = node_at(buckets, first)->next;
@@ -290,7 +287,7 @@ static void collect_due(struct duration_queues *q, uint64_t now)
     for (uint32_t place = 0; place < q->heap_count;) {
         uint32_t index = q->heap[place];
         if (!take_due(q, index, now)) { /* else another has taken its place */
-            uint64_t at = node_at(&q->buckets, index)->at;
+            uint64_t at = node_at(&q->buckets, index)->due;
             q->bound = at < q->bound ? at : q->bound;
             place++;
         }
@@ -328,35 +325,23 @@ static uint32_t table_size(uint32_t queue_count)
     return size;
 }
 
-static size_t queues_bytes(uint32_t queue_count)
-{
-    return queue_count * sizeof(struct queue) + table_size(queue_count) * sizeof(uint32_t);
-}
-
-static bool make_queues(struct duration_queues *q)
-{
-    q->queues = tl_alloc(q->buckets.allocator, queues_bytes(q->queue_count), alignof(struct queue));
-    if (q->queues == NULL) {
-        return false;
-    }
-    q->table = (uint32_t *)(void *)(q->queues + q->queue_count);
-    memset(q->table, 0, table_size(q->queue_count) * sizeof *q->table);
-    for (uint32_t head = FIRST_QUEUE + q->queue_count; head-- > FIRST_QUEUE;) {
-        queue_of(q, head)->place = q->idle;
-        q->idle = head;
-    }
-    return true;
-}
-
+/* For the first timers, all queues are idle. */
 static enum tl_status queues_reserve(void *self, uint32_t capacity)
 {
     struct duration_queues *q = self;
-    if (q->queues == NULL && !make_queues(q)) {
-        return TL_ERR_NOMEM;
+    if (capacity <= q->buckets.capacity && q->heap != NULL) {
+        return TL_OK;
     }
-    return capacity > q->buckets.capacity || q->heap == NULL
-               ? heap_reserve(q, q->queue_count, capacity)
-               : TL_OK;
+    if (q->heap == NULL) {
+        q->queues = q->block;
+        q->table = (uint32_t *)(void *)(q->block + q->queue_count);
+        q->idle = NO_QUEUE;
+        for (uint32_t head = FIRST_QUEUE + q->queue_count; head-- > FIRST_QUEUE;) {
+            queue_of(q, head)->place = q->idle;
+            q->idle = head;
+        }
+    }
+    return heap_reserve(q, q->queue_count, capacity);
 }
 
 struct queues_options {
@@ -369,7 +354,6 @@ static void queues_destroy(void *self)
 {
     struct duration_queues *q = self;
     heap_free(q, q->queue_count);
-    tl_free(q->buckets.allocator, q->queues, queues_bytes(q->queue_count), alignof(struct queue));
     structure_free(q, q->buckets.allocator);
 }
 
@@ -415,16 +399,16 @@ static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t
         }
         slot = (slot + 1) & q->table_mask;
     }
-    uint64_t before = node_at(&q->buckets, head)->at > q->buckets.clock
-                          ? node_at(&q->buckets, head)->at
+    uint64_t before = node_at(&q->buckets, head)->due > q->buckets.clock
+                          ? node_at(&q->buckets, head)->due
                           : q->buckets.clock + 1;
     for (uint32_t i = node_at(&q->buckets, head)->next; i != head;
          i = node_at(&q->buckets, i)->next) {
-        if (node_at(&q->buckets, i)->at < before ||
-            node_at(&q->buckets, i)->at - queue->duration > q->buckets.clock) {
+        if (node_at(&q->buckets, i)->due < before ||
+            node_at(&q->buckets, i)->due - queue->duration > q->buckets.clock) {
             return false;
         }
-        before = node_at(&q->buckets, i)->at;
+        before = node_at(&q->buckets, i)->due;
     }
     return queue->place == place && node_at(&q->buckets, head)->next != head;
 }
@@ -443,7 +427,7 @@ static enum tl_status queues_check(const void *self, char *why, size_t why_bytes
         } else {
             const struct node *node = node_at(&q->buckets, index);
             right = right && node->next == IN_HEAP && node->prev == place &&
-                    node->at > q->buckets.clock;
+                    node->due > q->buckets.clock;
         }
         if (!right) {
             return corrupt(why, why_bytes, "entry %" PRIu32 " of the heap is wrong", place);
@@ -471,7 +455,7 @@ static void walk_queue(const struct duration_queues *q, uint32_t head,
     for (uint32_t i = node_at(&q->buckets, head)->next; i != head;
          i = node_at(&q->buckets, i)->next) {
         walk_node(visitor, index++, TL_NEVER);
-        walk_timer(visitor, i - q->buckets.first_timer, node_at(&q->buckets, i)->at, 0);
+        walk_timer(visitor, i - q->buckets.first_timer, node_at(&q->buckets, i)->due, 0);
     }
 }
 

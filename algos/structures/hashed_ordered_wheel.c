@@ -162,39 +162,25 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+static bool slot_takes(const struct timer_buckets *buckets, uint32_t bucket,
+                       const struct node *node)
 {
-    const struct hashed_wheel *wheel = self;
-    const struct timer_buckets *buckets = &wheel->buckets;
-    if (buckets_check(buckets, 0, why, why_bytes) != TL_OK) {
-        return TL_ERR_CORRUPT;
-    }
-    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        uint32_t head = bucket_head(buckets, FIRST_SLOT + slot, 0);
-        uint64_t before = wheel->buckets.clock + 1;
-        for (uint32_t i = node_at(buckets, head)->next; i != head; i = node_at(buckets, i)->next) {
-            uint64_t due = node_at(buckets, i)->due;
-            if (due < before || (due & (wheel->slots - 1)) != slot) {
-                return corrupt(why, why_bytes,
-                               "timer %" PRIu32 " is not in its place in slot %" PRIu32,
-                               i - buckets->first_timer, slot);
-            }
-            before = due;
-        }
-    }
-    return TL_OK;
+    const struct hashed_wheel *wheel = (const void *)buckets;
+    uint64_t least =
+        slot_is_timer(buckets, node->prev) ? node_at(buckets, node->prev)->due : buckets->clock + 1;
+    return node->due >= least && FIRST_SLOT + (node->due & (wheel->slots - 1)) == bucket;
 }
 
-/* A timer's rounds are not kept: they follow from when it is due. */
-static uint64_t rounds_of(const struct hashed_wheel *wheel, uint64_t due)
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
-    return (due - wheel->buckets.clock - 1) / wheel->slots;
+    return buckets_check_timers(self, 0, FIRST_SLOT, slot_takes, why, why_bytes);
 }
 
 static void keep_rounds(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
 {
+    const struct hashed_wheel *wheel = (const void *)buckets;
     held->at = node_at(buckets, index)->due;
-    held->rounds = rounds_of((const void *)buckets, held->at);
+    held->rounds = (held->at - buckets->clock - 1) / wheel->slots;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)

@@ -57,8 +57,6 @@ struct node {
 };
 #include "timer_buckets.h"
 
-#include "slot_bitmap.h"
-
 #define FIRST_BUCKET 2u /* slot 0 of gear 1 */
 
 struct probing_wheel {
@@ -76,7 +74,15 @@ struct probing_wheel {
     uint32_t counts[GEARS_MAX * SLOTS];
     uint64_t occupied[GEARS_MAX];
 };
-#define STRUCTURE struct probing_wheel
+#define STRUCTURE          struct probing_wheel
+#define LEVEL_COUNT        wheel->gears
+#define LEVEL_SHIFT(gear)  ((gear)*GEAR_BITS + wheel->shift)
+#define LEVEL_SLOTS(gear)  SLOTS
+#define LEVEL_BUCKET(gear) (FIRST_BUCKET + (gear)*SLOTS)
+#define LEVEL_OF(bucket)   (((bucket)-FIRST_BUCKET) / SLOTS)
+#define LEVEL_SPAN(ticks)  (wheel->probes * (ticks))
+#define LEVEL_APART        wheel->heap_count
+#include "slot_levels.h"
 #include "structure.h"
 #include "take_out.h"
 #include "work_at.h"
@@ -86,33 +92,9 @@ struct probing_wheel {
 
 /* --- data: the failover ----------------------------------------------------------------------- */
 
-static inline uint64_t heap_due(const struct probing_wheel *wheel, uint32_t place)
+static inline uint64_t heap_key(const struct probing_wheel *wheel, uint32_t index)
 {
-    return node_at(&wheel->buckets, wheel->heap[place])->due >> wheel->shift;
-}
-
-static inline void heap_put(struct probing_wheel *wheel, uint32_t place, uint32_t index)
-{
-    wheel->heap[place] = index;
-    node_at(&wheel->buckets, index)->prev = place;
-    TL_COUNT(&wheel->buckets, moves, 1);
-}
-
-static void heap_add(struct probing_wheel *wheel, uint32_t index)
-{
-    struct node *node = node_at(&wheel->buckets, index);
-    node->next = IN_HEAP;
-    heap_sift(wheel, wheel->heap_count++, index, node->due >> wheel->shift);
-}
-
-static void heap_remove(struct probing_wheel *wheel, uint32_t index)
-{
-    uint32_t place = node_at(&wheel->buckets, index)->prev;
-    uint32_t last = wheel->heap[--wheel->heap_count];
-    node_at(&wheel->buckets, index)->next = SLOT_NONE;
-    if (last != index) {
-        heap_sift(wheel, place, last, node_at(&wheel->buckets, last)->due >> wheel->shift);
-    }
+    return node_at(&wheel->buckets, index)->due >> wheel->shift;
 }
 
 /* The wheel's tick at which an advance looks into the heap, or TL_NEVER. */
@@ -189,14 +171,6 @@ static inline void work_before(struct probing_wheel *wheel, uint64_t at)
     wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
 }
 
-/* The tick at which a slot comes, in the wheel's ticks. */
-static uint64_t slot_tick(const struct probing_wheel *wheel, uint32_t slot)
-{
-    uint32_t gear_shift = slot / SLOTS * GEAR_BITS;
-    uint64_t hand = wheel_tick(wheel) >> gear_shift;
-    return (hand + 1 + (slot - hand - 1) % SLOTS) << gear_shift;
-}
-
 /* --- start and stop --------------------------------------------------------------------------- */
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -222,7 +196,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         wheel->work_at = 0;
     } else if (slot != NO_SLOT) {
         enter_slot(wheel, slot, index);
-        work_before(wheel, slot_tick(wheel, slot) << wheel->shift);
+        work_before(wheel, slot_entered(wheel, slot / SLOTS, slot % SLOTS));
     } else {
         heap_add(wheel, index);
         work_before(wheel, heap_look_tick(wheel) << wheel->shift);
@@ -287,11 +261,7 @@ static void look_into_heap(struct probing_wheel *wheel)
         return;
     }
     wheel->last_check = tick / wheel->interval;
-    while (wheel->heap_count > 0 && heap_due(wheel, 0) <= tick) {
-        uint32_t index = wheel->heap[0];
-        heap_remove(wheel, index);
-        bucket_append(&wheel->buckets, DUE, index);
-    }
+    heap_collect_due(wheel, tick);
 }
 
 /* Moves the clock to `now`, everything that fires by then to DUE, and work_at on. */
@@ -418,92 +388,46 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The first tick, in the caller's, of the deadlines that a slot takes. */
-static uint64_t slot_from(const struct probing_wheel *wheel, uint32_t slot)
+/* The first deadline that a slot takes. */
+static uint64_t slot_from(const struct probing_wheel *wheel, uint32_t gear, uint32_t slot)
 {
-    uint64_t at = slot_tick(wheel, slot);
-    uint64_t before = (uint64_t)(wheel->probes - 1) << (slot / SLOTS * GEAR_BITS);
-    return (at > before ? at - before : 0) << wheel->shift;
+    return slot_entered(wheel, gear, slot) - ((uint64_t)(wheel->probes - 1) << LEVEL_SHIFT(gear));
 }
 
-/* And the last. */
-static uint64_t slot_to(const struct probing_wheel *wheel, uint32_t slot)
+static bool slot_takes(const struct probing_wheel *wheel, uint32_t gear, uint32_t slot,
+                       const struct node *node)
 {
-    uint64_t after = slot_tick(wheel, slot) + (UINT64_C(1) << (slot / SLOTS * GEAR_BITS));
-    return (after << wheel->shift) - 1;
-}
-
-static enum tl_status check_slot(const struct probing_wheel *wheel, uint32_t slot, char *why,
-                                 size_t why_bytes)
-{
-    const struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t count = 0;
-    for (uint32_t i = bucket_first(buckets, FIRST_BUCKET + slot); i != SLOT_NONE;
-         i = bucket_after(buckets, FIRST_BUCKET + slot, i)) {
-        const struct node *node = node_at(buckets, i);
-        count++;
-        if (node->slot != slot || node->due < slot_from(wheel, slot) ||
-            node->due > slot_to(wheel, slot)) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is in slot %" PRIu32 " by mistake",
-                           timer_id(buckets, i), slot);
-        }
-    }
-    bool set = (wheel->occupied[slot / SLOTS] >> slot % SLOTS & 1) != 0;
-    if (count != wheel->counts[slot] || count > wheel->cap || set != (count > 0)) {
-        return corrupt(why, why_bytes,
-                       "slot %" PRIu32 " holds %" PRIu32 " timers, has counted %" PRIu32
-                       " and may hold %" PRIu32,
-                       slot, count, wheel->counts[slot], wheel->cap);
-    }
-    return TL_OK;
+    return node->slot == gear * SLOTS + slot &&
+           node->due - slot_from(wheel, gear, slot) < (uint64_t)wheel->probes << LEVEL_SHIFT(gear);
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct probing_wheel *wheel = self;
-    enum tl_status status = buckets_check(&wheel->buckets, wheel->heap_count, why, why_bytes);
-    for (uint32_t slot = 0; status == TL_OK && slot < wheel->gears * SLOTS; slot++) {
-        status = check_slot(wheel, slot, why, why_bytes);
-    }
+    enum tl_status status = levels_check(wheel, why, why_bytes);
+    status = status == TL_OK ? heap_check(wheel, why, why_bytes) : status;
     for (uint32_t place = 0; status == TL_OK && place < wheel->heap_count; place++) {
-        const struct node *node = node_at(&wheel->buckets, wheel->heap[place]);
-        if (node->next != IN_HEAP || node->prev != place || node->slot != NO_SLOT ||
-            heap_due(wheel, (place > 0 ? place - 1 : 0) / 2) > heap_due(wheel, place)) {
-            status = corrupt(why, why_bytes, "the heap is wrong at place %" PRIu32, place);
+        if (node_at(&wheel->buckets, wheel->heap[place])->slot != NO_SLOT) {
+            return corrupt(why, why_bytes, "a timer in the heap has a slot, too");
         }
     }
-    if (status == TL_OK && wheel->work_at > wheel_next(wheel)) {
-        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
-                       wheel_next(wheel), wheel->work_at);
+    for (uint32_t slot = 0; status == TL_OK && slot < wheel->gears * SLOTS; slot++) {
+        uint64_t count = 0;
+        (void)slot_walk(&wheel->buckets, FIRST_BUCKET + slot, wheel->buckets.count, &count);
+        if (count != wheel->counts[slot] || count > wheel->cap) {
+            return corrupt(why, why_bytes,
+                           "slot %" PRIu32 " holds %" PRIu64 " timers, has counted %" PRIu32
+                           " and may hold %" PRIu32,
+                           slot, count, wheel->counts[slot], wheel->cap);
+        }
     }
-    return status;
-}
-
-static void keep_deadline(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
-{
-    held->at = node_at(buckets, index)->due;
+    return status == TL_OK ? work_check(wheel, wheel_next(wheel), why, why_bytes) : status;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
-    const struct probing_wheel *wheel = self;
-    buckets_walk_due(&wheel->buckets, visitor);
-    for (uint32_t slot = 0; slot < wheel->gears * SLOTS; slot++) {
-        uint32_t gear_shift = slot / SLOTS * GEAR_BITS;
-        if (slot % SLOTS == 0) {
-            walk_level(visitor, slot / SLOTS + 1, UINT64_C(1) << (gear_shift + wheel->shift));
-        }
-        bool hand = (wheel_tick(wheel) >> gear_shift) % SLOTS == slot % SLOTS;
-        walk_span(visitor, slot % SLOTS, slot_from(wheel, slot), slot_to(wheel, slot),
-                  (hand ? TL_MARK_HAND : 0u) | (wheel->counts[slot] > 0 ? TL_MARK_FLAGGED : 0u));
-        bucket_walk(&wheel->buckets, FIRST_BUCKET + slot, keep_deadline, visitor);
-    }
-    walk_part(visitor, "failover", TL_FORM_TREE, 0);
-    for (uint32_t place = 0; place < wheel->heap_count; place++) {
-        walk_node(visitor, place, place > 0 ? (place - 1) / 2 : TL_NEVER);
-        walk_timer(visitor, timer_id(&wheel->buckets, wheel->heap[place]),
-                   node_at(&wheel->buckets, wheel->heap[place])->due, 0);
-    }
+    levels_walk(self, visitor);
+    heap_walk(self, "failover", visitor);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */

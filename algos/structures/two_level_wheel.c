@@ -44,7 +44,6 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -63,21 +62,23 @@
 struct occupied {
     uint64_t words[WORDS_MAX];
     uint64_t summary[WORDS_MAX / 64];
-    uint32_t slots;
 };
+enum { SOON, LATER };
 
 struct two_level_wheel {
     struct timer_buckets buckets;
     uint64_t later_slot;  /* the next to be moved, counted from tick 0 */
     uint32_t width_shift; /* log2 of a later slot's width */
+    uint32_t soon_slots;
+    uint32_t later_slots;
     uint32_t first_later; /* list of later slot 0 */
     uint32_t *heap;       /* node indices, the first due at 0 */
     uint32_t heap_count;
     struct slot_scouts scouts;
-    struct occupied soon;
-    struct occupied later;
+    struct occupied occupied[]; /* SOON and LATER; large, so that `create` needs no copy of them */
 };
-#define STRUCTURE struct two_level_wheel
+#define STRUCTURE              struct two_level_wheel
+#define STRUCTURE_BYTES(wheel) (sizeof *(wheel) + 2 * sizeof(struct occupied))
 #include "structure.h"
 #include "take_out.h"
 
@@ -100,17 +101,17 @@ static inline void occupied_clear(struct occupied *occupied, uint32_t slot)
     }
 }
 
-/* The first occupied slot from `slot` on, or the number of slots. */
-static uint32_t occupied_from(const struct occupied *occupied, uint32_t slot)
+/* The first occupied slot from `slot` on, or `slots`, their number. */
+static uint32_t occupied_from(const struct occupied *occupied, uint32_t slots, uint32_t slot)
 {
-    if (slot >= occupied->slots) {
-        return occupied->slots;
+    if (slot >= slots) {
+        return slots;
     }
     uint64_t word = occupied->words[slot / 64] >> slot % 64;
     if (word != 0) {
         return slot + bitmap_first(word);
     }
-    uint32_t words = (occupied->slots + 63) / 64;
+    uint32_t words = (slots + 63) / 64;
     for (uint32_t at = slot / 64 + 1; at < words;) {
         uint64_t summary = occupied->summary[at / 64] >> at % 64;
         if (summary != 0) {
@@ -119,58 +120,29 @@ static uint32_t occupied_from(const struct occupied *occupied, uint32_t slot)
         }
         at = (at / 64 + 1) * 64;
     }
-    return occupied->slots;
+    return slots;
 }
 
-/* How many slots from `slot` on, going round, the first occupied one is; the number of slots if
- * there is none. */
-static uint32_t occupied_ahead(const struct occupied *occupied, uint32_t slot)
+/* The number of slots from `slot` to the first occupied one, going round; `slots` if there is none.
+ */
+static uint32_t occupied_ahead(const struct occupied *occupied, uint32_t slots, uint32_t slot)
 {
-    uint32_t found = occupied_from(occupied, slot);
-    if (found < occupied->slots) {
+    uint32_t found = occupied_from(occupied, slots, slot);
+    if (found < slots) {
         return found - slot;
     }
-    found = occupied_from(occupied, 0);
-    return found < slot ? found + occupied->slots - slot : occupied->slots;
+    found = occupied_from(occupied, slots, 0);
+    return found < slot ? found + slots - slot : slots;
 }
 
 /* --- data: the heap of far timers ------------------------------------------------------------- */
 
-static inline uint64_t heap_due(const struct two_level_wheel *wheel, uint32_t place)
+static inline uint64_t heap_key(const struct two_level_wheel *wheel, uint32_t index)
 {
-    return node_at(&wheel->buckets, wheel->heap[place])->due;
-}
-
-static inline void heap_put(struct two_level_wheel *wheel, uint32_t place, uint32_t index)
-{
-    wheel->heap[place] = index;
-    node_at(&wheel->buckets, index)->prev = place;
-    TL_COUNT(&wheel->buckets, moves, 1);
-}
-
-static void heap_add(struct two_level_wheel *wheel, uint32_t index)
-{
-    node_at(&wheel->buckets, index)->next = IN_HEAP;
-    heap_sift(wheel, wheel->heap_count++, index, node_at(&wheel->buckets, index)->due);
-}
-
-static void heap_remove(struct two_level_wheel *wheel, uint32_t index)
-{
-    uint32_t place = node_at(&wheel->buckets, index)->prev;
-    uint32_t last = wheel->heap[--wheel->heap_count];
-    node_at(&wheel->buckets, index)->next = SLOT_NONE;
-    TL_COUNT(&wheel->buckets, moves, 1);
-    if (last != index) {
-        heap_sift(wheel, place, last, node_at(&wheel->buckets, last)->due);
-    }
+    return node_at(&wheel->buckets, index)->due;
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
-
-static inline uint64_t later_slots(const struct two_level_wheel *wheel)
-{
-    return wheel->later.slots;
-}
 
 /* The first of a later slot's lists. */
 static inline uint32_t later_lists(const struct two_level_wheel *wheel, uint32_t slot)
@@ -182,13 +154,13 @@ static inline uint32_t later_lists(const struct two_level_wheel *wheel, uint32_t
 static inline void file_timer(struct two_level_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    if (due - wheel->buckets.clock < wheel->soon.slots) {
-        uint32_t slot = (uint32_t)due & (wheel->soon.slots - 1);
-        occupied_set(&wheel->soon, slot);
+    if (due - wheel->buckets.clock < wheel->soon_slots) {
+        uint32_t slot = (uint32_t)due & (wheel->soon_slots - 1);
+        occupied_set(&wheel->occupied[SOON], slot);
         bucket_append(buckets, FIRST_SLOT + slot, index);
-    } else if ((due - wheel->buckets.clock) >> wheel->width_shift < later_slots(wheel)) {
-        uint32_t slot = (uint32_t)(due >> wheel->width_shift) & (wheel->later.slots - 1);
-        occupied_set(&wheel->later, slot);
+    } else if ((due - wheel->buckets.clock) >> wheel->width_shift < wheel->later_slots) {
+        uint32_t slot = (uint32_t)(due >> wheel->width_shift) & (wheel->later_slots - 1);
+        occupied_set(&wheel->occupied[LATER], slot);
         bucket_append(buckets, later_lists(wheel, slot) + index % LATER_STRIPES, index);
     } else {
         heap_add(wheel, index);
@@ -216,12 +188,12 @@ static inline void take_out(struct two_level_wheel *wheel, uint32_t index)
         return;
     }
     if (list < wheel->first_later) {
-        occupied_clear(&wheel->soon, list - FIRST_SLOT);
+        occupied_clear(&wheel->occupied[SOON], list - FIRST_SLOT);
         return;
     }
     uint32_t slot = (list - wheel->first_later) / LATER_STRIPES;
     if (later_is_empty(wheel, slot)) {
-        occupied_clear(&wheel->later, slot);
+        occupied_clear(&wheel->occupied[LATER], slot);
     }
 }
 
@@ -245,13 +217,13 @@ static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint64_t left = wheel->buckets.clock - old;
-    left = left < wheel->soon.slots ? left : wheel->soon.slots;
-    uint32_t mask = wheel->soon.slots - 1;
+    left = left < wheel->soon_slots ? left : wheel->soon_slots;
+    uint32_t mask = wheel->soon_slots - 1;
     uint32_t slot = (uint32_t)(old + 1) & mask;
     while (left > 0) {
         uint32_t ahead = 0;
         if (left > 1) {
-            ahead = occupied_ahead(&wheel->soon, slot);
+            ahead = occupied_ahead(&wheel->occupied[SOON], wheel->soon_slots, slot);
             if (ahead >= left) {
                 break;
             }
@@ -259,7 +231,7 @@ static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
         slot = (slot + ahead) & mask;
         left -= ahead + 1;
         bucket_move_all(buckets, FIRST_SLOT + slot, DUE);
-        occupied_clear(&wheel->soon, slot);
+        occupied_clear(&wheel->occupied[SOON], slot);
         slot_scout_send(buckets, &wheel->scouts, slot,
                         bucket_head(buckets, FIRST_SLOT + ((slot + SLOT_SCOUTS) & mask), 0));
         TL_COUNT(buckets, slots, 1);
@@ -284,17 +256,17 @@ static void collect_later(struct two_level_wheel *wheel)
     uint64_t old = wheel->later_slot;
     wheel->later_slot = (wheel->buckets.clock >> wheel->width_shift) + 2;
     uint64_t left = wheel->later_slot - old;
-    left = left < wheel->later.slots ? left : wheel->later.slots;
-    uint32_t mask = wheel->later.slots - 1;
+    left = left < wheel->later_slots ? left : wheel->later_slots;
+    uint32_t mask = wheel->later_slots - 1;
     uint32_t slot = (uint32_t)old & mask;
     for (;;) {
-        uint32_t ahead = occupied_ahead(&wheel->later, slot);
+        uint32_t ahead = occupied_ahead(&wheel->occupied[LATER], wheel->later_slots, slot);
         if (ahead >= left) {
             return;
         }
         slot = (slot + ahead) & mask;
         left -= ahead + 1;
-        occupied_clear(&wheel->later, slot);
+        occupied_clear(&wheel->occupied[LATER], slot);
         slots_drain(&wheel->buckets, later_lists(wheel, slot), LATER_STRIPES, 1, file_again, wheel);
         TL_COUNT(&wheel->buckets, slots, 1);
         slot = (slot + 1) & mask;
@@ -311,11 +283,7 @@ static void collect_due(struct two_level_wheel *wheel, uint64_t now)
     if ((now >> wheel->width_shift) + 2 != wheel->later_slot) {
         collect_later(wheel);
     }
-    while (wheel->heap_count > 0 && heap_due(wheel, 0) <= now) {
-        uint32_t index = wheel->heap[0];
-        heap_remove(wheel, index);
-        bucket_append(&wheel->buckets, DUE, index);
-    }
+    heap_collect_due(wheel, now);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
@@ -332,14 +300,16 @@ static uint64_t wheel_next(const void *self)
         return wheel->buckets.clock;
     }
     uint64_t next = wheel->heap_count > 0 ? heap_due(wheel, 0) : TL_NEVER;
-    uint32_t mask = wheel->soon.slots - 1;
-    uint32_t ahead = occupied_ahead(&wheel->soon, (uint32_t)(wheel->buckets.clock + 1) & mask);
-    if (ahead < wheel->soon.slots && wheel->buckets.clock + 1 + ahead < next) {
+    uint32_t mask = wheel->soon_slots - 1;
+    uint32_t ahead = occupied_ahead(&wheel->occupied[SOON], wheel->soon_slots,
+                                    (uint32_t)(wheel->buckets.clock + 1) & mask);
+    if (ahead < wheel->soon_slots && wheel->buckets.clock + 1 + ahead < next) {
         next = wheel->buckets.clock + 1 + ahead;
     }
-    mask = wheel->later.slots - 1;
-    ahead = occupied_ahead(&wheel->later, (uint32_t)wheel->later_slot & mask);
-    if (ahead < wheel->later.slots) {
+    mask = wheel->later_slots - 1;
+    ahead = occupied_ahead(&wheel->occupied[LATER], wheel->later_slots,
+                           (uint32_t)wheel->later_slot & mask);
+    if (ahead < wheel->later_slots) {
         /* Not when its first timer is due: when it must have been moved. */
         uint64_t moved = (wheel->later_slot + ahead - 1) << wheel->width_shift;
         next = moved < next ? moved : next;
@@ -361,38 +331,29 @@ struct wheel_options {
     uint32_t later_bits;
 };
 
-static enum tl_status wheel_create(const struct tl_config *config, void **self)
-{
-    const struct wheel_options *options = config->options;
-    struct two_level_wheel *wheel =
-        tl_alloc(config->allocator, sizeof *wheel, alignof(struct two_level_wheel));
-    if (wheel == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    memset(wheel, 0, sizeof *wheel);
-    uint32_t soon_bits = options->soon_bits;
-    uint32_t later_bits = options->later_bits;
-    wheel->width_shift = soon_bits - 1;
-    wheel->later_slot = (config->now >> wheel->width_shift) + 2;
-    wheel->soon.slots = UINT32_C(1) << soon_bits;
-    wheel->later.slots = UINT32_C(1) << later_bits;
-    wheel->first_later = FIRST_SLOT + wheel->soon.slots;
-    wheel->buckets = buckets_empty(config, wheel->first_later + wheel->later.slots * LATER_STRIPES);
-    TAKE_RECORDS(&wheel->buckets, config);
-    enum tl_status status = wheel_reserve(wheel, config->capacity);
-    if (status != TL_OK) {
-        structure_free(wheel, config->allocator);
-        return status;
-    }
-    *self = wheel;
-    return TL_OK;
-}
-
 static void wheel_destroy(void *self)
 {
     struct two_level_wheel *wheel = self;
     heap_free(wheel, 0);
     structure_free(wheel, wheel->buckets.allocator);
+}
+
+static enum tl_status wheel_create(const struct tl_config *config, void **self)
+{
+    const struct wheel_options *options = config->options;
+    uint32_t soon_slots = UINT32_C(1) << options->soon_bits;
+    uint32_t later_slots = UINT32_C(1) << options->later_bits;
+    uint32_t first_later = FIRST_SLOT + soon_slots;
+    uint32_t width_shift = options->soon_bits - 1;
+    struct two_level_wheel empty = {
+        .buckets = buckets_empty(config, first_later + later_slots * LATER_STRIPES),
+        .later_slot = (config->now >> width_shift) + 2,
+        .width_shift = width_shift,
+        .soon_slots = soon_slots,
+        .later_slots = later_slots,
+        .first_later = first_later,
+    };
+    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
 }
 
 static const struct tl_option wheel_option_table[] = {
@@ -418,57 +379,41 @@ static bool check_occupied(const struct occupied *occupied, uint32_t slot, bool 
                (occupied->words[slot / 64] != 0);
 }
 
-/* Whether a pending timer is where its due tick says. */
-static bool check_timer(const struct two_level_wheel *wheel, uint32_t id)
+static bool list_takes(const struct timer_buckets *buckets, uint32_t list, const struct node *node)
 {
-    uint32_t index = timer_index(&wheel->buckets, id);
-    const struct node *node = node_at(&wheel->buckets, index);
-    if (node->next == IN_HEAP) {
-        return node->prev < wheel->heap_count && wheel->heap[node->prev] == index &&
-               heap_due(wheel, (node->prev > 0 ? node->prev - 1 : 0) / 2) <= node->due;
-    }
-    uint32_t list =
-        slot_is_linked(&wheel->buckets, index) ? bucket_of(&wheel->buckets, index) : DUE;
-    if (list < FIRST_SLOT) {
-        return true;
-    }
+    const struct two_level_wheel *wheel = (const void *)buckets;
     if (list < wheel->first_later) {
-        return node->due > wheel->buckets.clock &&
-               node->due - wheel->buckets.clock < wheel->soon.slots &&
-               (node->due & (wheel->soon.slots - 1)) == list - FIRST_SLOT;
+        return node->due > buckets->clock && node->due - buckets->clock < wheel->soon_slots &&
+               (node->due & (wheel->soon_slots - 1)) == list - FIRST_SLOT;
     }
     uint64_t slot = node->due >> wheel->width_shift;
-    return slot - wheel->later_slot < later_slots(wheel) &&
-           (slot & (wheel->later.slots - 1)) == (list - wheel->first_later) / LATER_STRIPES;
+    return slot - wheel->later_slot < wheel->later_slots &&
+           (slot & (wheel->later_slots - 1)) == (list - wheel->first_later) / LATER_STRIPES;
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct two_level_wheel *wheel = self;
-    if (buckets_check(&wheel->buckets, wheel->heap_count, why, why_bytes) != TL_OK) {
-        return TL_ERR_CORRUPT;
-    }
-    if (wheel->later_slot != (wheel->buckets.clock >> wheel->width_shift) + 2) {
+    const struct timer_buckets *buckets = &wheel->buckets;
+    if (wheel->later_slot != (buckets->clock >> wheel->width_shift) + 2) {
         return corrupt(why, why_bytes, "the later wheel is at slot %" PRIu64 " at tick %" PRIu64,
-                       wheel->later_slot, wheel->buckets.clock);
+                       wheel->later_slot, buckets->clock);
     }
     bool right = true;
-    for (uint32_t slot = 0; slot < wheel->soon.slots; slot++) {
-        bool empty = bucket_is_empty(&wheel->buckets, FIRST_SLOT + slot);
-        right = right && check_occupied(&wheel->soon, slot, empty);
+    for (uint32_t slot = 0; slot < wheel->soon_slots; slot++) {
+        bool empty = bucket_is_empty(buckets, FIRST_SLOT + slot);
+        right = right && check_occupied(&wheel->occupied[SOON], slot, empty);
     }
-    for (uint32_t slot = 0; slot < wheel->later.slots; slot++) {
-        right = right && check_occupied(&wheel->later, slot, later_is_empty(wheel, slot));
+    for (uint32_t slot = 0; slot < wheel->later_slots; slot++) {
+        bool empty = later_is_empty(wheel, slot);
+        right = right && check_occupied(&wheel->occupied[LATER], slot, empty);
     }
     if (!right) {
-        return corrupt(why, why_bytes, "the bit of some slot lies");
+        return corrupt(why, why_bytes, "the bit of some slot is wrong");
     }
-    for (uint32_t id = 0; id < wheel->buckets.capacity; id++) {
-        if (!check_timer(wheel, id)) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong place", id);
-        }
-    }
-    return TL_OK;
+    enum tl_status status =
+        buckets_check_timers(buckets, wheel->heap_count, FIRST_SLOT, list_takes, why, why_bytes);
+    return status == TL_OK ? heap_check(wheel, why, why_bytes) : status;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -477,31 +422,26 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     uint64_t width = UINT64_C(1) << wheel->width_shift;
     buckets_walk_due(&wheel->buckets, visitor);
     walk_part(visitor, "level 1, soon", TL_FORM_WHEEL, 1);
-    uint32_t hand = (uint32_t)wheel->buckets.clock & (wheel->soon.slots - 1);
-    for (uint32_t slot = 0; slot < wheel->soon.slots; slot++) {
-        bool set = occupied_at(&wheel->soon, slot);
-        uint64_t ahead = slots_ahead(hand, slot, wheel->soon.slots);
+    uint32_t hand = (uint32_t)wheel->buckets.clock & (wheel->soon_slots - 1);
+    for (uint32_t slot = 0; slot < wheel->soon_slots; slot++) {
+        bool set = occupied_at(&wheel->occupied[SOON], slot);
+        uint64_t ahead = slots_ahead(hand, slot, wheel->soon_slots);
         walk_slot(visitor, slot, wheel->buckets.clock + (slot == hand && !set ? 0 : ahead), 1,
                   (slot == hand ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
         bucket_walk(&wheel->buckets, FIRST_SLOT + slot, keep_due, visitor);
     }
     walk_part(visitor, "level 2, later", TL_FORM_WHEEL, width);
-    uint32_t next = (uint32_t)wheel->later_slot & (wheel->later.slots - 1);
-    for (uint32_t slot = 0; slot < wheel->later.slots; slot++) {
-        bool set = occupied_at(&wheel->later, slot);
-        uint64_t ahead = (slot - next) & (wheel->later.slots - 1);
+    uint32_t next = (uint32_t)wheel->later_slot & (wheel->later_slots - 1);
+    for (uint32_t slot = 0; slot < wheel->later_slots; slot++) {
+        bool set = occupied_at(&wheel->occupied[LATER], slot);
+        uint64_t ahead = (slot - next) & (wheel->later_slots - 1);
         walk_slot(visitor, slot, ((wheel->later_slot + ahead) << wheel->width_shift) + (width - 1),
                   width, (slot == next ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
         for (uint32_t i = 0; i < LATER_STRIPES; i++) {
             bucket_walk(&wheel->buckets, later_lists(wheel, slot) + i, keep_due, visitor);
         }
     }
-    walk_part(visitor, "beyond", TL_FORM_TREE, 0);
-    for (uint32_t place = 0; place < wheel->heap_count; place++) {
-        walk_node(visitor, place, place > 0 ? (place - 1) / 2 : TL_NEVER);
-        walk_timer(visitor, wheel->heap[place] - wheel->buckets.first_timer, heap_due(wheel, place),
-                   0);
-    }
+    heap_walk(wheel, "beyond", visitor);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
