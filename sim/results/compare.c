@@ -1,4 +1,4 @@
-/* What stands against what. */
+/* Pair the measurements of two sides. */
 #include "compare_work.h"
 
 #include "memory.h"
@@ -32,34 +32,34 @@ bool compare_structure_parse(struct compare_structure *structure, const char *te
     return true;
 }
 
-/* --- what there is to compare ---------------------------------------------------------------- */
+/* --- the measurements of a side -------------------------------------------------------------- */
 
-static bool is_structure(const struct compare_structure *structure, const struct thing *thing)
+static bool is_structure(const struct compare_structure *structure, const struct measured *measured)
 {
-    return strcmp(structure->algo, thing->algo) == 0 &&
-           strcmp(structure->options, thing->options) == 0;
+    return strcmp(structure->algo, measured->algo) == 0 &&
+           strcmp(structure->options, measured->options) == 0;
 }
 
-static bool is_wanted(const struct compare_work *work, const struct thing *thing)
+static bool is_wanted(const struct compare_work *work, const struct measured *measured)
 {
     const struct compare_request *request = work->request;
     bool workload = request->workload_count == 0;
     for (size_t i = 0; i < request->workload_count && !workload; i++) {
-        workload = fnmatch(request->workloads[i], thing->workload, 0) == 0;
+        workload = fnmatch(request->workloads[i], measured->workload, 0) == 0;
     }
     bool structure = request->only_count == 0;
     for (size_t i = 0; i < request->only_count && !structure; i++) {
-        structure = is_structure(&request->only[i], thing);
+        structure = is_structure(&request->only[i], measured);
     }
-    /* What fires nothing is a yardstick, and compared only if it is named. */
-    bool named = request->only_count > 0 || thing->side->one ||
-                 (request->base != NULL && is_structure(request->base, thing));
-    return workload && structure && (named || !thing->yardstick) &&
-           (!thing->side->one || is_structure(&thing->side->structure, thing));
+    /* A structure that fires nothing is a yardstick, and compared only if the user names it. */
+    bool named = request->only_count > 0 || measured->side->one ||
+                 (request->base != NULL && is_structure(request->base, measured));
+    return workload && structure && (named || !measured->yardstick) &&
+           (!measured->side->one || is_structure(&measured->side->structure, measured));
 }
 
-struct things {
-    struct thing *items;
+struct measured_list {
+    struct measured *items;
     size_t count;
 };
 
@@ -71,33 +71,33 @@ static bool is_yardstick(const struct result_session *session, const struct row 
 }
 
 /* Everything measured on a side, once, in the order of its sessions. */
-static void list_things(const struct compare_side *side, struct things *things)
+static void list_measured(const struct compare_side *side, struct measured_list *list)
 {
     const struct result_set *set = side->set;
     for (size_t s = 0; s < set->count; s++) {
         const struct result_session *session = &set->sessions[s];
         for (size_t e = 0; e < session->results.count; e++) {
             const struct row *row = &session->results.rows[e];
-            struct thing thing = {.side = side,
-                                  .kind = session->results.kind,
-                                  .yardstick = is_yardstick(session, row),
-                                  .workload = row_text(row, COL_TRACE),
-                                  .algo = row_text(row, COL_ALGO),
-                                  .options = row_text(row, COL_OPTIONS)};
+            struct measured measured = {.side = side,
+                                        .kind = session->results.kind,
+                                        .yardstick = is_yardstick(session, row),
+                                        .workload = row_text(row, COL_TRACE),
+                                        .algo = row_text(row, COL_ALGO),
+                                        .options = row_text(row, COL_OPTIONS)};
             bool known = false;
             for (size_t earlier = 0; earlier < s && !known; earlier++) {
-                known = thing_row(&thing, earlier) != NULL;
+                known = measured_row(&measured, earlier) != NULL;
             }
             if (known) {
                 continue;
             }
-            things->items = memory_resize(things->items, things->count + 1, sizeof thing);
-            things->items[things->count++] = thing;
+            list->items = memory_resize(list->items, list->count + 1, sizeof measured);
+            list->items[list->count++] = measured;
         }
     }
 }
 
-static void add_missing(struct compare_work *work, const struct thing *present,
+static void add_missing(struct compare_work *work, const struct measured *present,
                         const struct compare_side *base, const struct compare_side *other,
                         const char *where)
 {
@@ -107,16 +107,18 @@ static void add_missing(struct compare_work *work, const struct thing *present,
     comparison_set_status(item, COMPARE_MISSING, "not in %s", where);
 }
 
-/* The thing of `things` that stands against this one of the other side; NULL if there is none. */
-static const struct thing *counterpart(const struct things *things, const struct thing *thing,
-                                       bool any_structure, const struct compare_work *work)
+/* Return the measurement of the other side, in `items`, to compare with this one; NULL if there is
+ * none. */
+static const struct measured *counterpart(const struct measured_list *list,
+                                          const struct measured *measured, bool any_structure,
+                                          const struct compare_work *work)
 {
-    for (size_t i = 0; i < things->count; i++) {
-        const struct thing *candidate = &things->items[i];
-        if (candidate->kind == thing->kind && is_wanted(work, candidate) &&
-            strcmp(candidate->workload, thing->workload) == 0 &&
-            (any_structure || (strcmp(candidate->algo, thing->algo) == 0 &&
-                               strcmp(candidate->options, thing->options) == 0))) {
+    for (size_t i = 0; i < list->count; i++) {
+        const struct measured *candidate = &list->items[i];
+        if (candidate->kind == measured->kind && is_wanted(work, candidate) &&
+            strcmp(candidate->workload, measured->workload) == 0 &&
+            (any_structure || (strcmp(candidate->algo, measured->algo) == 0 &&
+                               strcmp(candidate->options, measured->options) == 0))) {
             return candidate;
         }
     }
@@ -126,70 +128,70 @@ static const struct thing *counterpart(const struct things *things, const struct
 static void compare_sides(struct compare_work *work, const struct compare_side *base,
                           const struct compare_side *other)
 {
-    struct things base_things = {0};
-    struct things other_things = {0};
+    struct measured_list base_list = {0};
+    struct measured_list other_list = {0};
     bool any = base->one || other->one; /* structures of different names are meant */
-    list_things(base, &base_things);
-    list_things(other, &other_things);
-    for (size_t i = 0; i < base_things.count; i++) {
-        const struct thing *thing = &base_things.items[i];
-        if (is_wanted(work, thing)) {
-            const struct thing *against = counterpart(&other_things, thing, any, work);
+    list_measured(base, &base_list);
+    list_measured(other, &other_list);
+    for (size_t i = 0; i < base_list.count; i++) {
+        const struct measured *measured = &base_list.items[i];
+        if (is_wanted(work, measured)) {
+            const struct measured *against = counterpart(&other_list, measured, any, work);
             if (against != NULL) {
-                compare_things(work, thing, against);
+                compare_measured(work, measured, against);
             } else {
-                add_missing(work, thing, base, other, other->label);
+                add_missing(work, measured, base, other, other->label);
             }
         }
     }
-    for (size_t i = 0; i < other_things.count; i++) {
-        const struct thing *thing = &other_things.items[i];
-        if (is_wanted(work, thing) && counterpart(&base_things, thing, any, work) == NULL) {
-            add_missing(work, thing, base, other, base->label);
+    for (size_t i = 0; i < other_list.count; i++) {
+        const struct measured *measured = &other_list.items[i];
+        if (is_wanted(work, measured) && counterpart(&base_list, measured, any, work) == NULL) {
+            add_missing(work, measured, base, other, base->label);
         }
     }
-    free(base_things.items);
-    free(other_things.items);
+    free(base_list.items);
+    free(other_list.items);
 }
 
 /* The structures of one set, each against the base, on each workload. */
 static void compare_structures(struct compare_work *work, const struct compare_side *side)
 {
-    struct things things = {0};
-    list_things(side, &things);
+    struct measured_list list = {0};
+    list_measured(side, &list);
     const struct compare_structure *base = work->request->base;
-    for (size_t i = 0; i < things.count; i++) {
-        const struct thing *thing = &things.items[i];
-        if (!is_wanted(work, thing) || thing->algo[0] == '\0' ||
-            (base != NULL && is_structure(base, thing))) {
+    for (size_t i = 0; i < list.count; i++) {
+        const struct measured *measured = &list.items[i];
+        if (!is_wanted(work, measured) || measured->algo[0] == '\0' ||
+            (base != NULL && is_structure(base, measured))) {
             continue;
         }
-        const struct thing *against = NULL;
-        bool found = false; /* what fires late is the base only where nothing else is */
-        for (size_t k = 0; k < things.count && !found; k++) {
-            const struct thing *candidate = &things.items[k];
-            bool same =
-                candidate->kind == thing->kind && strcmp(candidate->workload, thing->workload) == 0;
+        const struct measured *against = NULL;
+        bool found = false; /* a late structure is the base only if there is no other */
+        for (size_t k = 0; k < list.count && !found; k++) {
+            const struct measured *candidate = &list.items[k];
+            bool same = candidate->kind == measured->kind &&
+                        strcmp(candidate->workload, measured->workload) == 0;
             bool chosen = base != NULL ? is_structure(base, candidate) : is_wanted(work, candidate);
-            found = same && chosen && (base != NULL || !thing_is_beyond(work, candidate));
+            found = same && chosen && (base != NULL || !measured_is_beyond(work, candidate));
             against = found || (same && chosen && against == NULL) ? candidate : against;
         }
-        if (against == thing) {
+        if (against == measured) {
             continue;
         }
         if (against != NULL) {
-            compare_things(work, against, thing);
+            compare_measured(work, against, measured);
         } else {
-            add_missing(work, thing, side, side, base->algo);
+            add_missing(work, measured, side, side, base->algo);
         }
     }
-    free(things.items);
+    free(list.items);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* By other side, trace or benchmark, and metric; then the least of the other side first, and what
- * has no value last. */
+/* By other side, trace or benchmark, and metric; then ascending by the other side's value, NAN
+ * last. */
 static int by_workload_and_value(const void *a, const void *b)
 {
     const struct comparison *left = a;
@@ -204,7 +206,7 @@ static int by_workload_and_value(const void *a, const void *b)
     return order != 0 ? order : strcmp(left->options, right->options);
 }
 
-/* That something of both sides met, and had what was asked for. */
+/* Check that the sides have a measurement in common, and that the requested metric exists. */
 static bool check_comparable(const struct compare_request *request,
                              const struct comparisons *comparisons, struct error *error)
 {

@@ -1,14 +1,13 @@
 /*
- * compare.h: sets of results against one another: what can be compared, what came of it, and what
- * stands in the way.
+ * compare.h: comparison of sets of results: pairs, verdicts, and warnings.
  *
- * Times are judged (judge.h); whatever is the same in every run, such as the counts of work, is
- * compared exactly. How the runs of two sides belong together follows from the results: structures
- * of one run of `timerlab sim` took turns, so their runs are pairs; so do the sessions of two sets,
- * if they were made in turn, as their dates show; everything else was measured apart.
+ * Times are judged statistically (judge.h); deterministic figures, such as counts of work, are
+ * compared exactly. The results show how the runs of two sides are paired: structures of one run of
+ * `timerlab sim` took turns, so their runs are pairs. The sessions of two sets are pairs if their
+ * dates show that they alternated. All other measurements are unpaired.
  *
- * Who fires late does less (tolerance.h): of two different structures none is called the faster for
- * being later than is borne.
+ * A late structure does less work (tolerance.h), so it is never called faster than a different
+ * structure within the tolerance.
  */
 #ifndef SIM_COMPARE_H
 #define SIM_COMPARE_H
@@ -35,7 +34,7 @@
     X(VERDICT_FASTER, "faster")                                                                    \
     X(VERDICT_SLOWER, "slower")                                                                    \
     X(VERDICT_CANNOT_TELL, "cannot tell")                                                          \
-    X(VERDICT_NOT_PUNCTUAL, "not punctual") /* what takes less fires late, or early */
+    X(VERDICT_NOT_PUNCTUAL, "not punctual") /* the faster structure fires late, or early */
 
 #define COMPARE_METHOD_MAP(X)                                                                      \
     X(METHOD_NONE, "-")                                                                            \
@@ -105,7 +104,7 @@ struct compare_request {
 #define COMPARE_MIN_EFFECT_APART   0.05
 #define COMPARE_MIN_EFFECT_ONE_RUN 0.50
 
-/* One figure of one thing measured. Texts that are not arrays belong to the sets. */
+/* One figure of one measurement. Texts that are not arrays belong to the sets. */
 struct comparison {
     const struct compare_side *base_side;
     const struct compare_side *other_side;
@@ -122,7 +121,7 @@ struct comparison {
     enum compare_method method;
     size_t base_runs;
     size_t other_runs;
-    size_t base_values; /* what is judged: runs, or sessions */
+    size_t base_values; /* samples that are judged: runs, or sessions */
     size_t other_values;
     double base_median; /* NAN where there are no runs */
     double other_median;
@@ -151,7 +150,7 @@ struct comparisons {
     struct compare_difference *differences;
     size_t difference_count;
     size_t equal_counts; /* counts that were compared and are the same */
-    size_t judged;       /* probabilities that were adjusted for being so many */
+    size_t judged;       /* probabilities adjusted for multiple comparisons */
     char **warnings;     /* sentences */
     size_t warning_count;
 };

@@ -1,5 +1,5 @@
-/* One thing against another: whether there is anything to judge, how their runs belong together,
- * and what they show. */
+/* One pair of measurements: whether they can be judged, how their runs are paired, and the
+ * result. */
 #include "compare_work.h"
 
 #include "memory.h"
@@ -11,23 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct row *thing_row(const struct thing *thing, size_t session)
+const struct row *measured_row(const struct measured *measured, size_t session)
 {
-    return result_session_find(&thing->side->set->sessions[session], thing->kind, thing->workload,
-                               thing->algo, thing->options);
+    return result_session_find(&measured->side->set->sessions[session], measured->kind,
+                               measured->workload, measured->algo, measured->options);
 }
 
-const struct row *thing_first_row(const struct thing *thing)
+const struct row *measured_first_row(const struct measured *measured)
 {
     const struct row *row = NULL;
-    for (size_t s = 0; s < thing->side->set->count && row == NULL; s++) {
-        row = thing_row(thing, s);
+    for (size_t s = 0; s < measured->side->set->count && row == NULL; s++) {
+        row = measured_row(measured, s);
     }
     return row;
 }
 
-struct comparison *comparison_add(struct compare_work *work, const struct thing *base,
-                                  const struct thing *other)
+struct comparison *comparison_add(struct compare_work *work, const struct measured *base,
+                                  const struct measured *other)
 {
     struct comparisons *out = work->out;
     out->items = memory_resize(out->items, out->count + 1, sizeof *out->items);
@@ -75,19 +75,19 @@ static void series_free(struct series *series)
 }
 
 /* The single runs of a figure in one session. */
-static struct samples runs_of(const struct thing *thing, size_t session, const char *metric)
+static struct samples runs_of(const struct measured *measured, size_t session, const char *metric)
 {
-    const struct row *row = thing_row(thing, session);
-    int column = row_kind_column(thing->kind, metric);
+    const struct row *row = measured_row(measured, session);
+    int column = row_kind_column(measured->kind, metric);
     return row != NULL && column >= 0 ? row->samples[column] : (struct samples){0};
 }
 
-static void series_read(struct series *series, const struct thing *thing, const char *metric)
+static void series_read(struct series *series, const struct measured *measured, const char *metric)
 {
-    size_t sessions = thing->side->set->count;
+    size_t sessions = measured->side->set->count;
     *series = (struct series){.run_counts = memory_new(sessions + 1, sizeof(size_t))};
     for (size_t s = 0; s < sessions; s++) {
-        struct samples runs = runs_of(thing, s, metric);
+        struct samples runs = runs_of(measured, s, metric);
         if (runs.count > 0) {
             series->values =
                 memory_resize(series->values, series->runs + runs.count, sizeof *series->values);
@@ -113,13 +113,13 @@ static void series_condense(struct series *series)
 
 /* --- how two sides belong together ----------------------------------------------------------- */
 
-/* The date of the n-th session of this kind that has the thing; "" if there is none. */
-static const char *session_date(const struct thing *thing, size_t n)
+/* Return the date of the n-th session of this kind with the measurement; "" if there is none. */
+static const char *session_date(const struct measured *measured, size_t n)
 {
-    for (size_t s = 0; s < thing->side->set->count; s++) {
-        if (thing_row(thing, s) != NULL && n-- == 0) {
-            const char *date =
-                json_string_value(json_object_get(thing->side->set->sessions[s].context, "date"));
+    for (size_t s = 0; s < measured->side->set->count; s++) {
+        if (measured_row(measured, s) != NULL && n-- == 0) {
+            const char *date = json_string_value(
+                json_object_get(measured->side->set->sessions[s].context, "date"));
             return date != NULL ? date : "";
         }
     }
@@ -127,7 +127,7 @@ static const char *session_date(const struct thing *thing, size_t n)
 }
 
 /* Whether the n-th sessions of both sides come before the next of either, by their dates. */
-static bool took_turns(const struct thing *base, const struct thing *other, size_t sessions)
+static bool took_turns(const struct measured *base, const struct measured *other, size_t sessions)
 {
     for (size_t n = 0; n < sessions; n++) {
         const char *base_date = session_date(base, n);
@@ -147,9 +147,10 @@ static bool took_turns(const struct thing *base, const struct thing *other, size
     return true;
 }
 
-static enum compare_method choose_method(const struct thing *base, const struct series *base_runs,
-                                         const struct thing *other, const struct series *other_runs,
-                                         bool in_turn)
+static enum compare_method choose_method(const struct measured *base,
+                                         const struct series *base_runs,
+                                         const struct measured *other,
+                                         const struct series *other_runs, bool in_turn)
 {
     bool alike = base_runs->sessions == other_runs->sessions;
     if (base->side->set == other->side->set && base->kind == &replay_kind && alike &&
@@ -211,8 +212,8 @@ static void judge_series(struct compare_work *work, struct comparison *item, str
     }
 }
 
-static void judge_metric(struct compare_work *work, const struct thing *base,
-                         const struct thing *other, const char *metric, struct comparison *item)
+static void judge_metric(struct compare_work *work, const struct measured *base,
+                         const struct measured *other, const char *metric, struct comparison *item)
 {
     struct series base_runs;
     struct series other_runs;
@@ -234,12 +235,13 @@ static void judge_metric(struct compare_work *work, const struct thing *base,
     series_free(&other_runs);
 }
 
-/* --- one thing against another --------------------------------------------------------------- */
+/* --- one pair
+ * ---------------------------------------------------------------------------------- */
 
-static bool has_runs(const struct thing *thing, const char *metric)
+static bool has_runs(const struct measured *measured, const char *metric)
 {
-    for (size_t s = 0; s < thing->side->set->count; s++) {
-        if (runs_of(thing, s, metric).count > 0) {
+    for (size_t s = 0; s < measured->side->set->count; s++) {
+        if (runs_of(measured, s, metric).count > 0) {
             return true;
         }
     }
@@ -247,7 +249,7 @@ static bool has_runs(const struct thing *thing, const char *metric)
 }
 
 /* The time that both have, in the order of how little else is in it. */
-static const char *default_metric(const struct thing *base, const struct thing *other)
+static const char *default_metric(const struct measured *base, const struct measured *other)
 {
     const char *time = base->kind->columns[base->kind->time].name;
     bool both = has_runs(base, time) && has_runs(other, time);
@@ -256,10 +258,10 @@ static const char *default_metric(const struct thing *base, const struct thing *
 
 /* The first row of any session that is not ok: one that was omitted, or one that failed. NULL if
  * there is none. */
-static const struct row *first_not_ok(const struct thing *thing, bool left_out)
+static const struct row *first_not_ok(const struct measured *measured, bool left_out)
 {
-    for (size_t s = 0; s < thing->side->set->count; s++) {
-        const struct row *row = thing_row(thing, s);
+    for (size_t s = 0; s < measured->side->set->count; s++) {
+        const struct row *row = measured_row(measured, s);
         if (row != NULL && !row_is_ok(row) && row_is_unsupported(row) == left_out) {
             return row;
         }
@@ -267,13 +269,13 @@ static const struct row *first_not_ok(const struct thing *thing, bool left_out)
     return NULL;
 }
 
-static bool same_trace(const struct thing *base, const struct thing *other)
+static bool same_trace(const struct measured *base, const struct measured *other)
 {
-    const char *checksum = thing_first_row(base)->trace_checksum;
-    const struct thing *things[] = {base, other};
+    const char *checksum = measured_first_row(base)->trace_checksum;
+    const struct measured *list[] = {base, other};
     for (int t = 0; t < 2; t++) {
-        for (size_t s = 0; s < things[t]->side->set->count; s++) {
-            const struct row *row = thing_row(things[t], s);
+        for (size_t s = 0; s < list[t]->side->set->count; s++) {
+            const struct row *row = measured_row(list[t], s);
             if (row != NULL && checksum[0] != '\0' && row->trace_checksum[0] != '\0' &&
                 strcmp(row->trace_checksum, checksum) != 0) {
                 return false;
@@ -283,27 +285,27 @@ static bool same_trace(const struct thing *base, const struct thing *other)
     return true;
 }
 
-/* Whether one of the two has no times to be judged, or none that mean anything; the comparison then
- * says so. What failed is said before what was only left out, and the base before the other. */
-static bool is_obstructed(struct comparison *item, const struct thing *base,
-                          const struct thing *other)
+/* Whether one of the two has no meaningful times; sets the comparison's status. A failure is
+ * reported before a skipped row, and the base before the other side. */
+static bool is_obstructed(struct comparison *item, const struct measured *base,
+                          const struct measured *other)
 {
-    const struct thing *things[] = {base, other};
+    const struct measured *list[] = {base, other};
     for (int i = 0; i < 4; i++) {
-        const struct thing *thing = things[i % 2];
+        const struct measured *measured = list[i % 2];
         bool left_out = i >= 2;
-        const struct row *row = first_not_ok(thing, left_out);
+        const struct row *row = first_not_ok(measured, left_out);
         if (row == NULL) {
             continue;
         }
         const char *status = row_text(row, COL_STATUS);
-        const char *reason = row_text(row, thing->kind->reason);
-        item->other_failed = !left_out && thing == other;
-        /* Of what was left out the reason says all. */
+        const char *reason = row_text(row, measured->kind->reason);
+        item->other_failed = !left_out && measured == other;
+        /* The reason of a skipped row is a full sentence. */
         bool worded = !left_out || reason[0] == '\0';
         comparison_set_status(
             item, left_out ? COMPARE_LEFT_OUT : COMPARE_FAILED, "%s: %s: %s%s%s",
-            thing->side->label, thing->algo[0] != '\0' ? thing->algo : thing->workload,
+            measured->side->label, measured->algo[0] != '\0' ? measured->algo : measured->workload,
             worded ? status : "", worded && reason[0] != '\0' ? ": " : "", reason);
         return true;
     }
@@ -313,15 +315,15 @@ static bool is_obstructed(struct comparison *item, const struct thing *base,
     comparison_set_status(
         item, COMPARE_UNLIKE,
         "the traces have the same name but not the same content (checksums %s, %s)",
-        thing_first_row(base)->trace_checksum, thing_first_row(other)->trace_checksum);
+        measured_first_row(base)->trace_checksum, measured_first_row(other)->trace_checksum);
     return true;
 }
 
 /* --- counts ---------------------------------------------------------------------------------- */
 
-/* Whether a figure follows from the code and the operations alone, so that it is the same in every
- * run: what happened to the timers, and the work, wakeups and memory that it took. Files
- * are not: a library may write them when it likes. */
+/* Whether a figure depends only on the code and the operations, so that it is equal in every
+ * run: expiries, work, wakeups and memory. Bytes of files are not: a library may write them at
+ * any time. */
 static bool is_count(const char *name)
 {
     static const char *const names[] = {
@@ -336,14 +338,14 @@ static bool is_count(const char *name)
     return known;
 }
 
-static void compare_counts(struct compare_work *work, const struct thing *base,
-                           const struct thing *other)
+static void compare_counts(struct compare_work *work, const struct measured *base,
+                           const struct measured *other)
 {
     struct comparisons *out = work->out;
     for (unsigned c = 0; c < base->kind->count; c++) {
         const char *name = base->kind->columns[c].name;
-        double value = row_value(thing_first_row(base), c);
-        double other_value = row_value(thing_first_row(other), c);
+        double value = row_value(measured_first_row(base), c);
+        double other_value = row_value(measured_first_row(other), c);
         if (!is_count(name) || isnan(value) || isnan(other_value)) {
             continue;
         }
@@ -368,7 +370,8 @@ static void compare_counts(struct compare_work *work, const struct thing *base,
 
 /* --- the pair --------------------------------------------------------------------------------- */
 
-void compare_things(struct compare_work *work, const struct thing *base, const struct thing *other)
+void compare_measured(struct compare_work *work, const struct measured *base,
+                      const struct measured *other)
 {
     const struct compare_request *request = work->request;
     struct comparison *whole = comparison_add(work, base, other);

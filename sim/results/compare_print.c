@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Goes up when a name changes its meaning or goes away; what is added leaves it. */
+/* Raised when a name changes its meaning or is removed, not when one is added. */
 #define COMPARE_SCHEMA   1
 
 #define WORD(code, word) word,
@@ -262,7 +262,7 @@ static void print_reasons(const struct comparisons *comparisons, bool markdown, 
     }
 }
 
-/* What stands against what: a line for each set that has comparisons. */
+/* A line for each pair of sets that has comparisons. */
 static void print_comparisons(const struct compare_request *request,
                               const struct comparisons *comparisons, bool markdown, FILE *stream)
 {

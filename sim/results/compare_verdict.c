@@ -1,4 +1,4 @@
-/* All comparisons together: which differences are none that chance explains, being so many. */
+/* The verdicts, corrected for the number of comparisons. */
 #include "compare_work.h"
 
 #include "memory.h"
@@ -19,7 +19,7 @@ double compare_slowdown(const struct comparison *comparison)
     return compare_is_rate(comparison->metric) ? 1 / (1 + change) - 1 : change;
 }
 
-/* The least probability that so many values a side can show. */
+/* Return the smallest p-value possible with this number of values. */
 static double least_p(enum compare_method method, size_t base_values, size_t other_values)
 {
     return method == METHOD_APART ? stats_least_unpaired_p(base_values, other_values)
@@ -94,7 +94,7 @@ void compare_give_verdicts(struct compare_work *work)
         if (out->items[i].status == COMPARE_JUDGED) {
             out->items[i].p_adjusted = adjusted[at++];
             give_verdict(&out->items[i], work->request, out->judged);
-            comparison_bear_lateness(work, &out->items[i]);
+            comparison_apply_lateness(work, &out->items[i]);
         }
     }
     free(p);

@@ -1,4 +1,5 @@
-/* What the sides were not made alike in, or what else weakens a comparison. */
+/* Warnings about different conditions of the sides, and about all else that weakens a
+ * comparison. */
 #include "compare_work.h"
 
 #include "memory.h"
@@ -42,7 +43,7 @@ static void warn_of_key(struct compare_work *work, const char *key,
     free(other_text);
 }
 
-/* What the two sessions were not made alike in. */
+/* Warn about differences between the contexts of two sessions. */
 static void warn_of_contexts(struct compare_work *work, const struct result_session *base,
                              const struct result_session *other)
 {
@@ -89,12 +90,12 @@ void compare_warn_of_circumstances(struct compare_work *work, const struct compa
 static const struct row *first_row(const struct compare_side *side, const char *workload,
                                    const char *algo, const char *options)
 {
-    struct thing thing = {
+    struct measured measured = {
         .side = side, .kind = &replay_kind, .workload = workload, .algo = algo, .options = options};
-    return thing_first_row(&thing);
+    return measured_first_row(&measured);
 }
 
-/* Whether the trace of a compared thing is known by its content. */
+/* Whether the trace of a compared measurement is identified by its content. */
 static bool has_checksum(const struct compare_side *side, const char *workload, const char *algo,
                          const char *options)
 {
@@ -102,7 +103,7 @@ static bool has_checksum(const struct compare_side *side, const char *workload, 
     return row == NULL || row->trace_checksum[0] != '\0'; /* a benchmark has no trace */
 }
 
-/* One structure of many timers is not many of some: their times say different things. */
+/* One structure with many timers is not comparable with many structures of a few. */
 static void warn_of_ranks(struct compare_work *work, const struct comparison *item)
 {
     const struct row *base =

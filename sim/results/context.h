@@ -1,6 +1,6 @@
 /*
- * context.h: what has to be known of the circumstances of a measurement: the program's version and
- * commit, compiler and flags, processor, governor, the clock's own cost, command line, date.
+ * context.h: the conditions of a measurement: the program's version and commit, compiler and flags,
+ * processor, governor, the clock's own cost, command line, date.
  */
 #ifndef SIM_CONTEXT_H
 #define SIM_CONTEXT_H
@@ -13,8 +13,7 @@ json_t *context_json(int argc, char *const *argv);
 /* The words as an array. */
 json_t *context_command_line(int argc, char *const *argv);
 
-/* What a context says of a trace of its results, by the name that rows have: {tick_ns, ...}; NULL
- * if nothing. */
+/* Return the context of a trace by its name in the rows: {tick_ns, ...}; NULL if there is none. */
 const json_t *context_trace(const json_t *context, const char *name);
 
 #endif

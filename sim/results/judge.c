@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 /* Runs are not in random order if their neighbours are closer than in all but this share of random
- * orders. Where rounds were interleaved, what is left of a drift favours neither side, and this is
- * only a precaution; where sides were measured apart, it is all that shows a drift. */
+ * orders. In interleaved rounds, a remaining drift favours neither side, and this is only a
+ * precaution; with sides measured separately, only this test shows a drift. */
 #define SERIAL_P_PAIRED   0.01
 #define SERIAL_P_UNPAIRED 0.1
 
-/* Rounds are left out only if there are so many; and if they are longer than those of the shortest
- * quarter by more than so often the range of these. That is some two standard deviations above the
- * mean, if nothing disturbs. */
+/* Rounds are skipped only if there are at least this many, and if they exceed those of the shortest
+ * quarter by more than QUIET_REACH times the range of these: about two standard deviations above
+ * the mean without disturbances. */
 #define QUIET_ROUNDS_FROM 12u
 #define QUIET_REACH       2.2
 
@@ -52,7 +52,7 @@ static void set_shift(struct judgement *judgement, const struct stats_shift *shi
     judgement->p = shift->p;
 }
 
-/* Few runs, or what is no time, ends it here: false. */
+/* False, with the verdict set, if there are too few runs or a value is no time. */
 static bool begin(struct judgement *judgement, size_t base_count, size_t other_count, bool positive)
 {
     bool few = base_count < JUDGE_RUNS_MIN || other_count < JUDGE_RUNS_MIN;

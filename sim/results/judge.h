@@ -1,22 +1,20 @@
 /*
  * judge.h: whether repeated measurements of two sides show that one is faster.
  *
- * Times are compared as ratios: the change of a side is what its times are to those of the base,
- * less 1, so that +0.05 takes 5 % longer. Two kinds of evidence:
+ * Times are compared as ratios: the change of a side is its time divided by the base's, minus 1, so
+ * +0.05 takes 5 % longer. There are two kinds of evidence:
  *
- *   paired    run k of both sides was made in the same round: what the machine did to a whole round
- *             does not matter (Wilcoxon's signed-rank test of the ratios' logarithms)
- *   unpaired  the sides were measured each for itself (Wilcoxon's rank-sum test)
+ *   paired    run k of both sides was made in the same round, so disturbances of a whole round
+ *             cancel out (Wilcoxon's signed-rank test of the ratios' logarithms)
+ *   unpaired  the sides were measured separately (Wilcoxon's rank-sum test)
  *
- * Of twelve pairs and more those are left out in which the machine was disturbed: rounds that took
- * much longer than the shorter ones do, both sides taken together. That favours neither side, and a
- * disturbance that hits one side of a round says nothing of the other rounds.
+ * Of twelve pairs or more, disturbed rounds are skipped: those that took much longer than the
+ * shorter ones, both sides taken together. That favours neither side.
  *
- * A difference must be more than chance explains, and more than `min_effect`: what is asked is how
- * probable the measurements would be if the true change were that small. Runs that follow one
- * another more closely than chance show that the machine changed while they were made, and it may
- * have changed as much between the sides: then a difference must also be larger than all that those
- * runs differ among themselves.
+ * A difference must be larger than chance explains, and larger than `min_effect`: the test computes
+ * how probable the measurements would be if the true change were that small. Runs that are closer
+ * to their neighbours than chance explains show that the machine changed meanwhile, perhaps also
+ * between the sides: then a difference must also exceed the range of those runs.
  */
 #ifndef SIM_JUDGE_H
 #define SIM_JUDGE_H
@@ -46,8 +44,8 @@ struct judgement {
     double high;
     double p;          /* two-sided; 1 if there is an obstacle */
     double drift;      /* how much runs differ that are in no random order; 0 if they are in one */
-    size_t disturbed;  /* rounds that were left out because the machine was disturbed */
-    double min_effect; /* what the difference had to be larger than: the setting and the drift */
+    size_t disturbed;  /* rounds skipped because the machine was disturbed */
+    double min_effect; /* the difference had to be larger: the setting and the drift */
 };
 
 /* Run k of `base` belongs to run k of `other`. */

@@ -1,7 +1,7 @@
 /*
  * result_set.h: the reader of result files: those of `timerlab sim` and `timerlab-bench`, and the
- * JSON of Google Benchmark. A session is one file: what one process measured. A set is one side of a
- * comparison: one session, or several of the same measurement.
+ * JSON of Google Benchmark. A session is one file: the measurements of one process. A set is one
+ * side of a comparison: one session, or several of the same measurement.
  */
 #ifndef SIM_RESULT_SET_H
 #define SIM_RESULT_SET_H

@@ -454,7 +454,7 @@ static const struct theme themes[] = {
 
 #define THEMES (sizeof themes / sizeof themes[0])
 
-/* Whether any of the rows [from, to) has a value in any of the theme's columns behind the names. */
+/* Whether any of the rows [from, to) has a value in any of the theme's columns after the names. */
 static bool theme_has_values(const struct results *results, size_t from, size_t to,
                              const struct theme *theme)
 {
@@ -483,7 +483,8 @@ static double exact_fired(const struct results *results, const struct row *row)
     return NAN;
 }
 
-/* The cell for people: what is averted has its share of what exact structures fire beside it. */
+/* Return the cell for people: `averted` also shows its share of the expiries of exact
+ * structures. */
 static const char *cell_show(const struct results *results, const struct row *row, unsigned column,
                              char *text, size_t text_bytes)
 {

@@ -23,11 +23,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Of the JSON. Goes up when a name changes its meaning or goes away; what is added leaves it. */
+/* Of the JSON. Raised when a name changes its meaning or is removed, not when one is added. */
 #define RESULTS_SCHEMA 1
 
-/* What a run of timerlab leaves in a folder of results, and what is made of that, up to a NULL; of
- * the pictures their list, without which they belong to no run. It is replaced as a whole
+/* The files of a run in a folder of results, and those derived from it, up to a NULL; of the
+ * pictures only their list, without which they belong to no run. The folder is replaced as a whole
  * (outfolder.h). */
 extern const char *const result_files[];
 
@@ -412,8 +412,8 @@ bool row_is_unsupported(const struct row *row);
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Append the rows of a CSV file whose first line names columns; unknown columns are ignored. False,
- * with `error` set, if the file cannot be understood. */
+/* Append the rows of a CSV file with column names in its first line; unknown columns are ignored.
+ * False, with `error` set, if the file cannot be understood. */
 bool results_read_csv(struct results *results, const char *path, struct error *error);
 
 /* Append the rows of a JSON array of objects. False, with `error` set, if a row has no workload or
@@ -424,9 +424,9 @@ bool results_read_rows(struct results *results, const json_t *rows, const char *
 /* Capabilities from their words, an array of strings. */
 uint32_t results_read_capabilities(const json_t *words);
 
-/* Complete rows of bench_kind by their samples: medians, spreads, the number of runs; and what
- * they are as multiples of the structure `floor` and of the limits that `context` names for their
- * suite. Rows of the suite `limit` are limits, and are removed. */
+/* Complete rows of bench_kind from their samples: medians, spreads, the number of runs; and the
+ * multiples of the structure `floor` and of the limits that `context` names for their suite. Rows
+ * of the suite `limit` are limits, and are removed. */
 void bench_rows_complete(struct results *results, const json_t *context);
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -441,7 +441,7 @@ void results_write_csv(const struct results *results, FILE *stream);
 /* All rows and columns in one table, aligned. */
 void results_write_table(const struct results *results, FILE *stream);
 
-/* An array with an object for each row: its columns, and beside them `trace_checksum` and
+/* Return an array with an object for each row: its columns, and in addition `trace_checksum` and
  * `samples`. The caller owns it. */
 json_t *results_json_rows(const struct results *results);
 

@@ -49,7 +49,8 @@ double firing_lateness(const struct firing *firing)
     if (firing->lateness_max > 0) {
         return firing->lateness_max;
     }
-    /* What nothing is averted of need not be late; what is, is: nobody knows by how much. */
+    /* Without averted timers it need not be late; with some it is, by an unknown number of
+     * ticks. */
     return firing->averted > 0 ? INFINITY : 0;
 }
 
@@ -86,7 +87,7 @@ __attribute__((format(printf, 2, 3))) static void add(char *text, const char *fo
     va_end(list);
 }
 
-/* "up to 3 ticks (3.00 ms) early and up to 1 tick (1.00 ms) late"; nothing of what is 0. */
+/* "up to 3 ticks (3.00 ms) early and up to 1 tick (1.00 ms) late"; zeros are omitted. */
 static void add_bounds(char *text, const char *most, double early, double late,
                        const struct firing_frame *frame)
 {
