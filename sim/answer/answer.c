@@ -122,8 +122,8 @@ static double wakeups_of(const struct row *row)
     return row_value(row, COL_WAKEUPS);
 }
 
-/* Keep those of the tied entries in `kept` whose figure is about the least; true if some go. A
- * figure that no entry has keeps all. */
+/* Keep the tied entries in `kept` with a figure close to the least; true if some are removed. If
+ * none has the figure, all are kept. */
 static bool keep_least(const struct answer *answer, bool *kept,
                        double (*figure)(const struct row *))
 {
@@ -239,8 +239,8 @@ static void count_omitted(struct answer *answer, const struct row *row)
         answer->idle_window || (untimed && row_value(row, COL_WINDOW_EVENTS) == 0);
 }
 
-/* How much longer the timed loops took by the wall clock than in processor time, over all entries
- * whose structure only computes. */
+/* Return the ratio of wall time to processor time of the timed loops, over all entries with
+ * structures that only compute. */
 static double wall_excess(const struct answer *answer)
 {
     double wall_ns = 0;

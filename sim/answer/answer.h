@@ -1,7 +1,7 @@
 /*
- * answer.h: the answer of a comparison on one trace: which structure to take, how sure that is,
- * what it means at the trace's own rate, and which other structure serves a special need. Computed
- * once from typed rows.
+ * answer.h: the answer of a comparison on one trace: which structure to take, how certain that is,
+ * its cost at the trace's own rate, and other structures for special needs. Computed once from
+ * typed rows.
  *
  * A row competes if the structure had no fault, was timed, is no baseline, and declares to fire
  * neither early nor later than the caller tolerates. Structures are ranked by processor time per
@@ -52,7 +52,7 @@ struct answer_entry {
 /* What another structure may be taken for. */
 enum answer_need {
     ANSWER_UNBOUNDED, /* deadlines without a horizon */
-    ANSWER_SLEEP,     /* tells the next expiry, so that the loop can sleep until then */
+    ANSWER_SLEEP,     /* returns the next expiry, so that the loop can sleep until then */
     ANSWER_ORDER,     /* fires the timers of one tick in the order of their starts */
     ANSWER_MEMORY,
     ANSWER_WAKEUPS,
@@ -102,7 +102,8 @@ void answer_write(const struct answer *answer, size_t width, FILE *stream);
 /* The parts of the answer, for pages. `code` is put around each name of a structure: "" or a mark.
  * The pick and its cost at the trace's rate, a line each: */
 void answer_write_pick(const struct answer *answer, const char *code, FILE *stream);
-/* Faster structures that are late, a busy machine, and what is not ranked, a line each: */
+/* Faster structures that are late, a busy machine, and structures that are not ranked, a line
+ * each. */
 void answer_write_notes(const struct answer *answer, const char *code, FILE *stream);
 /* "least memory", and "NAME, 1 MB instead of 2 MB" for a need that has a row: */
 const char *answer_need_words(enum answer_need need);

@@ -15,8 +15,8 @@
 #define BAR_WIDTH      20
 #define NAME_WIDTH     30
 
-/* Counted work up to this multiple of the least, and so much more, may be the least time: work
- * stands for about as many nanoseconds, but what every operation costs is not in it. */
+/* Counted work up to this multiple of the least, plus NEAR_COUNTS_NS, may have the least time: a
+ * unit of work takes about a nanosecond, without the fixed cost of an operation. */
 #define NEAR_COUNTS    2
 #define NEAR_COUNTS_NS 5
 
@@ -187,7 +187,7 @@ static const struct answer_entry *slowest(const struct answer *answer)
     return slowest;
 }
 
-/* What the time per operation means at the trace's own rate. */
+/* Write the cost per second at the trace's own rate. */
 static void write_cost(const struct answer *answer, const char *code, FILE *stream)
 {
     const struct answer_entry *pick = &answer->entries[0];

@@ -37,7 +37,7 @@
 
 #define HOOK_SECONDS   60.0
 
-/* The process's own needs next to what the structure may use: the oracle, the trace, the program. */
+/* Memory of the process itself in addition to the structure's limit: oracle, trace, program. */
 #define OVERHEAD_BYTES (UINT64_C(2) << 30)
 
 /* The monitor looks this often at a child that prints nothing. */
@@ -46,7 +46,7 @@
 /* Shared by the three processes. The result follows it, aligned by it. */
 struct note {
     _Alignas(max_align_t) bool returned; /* the function, and */
-    bool good;                           /* what it returned */
+    bool good;                           /* its return value */
     bool threads;                        /* others were running then */
     struct error error;
     struct child_place place;
@@ -135,8 +135,8 @@ static void limit_child(const struct child_request *request)
     }
 }
 
-/* What the parent does about signals is not for the child: a test program's handlers would go on
- * with its other tests. */
+/* The parent's signal handlers are not for the child: those of a test program would continue with
+ * its other tests. */
 static void forget_signals(const sigset_t *mask)
 {
     for (int number = 1; number < NSIG; number++) {
@@ -187,8 +187,8 @@ struct child_ground {
 static struct note *own_note; /* the child's */
 static pid_t own_pid;
 
-/* Hand over what the function returned: not for a copy of the child that a structure
- * has forked. */
+/* Hand over the function's return value. A copy of the child that a structure has forked must not
+ * do so. */
 static noreturn void hand_over(bool good, const struct error *error)
 {
     if (getpid() == own_pid) {
@@ -211,7 +211,7 @@ static bool has_threads(void)
     unsigned links = 0;
     for (unsigned look = 0; look < 50; look++) {
         struct stat info;
-        /* A link for each thread, besides the two of every folder. */
+        /* A link for each thread, and the two of every folder. */
         links = stat("/proc/self/task", &info) == 0 ? (unsigned)info.st_nlink : 0;
         if (links <= 3) {
             return false;
@@ -242,7 +242,7 @@ static noreturn void live(const struct child_request *request, struct note *note
     void *result = request->result_bytes > 0 ? memory_new(1, request->result_bytes) : NULL;
     bool good = request->run(request->ctx, result, &error);
     child_phase(child_hook_seconds(), "at its end");
-    (void)fflush(NULL); /* what was printed into a buffer was printed */
+    (void)fflush(NULL); /* output that is still buffered counts, too */
     if (request->alone && getpid() == own_pid) {
         note->threads = has_threads();
     }
@@ -267,8 +267,7 @@ struct watch {
     double passed_seconds; /* the limit that it has passed; 0: none */
 };
 
-/* Reads what there is to be read: all that a pipe holds, but not for ever. Closes the pipe at its
- * end. */
+/* Read all bytes that the pipe holds, for a limited time. Closes the pipe at its end. */
 static void read_output(struct watch *watch)
 {
     struct child_outcome *outcome = &watch->outcome;
@@ -388,7 +387,8 @@ static void judge_exit(struct watch *watch, int status, bool others)
         outcome->signal = WTERMSIG(status);
         child_signal_text(outcome->signal, how, sizeof how);
     } else if (!watch->note->returned || WEXITSTATUS(status) != 0) {
-        /* What has returned ends with 0, unless a tool that watches it says otherwise: valgrind. */
+        /* A child that returned ends with 0, unless a tool that watches it, such as valgrind,
+         * changes that. */
         outcome->end = CHILD_EXITED;
         outcome->exit_status = WEXITSTATUS(status);
         (void)snprintf(how, sizeof how, "the process ended itself with exit status %d",
@@ -491,7 +491,7 @@ bool child_run(const struct child_request *request, void *result, struct child_o
     int status = 1;
     (void)sigprocmask(SIG_SETMASK, NULL, &ground.mask);
     (void)temporary_make(&ground.temporary, &ignored);
-    /* What is buffered now would be written twice. */
+    /* Buffered output would be written twice. */
     (void)fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {

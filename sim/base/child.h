@@ -1,10 +1,10 @@
 /*
- * child.h: runs a function in a process of its own, so that what it does wrong stays there. It may
- * crash, hang, stop itself, exhaust memory, close its files, print, call exit or fork: the caller
- * learns what happened, and goes on.
+ * child.h: run a function in a process of its own, so that its faults stay there. It may crash,
+ * hang, stop itself, exhaust memory, close its files, print, call exit or fork: the caller gets a
+ * report, and continues.
  *
  * Between the caller and the child is a small process, the monitor. It reads the child's output,
- * ends the child when a limit is passed, and ends all processes that the child has left. The child
+ * ends the child when a limit is exceeded, and ends all processes that the child started. The child
  * has a $TMPDIR of its own, which the caller removes after it.
  */
 #ifndef SIM_CHILD_H
@@ -22,7 +22,7 @@
 typedef bool (*child_fn)(void *ctx, void *result, struct error *error);
 
 enum child_end {
-    CHILD_DONE,    /* the function returned true: `result` holds what it wrote */
+    CHILD_DONE,    /* the function returned true: `result` holds its output */
     CHILD_FAILED,  /* it returned false: its sentence is in `reason` */
     CHILD_CRASHED, /* a signal ended it */
     CHILD_EXITED,  /* it ended itself, from within the function */
@@ -32,7 +32,7 @@ enum child_end {
 struct child_request {
     child_fn run;
     void *ctx;
-    size_t result_bytes;          /* plain data; pointers in it only to what the caller has, too */
+    size_t result_bytes;          /* plain data; pointers in it only to memory of the caller, too */
     double timeout_seconds;       /* by the wall clock; 0: only phases are limited */
     double processor_seconds;     /* limit of its processor time, as kind to a busy machine, in
                                      whole seconds above; 0: none */
@@ -55,8 +55,8 @@ struct child_outcome {
     int signal;                      /* of CHILD_CRASHED */
     int exit_status;                 /* of CHILD_EXITED */
     char reason[1024];               /* a sentence, unless it is done */
-    char misdeed[512];               /* what it did that no structure may, though it is done: it
-                                        printed, or left processes or threads running; "" if nothing */
+    char misdeed[512];               /* a misdeed of a child that returned: it printed, or left
+                                      * processes or threads running; "" if none */
     bool strays;                     /* it left processes or threads running */
     uint64_t output_bytes;           /* how much it printed */
     char output[CHILD_OUTPUT_BYTES]; /* the beginning of that, on one line */
@@ -69,7 +69,7 @@ struct child_outcome {
 bool child_run(const struct child_request *request, void *result, struct child_outcome *outcome,
                struct error *error);
 
-/* What is wrong with the outcome: `reason` or `misdeed`; NULL: nothing. */
+/* Return the fault of the outcome, `reason` or `misdeed`; NULL: none. */
 const char *child_fault(const struct child_outcome *outcome);
 
 /* "killed by signal 11 (Segmentation fault)". */
@@ -80,11 +80,11 @@ void child_signal_text(int number, char *text, size_t text_bytes);
 /* How long a hook of a structure may take: TIMERLAB_HOOK_SECONDS of the environment, or 60. */
 double child_hook_seconds(void);
 
-/* From here on, until the next phase: what is done, as in "while it was loaded", for the sentence
- * about how it ended. It must show that it is alive within `seconds`; 0: there is no limit. */
+/* Begin a phase, named as in "while it was loaded" for the sentence about the child's end. In it
+ * the child must show a sign of life within `seconds`; 0: no limit. */
 void child_phase(double seconds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What the monitor sees of the child. */
+/* The part of the child that the monitor sees. */
 struct child_place {
     _Atomic uint64_t beats; /* changes as long as it goes on */
     _Atomic uint64_t done;
@@ -126,8 +126,8 @@ static inline void child_leave(void)
 
 /* --- shared memory --------------------------------------------------------------------------- */
 
-/* Memory, all zero, that children share with the parent: what one has written there is there
- * whatever ends it. */
+/* Return zeroed memory that children share with the parent: it keeps their writes even if they
+ * crash. */
 void *child_memory_new(size_t bytes) __attribute__((malloc, returns_nonnull));
 
 /* NULL is legal. */

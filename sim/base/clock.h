@@ -20,8 +20,8 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* Nanoseconds that the processor has spent on the calling thread: what it did for others meanwhile
- * is not in it. A system call. */
+/* Return the processor time of the calling thread in ns, without that of other threads. A system
+ * call. */
 static inline uint64_t clock_processor_ns(void)
 {
     struct timespec t;

@@ -145,7 +145,7 @@ char *memory_format_list(const char *format, va_list arguments)
 
 /* --- streams --------------------------------------------------------------------------------- */
 
-/* What open_memstream does; but that one tells of no memory in no way: it loses what was written. */
+/* Like open_memstream, which however loses text silently when memory runs out. */
 struct written {
     char **text;
     size_t *bytes;

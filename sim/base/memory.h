@@ -1,10 +1,10 @@
 /*
- * memory.h: memory that is never missing, for everything in sim/ and bench/. If the system has none
- * left, the process ends there: "PROGRAM: out of memory" on standard error, exit status 1. A child
+ * memory.h: allocation that cannot fail, for everything in sim/ and bench/. If the system has no
+ * memory left, the process ends: "PROGRAM: out of memory" on standard error, exit status 1. A child
  * of child.h ends with these words as its result. So no function here returns NULL.
  *
- * What is returned is freed with free(). A structure gets its memory from the allocator that is
- * handed to its `create`, not from here: for it, failure is a result.
+ * The caller frees the result with free(). A structure gets its memory from the allocator passed to
+ * its `create`, not from here: for it, failure is a result.
  */
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
@@ -24,11 +24,11 @@ void *memory_table(size_t count, size_t bytes) __attribute__((returns_nonnull));
 /* Give it back; harmless on NULL. */
 void memory_table_free(void *table, size_t count, size_t bytes);
 
-/* The array, moved and made larger or smaller as needed. What is added is not zeroed. */
+/* Resize the array, which may move. Added bytes are not zeroed. */
 void *memory_resize(void *array, size_t count, size_t bytes) __attribute__((returns_nonnull));
 
-/* `bytes` bytes, not zeroed. Programs hand it to jansson, too, whose functions then fail only for
- * what they are given, such as text that is not UTF-8. */
+/* Return `bytes` bytes, not zeroed. Programs also give this function to jansson, which then fails
+ * only for bad input, such as text that is not UTF-8. */
 void *memory_bytes(size_t bytes) __attribute__((malloc, returns_nonnull));
 
 /* Make room in `array`, which has room for `room` elements, for element `index`. The room at least

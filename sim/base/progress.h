@@ -38,8 +38,8 @@ void progress_next(struct progress *progress, const char *what);
 /* Says how much is done; cheap enough for every few thousand events, draws ten times a second. */
 void progress_update(struct progress *progress, uint64_t done);
 
-/* The same for a child's monitor (child.h): `progress` is a struct progress, and what is done after
- * the end clears the line. */
+/* The same for a child's monitor (child.h): `progress` is a struct progress, and a `done` after the
+ * end clears the line. */
 void progress_follow(void *progress, uint64_t done);
 
 /* Clears the line. */

@@ -34,7 +34,7 @@ void side_by_side(const struct side_by_side *work)
     pid_t *pids = memory_new(work->processes, sizeof *pids);
     pid_t parent = getpid();
     if (pipe2(done, O_CLOEXEC) == 0) {
-        /* What is buffered now would be written twice. */
+        /* Buffered output would be written twice. */
         (void)fflush(NULL);
         for (unsigned i = 0; i < work->processes; i++) {
             pids[i] = fork();

@@ -9,7 +9,8 @@
 struct side_by_side {
     size_t count; /* items, from 0 on */
     unsigned processes;
-    /* In one of the processes: does an item. The caller sees of it what is in child_memory_new. */
+    /* Process one item, in one of the processes. The caller sees only its writes to
+     * child_memory_new. */
     void (*run)(void *ctx, size_t item);
     /* Here, after each item. */
     void (*done)(void *ctx);

@@ -13,7 +13,7 @@
 
 void standard_files_fill(void)
 {
-    /* open takes the lowest place that is free. What is opened for reading refuses writes. */
+    /* open returns the lowest free descriptor. One opened for reading refuses writes. */
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
         if (fcntl(file, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != file) {
             break;
@@ -34,7 +34,7 @@ size_t standard_files_plain(const char *text)
             return 0;
         }
     }
-    /* C1: control characters; the halves of UTF-16's pairs; and what can be written shorter. */
+    /* C1 control characters, UTF-16 surrogates, and overlong encodings. */
     bool bad = (*at == 0xC2 && at[1] < 0xA0) || (*at == 0xED && at[1] >= 0xA0) ||
                (*at == 0xE0 && at[1] < 0xA0) || (*at == 0xF0 && at[1] < 0x90) ||
                (*at == 0xF4 && at[1] >= 0x90);

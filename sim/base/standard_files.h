@@ -7,18 +7,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Fills the places of those that are closed, so that no other file comes to be there and gets
- * what is meant for them: input is then empty, and writing fails. From now on, writing beyond a
- * limit of file sizes (ulimit -f) fails with EFBIG instead of ending the process. To be called
- * first of all. */
+/* Open /dev/null for closed standard files, so that no other file takes their place: input is then
+ * empty, and writing fails. Also make writes beyond a limit of file sizes (ulimit -f) fail with
+ * EFBIG instead of ending the process. Call this first. */
 void standard_files_fill(void);
 
 /* How many bytes of UTF-8 the character takes with which the text begins; 0: it is a control
  * character, of terminals or of the text's direction, or none. */
 size_t standard_files_plain(const char *text);
 
-/* Writes a line that may hold anything, such as a file's name, so that it does nothing to a
- * terminal, and stays one line: what is no plain character as \xHH, but for tabs, and a line end
+/* Write a line with arbitrary bytes, such as a file's name, so that it stays one line and is
+ * harmless for a terminal: characters that are not plain become \xHH, except tabs, and a line end
  * at its end. */
 void standard_files_say(FILE *stream, const char *text);
 

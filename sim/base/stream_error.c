@@ -11,8 +11,8 @@ int stream_error(FILE *stream)
     if (!ferror(stream)) {
         return 0;
     }
-    /* That was an earlier write, and its errno is gone. What was wrong then mostly still is: a disk
-     * that is full, a limit that is reached. */
+    /* An earlier write failed, and its errno is lost. Its cause usually persists: a full disk, a
+     * limit. */
     return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
 }
 

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* Writes out what the stream has in its buffer. 0 if all that it was given could be written; if
- * not, the errno of it, for which one more byte may be written to what is incomplete already. */
+/* Flush the stream. Return 0 if all of its output could be written, else an errno, for which one
+ * more byte may be written to the incomplete file. */
 int stream_error(FILE *stream);
 
 /* The same; then wait until the content is on the disk, if the file system can do that. */

@@ -6,11 +6,11 @@
 #ifndef SIM_SUPERVISOR_H
 #define SIM_SUPERVISOR_H
 
-/* Run `work` in a child process, which exits with what it returns. Return its exit status; a signal
- * that ended it ends this process, too. `ended`, unless NULL, is called here before that with the
- * child's status as of waitpid; if it returns 0 or more, that is returned instead. Call this first
- * in main, with one thread and empty buffers. If no process can be made, the work is done in this
- * one. */
+/* Run `work` in a child process, which exits with its return value. Return that status; a signal
+ * that ended the child ends this process, too. `ended`, unless NULL, is called before that with the
+ * child's status of waitpid; its return value, if 0 or more, is returned instead. Call this first
+ * in main, with one thread and empty buffers. If no process can be created, the work is done in
+ * this one. */
 int supervisor_run(int (*work)(void *ctx), int (*ended)(void *ctx, int status), void *ctx);
 
 /* Processes that were started by the work outlive it: they are not this program's. */

@@ -29,8 +29,8 @@ void temporary_files_lie_in_memory(void)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-/* One text after the other, each after the letter of its kind. Only pages that are used take
- * memory; what no longer fits is left to the next run. */
+/* Texts one after the other, each preceded by the letter of its kind. Only used pages take memory;
+ * entries that do not fit remain for the next run to remove. */
 static struct {
     _Atomic size_t used;
     char text[(size_t)1 << 26];
@@ -56,8 +56,8 @@ static void add(char kind, const char *path)
     }
 }
 
-/* Make a folder, and list it: LOCKED is a temporary one, whose path is a pattern. A signal that ended
- * the process in between would leave it behind. */
+/* Make a folder, and list it: LOCKED is a temporary one, its path a pattern. A signal between the
+ * two steps would leave it on disk. */
 static bool make_listed(char kind, char *path)
 {
     sigset_t all;

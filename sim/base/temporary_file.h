@@ -44,8 +44,8 @@ void folder_remove(const char *path);
  * errno set on failure. */
 bool folder_make_unless_used(const char *folder);
 
-/* For the supervisor: begin the list, before it makes the command's process; false if there is no
- * memory for it. Then remove what is listed, the latest first. */
+/* For the supervisor: begin the list before the command's process starts; false without memory for
+ * it. Then remove the listed files, the latest first. */
 bool temporary_list_begin(void);
 void temporary_list_remove(void);
 

@@ -24,12 +24,12 @@ size_t text_width(const char *text, size_t bytes);
  * is wider stands whole in a line of its own. */
 size_t text_fit(const char *text, size_t bytes, size_t width);
 
-/* Writes a text whose lines have this width at most, or any (0), but for words that are wider. Its
- * lines begin with `first` blanks, what of them does not fit goes on after `rest`. */
+/* Write a text in lines of at most this width, or of any (0), except for longer words. Each
+ * line of the text begins with `first` blanks, its continuation lines with `rest`. */
 void text_wrap(FILE *stream, const char *text, size_t width, size_t first, size_t rest);
 
-/* Lines that are printed piece by piece: what is written to `wrapped_begin` comes to `stream` with
- * `wrapped_end`, where that is a terminal as text_wrap has it, with its width. */
+/* Wrapped lines printed piece by piece: the output to `wrapped_begin` goes to `stream` at
+ * `wrapped_end`, wrapped at a terminal's width as by text_wrap. */
 struct wrapped {
     FILE *stream;
     FILE *memory; /* NULL: they go there at once */

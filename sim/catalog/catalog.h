@@ -1,6 +1,6 @@
 /*
- * catalog.h: the structures that a command works with: the built-in ones and those of plug-ins,
- * and what a user means by `-a NAME:opt=v,...|all`.
+ * catalog.h: the structures of a command: the built-in ones and those of plug-ins, selected by `-a
+ * NAME:opt=v,...|all`.
  */
 #ifndef SIM_CATALOG_H
 #define SIM_CATALOG_H
@@ -69,7 +69,7 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
 const struct tl_algo *catalog_compose(const struct tl_front *front, const struct tl_algo *inner,
                                       char *why, size_t why_bytes);
 
-/* The structure that fires nothing, which shows what the harness itself takes; NULL: none. */
+/* Return the structure that fires nothing, which shows the overhead of the harness; NULL: none. */
 const struct tl_algo *catalog_floor(const struct catalog *catalog);
 
 /* A durable structure's folder is not the user's to name, wherever its options are from: each

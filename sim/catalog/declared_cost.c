@@ -26,7 +26,7 @@ enum growth growth_of(const char *cost)
     return GROWTH_UNKNOWN;
 }
 
-/* Whole numbers only: what a library makes of a logarithm may differ in the last digit. */
+/* Whole numbers only: libraries may compute a logarithm's last digit differently. */
 static double steps_of(const char *cost, uint64_t timers)
 {
     uint64_t root = 1;

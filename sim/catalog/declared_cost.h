@@ -1,5 +1,5 @@
 /*
- * declared_cost.h: what the words of a structure's declared cost (struct tl_cost) come to.
+ * declared_cost.h: the declared cost of a structure (struct tl_cost) as numbers.
  */
 #ifndef SIM_DECLARED_COST_H
 #define SIM_DECLARED_COST_H
@@ -15,9 +15,8 @@ enum growth { GROWTH_CONSTANT, GROWTH_LOGARITHMIC, GROWTH_ROOT, GROWTH_LINEAR, G
  * on distinct durations or on a delay's length does not grow with the timers. */
 enum growth growth_of(const char *cost);
 
-/* About how many steps a start, the stop or expiry that ends it, and a tick take among `timers` pending
- * timers. The same number on every machine: it says what takes longer than what, and no
- * time. */
+/* Return the approximate steps of a start, the stop or expiry that ends it, and a tick, with
+ * `timers` pending. Equal on every machine: only for comparisons, not a time. */
 double declared_steps(const struct tl_cost *cost, uint64_t timers);
 
 #endif

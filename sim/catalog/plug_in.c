@@ -28,7 +28,7 @@ struct arena {
 
 struct plug_in {
     struct plug_in *next;
-    struct tl_algo algo; /* what it points to is in the arena */
+    struct tl_algo algo; /* with pointers into the arena */
     char *spec;
     struct arena *arena;
     struct tl_plugin *loaded; /* in this process, until it ends; NULL: not yet */
@@ -222,7 +222,7 @@ bool plug_in_is(const struct tl_algo *algo)
     return find(algo) != NULL;
 }
 
-/* False, with `error` set, if the plug-in is no longer what it was. */
+/* Load the plug-in again. False, with `error` set, if it has changed. */
 static bool load(const struct tl_algo *algo, struct error *error)
 {
     struct plug_in *plug_in = find(algo);
@@ -245,7 +245,7 @@ static bool load(const struct tl_algo *algo, struct error *error)
     return same || error_set(error, "%s: has changed since it was looked at", plug_in->arena->file);
 }
 
-/* What is run in a child. */
+/* Parameters of a call in a child. */
 struct work {
     const struct tl_algo *algo;
     const struct child_request *request;
@@ -268,7 +268,7 @@ bool plug_in_run(const struct tl_algo *algo, const struct child_request *request
     return child_run(&loading, result, outcome, error);
 }
 
-/* What is asked in a child. */
+/* Parameters of a query in a child. */
 struct question {
     const struct tl_algo *algo;
     const void *options;

@@ -65,8 +65,8 @@ bool plug_in_run(const struct tl_algo *algo, const struct child_request *request
 /* Whether the structure comes from a plug-in. */
 bool plug_in_is(const struct tl_algo *algo);
 
-/* What a structure promises for each of the delays. A plug-in's is asked in a child; false, with
- * `error` set, if that went wrong. */
+/* Get a structure's precision for each of the delays. A plug-in is asked in a child; false, with
+ * `error` set, if that failed. */
 bool plug_in_precision(const struct tl_algo *algo, const void *options,
                        const uint64_t *delays_ticks, size_t count, struct tl_precision *precisions,
                        struct error *error);

@@ -1,5 +1,5 @@
 /*
- * structure_json.h: a structure as data: what its descriptor says, and the bytes that it takes.
+ * structure_json.h: a structure's descriptor and memory as JSON.
  */
 #ifndef SIM_STRUCTURE_JSON_H
 #define SIM_STRUCTURE_JSON_H
@@ -16,7 +16,7 @@
 struct footprint {
     enum tl_status status;  /* whether it could be measured */
     uint64_t bytes_fixed;   /* an instance for no timers */
-    double bytes_per_timer; /* what each of FOOTPRINT_TIMERS pending timers adds */
+    double bytes_per_timer; /* bytes per timer, with FOOTPRINT_TIMERS pending */
     uint64_t horizon_ticks; /* the longest delay that it takes at clock 0 where none longer than
                                FOOTPRINT_SPREAD_TICKS was announced: TL_DEADLINE_MAX if any */
     struct tl_precision precision;     /* the widest for delays of up to FOOTPRINT_SPREAD_TICKS */

@@ -1,6 +1,6 @@
 /*
- * watched.h: a structure whose calls say which hook is running, so that a child that crashes or
- * hangs in one is reported with the hook's name (child.h).
+ * watched.h: a wrapper of a structure that reports the running hook, so that a crash or hang of a
+ * child is reported with the hook's name (child.h).
  */
 #ifndef SIM_WATCHED_H
 #define SIM_WATCHED_H

@@ -16,8 +16,8 @@ static void print_table(FILE *stream, const char *program, const struct command 
     (void)fprintf(stream, "\n`%s COMMAND --help` explains a command.\n", program);
 }
 
-/* What the guess means: a row of the table, or, if it is nearer, one of a table below it, of which
- * the full name is written to `text`. NULL: none is near. */
+/* Return the nearest word: a row of the table or, if nearer, of a table below it, with the full
+ * name in `text`. NULL: none is near. */
 static const char *find_below(const struct command *table, struct tl_guess *guess, char *text,
                               size_t bytes)
 {

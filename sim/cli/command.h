@@ -1,6 +1,6 @@
 /*
- * command.h: the subcommands of `timerlab`. One table in main.c lists them; each is a function in a
- * file of its own, which gets the arguments behind its name and returns the exit status.
+ * command.h: the subcommands of `timerlab`. One table in main.c lists them. Each is a function in a
+ * file of its own, which gets the arguments after its name and returns the exit status.
  */
 #ifndef SIM_COMMAND_H
 #define SIM_COMMAND_H
@@ -18,9 +18,9 @@ struct command {
     const struct command *below;
 };
 
-/* Runs the row that argv[1] names, with argv[0] extended by it. Without a name, or with --help,
- * prints the table; an unknown name gets the nearest one, also of the tables below. `program` is
- * what stands before it. */
+/* Run the row that argv[1] names, with argv[0] extended by it. Without a name, or with --help,
+ * print the table; for an unknown name suggest the nearest one, also of the tables below. `program`
+ * is the name before it. */
 int command_dispatch(const char *program, const struct command *table, int argc, char **argv);
 
 int command_list(int argc, char **argv);
@@ -33,8 +33,8 @@ int command_record(int argc, char **argv);
 int command_sim(int argc, char **argv);
 
 /* The same as one of several processes, which `post` brings together; NULL: there is this one. */
-struct crew_post;
-int command_sim_by(struct crew_post *post, int argc, char **argv);
+struct rank_post;
+int command_sim_by(struct rank_post *post, int argc, char **argv);
 
 int command_show(int argc, char **argv);
 int command_sweep(int argc, char **argv);

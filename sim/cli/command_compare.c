@@ -47,7 +47,7 @@ struct compare_arguments {
     enum compare_format format;
 };
 
-/* That what was given goes together. */
+/* Check that the arguments are consistent. */
 static void complete(void *at, struct argp_state *state)
 {
     const struct compare_arguments *arguments = at;
@@ -218,7 +218,7 @@ static struct result_set *load_set(struct loaded *loaded, const char *path, stru
     return result_set_load(set, path, error) ? set : NULL;
 }
 
-/* How much of SET[:NAME[:opt=v...]] is the path: what is there, or else all of it. */
+/* Return the length of the path in SET[:NAME[:opt=v...]]: the longest that exists, or else all. */
 static size_t path_length(const char *text)
 {
     struct stat info;
@@ -253,8 +253,8 @@ static bool add_side(struct loaded *loaded, const char *text, struct error *erro
 
 /* --- commands that take turns ---------------------------------------------------------------- */
 
-/* What comes of a command, whose output is in `file`, as text to be freed by the caller; NULL with
- * `error` set. */
+/* Return the command's output, read from `file`, to be freed by the caller; NULL with `error`
+ * set. */
 static char *take_output(const char *command, int status, FILE *file, size_t *bytes,
                          struct error *error)
 {
@@ -262,7 +262,7 @@ static char *take_output(const char *command, int status, FILE *file, size_t *by
     size_t room = 0;
     rewind(file);
     ssize_t length = memory_read_until(&text, &room, '\0', file);
-    /* 1 says that a structure has a fault: the results tell which */
+    /* 1 means that a structure has a fault, which is in the results */
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_FAULT;
     if (ended && length > 0) {
         *bytes = (size_t)length;
@@ -461,7 +461,7 @@ static size_t print_regressions(const struct compare_arguments *arguments,
     return regressions;
 }
 
-/* The answer for each trace of a set whose structures took turns. */
+/* Print the answer for each trace of a set in which the structures took turns. */
 static void print_answers(const struct compare_arguments *arguments,
                           const struct compare_side *side)
 {
@@ -528,7 +528,7 @@ static int conclude(const struct compare_arguments *arguments,
     return regressions > 0 ? EXIT_FAULT : EXIT_OK;
 }
 
-static int run(const struct compare_arguments *arguments)
+static int compare_sets(const struct compare_arguments *arguments)
 {
     struct error error;
     struct loaded loaded = {0};
@@ -585,7 +585,7 @@ int command_compare(int argc, char **argv)
                                           .threshold = -1,
                                           .count_threshold = -1};
     command_line_read(&syntax, argc, argv, &arguments);
-    int status = run(&arguments);
+    int status = compare_sets(&arguments);
     struct word_list *words[] = {&arguments.sets, &arguments.commands, &arguments.structures,
                                  &arguments.traces, &arguments.metrics};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {

@@ -1,4 +1,4 @@
-/* timerlab list, timerlab describe: what the descriptors say, and what they cost in memory. */
+/* timerlab list, timerlab describe: the descriptors and the measured memory. */
 #include "catalog.h"
 #include "command.h"
 #include "command_option.h"
@@ -31,8 +31,8 @@ static const char *record_text(const struct catalog_entry *entry, char *text, si
     return bytes > 0 ? text : "-";
 }
 
-/* What a structure did to the process that measured it. */
-static bool tell_fault(const char *command, const char *name, const char *fault)
+/* Report how a structure ended the process that measured it. */
+static bool report_list_fault(const char *command, const char *name, const char *fault)
 {
     if (fault[0] != '\0') {
         standard_files_tell("timerlab %s: %s: its memory was not measured: %s; `timerlab check` "
@@ -81,7 +81,7 @@ static void list_table(const struct catalog *catalog, const struct footprint *fo
     text_table_free(&table);
 }
 
-/* What stands before structures, below them. */
+/* List the front ends, after the structures. */
 static void list_fronts(void)
 {
     size_t count = 0;
@@ -144,7 +144,8 @@ static bool list_json(const struct catalog *catalog)
     json_array_foreach(rows, index, row)
     {
         const char *fault = json_string_value(json_object_get(row, "fault"));
-        right = (fault == NULL || tell_fault("list", catalog->entries[index].timed->name, fault)) &&
+        right = (fault == NULL ||
+                 report_list_fault("list", catalog->entries[index].timed->name, fault)) &&
                 right;
     }
     json_decref(rows);
@@ -167,7 +168,8 @@ static bool list_text(const struct catalog *catalog, bool markdown)
         list_fronts();
     }
     for (size_t i = 0; i < catalog->count; i++) {
-        right = tell_fault("list", catalog->entries[i].timed->name, footprints[i].fault) && right;
+        right = report_list_fault("list", catalog->entries[i].timed->name, footprints[i].fault) &&
+                right;
     }
     free(footprints);
     return right;
@@ -175,7 +177,7 @@ static bool list_text(const struct catalog *catalog, bool markdown)
 
 /* --- describe -------------------------------------------------------------------------------- */
 
-/* Prints a paragraph, wrapped at 80 columns, behind so many blanks. */
+/* Print a paragraph, wrapped at 80 columns and indented. */
 static void print_wrapped(const char *text, size_t blanks)
 {
     text_wrap(stdout, text, 80, blanks, blanks);
@@ -291,7 +293,7 @@ static bool describe(const struct catalog_entry *entry)
     for (size_t i = 0; i < tl_option_count(algo); i++) {
         describe_option(&algo->options[i]);
     }
-    return tell_fault("describe", algo->name, footprint.fault);
+    return report_list_fault("describe", algo->name, footprint.fault);
 }
 
 /* --- the commands ---------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* timerlab live: structures driven by the real clock, and what that shows. */
+/* timerlab live: structures driven by the real clock. */
 #include "catalog.h"
 #include "child.h"
 #include "command.h"
@@ -31,7 +31,7 @@ struct live_arguments {
     double traffic_ms;
     enum asked_drive drive;
     bool drives[2]; /* by enum live_drive */
-    bool kernel;    /* beside the structures, the kernel's own timers */
+    bool kernel;    /* the kernel's own timers, in addition to the structures */
     bool hosted;    /* and the loops of libraries */
     enum live_format format;
     const char *out_dir;
@@ -41,7 +41,7 @@ struct live_arguments {
 static const char *const drive_words[] = {
     [LIVE_SLEEP] = "sleep", [LIVE_POLL] = "poll", [LIVE_OWN] = "own"};
 
-/* What is driven, and how: a row. */
+/* A row: one driven structure, kernel timer or loop. */
 struct live_subject {
     const struct contender *contender; /* NULL: what `kind` says */
     enum kernel_kind kind;
@@ -49,7 +49,7 @@ struct live_subject {
     bool by_timeout; /* asleep by epoll_wait's timeout, not by a timerfd */
 };
 
-/* What a row has beside live_result. */
+/* The columns of a row that are not in live_result. */
 struct subject_costs {
     struct kernel_memory *before;
     uint64_t user_bytes;          /* before, then the growth */
@@ -62,13 +62,13 @@ struct subject_costs {
     uint32_t connections;
 };
 
-/* What a child finds out. */
+/* The results of a child. */
 struct driven {
     struct live_result result;
     struct subject_costs costs;
 };
 
-/* What all of them do. */
+/* The results of all children. */
 struct found {
     struct results rows;   /* of live_kind */
     struct results curves; /* of lateness_kind: SHARES for each row */
@@ -165,7 +165,7 @@ static double per_second(uint64_t count, const struct live_result *result)
     return result->elapsed_ns > 0 ? (double)count * 1e9 / (double)result->elapsed_ns : 0;
 }
 
-/* Not a number if nothing fired: then nobody knows how late it would have been. */
+/* NAN if nothing fired: there is no lateness then. */
 static double quantile_us(const struct histogram *lateness_ns, double share)
 {
     return lateness_ns->total > 0 ? (double)histogram_quantile(lateness_ns, share) / 1e3 : NAN;
@@ -327,7 +327,7 @@ static void take_progress(void *ctx, uint64_t done_ns)
     child_progress(done_ns / 1000000);
 }
 
-/* All connections are there: what they took, and from here on calls count. */
+/* All connections exist: note their cost. Calls count from here on. */
 static void on_ready(void *ctx)
 {
     struct subject_costs *costs = ctx;
@@ -344,7 +344,7 @@ static void on_ready(void *ctx)
     costs->calls_before = *costs->calls;
 }
 
-/* What a child drives. */
+/* The parameters of a child. */
 struct drive {
     const struct live_arguments *arguments;
     const struct live_subject *subject;

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the starters are called, wherever they name themselves. */
+/* The name in the starters, which is replaced everywhere. */
 #define PLACEHOLDER    "starter"
 #define NAME_MAX_CHARS 64
 
@@ -33,7 +33,7 @@ struct starter_file {
 struct language {
     const char *word;
     const char *compiler; /* of the one file; NULL: the files are a project of cargo's */
-    const char *folder;   /* that its files need, behind the name; NULL: none of their own */
+    const char *folder;   /* compiler flags that its files need, after the name; NULL: none */
     size_t file_count;
     const struct starter_file *files; /* the first is the one to edit */
 };
@@ -211,8 +211,8 @@ static void print_quoted(const char *word)
     (void)putchar('\'');
 }
 
-/* Prints the flag with which a compiler finds timerlab.h: beside this program, installed or in its
- * build folder; else pkg-config has to know. */
+/* Print the flag with which a compiler finds timerlab.h: near this program, installed or in its
+ * build folder; otherwise by pkg-config. */
 static void print_include_flag(void)
 {
     static const char *const places[] = {"/../include", "/include"};
@@ -257,7 +257,7 @@ static void print_commands(const struct new_arguments *arguments, const struct l
         print_quoted(path);
     } else {
         (void)snprintf(object, sizeof object, "%s/%s.so", arguments->dir, arguments->name);
-        /* The flags of the built-in structures, so that what is compared is the structures. */
+        /* The flags of the built-in structures, so that a comparison is one of structures. */
         (void)printf("%s %s -shared -fPIC", language->compiler,
                      BUILD_FLAGS[0] != '\0' ? BUILD_FLAGS : "-O2");
         print_include_flag();
@@ -277,7 +277,7 @@ static void print_commands(const struct new_arguments *arguments, const struct l
     }
 }
 
-/* DIR/SYMBOL and what stands behind it. */
+/* Write DIR/SYMBOL and the suffix to `path`. */
 static bool path_of(const struct new_arguments *arguments, const char *symbol, const char *behind,
                     char path[PATH_MAX], struct error *error)
 {

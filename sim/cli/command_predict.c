@@ -1,4 +1,4 @@
-/* timerlab predict: a recording's own expiries beside what structures fire. */
+/* timerlab predict: a recording's own expiries compared with those of structures. */
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
@@ -37,7 +37,7 @@ static const struct system_kind {
     uint64_t clock_ns;   /* the steps of the system's clock; 0: the recording says them */
 } kinds[] = {
     {"ftrace", "coarse-wheel,binary-heap", NULL, 0},
-    /* Ticks so short that what is started anew within a step still fires in it. */
+    /* The ticks are so short that a timer restarted within a step still fires in it. */
     {"process", "libevent,binary-heap", "1000", 4000000},
 };
 
@@ -127,7 +127,7 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-/* --- what comes out --------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 /* One structure's. */
 struct predict_row {
@@ -218,7 +218,7 @@ static void tell_worst(const struct predict_arguments *arguments, const struct p
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* The recording as a trace at `path`, and what it says beside that. */
+/* Convert the recording to a trace at `path`, and read its own expiries. */
 static enum import_result read_recording(const struct predict_arguments *arguments,
                                          const char *path, struct recording *recording,
                                          struct error *error)
@@ -264,7 +264,7 @@ static enum import_result read_recording(const struct predict_arguments *argumen
     return result;
 }
 
-/* What a child replays. */
+/* The parameters of a child. */
 struct replay {
     const struct stream *stream;
     const struct recording *recording;
@@ -282,8 +282,8 @@ static bool predict_here(void *ctx, void *result, struct error *error)
     return true;
 }
 
-/* Fills a row for each structure that can take the recording, and says which cannot: a plug-in may
- * do what it likes, and that is `wrong`. */
+/* Fill a row for each structure that supports the recording, and report the others. A plug-in may
+ * do anything, which is reported in `wrong`. */
 static bool predict_all(const struct predict_arguments *arguments, const struct stream *stream,
                         const struct recording *recording, struct predict_row *rows, size_t *count,
                         bool *wrong, struct error *error)

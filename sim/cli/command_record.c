@@ -1,4 +1,4 @@
-/* timerlab record: runs a program and writes down what it asks of its timers. */
+/* timerlab record: run a program and record its timer calls. */
 #include "command.h"
 #include "command_option.h"
 #include "error.h"
@@ -26,7 +26,7 @@ struct record_arguments {
     char **command; /* ended by NULL */
 };
 
-/* The first word is the command, and all behind it the command's. */
+/* The first word is the command, all following ones are its arguments. */
 static void take_command(void *at, const char *word, struct argp_state *state)
 {
     struct record_arguments *arguments = at;
@@ -82,7 +82,7 @@ static bool recording_open(struct recording *recording, const char *output, stru
 static volatile sig_atomic_t child;
 static volatile sig_atomic_t interrupted;
 
-/* The first signal is for the program; with the second, those that it left behind are not waited
+/* The first signal is for the program. After the second, remaining processes of it are not waited
  * for. */
 static void pass_on(int signal)
 {
@@ -146,7 +146,7 @@ static bool save(struct recording *recording, uint64_t *count, struct error *err
     uint64_t claimed = atomic_load(&header->claimed);
     uint64_t room = atomic_load(&header->room);
     *count = claimed < room ? claimed : room;
-    if (waitpid(-1, NULL, WNOHANG) < 0) { /* nobody has it mapped any more */
+    if (waitpid(-1, NULL, WNOHANG) < 0) { /* no process has it mapped any more */
         (void)ftruncate(fileno(recording->file.stream),
                         (off_t)(TIMER_RECORD_HEADER_BYTES + *count * sizeof(struct timer_record)));
     }

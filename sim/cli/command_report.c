@@ -171,7 +171,7 @@ static bool write_pages(const struct report_arguments *arguments, const struct r
     return good && outfolder_commit(out, pages, error);
 }
 
-static int run(const struct report_arguments *arguments)
+static int write_report(const struct report_arguments *arguments)
 {
     struct error error;
     struct report_data data;
@@ -183,7 +183,7 @@ static int run(const struct report_arguments *arguments)
     bool done = outfolder_open(&folder, out, &error);
     bool drawn = true;
     if (done && !arguments->no_pictures && !draw(arguments, &data, &folder, &error)) {
-        /* What is known is worth a page without pictures. */
+        /* The results are worth a page without pictures. */
         command_complain(&error);
         drawn = false;
     }
@@ -204,7 +204,7 @@ int command_report(int argc, char **argv)
 {
     struct report_arguments arguments = {.figures = -1};
     command_line_read(&syntax, argc, argv, &arguments);
-    int status = run(&arguments);
+    int status = write_report(&arguments);
     free((void *)arguments.folders.items);
     return status;
 }

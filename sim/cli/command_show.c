@@ -150,7 +150,7 @@ static const struct command_line syntax = {
 
 /* --- the sources ----------------------------------------------------------------------------- */
 
-/* Reads the script, and what the structure is to begin with. */
+/* Read the script, and the structure's initial state. */
 static bool prepare_script(const struct show_arguments *arguments, struct show_script *script,
                            struct show_setup *setup, struct error *error)
 {
@@ -256,7 +256,7 @@ static bool show_here(void *ctx, void *result, struct error *error)
                        ? show_trace_run(arguments->trace, &arguments->window, &show, &shown->error)
                        : show_script_run(work->script, &show, &shown->error));
     shown->truncated = show.truncated;
-    /* What happened before something went wrong explains it. */
+    /* The steps before an error explain it. */
     if (!arguments->silent && show.step_count > 0) {
         show_write_text(&show, stream);
     }
@@ -269,7 +269,7 @@ static bool show_here(void *ctx, void *result, struct error *error)
     return fclose(stream) == 0 || error_set(error, "there is too much to show; choose fewer steps");
 }
 
-/* --- what is written ------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static const char *picture_at(const struct shown *shown, size_t picture, size_t *bytes)
 {

@@ -4,11 +4,11 @@
 #include "command_drive.h"
 #include "command_ranks.h"
 #include "context.h"
-#include "crew.h"
 #include "latency_report.h"
 #include "memory.h"
 #include "outfolder.h"
 #include "progress.h"
+#include "rank_group.h"
 #include "simulate.h"
 #include "standard_files.h"
 #include "terminal.h"
@@ -252,7 +252,7 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
            outfolder_commit(folder, result_files, error);
 }
 
-/* --- what is said beside the data ------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void print_faults(const struct simulation *simulation)
 {
@@ -284,9 +284,9 @@ static void write_answers(const struct simulation *simulation, FILE *stream)
     }
 }
 
-/* Report which traces do not say what a firing causes, which lack the slack that the loop asks for,
- * and which have stretches that were not driven. */
-static void tell_of_traces(const struct simulation *simulation, const struct replay_drive *drive)
+/* Report which traces have no reactions to expiries, which lack the slack that the loop needs, and
+ * which have stretches that were not driven. */
+static void warn_of_traces(const struct simulation *simulation, const struct replay_drive *drive)
 {
     for (size_t i = 0; i < simulation->trace_count; i++) {
         const struct trace_row *trace = &simulation->traces[i];
@@ -364,7 +364,7 @@ static bool compare_fired_sets(const struct simulation *simulation, uint64_t bud
     return equal;
 }
 
-/* Prints and writes what a simulation has found. */
+/* Print and write the results of a simulation. */
 static bool report_simulation(struct sim_arguments *arguments, const struct simulation *simulation,
                               struct outfolder *folder, json_t *context)
 {
@@ -402,7 +402,7 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
         drive_write(&request->drive, drive_text);
         (void)json_object_set_new(context, "drive", json_string(drive_text));
         all_right = compare_fired_sets(&simulation, request->drive.budget, context) && all_right;
-        tell_of_traces(&simulation, &arguments->drive);
+        warn_of_traces(&simulation, &arguments->drive);
         simulation_describe_traces(&simulation, context);
         if (request->ranks != NULL) {
             command_ranks_describe(&arguments->ranks, request->ranks, context);
@@ -420,26 +420,26 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
 }
 
 /* As one of the ranks, or as all of them in turn. */
-static int replay_in_shares(struct sim_arguments *arguments, struct simulate_request *request,
-                            json_t *context)
+static int replay_in_partitions(struct sim_arguments *arguments, struct simulate_request *request,
+                                json_t *context)
 {
     const struct command_ranks *ranks = &arguments->ranks;
-    const struct crew_plan plan = {.request = request,
+    const struct rank_plan plan = {.request = request,
                                    .traffic = ranks->workload != NULL ? &ranks->traffic : NULL,
                                    .post = ranks->post,
                                    .in_turn = ranks->in_turn};
     struct error *error = &arguments->error;
-    struct crew *crew = crew_open(&plan);
+    struct rank_group *group = rank_group_open(&plan);
     bool serves = ranks->post != NULL && ranks->post->rank > 0;
     int status = EXIT_OK;
-    if (serves && !crew_serve(crew, error)) {
+    if (serves && !rank_group_serve(group, error)) {
         command_complain(error);
         status = EXIT_FAULT;
     } else if (!serves) {
-        request->ranks = crew_ranks(crew);
+        request->ranks = rank_group_ranks(group);
         status = replay(arguments, request, context);
     }
-    crew_close(crew);
+    rank_group_close(group);
     return status;
 }
 
@@ -463,13 +463,13 @@ static int simulate_traces(void *at, int argc, char **argv)
         request.traces = arguments->ranks.labels;
         request.trace_count = 1;
     }
-    struct crew_post *post = arguments->ranks.post;
+    struct rank_post *post = arguments->ranks.post;
     if (post != NULL) {
         post->join(post);
     }
     json_t *context = context_json(argc, argv);
     int status = command_ranks_wanted(&arguments->ranks)
-                     ? replay_in_shares(arguments, &request, context)
+                     ? replay_in_partitions(arguments, &request, context)
                      : replay(arguments, &request, context);
     json_decref(context);
     if (post != NULL) {
@@ -479,7 +479,7 @@ static int simulate_traces(void *at, int argc, char **argv)
     return status;
 }
 
-int command_sim_by(struct crew_post *post, int argc, char **argv)
+int command_sim_by(struct rank_post *post, int argc, char **argv)
 {
     struct sim_arguments arguments = {.ranks = {.post = post, .seed = UINT64_MAX},
                                       .runs = DEFAULT_RUNS,

@@ -82,7 +82,8 @@ static void take_part(void *at, const struct option_row *row, const char *text,
     arguments->request.parts = (unsigned)n.whole;
 }
 
-/* The first thing that is no option: a workload, or else a trace, and then all are traces. */
+/* Take the first word that is no option: a workload, or a trace, after which all words are
+ * traces. */
 static void take_subject(struct sweep_arguments *arguments, size_t number, const char *text,
                          struct argp_state *state)
 {
@@ -114,8 +115,8 @@ static void add_knob(struct sweep_arguments *arguments, const char *name, const 
     }
 }
 
-/* The knobs turn in this order, the first slowest: parameters as they were given, connections,
- * seeds, drives, budgets, pauses, service times. So what is driven in two ways is generated once. */
+/* The order of the knobs, the slowest first: parameters as given, connections, seeds, drives,
+ * budgets, pauses, service times. So a trace that is driven in two ways is generated once. */
 static void complete(void *at, struct argp_state *state)
 {
     struct sweep_arguments *arguments = at;
@@ -290,8 +291,9 @@ static void print_progress(void *ctx, const struct sweep_progress *progress)
     (void)fflush(stderr);
 }
 
-/* Which of the traces do not say what a firing causes. What cannot be read says so as a row. */
-static void tell_open_loops(const struct sweep_knobs *knobs)
+/* Report which of the traces have no reactions to expiries. Unreadable ones have a row that says
+ * so. */
+static void warn_of_open_loops(const struct sweep_knobs *knobs)
 {
     for (size_t i = 0; i < knobs->count; i++) {
         const struct sweep_knob *knob = &knobs->items[i];
@@ -331,7 +333,7 @@ static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **ar
     json_t *context = context_json(argc, argv);
     request->context = context;
     request->tell = print_progress;
-    tell_open_loops(request->knobs);
+    warn_of_open_loops(request->knobs);
     bool good = sweep_run(request, result, &arguments->error);
     json_decref(context);
     return good;

@@ -43,7 +43,7 @@ static void complete(void *at, struct argp_state *state)
 #define AT(member) OPTION_AT(struct trace_arguments, member)
 static const struct option_row no_options[] = {OPTION_ROW_END};
 
-/* What a command does with the trace that its arguments name. */
+/* The action of a command on the trace that its arguments name. */
 typedef bool (*trace_action)(struct trace_reader *reader, const struct trace_arguments *arguments,
                              struct error *error);
 

@@ -131,7 +131,7 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-static void tell(void *ctx, const char *what)
+static void print_step(void *ctx, const char *what)
 {
     (void)ctx;
     if (progress_is_shown()) {
@@ -164,12 +164,12 @@ static bool write_answer(const char *path, const json_t *answer, struct error *e
     return outfile_commit(&file, error);
 }
 
-static int run(void *at, int argc, char **argv)
+static int run_tune(void *at, int argc, char **argv)
 {
     struct tune_arguments *arguments = at;
     struct tune_request *request = &arguments->request;
     struct tune_result result = {0};
-    request->tell = tell;
+    request->tell = print_step;
     request->drive = arguments->drive;
     if ((arguments->out_path != NULL && !outfile_check(arguments->out_path, &arguments->error)) ||
         !read_limits(arguments) || !tune(request, &result, &arguments->error)) {
@@ -205,5 +205,5 @@ int command_tune(int argc, char **argv)
                     .memory_limit_bytes = simulate_default_memory_limit(),
                     .limits = {.bytes = UINT64_MAX, .wakeups_per_s = INFINITY}},
         .stall_ns = MAXIMUM_NS};
-    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_tune);
 }

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* In the order of an errand: what one makes, later ones use. The tests run them. */
+/* In an order in which later examples can use the output of earlier ones. The tests run them. */
 static const struct {
     const char *command;
     const char *lines;

@@ -1,5 +1,5 @@
 /*
- * command_examples.h: what a user may copy: for each command, lines that work as they stand. --help ends with them,
+ * command_examples.h: for each command, lines that a user can copy and run. --help ends with them,
  * and so do the manual pages.
  */
 #ifndef SIM_COMMAND_EXAMPLES_H

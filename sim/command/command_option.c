@@ -314,7 +314,7 @@ int command_structures_run(const struct command_line *line, int argc, char **arg
     catalog_init(&structures->catalog);
     command_line_read(line, argc, argv, arguments);
     int status = run(arguments, argc, argv);
-    /* What could not be loaded is a row that is missing. */
+    /* A structure that could not be loaded is a missing row. */
     status = status == EXIT_OK && structures->catalog.failed ? EXIT_FAULT : status;
     contender_list_free(&structures->contenders);
     free((void *)structures->selections.items);

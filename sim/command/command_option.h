@@ -1,9 +1,9 @@
 /*
  * command_option.h: command lines as data. A command has a table of its options, each with the kind
- * of its value and its place among the command's arguments; what reads, checks and refuses is here,
- * once. What cannot be followed is said on standard error, with the option, what it takes and what
- * it was given, and ends the program with the status of argp_err_exit_status (EXIT_USAGE). An
- * option with a value may be given once, unless its values make a list.
+ * of its value and its place among the command's arguments. The code that reads, checks and refuses
+ * values is here, once. A wrong command line is reported on standard error, with the option, its
+ * valid values and the given one, and ends the program with the status of argp_err_exit_status
+ * (EXIT_USAGE). An option with a value may be given once, unless its values make a list.
  */
 #ifndef SIM_COMMAND_OPTION_H
 #define SIM_COMMAND_OPTION_H
@@ -121,11 +121,11 @@ int command_fail(const struct error *error);
 
 struct command_line {
     const struct option_row *options; /* a row without name and text ends them */
-    const char *form;                 /* what stands next to the options, for the help */
+    const char *form;                 /* text next to the options in the help */
     const char *text;
     unsigned flags; /* argp_parse's */
 
-    /* Takes what is no option, one word after the other. NULL: nothing is taken. */
+    /* Take a word that is no option. NULL: none is accepted. */
     void (*take_word)(void *arguments, const char *word, struct argp_state *state);
 
     /* Sees whether all that was given goes together. May be NULL. */
@@ -149,8 +149,8 @@ struct command_structures {
     struct contender_list contenders;
 };
 
-/* Finds the structures that -a asked for, with catalog_select or what is like it. If there are
- * none, says `how` they are chosen. */
+/* Select the structures of -a, with catalog_select or a similar function. If there are none, `how`
+ * explains the choice. */
 typedef bool (*structure_select)(struct catalog *catalog, const char *text,
                                  struct contender_list *list, struct error *error);
 void command_structures_find(struct command_structures *structures, structure_select select,

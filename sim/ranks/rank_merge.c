@@ -9,7 +9,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Says of a text which rank it is from; what does not fit is cut off. */
+/* Prefix a text with its rank, truncated to its size. */
 static void sign(char *text, size_t bytes, uint32_t rank)
 {
     char mark[32];
@@ -69,7 +69,7 @@ static void merge_verdict(struct verdict *all, const struct verdict *one, uint32
     merge_lateness(all, one);
 }
 
-/* The worst of what may have happened prevails; of equals the first. */
+/* The more serious status prevails; of equal ones the first. */
 static void merge_status(struct replay_result *all, const struct replay_result *one, uint32_t rank)
 {
     static const unsigned weight[] = {

@@ -1,4 +1,4 @@
-/* The page: which sections it has, and what stands first. */
+/* The page: its sections and their order. */
 #include "report_work.h"
 
 #include "csv_table.h"
@@ -156,7 +156,8 @@ static const char *need_text(struct report *report, const struct contest *contes
     return text;
 }
 
-/* The answer for a trace: what to take, the best with bars, other needs, and what is not ranked. */
+/* Write the answer for a trace: the pick, the best with bars, other needs, and the structures that
+ * are not ranked. */
 static void write_answer(struct report *report, const struct contest *contest, const char *id)
 {
     struct page *page = &report->page;

@@ -11,7 +11,7 @@
 struct contest {
     const struct report_set *set;
     const char *trace;
-    const json_t *known;     /* what the context says of the trace; NULL: nothing */
+    const json_t *known;     /* the trace's context; NULL: none */
     double exact_fired;      /* timers that an exact structure fires; NAN: not known */
     const struct row **rows; /* all, the fastest first */
     size_t count;

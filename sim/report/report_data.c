@@ -77,7 +77,7 @@ static bool read_results(struct report_set *set, struct error *error)
     return good;
 }
 
-/* What the commands of `timerlab cluster` leave: NAME.json each. */
+/* The output of the commands of `timerlab cluster`: NAME.json each. */
 static const char *const cluster_drives[] = {"check", "sim", "run"};
 
 static bool read_cluster(struct report_data *data, struct report_set *set, struct error *error)

@@ -1,6 +1,6 @@
 /*
- * report_data.h: the folders of results that a report is made of. What a folder does not have is
- * missing from the report.
+ * report_data.h: the folders of results for a report. Files that a folder lacks are missing from
+ * the report.
  */
 #ifndef SIM_REPORT_DATA_H
 #define SIM_REPORT_DATA_H

@@ -1,4 +1,4 @@
-/* What was wrong; and whether exact structures agree. */
+/* Faults, and whether exact structures agree. */
 #include "report_work.h"
 
 #include <stdlib.h>

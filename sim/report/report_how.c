@@ -1,4 +1,4 @@
-/* What the structures are, and how it was measured. */
+/* Descriptions of the structures, and the conditions of the measurement. */
 #include "report_work.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ void section_structures(struct report *report)
 
 /* --- how it was measured --------------------------------------------------------------------- */
 
-/* A value of the context as text; NULL for one that is told elsewhere. */
+/* Return a value of the context as text; NULL for one that is elsewhere on the page. */
 static const char *context_text(struct report *report, const json_t *value)
 {
     struct text text = {.pool = &report->pool};
@@ -120,7 +120,7 @@ static void write_context(struct report *report, const json_t *context, const ch
     table_write(&table, id, caption, "");
 }
 
-/* The traces, and by what to recognise them. */
+/* Write the traces with their checksums. */
 static void write_trace_list(struct report *report)
 {
     static const enum column counts[] = {COL_EVENTS, COL_STARTS, COL_RESTARTS, COL_STOPS};

@@ -1,5 +1,5 @@
-/* report_html.c: the report as one HTML page that needs nothing beside it: style, script, pictures
- * and their data are in it. */
+/* report_html.c: the report as one self-contained HTML page: style, script, pictures and their data
+ * are in it. */
 #include "drawing.h"
 #include "markup.h"
 #include "report_page.h"
@@ -53,8 +53,8 @@ static void write_slug(const struct page *page, const char *name, size_t length)
     }
 }
 
-/* How much of a piece of code is the name of a structure that the page describes; 0: none. Options
- * and a folder's mark stand behind the name. */
+/* Return the length of the structure's name at the beginning of a piece of code, if the page
+ * describes it; else 0. Options and a folder's mark follow the name. */
 static size_t structure_name_length(const struct page *page, const char *code, size_t length)
 {
     char name[128];
@@ -70,7 +70,7 @@ static size_t structure_name_length(const struct page *page, const char *code, s
     return 0;
 }
 
-/* Code, from behind its first mark to its second; returns where that is. */
+/* Write code up to its closing mark; return the position of that mark. */
 static const char *write_code(const struct page *page, const char *code)
 {
     size_t length = strcspn(code, MARK_CODE);
@@ -89,8 +89,8 @@ static const char *write_code(const struct page *page, const char *code)
     return code[length] != '\0' ? code + length : code + length - 1;
 }
 
-/* The beginning of a link, from behind its mark to the blank before its text; returns where that
- * is. */
+/* Write the beginning of a link, up to the blank before its text; return the position of that
+ * blank. */
 static const char *write_link(const struct page *page, const char *target)
 {
     size_t length = strcspn(target, " ");
@@ -296,7 +296,7 @@ static char *read_text(const char *path, struct error *error)
     return text;
 }
 
-/* How long the beginning of `text` is, behind which an identifier of the picture stands. */
+/* Return the length of the prefix of `text` that an identifier of the picture follows. */
 static size_t identifier_follows(const char *text)
 {
     static const char *const before[] = {"id=\"", "id='", "href=\"#", "href='#", "url(#"};

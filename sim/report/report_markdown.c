@@ -1,4 +1,4 @@
-/* report_markdown.c: the report as Markdown. Pictures are files beside it. */
+/* report_markdown.c: the report as Markdown, with pictures in files of their own. */
 #include "report_page.h"
 #include "report_text.h"
 #include "text_table.h"
@@ -11,8 +11,8 @@
 /* Characters of the longest bar. */
 #define BAR_BLOCKS 10
 
-/* Code, from behind its first mark to its second; returns where that is. What a code span could not
- * hold is written character by character. */
+/* Write code up to its closing mark; return the position of that mark. Characters that a code span
+ * cannot contain are escaped. */
 static const char *write_code(const struct page *page, const char *code, bool cell)
 {
     size_t length = strcspn(code, MARK_CODE);
@@ -62,7 +62,7 @@ static void markdown_begin(struct page *page, const char *title)
     (void)fputc('\n', page->stream);
 }
 
-/* Ends what is folded away. */
+/* End a folded section. */
 static void end_section(struct page *page)
 {
     if (page->section_end != NULL) {
@@ -141,7 +141,7 @@ static bool markdown_picture(struct page *page, const struct page_picture *pictu
                              struct error *error)
 {
     (void)error;
-    /* What a run has drawn itself is SVG alone. */
+    /* A run's own picture is only SVG. */
     char path[4096];
     bool drawn = snprintf(path, sizeof path, "%s/pictures/%s.png", picture->folder, picture->name) <
                      (int)sizeof path &&
@@ -157,7 +157,7 @@ static bool markdown_picture(struct page *page, const struct page_picture *pictu
 
 static void markdown_commands(struct page *page, const char *lines)
 {
-    /* No line of it can end what is indented. */
+    /* Indented, so that no line can end the block. */
     (void)fputs("\n    ", page->stream);
     for (const char *c = lines; *c != '\0'; c++) {
         (void)fputc((unsigned char)*c >= ' ' || *c == '\t' || *c == '\n' ? *c : '?', page->stream);

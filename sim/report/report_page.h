@@ -14,13 +14,13 @@
 
 struct page_column {
     const char *heading;
-    const char *help; /* what the column holds, "" if its heading says it */
+    const char *help; /* explanation of the column; "" if its heading is enough */
     bool figures;     /* to the right, and sorted by number */
 };
 
 struct page_cell {
     const char *text;
-    double key; /* what it is sorted by, where the column has figures; NaN: last */
+    double key; /* sort key, in a column of figures; NaN: last */
     double bar; /* the length of a bar next to the text, as a share of the longest; 0: none */
 };
 
@@ -33,7 +33,7 @@ enum page_row_kind {
 
 struct page_table {
     const char *id;      /* unique on the page; of letters, digits and dashes */
-    const char *caption; /* what is in the rows */
+    const char *caption; /* caption */
     const struct page_column *columns;
     size_t column_count;
     const struct page_cell *cells; /* row by row */
@@ -45,7 +45,7 @@ struct page_table {
 struct page_picture {
     const char *name; /* FOLDER/pictures/NAME.svg, .png, .csv */
     const char *title;
-    const char *about;  /* what is seen on it */
+    const char *about;  /* description */
     const char *folder; /* where the page is */
 };
 
@@ -57,7 +57,7 @@ struct page {
     size_t pictures;
 };
 
-/* What a form of a page can do. */
+/* The functions of a page's format. */
 struct page_form {
     size_t answers_max; /* traces with an answer of their own on a page */
     void (*begin)(struct page *page, const char *title);
@@ -80,7 +80,7 @@ struct page_form {
     /* A heading of the second level, of what need not be read to decide: where the form can, all of
      * it is folded away, up to the next of that level. */
     void (*background)(struct page *page, const char *text, const char *id);
-    /* What belongs to it can be folded away; `id` is for links to it. */
+    /* Begin and end a section that can be folded; `id` is for links to it. */
     void (*fold_begin)(struct page *page, const char *text, const char *id);
     void (*fold_end)(struct page *page);
     void (*end)(struct page *page);

@@ -1,12 +1,12 @@
-/* report_page.js: what the report does when it is touched: sorting and filtering of tables, values
- * in pictures, light and dark. Without it, everything can still be read. */
+/* report_page.js: interaction with the report: sorting and filtering of tables, values in pictures,
+ * light and dark. Everything can be read without it. */
 'use strict';
 
 (function () {
     const all = (selector, root) => Array.from((root || document).querySelectorAll(selector));
     const one = (selector) => document.querySelector(selector);
 
-    /* --- a note beside the pointer or the focus --- */
+    /* --- a note near the pointer or the focus --- */
 
     const tip = one('#tip');
     function showTip(text, x, y) {
@@ -118,8 +118,8 @@
 
     /* --- tables --- */
 
-    /* Sorts by a column, the other way around if it is sorted by that already. What has no figure
-     * stays last. */
+    /* Sort by a column, or reverse the order if it is sorted by that already. Rows without a figure
+     * stay last. */
     function sortBy(th) {
         const body = th.closest('table').tBodies[0];
         const figures = th.classList.contains('figure');
@@ -245,7 +245,7 @@
         frame.replaceChildren(picture.svg);
         one('#enlarged-title').textContent = picture.title;
         said.textContent = '';
-        /* What is not in the dialog is behind it. */
+        /* The rest of the page is below the dialog. */
         dialog.append(tip);
         dialog.showModal();
         frame.focus();

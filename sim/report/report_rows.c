@@ -62,7 +62,7 @@ static struct page_cell trace_cell(struct report *report, const struct contest *
     return (struct page_cell){.text = place_text(&report->pool, contest), .key = NAN};
 }
 
-/* What a structure cannot take, or why it failed, is given with its status. */
+/* A row that is unsupported or failed has its reason with the status. */
 static struct page_cell status_cell(struct report *report, const struct contest *contest,
                                     const struct row *row)
 {

@@ -83,7 +83,7 @@ void page_list_write(struct page_list *list);
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* Whether a row failed, or fired a timer wrongly. What a structure cannot take is not wrong. */
+/* Whether a row failed, or fired a timer wrongly. An unsupported trace is no fault. */
 bool row_is_wrong(const struct row *row);
 
 /* Plain, or a yardstick's. */
@@ -99,7 +99,7 @@ void table_best(struct report *report, const struct contest *contest, const char
 void section_table(struct report *report);
 void section_latencies(struct report *report);
 
-/* In report_faults.c: what was wrong, if anything; and whether exact structures agree. */
+/* In report_faults.c: faults, if any; and whether exact structures agree. */
 void section_faults(struct report *report);
 void list_agreements(struct report *report);
 
@@ -111,7 +111,7 @@ void section_cluster(struct report *report);
 /* In report_bench.c: single operations; nothing without any. */
 void section_bench(struct report *report);
 
-/* In report_how.c: what the structures are, and how it was measured. */
+/* In report_how.c: descriptions of the structures, and the conditions of the measurement. */
 void section_structures(struct report *report);
 void section_how(struct report *report);
 

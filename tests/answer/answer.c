@@ -1,6 +1,6 @@
 /*
- * The answer of rows whose figures are known: which structure is picked, whether that is called
- * sure, what it means at the trace's rate, and what the text says.
+ * The answer for rows with known figures: the pick, its certainty, its cost at the trace's rate,
+ * and the text.
  */
 #include "test.h"
 
@@ -15,7 +15,7 @@
 
 #define EXACT (TL_CAP_NEXT | TL_CAP_UNLIMITED | TL_CAP_ORDERED | TL_CAP_FIFO)
 
-/* A structure whose runs took `ns`, and up to 0.04 ns more. */
+/* A structure with runs of `ns`, and up to 0.04 ns more. */
 struct made {
     const char *algo;
     double ns;
@@ -207,7 +207,7 @@ static void noise_is_no_tie(void **state)
                  "exact structures, but the 7 runs vary too much to exclude wild (30.0 ns): use a\n"
                  "quiet machine or more runs.\n");
     answer_free(&answer);
-    /* What is tied with the pick is named as such, for the pick need not be the fastest of them. */
+    /* Structures tied with the pick are named, because the pick need not be the fastest of them. */
     const struct made small = {"small", 11, 7, EXACT, 0, 1000000, 900};
     row_set_samples(&results.rows[0], COL_NS_PER_EVENT, wild, 7);
     add(&results, &small);

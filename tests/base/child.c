@@ -1,4 +1,4 @@
-/* Processes of their own: how each may end, and what of it reaches the parent. */
+/* Child processes: how each may end, and which results reach the parent. */
 #include "child.h"
 #include "clock.h"
 
@@ -99,7 +99,7 @@ static bool print(void *ctx, void *to, struct error *error)
     for (uint64_t i = 0; i < *(const uint64_t *)ctx; i++) {
         (void)putchar('.');
     }
-    return true; /* what is still in the buffer counts too */
+    return true; /* buffered output counts, too */
 }
 
 static bool print_and_close(void *ctx, void *to, struct error *error)
@@ -178,7 +178,8 @@ static void output_is_counted_and_its_beginning_kept(void **state)
     assert_int_equal(outcome.output_bytes, 11);
 }
 
-/* --- what a structure may do besides -------------------------------------------------------------- */
+/* --- misdeeds of a structure
+ * ----------------------------------------------------------------------- */
 
 static const char hook[16] = "advance";
 

@@ -45,7 +45,7 @@ static void make_file(const char *folder, unsigned number)
 
 static struct left left;
 
-/* A process whose parent has ended. */
+/* A process after its parent has ended. */
 static pid_t make_orphan(bool stubborn)
 {
     int pids[2];
@@ -115,7 +115,7 @@ static int by_forwarded_signal(void)
     return 7;
 }
 
-/* What has a place keeps it. */
+/* A user's $TMPDIR is kept. */
 static void in_memory_lies_what_has_no_place(void **state)
 {
     (void)state;

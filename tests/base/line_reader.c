@@ -1,4 +1,4 @@
-/* Lines of plain and compressed files, and what happens to damaged ones. */
+/* Lines of plain and compressed files, and errors of damaged ones. */
 #include "line_reader.h"
 
 #include "import_run.h"
@@ -113,7 +113,7 @@ static void plain_lines(void **state)
     assert_non_null(strstr(error.text, "nowhere: cannot be opened: No such file"));
 }
 
-/* Reads to the end; NULL, or what was said instead. */
+/* Read to the end; return NULL, or the error message. */
 static const char *complaint(const char *path, uint64_t *lines)
 {
     static struct error error;

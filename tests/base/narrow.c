@@ -1,6 +1,6 @@
 /*
- * What is written for a terminal: no line is wider, no word is cut, and what a table leaves out is
- * said. What goes to a file is whole.
+ * Output to a terminal: no line is wider, no word is cut, and omitted columns are reported. Output
+ * to a file is complete.
  */
 #include "test.h"
 

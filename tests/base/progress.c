@@ -1,4 +1,4 @@
-/* What is said of long work where there is no terminal: a line every ten seconds. */
+/* Progress of long work without a terminal: a line every ten seconds. */
 #include "progress.h"
 
 #include "test.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What goes to standard error, from one call to the next. */
+/* Standard error, from one call to the next. */
 static FILE *said;
 static int kept;
 
@@ -26,7 +26,7 @@ static int release_errors(void **state)
     return fclose(said) | close(kept);
 }
 
-/* As if so many seconds had passed since the last call. */
+/* Call it as if this many seconds had passed. */
 static void update(struct progress *progress, uint64_t seconds, uint64_t done, const char *expected)
 {
     char text[200] = "";

@@ -1,6 +1,6 @@
 /*
- * Statistics against figures that are published, and against counting all cases one by one;
- * histograms and figures against what they promise.
+ * Statistics compared with published figures and with exhaustive enumeration; histograms and
+ * figures compared with their promises.
  */
 #include "test.h"
 
@@ -297,7 +297,7 @@ static void intervals_and_tests_agree(void **state)
     }
 }
 
-/* What is told of one side against the other is told of that one against the first. */
+/* Exchanging the two sides only changes the sign. */
 static void a_margin_is_the_same_both_ways(void **state)
 {
     (void)state;
@@ -368,8 +368,8 @@ static void order_shows(void **state)
     }
 }
 
-/* Adds up the ratio of von Neumann of all orders of values[from ..], whose sum of squared distances
- * from their mean is `spread`, and its square. */
+/* Add up von Neumann's ratio, and its square, over all orders of values[from ..]. `spread` is the
+ * sum of squared distances from their mean. */
 static void add_ratios(double *values, size_t from, size_t count, double spread, double sums[2])
 {
     if (from + 1 == count) {
@@ -436,7 +436,7 @@ static void many_comparisons(void **state)
 
 /* --- histograms, figures --------------------------------------------------------------------- */
 
-/* Small values are exact: what is asked for by share is the smallest that enough do not exceed. */
+/* Small values are exact: a quantile is the smallest value that enough values do not exceed. */
 static void shares_of_a_histogram(void **state)
 {
     (void)state;
@@ -459,7 +459,7 @@ static void shares_of_a_histogram(void **state)
     NEAR(histogram_deviation(&histogram), sqrt(8.25), 1e-12);
 }
 
-/* Large ones are told by the middle of their bucket, but never outside of what was there. */
+/* Large values are reported as the middle of their bucket, limited to the range of the values. */
 static void buckets_of_a_histogram(void **state)
 {
     (void)state;
@@ -491,7 +491,7 @@ static void buckets_of_a_histogram(void **state)
         double found = (double)histogram_at_rank(&one, 2);
         NEAR(found, (double)value, (double)value / 128);
     }
-    /* A bucket's middle is not told where all that was seen lies to one side of it. */
+    /* Not the bucket's middle if all values are on one side of it. */
     for (uint64_t value = (1u << 20) - 1; value <= 1u << 20; value++) {
         static struct histogram twice;
         memset(&twice, 0, sizeof twice);
@@ -501,7 +501,7 @@ static void buckets_of_a_histogram(void **state)
     }
 }
 
-/* Five steps to each halving of what is missing to all of it. */
+/* Five steps for each halving of the distance to 100 %. */
 static void percentiles_of_a_histogram(void **state)
 {
     (void)state;
@@ -580,7 +580,7 @@ static void figures_as_people_read_them(void **state)
     assert_string_equal(decimal_text(12.345, 1, FIGURE), "12.3");
 }
 
-/* By the table the same draws come to the same, but for what lies between its points. */
+/* With the table the same draws give the same values, except between its points. */
 static void log_normal_by_a_table(void **state)
 {
     (void)state;

@@ -140,7 +140,7 @@ static void misbehave(const char *kind)
     }
 }
 
-/* Once for each process: what is done at every start would be very much of it. */
+/* Once per process: at every start would be too often. */
 static void at(const char *place)
 {
     static int done;

@@ -1,7 +1,8 @@
 /*
- * A library to be loaded before the others (LD_PRELOAD): the FAIL_ALLOCATION-th allocation of a program whose name begins
- * with "timerlab" returns NULL. A process made by fork goes on with its parent's count, so each line of descent has a
- * failure of its own. FAIL_MARK names a file that is made when an allocation has failed.
+ * A library to be loaded before the others (LD_PRELOAD): allocation number FAIL_ALLOCATION of a
+ * program with a name that begins with "timerlab" returns NULL. A process made by fork continues
+ * its parent's count, so each line of descent has a failure of its own. FAIL_MARK names a file that
+ * is made when an allocation has failed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -66,7 +66,7 @@ mkfifo pids
 for rank in 0 1; do
     {
         read -r pid
-        # It works once all three have their shares.
+        # It works once all three have their partitions.
         until [ "$(find . -path './.timerlab-tmp-*/names' | wc -l)" = 3 ]; do :; done
         kill -9 "$(cat "/proc/$pid/task/$pid/children")"
     } <pids &

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A replay in shares, one rank after the other: the same timers fire at the same ticks however many
+# A replay in partitions, one rank after the other: the same timers fire at the same ticks however many
 # ranks there are, of traces and of generated traffic; what is not the same is said, and by whom.
 set -euo pipefail
 # shellcheck source=tests/lib.sh
@@ -24,16 +24,16 @@ for trace in tcp hold; do
     several="1 2 3 4 7"
     [ $trace = tcp ] || several=3
     for ranks in $several; do
-        sim shares.json $trace.trace -a hier-wheel,binary-heap --runs 1 --ranks-in-turn "$ranks"
-        jq -S "$same" shares.json | diff whole - || fail "$trace: $ranks ranks did something else"
-        jq -e "all(.rows[]; .ranks == $ranks)" shares.json >/dev/null || fail "the rows do not say $ranks"
+        sim partitions.json $trace.trace -a hier-wheel,binary-heap --runs 1 --ranks-in-turn "$ranks"
+        jq -S "$same" partitions.json | diff whole - || fail "$trace: $ranks ranks did something else"
+        jq -e "all(.rows[]; .ranks == $ranks)" partitions.json >/dev/null || fail "the rows do not say $ranks"
     done
 done
 # All deterministic columns, with one rank.
-sim shares.json tcp.trace -a hier-wheel --runs 0 --ranks-in-turn 1
+sim partitions.json tcp.trace -a hier-wheel --runs 0 --ranks-in-turn 1
 sim whole.json tcp.trace -a hier-wheel --runs 0
 jq '.rows' whole.json >whole
-jq '.rows' shares.json | diff whole - || fail "one rank is not one process"
+jq '.rows' partitions.json | diff whole - || fail "one rank is not one process"
 
 # Generated: whatever couples a workload's connections does so within a slice.
 for workload in server heartbeat burst phold delay-queue; do
@@ -41,8 +41,8 @@ for workload in server heartbeat burst phold delay-queue; do
     several="1 3"
     [ $workload != server ] || several="1 2 3 4 7"
     for ranks in $several; do
-        sim shares.json --gen $workload -n 400 --slice 40 --seconds 2 -a hier-wheel --runs 0 --ranks-in-turn "$ranks"
-        jq -S "$same, .context.traces" shares.json >these
+        sim partitions.json --gen $workload -n 400 --slice 40 --seconds 2 -a hier-wheel --runs 0 --ranks-in-turn "$ranks"
+        jq -S "$same, .context.traces" partitions.json >these
         [ -f first ] || cp these first
         diff first these || fail "$workload: $ranks ranks generated something else"
     done
@@ -50,9 +50,9 @@ done
 # One slice is the workload itself.
 "$TIMERLAB" trace gen heartbeat -n 100 --seconds 2 --seed 7 -p rearm=rate -o one.trace 2>/dev/null
 sim whole.json one.trace -a hier-wheel --runs 0
-sim shares.json --gen heartbeat -n 100 --seconds 2 --seed 7 -p rearm=rate -a hier-wheel --runs 0
+sim partitions.json --gen heartbeat -n 100 --seconds 2 --seed 7 -p rearm=rate -a hier-wheel --runs 0
 jq -S "$same" whole.json >whole
-jq -S "$same" shares.json | diff whole - || fail "a slice is not the workload"
+jq -S "$same" partitions.json | diff whole - || fail "a slice is not the workload"
 
 # Latencies are merged, and each rank is told of.
 "$TIMERLAB" sim tcp.trace -a hier-wheel --runs 1 --latency --ranks-in-turn 3 --wide -o out >table 2>/dev/null

@@ -135,7 +135,7 @@ static void damaged_tables_are_refused_with_their_line(void **state)
     assert_non_null(strstr(error.text, "/nowhere/at.csv"));
 }
 
-/* What a function writes of a table with a wide number and a name that Markdown would change. */
+/* The output of a function for a table with a wide number and a name that Markdown would change. */
 static void expect_table(void (*write)(const struct text_table *, FILE *), const char *expected)
 {
     struct text_table table = {.columns = 3, .right = {false, true, false}};

@@ -1,7 +1,7 @@
 /*
- * Verdicts on measurements whose truth is known: two sides that are the same must not be told apart
- * more often than promised, whatever the machine does meanwhile, and a side that takes 5 % longer
- * must be found slower where the machine is as noisy as real ones are.
+ * Verdicts on measurements with a known truth: two equal sides are not called different more often
+ * than promised, whatever the machine does, and a side that takes 5 % longer is called slower on a
+ * machine as noisy as real ones.
  */
 #include "test.h"
 
@@ -45,7 +45,7 @@ static const double rounds_wall[][2] = {
 
 /* --- machines -------------------------------------------------------------------------------- */
 
-/* What a machine adds to the logarithm of a time. */
+/* The disturbances that a machine adds to the logarithm of a time. */
 struct machine {
     struct random random;
     double wandering; /* where a machine that changes slowly has come to */
@@ -158,7 +158,7 @@ static void run_recorded(const double (*recorded)[2], struct machine *machine, s
     }
 }
 
-/* --- what is found --------------------------------------------------------------------------- */
+/* --- verdicts -------------------------------------------------------------------------------- */
 
 static const struct judge_settings paired_settings = {.confidence = 0.95, .min_effect = 0.01};
 static const struct judge_settings apart_settings = {.confidence = 0.95, .min_effect = 0.05};
@@ -177,7 +177,7 @@ static void count_verdict(const struct judgement *judgement, double truth, struc
     tally->slower += judgement->p <= P_MAX && judgement->change > 0;
     tally->faster += judgement->p <= P_MAX && judgement->change < 0;
     tally->missed += judgement->low > truth || judgement->high < truth;
-    /* what is called different has an interval beyond the least effect */
+    /* a reported difference has an interval beyond the least effect */
     if (judgement->p <= P_MAX) {
         assert_true(judgement->low > 0 || judgement->high < 0);
     }
@@ -356,7 +356,7 @@ static void changes_are_ratios(void **state)
     assert_true(judgement.p == 1);
 }
 
-/* One side only ever gets slower: what would it be next? A difference must be larger than that. */
+/* One side gets steadily slower: a difference must be larger than that drift. */
 static void a_drift_must_be_exceeded(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void disturbed_rounds_are_left_out(void **state)
     }
     judge_paired(base, other, 12, &paired_settings, &judgement);
     assert_int_equal(judgement.disturbed, 2);
-    /* of few rounds none is left out */
+    /* few rounds: none is skipped */
     judge_paired(base, other, 11, &paired_settings, &judgement);
     assert_int_equal(judgement.disturbed, 0);
 }

@@ -107,7 +107,7 @@ static void samples_and_capabilities_are_read(void **state)
     results_free(&written);
 }
 
-/* A benchmark's name, and what it measured in one repetition. */
+/* A benchmark's name, and its figures in one repetition. */
 struct repetition {
     const char *name;
     double ns;

@@ -1,4 +1,4 @@
-/* What of a promise, and of what was seen, counts as early and late. */
+/* How promises and measured lateness become early and late. */
 #include "test.h"
 
 #include "results.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Promises, or NAN where nothing is known of them, and what was seen. */
+/* Promises, or NAN if unknown, and measured lateness. */
 static struct firing made(double declared_early, double declared_late, double min, double max,
                           double averted)
 {
@@ -44,7 +44,7 @@ static void without_a_promise_what_was_seen_counts(void **state)
     assert_int_equal(firing_beyond(&seen, 0, 1), FIRING_LATE);
     assert_int_equal(firing_beyond(&seen, 1, 0), FIRING_EARLY);
     assert_int_equal(firing_beyond(&seen, 1, 1), FIRING_WITHIN);
-    /* What was averted was late, nobody knows by how much. */
+    /* Averted timers were late by an unknown number of ticks. */
     struct firing averted = made(NAN, NAN, NAN, NAN, 10);
     assert_true(isinf(firing_lateness(&averted)) && firing_is_measured_only(&averted));
     struct firing nothing = made(NAN, NAN, NAN, NAN, 0);
@@ -109,7 +109,7 @@ static void add_row(struct results *results, const char *algo, const char *statu
     row_set_signed(row, COL_AVERTED, averted);
 }
 
-/* The share of what exact structures fire; where the only one is wrong, of what it owes itself. */
+/* The share of the expiries of exact structures; if the only exact one is wrong, of its own. */
 static void a_wrong_structure_is_no_measure(void **state)
 {
     (void)state;

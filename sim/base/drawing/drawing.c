@@ -84,8 +84,7 @@ void drawing_write(struct drawing *drawing, double width, double height, const c
     (void)fputs("</svg>\n", stream);
 }
 
-/* A tag of a plain drawing. No attribute names an event; no value has what an
- * address begins with. */
+/* A tag of a plain drawing. No attribute is an event's name; no value begins like an address. */
 #define TAG                                                                                        \
     "^</?(circle|clipPath|defs|desc|ellipse|feComposite|feFlood|filter|g|line|path|polygon|"       \
     "polyline|rect|svg|text|title|tspan|use)"                                                      \
@@ -103,7 +102,7 @@ bool drawing_is_plain(const char *svg)
     for (const char *at = svg; plain && at != NULL; at = strchr(at + 1, '<')) {
         size_t last = strcspn(at, ">");
         regmatch_t range = {0, (regoff_t)last + 1};
-        errno = 0; /* it alone tells no memory from no match */
+        errno = 0; /* its result alone does not distinguish missing memory from no match */
         bool found = regexec(&tag, at, 1, &range, REG_STARTEND) == 0;
         (void)memory_unless_short(found ? &tag : NULL);
         plain = found && (depth > 0 || at == svg);

@@ -35,20 +35,20 @@ void drawing_pointer(struct drawing *drawing, double x, double y, double size, c
 
 void drawing_dot(struct drawing *drawing, double x, double y, double radius, const char *style);
 
-/* A text that is on the line y; escaped as SVG wants it. The style says with text-anchor where
- * x is, at its start unless told. */
+/* Write a text on the line y, escaped for SVG. text-anchor in the style sets where x is: at the
+ * start by default. */
 void drawing_text(struct drawing *drawing, double x, double y, const char *style, const char *text);
 
 /* About how wide a text is in the drawing's font, at this size. */
 double drawing_text_width(const char *text, double font_size);
 
-/* Writes the document: what was drawn, in a frame of that size, with a title and a description for
- * those who do not see it. */
+/* Write the document: the drawing, in a frame of that size, with a title and a description for
+ * screen readers. */
 void drawing_write(struct drawing *drawing, double width, double height, const char *title,
                    const char *description, FILE *stream);
 
-/* Whether an SVG document, from its element svg on, holds nothing but what is drawn, and titles: no
- * script, no style, nothing from elsewhere. */
+/* Whether an SVG document, from its element svg on, contains only plain elements and titles: no
+ * script, no style, no references. */
 bool drawing_is_plain(const char *svg);
 
 /* Frees it; harmless on one that is zeroed or closed. */

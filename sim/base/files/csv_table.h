@@ -10,9 +10,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Reads a file whose first line names the columns: an array with an object for each further line,
- * in which each column is a string. An empty file is an empty array. NULL, with `error` set (file,
- * line, what is wrong), if it cannot be read. */
+/* Read a file with column names in its first line: return an array with an object for each further
+ * line, in which each column is a string. An empty file is an empty array. NULL, with `error` set
+ * (file, line, fault), if it cannot be read. */
 json_t *csv_table_read(const char *path, struct error *error);
 
 /* A text as one field of a CSV line, quoted if it must be. */

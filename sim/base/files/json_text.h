@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* Return the text as a string; where it is not UTF-8, with \xHH for what is no plain character. */
+/* Return the text as a string; if it is not UTF-8, with \xHH for characters that are not plain. */
 json_t *json_text(const char *text);
 
 /* Return a member of an object as a number, NAN if it is none, or as a text, "" if it is none. A text

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Holds a line of the greatest length, and what is read after it in one step. */
+/* Holds a line of the greatest length, and the bytes of one more step. */
 #define BUFFER_BYTES    (2 * LINE_BYTES_MAX)
-/* What one step reads: little enough to be in the cache still when it is looked at. */
+/* Bytes of one step: few enough to be in the cache still when they are scanned. */
 #define STEP_BYTES      ((size_t)1 << 17)
 /* This number of bytes at the beginning shows whether a file is text. */
 #define TEXT_BYTES      ((uint64_t)1 << 16)
@@ -22,12 +22,12 @@ struct line_reader {
     uint64_t full_line; /* the last line that was neither empty nor a comment */
     uint64_t bytes;     /* read so far */
     char *buffer;
-    size_t begin; /* what was not handed out yet */
+    size_t begin; /* not yet returned */
     size_t end;
     bool ended; /* nothing follows after `end` */
 };
 
-/* What has just been read is looked at: a device, an image or a program is not worth reading. */
+/* Check the bytes just read: a device, an image or a program is not worth reading. */
 static bool is_text(struct line_reader *reader, const char *text, size_t bytes, struct error *error)
 {
     uint64_t before = reader->bytes;

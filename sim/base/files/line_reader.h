@@ -30,11 +30,11 @@ struct line_reader *line_reader_open(const char *path, struct error *error);
 struct packed_file;
 struct line_reader *line_reader_continue(struct packed_file *file, const void *bytes, size_t count);
 
-/* Gives the next line, valid until the next call. The last one needs no newline. 1: a line; 0: the
+/* Return the next line, valid until the next call. The last one needs no newline. 1: a line; 0: the
  * end; -1: `error` is set, with file and line: reading failed, the compressed data is damaged or
- * ends early, or what is read is no text of lines: a byte near the beginning is 0, a line is longer
- * than LINE_BYTES_MAX, or a million lines in a row are empty or begin with #. So a device, a pipe
- * without an end or a file that unpacks to terabytes of nothing ends here. */
+ * ends early, or the input is no text of lines: a byte near the beginning is 0, a line is longer
+ * than LINE_BYTES_MAX, or a million lines in a row are empty or begin with #. So a device, an
+ * endless pipe or a file that unpacks to terabytes of zeros ends here. */
 int line_reader_next(struct line_reader *reader, struct line *line, struct error *error);
 
 /* How the file is named in messages: its path, or "standard input". */

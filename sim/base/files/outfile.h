@@ -33,8 +33,8 @@ bool outfile_check(const char *path, struct error *error);
 /* Flush, sync and rename. On failure nothing is left. Ends the outfile either way. */
 bool outfile_commit(struct outfile *file, struct error *error);
 
-/* Report that `path` could not be written: the cause, an errno; what that left; and the remedy, if
- * there is one. Always false. */
+/* Report that `path` could not be written, with the cause, an errno; the remains on disk; and the
+ * remedy, if there is one. Always false. */
 #define OUTFILE_NOTHING_LEFT "no partial file remains"
 bool outfile_fail(const char *path, int cause, const char *left, struct error *error);
 

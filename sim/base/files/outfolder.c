@@ -124,7 +124,7 @@ static int is_named(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Rename what is in `from` into `to`. Other files in a folder that both have stay. */
+/* Rename the files of `from` into `to`. Other files of a folder that both have stay. */
 static bool move_into(const char *from, const char *to)
 {
     struct dirent **entries = NULL;

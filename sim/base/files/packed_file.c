@@ -203,7 +203,7 @@ ssize_t packed_file_read(struct packed_file *file, void *to, size_t room, const 
     return (ssize_t)out.used;
 }
 
-/* Finds out how the file is packed; the bytes read for that are the input's first. */
+/* Recognise how the file is packed; the bytes read for that are the input's first. */
 static bool recognise(struct packed_file *file, struct error *error)
 {
     const char *why;

@@ -16,9 +16,9 @@ struct packed_file;
 /* Opens `path`. NULL with `error` set if it cannot be read. */
 struct packed_file *packed_file_open(const char *path, struct error *error);
 
-/* Reads at least one byte and at most `room` of them. 0: the end. -1: `*why` says what is wrong, to
- * be put between the file's name and the place: reading failed, or the compressed data is damaged
- * or ends early. */
+/* Read at least one byte and at most `room`. 0: the end. -1: `*why` is the fault, for a message
+ * between the file's name and the place: reading failed, or the compressed data is damaged or ends
+ * early. */
 ssize_t packed_file_read(struct packed_file *file, void *to, size_t room, const char **why);
 
 /* How the file is named in messages: its path, or "standard input". */

@@ -37,8 +37,8 @@ static bool not_stored(struct error *error)
                      strerror(errno));
 }
 
-/* Copies standard input to its end, or only its beginning if that is not `magic`: what is no trace
- * may have no end. */
+/* Copy standard input to its end, or only its beginning if that is not `magic`: input that is no
+ * trace may be endless. */
 static bool spool(int to, const char *magic, size_t magic_bytes, struct error *error)
 {
     char buffer[1 << 16];

@@ -68,7 +68,7 @@ static size_t widest_word(const struct text_table *table, size_t column)
     return widest;
 }
 
-/* Whether a column tells rows apart, or anything at all. */
+/* Whether the values of a column differ, or exist at all. */
 static bool tells(const struct text_table *table, size_t column)
 {
     const char *ordinary = table->ordinary[column];
@@ -148,7 +148,7 @@ static void lay_out(const struct text_table *table, struct text_page *page, size
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* One line of a row: of each cell what fits; `rest` comes to be what is left. */
+/* Write one line of a row: from each cell the text that fits; `rest` is set to the remainder. */
 static void write_line(const struct text_table *table, const size_t *widths, const char **rest,
                        FILE *stream)
 {

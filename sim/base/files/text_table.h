@@ -56,8 +56,8 @@ void text_table_write_last(const struct text_table *table, struct text_page *pag
 /* Says which columns were omitted of the page's tables. */
 void text_page_end(struct text_page *page);
 
-/* Writes a character, or a text, so that it stands for itself in Markdown; what would end the line,
- * or is another control character, as a blank. */
+/* Write a character, or a text, escaped for Markdown; line ends and other control characters become
+ * blanks. */
 void text_write_markdown_character(char c, FILE *stream);
 void text_write_markdown(const char *text, FILE *stream);
 

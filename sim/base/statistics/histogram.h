@@ -63,8 +63,8 @@ uint64_t histogram_at_rank(const struct histogram *histogram, uint64_t rank);
 double histogram_mean(const struct histogram *histogram);
 double histogram_deviation(const struct histogram *histogram);
 
-/* Writes the distribution in HdrHistogram's percentile format, which its plotter and other tools
- * read: a line for each of five steps to every halving of what is missing to 100 %. */
+/* Write the distribution in HdrHistogram's percentile format, which its plotter and other tools
+ * read: five lines for each halving of the distance to 100 %. */
 void histogram_write_percentiles(const struct histogram *histogram, FILE *stream);
 
 #endif

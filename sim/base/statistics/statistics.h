@@ -1,10 +1,10 @@
 /*
- * statistics.h: figures from repeated runs, and what may be concluded from them. Pure functions;
- * nothing here knows of structures, files or time.
+ * statistics.h: figures from repeated runs, and tests of them. Pure functions, which know nothing
+ * of structures, files or time.
  *
- * Nothing is assumed of how the values are distributed. Where the number of values is small, as
- * runs of a benchmark are, probabilities are exact, also with ties; where it is large they are the
- * usual normal approximations.
+ * No distribution of the values is assumed. For small numbers of values, such as the runs of a
+ * benchmark, probabilities are exact, also with ties; for large ones they are the usual normal
+ * approximations.
  */
 #ifndef SIM_STATISTICS_H
 #define SIM_STATISTICS_H
@@ -48,7 +48,7 @@ double stats_serial(const double *values, size_t count);
 
 /* --- how large a difference is --------------------------------------------------------------- */
 
-/* A difference with its confidence interval, and the two-sided probability of what was seen if the
+/* A difference with its confidence interval, and the two-sided probability of the values if the
  * true difference were no further from 0 than a margin. */
 struct stats_shift {
     double estimate; /* Hodges and Lehmann's */

@@ -37,7 +37,7 @@ void cluster_take_all(struct cluster_arguments *arguments, struct argp_state *st
     }
 }
 
-/* One line a protocol: its name, and what it is. */
+/* One line per protocol: its name and description. */
 static void list(FILE *stream)
 {
     size_t count;

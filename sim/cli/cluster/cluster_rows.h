@@ -1,7 +1,7 @@
 /*
- * cluster_rows.h: what the cluster's commands have alike: the protocols that a command line names
- * and the options beside them, rows of named values, alike in CSV, JSON and the table for people,
- * and the files of a folder of them.
+ * cluster_rows.h: the common part of the cluster's commands: the protocols of a command line and
+ * their options, rows of named values, the same in CSV, JSON and the table for people, and the
+ * files of a folder of them.
  */
 #ifndef SIM_CLUSTER_ROWS_H
 #define SIM_CLUSTER_ROWS_H
@@ -77,7 +77,7 @@ uint64_t cluster_causes_sum(const uint64_t counts[CLUSTER_CAUSES]);
 void cluster_row_causes(struct cluster_table *table, const uint64_t counts[CLUSTER_CAUSES],
                         const char *name);
 
-/* What a command finds, from its beginning to its end. */
+/* The results of a command, and their progress. */
 struct cluster_work {
     struct cluster_table rows;
     struct cluster_table shown; /* the columns that fit a terminal; may stay empty: all of them */
@@ -91,8 +91,8 @@ struct cluster_work {
 bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arguments, int argc,
                         char **argv);
 
-/* Once all is done: keeps the rows in the folder, if there is one, as NAME.csv and NAME.json beside
- * what was written before, and prints them. Otherwise says why it is not. `kinds` as for
+/* After all is done, write the rows to the folder, if there is one, as NAME.csv and NAME.json in
+ * addition to earlier files, and print them. Otherwise report the error. `kinds` as for
  * outfolder_commit. */
 bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *arguments, bool done,
                       const char *name, const char *const *kinds);

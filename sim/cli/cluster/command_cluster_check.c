@@ -61,7 +61,7 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-/* What a run leaves in a folder. */
+/* The files of a run in a folder. */
 static const char *const kinds[] = {"check.csv", "check.json", "runs.csv", NULL};
 
 /* --- one protocol under one set of faults ---------------------------------------------------- */
@@ -166,7 +166,8 @@ static void check_protocol(struct work *work, const struct cluster_protocol *pro
     }
 }
 
-/* --- what is printed -------------------------------------------------------------------------- */
+/* --- output
+ * ------------------------------------------------------------------------------------ */
 
 static void print_runs(const struct results *steps)
 {

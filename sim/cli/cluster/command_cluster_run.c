@@ -34,7 +34,7 @@ static void take_protocol(void *at, const char *word, struct argp_state *state)
     cluster_take_word(arguments, word, state);
 }
 
-/* Refuses a protocol whose steps the engine does not have. */
+/* Refuse a protocol with steps that the engine lacks. */
 static void check_protocols(struct run_arguments *arguments, struct argp_state *state)
 {
     struct run_plan plan = arguments->plan;
@@ -245,7 +245,7 @@ static void add_row(struct cluster_table *row, const char *protocol, const struc
     cluster_row_causes(row, result->duplicates, "duplicates_by");
 }
 
-/* What of a row fits a terminal. */
+/* Add the columns that fit a terminal. */
 static void add_short_row(struct cluster_work *work, const struct run_result *result)
 {
     static const char *const alike[] = {"protocol", "started", "stopped",    "fired",

@@ -2,10 +2,10 @@
 #include "command_ranks.h"
 
 #include "command.h"
-#include "crew.h"
 #include "gen.h"
 #include "latency_report.h"
 #include "memory.h"
+#include "rank_group.h"
 #include "results.h"
 #include "text_table.h"
 
@@ -17,7 +17,7 @@
 #define DEFAULT_SECONDS           10
 #define DEFAULT_SEED              1
 
-/* More ranks than this are told of by their worst and their mean alone. */
+/* With more ranks than this, only the worst and the mean are listed. */
 #define RANKS_LISTED_MAX          16u
 
 bool command_ranks_wanted(const struct command_ranks *ranks)
@@ -27,7 +27,7 @@ bool command_ranks_wanted(const struct command_ranks *ranks)
 
 static void complete_traffic(struct command_ranks *ranks, struct argp_state *state)
 {
-    struct share_traffic *traffic = &ranks->traffic;
+    struct partition_traffic *traffic = &ranks->traffic;
     struct error error;
     traffic->workload = gen_find(ranks->workload, &error);
     if (traffic->workload == NULL || !gen_parameters_set(traffic->workload, traffic->parameters,
@@ -65,7 +65,7 @@ void command_ranks_complete(struct command_ranks *ranks, size_t traces, struct a
     }
 }
 
-/* --- what each did ---------------------------------------------------------------------------- */
+/* --- figures of each rank --------------------------------------------------------------------- */
 
 void command_ranks_write_csv(const void *ctx, FILE *stream)
 {
@@ -181,12 +181,12 @@ void command_ranks_describe(const struct command_ranks *ranks, const struct simu
         context, "ranks",
         json_pack("{s:I, s:b}", "count", (json_int_t)they->ranks, "in_turn", they->in_turn));
     if (ranks->workload != NULL) {
-        const struct share_traffic *traffic = &ranks->traffic;
+        const struct partition_traffic *traffic = &ranks->traffic;
         (void)json_object_set_new(context, "generated",
                                   json_pack("{s:s, s:I, s:I, s:f, s:I}", "workload",
                                             traffic->workload->name, "connections",
                                             (json_int_t)traffic->connections, "slices",
-                                            (json_int_t)share_slices(traffic), "seconds",
+                                            (json_int_t)partition_slices(traffic), "seconds",
                                             traffic->seconds, "seed", (json_int_t)traffic->seed));
     }
 }

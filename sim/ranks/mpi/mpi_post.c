@@ -14,8 +14,8 @@
 #define MOMENT_NS     500000
 #define LEAVE_MOMENTS 20000u /* ten seconds */
 
-/* MPI waits by asking again and again, which takes a processor that another rank's replay may want.
- * So what takes long is waited for here: by a look now and then. */
+/* MPI waits by polling, which occupies a processor that another rank's replay may need. So long
+ * waits poll now and then here. */
 static void doze(void)
 {
     static const struct timespec a_moment = {.tv_nsec = MOMENT_NS};
@@ -63,7 +63,7 @@ static bool receive_bytes(void *ctx, uint32_t from, void *data, size_t bytes, st
     return judge_mpi(code, "receiving from", from, error);
 }
 
-/* What is told is told once. */
+/* Errors are reported once. */
 static void be_silent(void)
 {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -81,7 +81,7 @@ struct attendance {
     uint32_t ranks;
 };
 
-static void join(struct crew_post *post)
+static void join(struct rank_post *post)
 {
     int rank = 0;
     int ranks = 1;
@@ -121,16 +121,16 @@ static void leave(void *ctx, int status)
     }
 }
 
-struct crew_post mpi_post(void)
+struct rank_post mpi_post(void)
 {
-    return (struct crew_post){.join = join,
+    return (struct rank_post){.join = join,
                               .leave = leave,
                               .send = send_bytes,
                               .receive = receive_bytes,
                               .ctx = child_memory_new(sizeof(struct attendance))};
 }
 
-bool mpi_post_end(const struct crew_post *post, const char *program, int status)
+bool mpi_post_end(const struct rank_post *post, const char *program, int status)
 {
     const struct attendance *attendance = post->ctx;
     if (!attendance->joined || attendance->left || attendance->ranks <= 1) {
@@ -145,7 +145,7 @@ bool mpi_post_end(const struct crew_post *post, const char *program, int status)
     (void)fprintf(stderr,
                   "%s: rank %" PRIu32 " of %" PRIu32 " on %s: %s: the job ends, and no results are "
                   "written. If memory ran out, take more ranks or machines, or fewer timers; the "
-                  "same shares in one process, by which a crash is found: timerlab sim "
+                  "same partitions in one process, by which a crash is found: timerlab sim "
                   "--ranks-in-turn %" PRIu32 "\n",
                   program, attendance->rank, attendance->ranks, host, how, attendance->ranks);
     return true;

@@ -1,4 +1,4 @@
-/* timerlab-mpi: `timerlab sim` on the ranks of an MPI job, each with its share of the timers. */
+/* timerlab-mpi: `timerlab sim` on the ranks of an MPI job, each with its partition of the timers. */
 #include "command.h"
 #include "memory.h"
 #include "mpi_post.h"
@@ -15,7 +15,7 @@
 
 const char *argp_program_version = PROGRAM " " TL_VERSION;
 
-static struct crew_post post;
+static struct rank_post post;
 
 static int sim(int argc, char **argv)
 {
@@ -23,7 +23,7 @@ static int sim(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-    {"sim", "replays traces, or generated traffic, in shares: one for each rank", sim, NULL},
+    {"sim", "replays traces, or generated traffic, in partitions: one for each rank", sim, NULL},
     {0},
 };
 

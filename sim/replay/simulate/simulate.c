@@ -577,7 +577,7 @@ static bool share_out(struct job *job, const struct trace_header *header, struct
     return (whole.events == header->events && whole.ids == header->ids &&
             whole.reactions == header->reactions) ||
            error_set(error,
-                     "%s: the ranks' shares have %" PRIu64 " operations, it has %" PRIu64
+                     "%s: the ranks' partitions have %" PRIu64 " operations, it has %" PRIu64
                      "; it must be the same file for every rank",
                      job->trace_path, whole.events, header->events);
 }

@@ -1,15 +1,15 @@
-/* A trace divided: every timer is in one share, what causes join is together, in the trace's order,
- * and a share's timers and operations are found again in the whole. */
+/* A trace divided: every timer is in one partition, what causes join is together, in the trace's order,
+ * and a partition's timers and operations are found again in the whole. */
 #include "test.h"
 
 #include "trace.h"
-#include "trace_share.h"
+#include "trace_partition.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TIMERS = 60, KINDS = 3, EVENTS_MAX = 1000, SHARES = 4 };
+enum { TIMERS = 60, KINDS = 3, EVENTS_MAX = 1000, PARTITIONS = 4 };
 
 struct operation {
     uint64_t tick;
@@ -53,8 +53,7 @@ static uint64_t read_all(const char *path, struct operation *operations,
     return count;
 }
 
-/* Timers of which each third has another rearmed by its firing, far away, and
- * one is never named. */
+/* Timers of which each third rearms another, far away, when it expires, and one is never used. */
 static void write_whole(const char *path)
 {
     struct error error;
@@ -77,78 +76,78 @@ static void write_whole(const char *path)
     whole_count = read_all(path, whole, &header);
 }
 
-static void check_share(const char *path, const struct trace_share *share, unsigned *taken,
-                        uint64_t *events)
+static void check_partition(const char *path, const struct trace_partition *partition,
+                            unsigned *taken, uint64_t *events)
 {
     static struct operation own[EVENTS_MAX];
     struct trace_header header;
     uint64_t count = read_all(path, own, &header);
-    assert_int_equal(header.ids, share->ids);
+    assert_int_equal(header.ids, partition->ids);
     assert_int_equal(header.end_tick, 1000);
     assert_int_equal(header.warmup_end_tick, 5);
-    for (uint32_t id = 0; id < share->ids; id++) {
-        assert_true(id == 0 || share->names[id - 1] < share->names[id]);
-        taken[share->names[id]]++;
+    for (uint32_t id = 0; id < partition->ids; id++) {
+        assert_true(id == 0 || partition->names[id - 1] < partition->names[id]);
+        taken[partition->names[id]]++;
     }
     uint64_t before = 0;
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t event = trace_share_event(share->kept, share->kept_words, i);
+        uint64_t event = trace_partition_event(partition->kept, partition->kept_words, i);
         assert_true(event < whole_count && (i == 0 || event > before));
         const struct operation *told = &whole[event];
         assert_int_equal(own[i].tick, told->tick);
         assert_int_equal(own[i].deadline, told->deadline);
         assert_int_equal(own[i].op, told->op);
-        assert_int_equal(share->names[own[i].id], told->id);
+        assert_int_equal(partition->names[own[i].id], told->id);
         assert_int_equal(own[i].cause.basis, told->cause.basis);
         assert_int_equal(own[i].cause.slack_ticks, told->cause.slack_ticks);
         if (own[i].cause.basis != TRACE_EXTERNAL) {
-            assert_int_equal(share->names[own[i].cause.id], told->cause.id);
+            assert_int_equal(partition->names[own[i].cause.id], told->cause.id);
         }
         before = event;
     }
-    assert_true(trace_share_event(share->kept, share->kept_words, count) == UINT64_MAX);
+    assert_true(trace_partition_event(partition->kept, partition->kept_words, count) == UINT64_MAX);
     *events += count;
 }
 
-static void all_is_in_one_share(void **state)
+static void all_is_in_one_partition(void **state)
 {
     (void)state;
     char in[64];
     char out[64];
     (void)snprintf(in, sizeof in, "/tmp/timerlab-whole-%d", (int)getpid());
-    (void)snprintf(out, sizeof out, "/tmp/timerlab-share-%d", (int)getpid());
+    (void)snprintf(out, sizeof out, "/tmp/timerlab-partition-%d", (int)getpid());
     write_whole(in);
     for (uint32_t block_ids = 1; block_ids <= KINDS; block_ids += KINDS - 1) {
         unsigned taken[TIMERS] = {0};
-        uint32_t share_of[TIMERS];
+        uint32_t partition_of[TIMERS];
         uint64_t count = 0;
         uint64_t most = 0;
-        for (uint32_t i = 0; i < SHARES; i++) {
+        for (uint32_t i = 0; i < PARTITIONS; i++) {
             struct error error;
-            struct trace_share share;
-            const struct trace_share_plan plan = {
-                .path = in, .shares = SHARES, .share = i, .block_ids = block_ids};
-            assert_true(trace_share_write(&plan, out, &share, &error));
+            struct trace_partition partition;
+            const struct trace_partition_plan plan = {
+                .path = in, .partitions = PARTITIONS, .partition = i, .block_ids = block_ids};
+            assert_true(trace_partition_write(&plan, out, &partition, &error));
             uint64_t before = count;
-            check_share(out, &share, taken, &count);
+            check_partition(out, &partition, taken, &count);
             most = count - before > most ? count - before : most;
-            for (uint32_t id = 0; id < share.ids; id++) {
-                share_of[share.names[id]] = i;
+            for (uint32_t id = 0; id < partition.ids; id++) {
+                partition_of[partition.names[id]] = i;
             }
-            trace_share_free(&share);
+            trace_partition_free(&partition);
         }
         assert_int_equal(count, whole_count);
         for (uint32_t id = 0; id < TIMERS; id++) {
             assert_int_equal(taken[id], 1);
-            assert_int_equal(share_of[id], share_of[id - id % block_ids]);
+            assert_int_equal(partition_of[id], partition_of[id - id % block_ids]);
         }
         for (uint64_t i = 0; i < whole_count; i++) {
             if (whole[i].cause.basis != TRACE_EXTERNAL) {
-                assert_int_equal(share_of[whole[i].id], share_of[whole[i].cause.id]);
+                assert_int_equal(partition_of[whole[i].id], partition_of[whole[i].cause.id]);
             }
         }
-        /* The groups are small, so that nobody has much more than another. */
-        assert_true(most <= whole_count / SHARES + 8);
+        /* The groups are small, so the partitions are balanced. */
+        assert_true(most <= whole_count / PARTITIONS + 8);
     }
     (void)unlink(in);
     (void)unlink(out);
@@ -160,22 +159,23 @@ static void too_few_groups_are_refused(void **state)
     char in[64];
     char out[64];
     (void)snprintf(in, sizeof in, "/tmp/timerlab-whole-%d", (int)getpid());
-    (void)snprintf(out, sizeof out, "/tmp/timerlab-share-%d", (int)getpid());
+    (void)snprintf(out, sizeof out, "/tmp/timerlab-partition-%d", (int)getpid());
     write_whole(in);
     struct error error;
-    struct trace_share share;
-    const struct trace_share_plan plan = {.path = in, .shares = 51, .share = 0, .block_ids = 1};
-    assert_false(trace_share_write(&plan, out, &share, &error));
+    struct trace_partition partition;
+    const struct trace_partition_plan plan = {
+        .path = in, .partitions = 51, .partition = 0, .block_ids = 1};
+    assert_false(trace_partition_write(&plan, out, &partition, &error));
     assert_non_null(strstr(error.text, "join its 60 timers into 50 groups"));
     assert_int_not_equal(access(out, F_OK), 0);
-    trace_share_free(&share);
+    trace_partition_free(&partition);
     (void)unlink(in);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_in_one_share),
+        cmocka_unit_test(all_is_in_one_partition),
         cmocka_unit_test(too_few_groups_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "crew.h"
+#include "rank_group.h"
 
 #include "memory.h"
 #include "rank_merge.h"
@@ -26,52 +26,52 @@ struct answer {
     bool done; /* otherwise `error` says why not */
     struct error error;
     char host[64];
-    struct share_facts facts;
+    struct partition_facts facts;
     struct child_outcome outcome;
     struct replay_result result;
 };
 
-/* A rank, with what it has of the trace that is being replayed. */
+/* A rank, with its part of the trace that is being replayed. */
 struct worker {
     uint32_t rank;
-    struct share share;
-    struct stream *stream; /* the share, decoded */
+    struct partition partition;
+    struct stream *stream; /* the partition, decoded */
     bool made;
     uint64_t trace;
-    struct tape **tapes; /* one for each structure and the floor, if its share has reactions */
+    struct tape **tapes; /* one for each structure and the floor, if its partition has reactions */
 };
 
-struct crew {
-    const struct crew_plan *plan;
+struct rank_group {
+    const struct rank_plan *plan;
     struct simulate_ranks ranks;
     struct worker *workers; /* those of this process */
     uint32_t worker_count;
     size_t subject_count;
     struct answer *answer;
-    struct share_facts whole;
+    struct partition_facts whole;
     bool unlike; /* they are not all the same */
     bool failed; /* the post: no more messages are sent */
 };
 
 /* --- a rank ---------------------------------------------------------------------------------- */
 
-static void close_share(struct crew *crew, struct worker *worker)
+static void close_partition(struct rank_group *group, struct worker *worker)
 {
-    for (size_t i = 0; worker->tapes != NULL && i < crew->subject_count; i++) {
+    for (size_t i = 0; worker->tapes != NULL && i < group->subject_count; i++) {
         tape_close(worker->tapes[i]);
     }
     free(worker->tapes);
     worker->tapes = NULL;
     stream_close(worker->stream);
     worker->stream = NULL;
-    share_close(&worker->share);
+    partition_close(&worker->partition);
     worker->made = false;
 }
 
-static bool open_tapes(const struct crew *crew, struct worker *worker, struct error *error)
+static bool open_tapes(const struct rank_group *group, struct worker *worker, struct error *error)
 {
-    worker->tapes = memory_new(crew->subject_count, sizeof *worker->tapes);
-    for (size_t i = 0; i < crew->subject_count && worker->share.facts.reactions > 0; i++) {
+    worker->tapes = memory_new(group->subject_count, sizeof *worker->tapes);
+    for (size_t i = 0; i < group->subject_count && worker->partition.facts.reactions > 0; i++) {
         worker->tapes[i] = tape_create(error);
         if (worker->tapes[i] == NULL) {
             return false;
@@ -80,90 +80,92 @@ static bool open_tapes(const struct crew *crew, struct worker *worker, struct er
     return true;
 }
 
-static bool make(struct crew *crew, struct worker *worker, const struct order *order,
+static bool make(struct rank_group *group, struct worker *worker, const struct order *order,
                  struct answer *answer)
 {
-    const struct crew_plan *plan = crew->plan;
-    struct share *share = &worker->share;
+    const struct rank_plan *plan = group->plan;
+    struct partition *partition = &worker->partition;
     bool is_it = worker->made && worker->trace == order->trace &&
-                 share->facts.warmup_end_tick == order->least_warmup_ticks;
+                 partition->facts.warmup_end_tick == order->least_warmup_ticks;
     if (!is_it) {
-        close_share(crew, worker);
+        close_partition(group, worker);
         worker->trace = order->trace;
-        worker->made = (plan->traffic != NULL
-                            ? share_generate(share, plan->traffic, worker->rank, crew->ranks.ranks,
-                                             order->least_warmup_ticks, &answer->error)
-                            : share_cut(share, plan->request->traces[order->trace], worker->rank,
-                                        crew->ranks.ranks, &answer->error)) &&
-                       (worker->stream = stream_open(share->path, &answer->error)) != NULL &&
-                       open_tapes(crew, worker, &answer->error);
+        worker->made =
+            (plan->traffic != NULL
+                 ? partition_generate(partition, plan->traffic, worker->rank, group->ranks.ranks,
+                                      order->least_warmup_ticks, &answer->error)
+                 : partition_cut(partition, plan->request->traces[order->trace], worker->rank,
+                                 group->ranks.ranks, &answer->error)) &&
+            (worker->stream = stream_open(partition->path, &answer->error)) != NULL &&
+            open_tapes(group, worker, &answer->error);
     }
-    answer->facts = share->facts;
+    answer->facts = partition->facts;
     return worker->made;
 }
 
-/* What a pass says of timers and operations is said of the whole's. Oracle and digest have done so
- * with the timers. */
-static void name_places(const struct share *share, struct replay_result *result)
+/* Rename the timers and operations of a pass's messages to those of the whole trace. Oracle and
+ * digest have renamed the timers already. */
+static void name_places(const struct partition *partition, struct replay_result *result)
 {
     for (size_t i = 0; i < result->verdict.fault_count && i < ORACLE_FAULTS_KEPT; i++) {
         struct fault *fault = &result->verdict.first[i];
-        fault->event = share_event(share, fault->event);
+        fault->event = partition_event(partition, fault->event);
     }
     for (int op = 0; op < LATENCY_OPS; op++) {
         struct replay_worst *worst = &result->worst[op];
         if (worst->ns > 0) {
-            worst->event = share_event(share, worst->event);
-            worst->id = op == LATENCY_ADVANCE ? 0 : share_name(share, worst->id);
+            worst->event = partition_event(partition, worst->event);
+            worst->id = op == LATENCY_ADVANCE ? 0 : partition_name(partition, worst->id);
         }
     }
 }
 
-static bool run_pass(struct crew *crew, struct worker *worker, const struct order *order,
+static bool run_pass(struct rank_group *group, struct worker *worker, const struct order *order,
                      struct answer *answer)
 {
-    const struct simulate_request *request = crew->plan->request;
-    const struct share *share = &worker->share;
+    const struct simulate_request *request = group->plan->request;
+    const struct partition *partition = &worker->partition;
     struct replay_request pass = {.stream = worker->stream,
                                   .pass = order->pass,
                                   .window = request->window,
                                   .tape = worker->tapes[order->subject],
                                   .max_delay_ticks = order->max_delay_ticks,
-                                  .names = share->names};
+                                  .names = partition->names};
     pass.algo = simulate_entrant(request, order->subject, order->pass, &pass.options);
-    if (crew->ranks.ranks > 1 && !pass.window.asked) {
+    if (group->ranks.ranks > 1 && !pass.window.asked) {
         /* At the same tick on all, whenever their operations come. */
-        pass.window = (struct replay_window){
-            .asked = true, .from_tick = share->facts.warmup_end_tick, .to_tick = TRACE_TICK_MAX};
+        pass.window = (struct replay_window){.asked = true,
+                                             .from_tick = partition->facts.warmup_end_tick,
+                                             .to_tick = TRACE_TICK_MAX};
     }
     if (!simulate_pass(request, &pass, &answer->result, &answer->outcome, &answer->error)) {
         return false;
     }
     if (answer->outcome.end == CHILD_DONE) {
-        name_places(share, &answer->result);
+        name_places(partition, &answer->result);
     }
     return true;
 }
 
-static void do_order(struct crew *crew, struct worker *worker, const struct order *order,
+static void do_order(struct rank_group *group, struct worker *worker, const struct order *order,
                      struct answer *answer)
 {
     memset(answer, 0, sizeof *answer);
     (void)gethostname(answer->host, sizeof answer->host - 1);
-    answer->done = order->kind == ORDER_MAKE ? make(crew, worker, order, answer)
-                                             : run_pass(crew, worker, order, answer);
+    answer->done = order->kind == ORDER_MAKE ? make(group, worker, order, answer)
+                                             : run_pass(group, worker, order, answer);
 }
 
-bool crew_serve(struct crew *crew, struct error *error)
+bool rank_group_serve(struct rank_group *group, struct error *error)
 {
-    const struct crew_post *post = crew->plan->post;
+    const struct rank_post *post = group->plan->post;
     struct order order;
     while (post->receive(post->ctx, 0, &order, sizeof order, error)) {
         if (order.kind == ORDER_END) {
             return true;
         }
-        do_order(crew, crew->workers, &order, crew->answer);
-        if (!post->send(post->ctx, 0, crew->answer, sizeof *crew->answer, error)) {
+        do_order(group, group->workers, &order, group->answer);
+        if (!post->send(post->ctx, 0, group->answer, sizeof *group->answer, error)) {
             break;
         }
     }
@@ -174,28 +176,28 @@ bool crew_serve(struct crew *crew, struct error *error)
 
 typedef void take_fn(void *ctx, uint32_t rank, const struct answer *answer);
 
-static bool tell_others(struct crew *crew, const struct order *order, struct error *error)
+static bool tell_others(struct rank_group *group, const struct order *order, struct error *error)
 {
-    const struct crew_post *post = crew->plan->post;
-    for (uint32_t rank = 1; post != NULL && rank < post->ranks && !crew->failed; rank++) {
-        crew->failed = !post->send(post->ctx, rank, order, sizeof *order, error);
+    const struct rank_post *post = group->plan->post;
+    for (uint32_t rank = 1; post != NULL && rank < post->ranks && !group->failed; rank++) {
+        group->failed = !post->send(post->ctx, rank, order, sizeof *order, error);
     }
-    return !crew->failed;
+    return !group->failed;
 }
 
-/* Has all do something, and takes what they answer, rank by rank. False, with `error` set, if one
- * could not do it. */
-static bool do_all(struct crew *crew, const struct order *order, take_fn *take, void *ctx,
+/* Send an order to all ranks, and pass their answers to `take`, rank by rank. False, with `error`
+ * set, if one of them failed. */
+static bool do_all(struct rank_group *group, const struct order *order, take_fn *take, void *ctx,
                    struct error *error)
 {
-    const struct crew_post *post = crew->plan->post;
-    bool done = tell_others(crew, order, error);
-    for (uint32_t rank = 0; rank < crew->ranks.ranks && !crew->failed; rank++) {
-        struct answer *answer = crew->answer;
-        if (rank < crew->worker_count) {
-            do_order(crew, &crew->workers[rank], order, answer);
+    const struct rank_post *post = group->plan->post;
+    bool done = tell_others(group, order, error);
+    for (uint32_t rank = 0; rank < group->ranks.ranks && !group->failed; rank++) {
+        struct answer *answer = group->answer;
+        if (rank < group->worker_count) {
+            do_order(group, &group->workers[rank], order, answer);
         } else if (!post->receive(post->ctx, rank, answer, sizeof *answer, error)) {
-            crew->failed = true;
+            group->failed = true;
             return false;
         }
         if (answer->done) {
@@ -210,15 +212,15 @@ static bool do_all(struct crew *crew, const struct order *order, take_fn *take, 
 
 static void take_facts(void *ctx, uint32_t rank, const struct answer *answer)
 {
-    struct crew *crew = ctx;
-    const struct share_facts *one = &answer->facts;
-    struct share_facts *all = &crew->whole;
+    struct rank_group *group = ctx;
+    const struct partition_facts *one = &answer->facts;
+    struct partition_facts *all = &group->whole;
     if (rank == 0) {
         *all = *one;
-        crew->unlike = false;
+        group->unlike = false;
         return;
     }
-    crew->unlike = crew->unlike || one->warmup_end_tick != all->warmup_end_tick;
+    group->unlike = group->unlike || one->warmup_end_tick != all->warmup_end_tick;
     all->events += one->events;
     all->starts += one->starts;
     all->stops += one->stops;
@@ -234,7 +236,7 @@ static void take_facts(void *ctx, uint32_t rank, const struct answer *answer)
     }
 }
 
-static uint64_t checksum_of(const struct share_traffic *traffic)
+static uint64_t checksum_of(const struct partition_traffic *traffic)
 {
     size_t rows = 0;
     while (traffic->workload->parameters[rows].name != NULL) {
@@ -242,7 +244,7 @@ static uint64_t checksum_of(const struct share_traffic *traffic)
     }
     uint64_t sum = XXH3_64bits(traffic->workload->name, strlen(traffic->workload->name));
     sum = XXH3_64bits_withSeed(traffic->parameters, rows * sizeof *traffic->parameters, sum);
-    const uint64_t numbers[] = {traffic->connections, share_slices(traffic), traffic->seed};
+    const uint64_t numbers[] = {traffic->connections, partition_slices(traffic), traffic->seed};
     sum = XXH3_64bits_withSeed(numbers, sizeof numbers, sum);
     return XXH3_64bits_withSeed(&traffic->seconds, sizeof traffic->seconds, sum);
 }
@@ -250,18 +252,18 @@ static uint64_t checksum_of(const struct share_traffic *traffic)
 static bool open_trace(void *ctx, size_t trace, struct trace_header *whole, uint64_t *checksum,
                        struct error *error)
 {
-    struct crew *crew = ctx;
+    struct rank_group *group = ctx;
     struct order order = {.kind = ORDER_MAKE, .trace = trace};
-    if (!do_all(crew, &order, take_facts, crew, error)) {
+    if (!do_all(group, &order, take_facts, group, error)) {
         return false;
     }
-    if (crew->unlike) {
-        order.least_warmup_ticks = crew->whole.warmup_end_tick;
-        if (!do_all(crew, &order, take_facts, crew, error)) {
+    if (group->unlike) {
+        order.least_warmup_ticks = group->whole.warmup_end_tick;
+        if (!do_all(group, &order, take_facts, group, error)) {
             return false;
         }
     }
-    const struct share_facts *facts = &crew->whole;
+    const struct partition_facts *facts = &group->whole;
     *whole = (struct trace_header){
         .tick_ns = facts->tick_ns,
         .events = facts->events,
@@ -275,7 +277,7 @@ static bool open_trace(void *ctx, size_t trace, struct trace_header *whole, uint
         .causes_known = facts->causes_known,
         .origin = "{}",
     };
-    *checksum = crew->plan->traffic != NULL ? checksum_of(crew->plan->traffic) : 0;
+    *checksum = group->plan->traffic != NULL ? checksum_of(group->plan->traffic) : 0;
     return true;
 }
 
@@ -300,58 +302,58 @@ static bool pass_all(void *ctx, size_t subject, enum replay_pass pass, struct re
                      struct child_outcome *outcome, struct rank_figures *by_rank,
                      struct error *error)
 {
-    struct crew *crew = ctx;
+    struct rank_group *group = ctx;
     const struct order order = {.kind = ORDER_PASS,
                                 .pass = pass,
                                 .subject = subject,
-                                .max_delay_ticks = crew->whole.max_delay_ticks};
+                                .max_delay_ticks = group->whole.max_delay_ticks};
     struct pass_answers answers = {
         .pass = pass, .result = result, .outcome = outcome, .by_rank = by_rank};
-    return do_all(crew, &order, take_pass, &answers, error);
+    return do_all(group, &order, take_pass, &answers, error);
 }
 
 /* --- from beginning to end ------------------------------------------------------------------- */
 
-struct crew *crew_open(const struct crew_plan *plan)
+struct rank_group *rank_group_open(const struct rank_plan *plan)
 {
-    struct crew *crew = memory_new(1, sizeof *crew);
-    crew->plan = plan;
-    crew->worker_count = plan->post != NULL ? 1 : plan->in_turn;
-    crew->subject_count = plan->request->contenders->count + 1;
-    crew->ranks =
+    struct rank_group *group = memory_new(1, sizeof *group);
+    group->plan = plan;
+    group->worker_count = plan->post != NULL ? 1 : plan->in_turn;
+    group->subject_count = plan->request->contenders->count + 1;
+    group->ranks =
         (struct simulate_ranks){.ranks = plan->post != NULL ? plan->post->ranks : plan->in_turn,
                                 .in_turn = plan->post == NULL && plan->in_turn > 1,
                                 .generated = plan->traffic != NULL,
                                 .open = open_trace,
                                 .pass = pass_all,
-                                .ctx = crew};
-    crew->workers = memory_new(crew->worker_count, sizeof *crew->workers);
-    crew->answer = memory_bytes(sizeof *crew->answer);
-    for (uint32_t i = 0; i < crew->worker_count; i++) {
-        crew->workers[i].rank = plan->post != NULL ? plan->post->rank : i;
+                                .ctx = group};
+    group->workers = memory_new(group->worker_count, sizeof *group->workers);
+    group->answer = memory_bytes(sizeof *group->answer);
+    for (uint32_t i = 0; i < group->worker_count; i++) {
+        group->workers[i].rank = plan->post != NULL ? plan->post->rank : i;
     }
-    return crew;
+    return group;
 }
 
-const struct simulate_ranks *crew_ranks(const struct crew *crew)
+const struct simulate_ranks *rank_group_ranks(const struct rank_group *group)
 {
-    return &crew->ranks;
+    return &group->ranks;
 }
 
-void crew_close(struct crew *crew)
+void rank_group_close(struct rank_group *group)
 {
-    if (crew == NULL) {
+    if (group == NULL) {
         return;
     }
     const struct order end = {.kind = ORDER_END};
     struct error unheard;
-    if (crew->plan->post != NULL && crew->plan->post->rank == 0 && !crew->failed) {
-        (void)tell_others(crew, &end, &unheard);
+    if (group->plan->post != NULL && group->plan->post->rank == 0 && !group->failed) {
+        (void)tell_others(group, &end, &unheard);
     }
-    for (uint32_t i = 0; i < crew->worker_count; i++) {
-        close_share(crew, &crew->workers[i]);
+    for (uint32_t i = 0; i < group->worker_count; i++) {
+        close_partition(group, &group->workers[i]);
     }
-    free(crew->workers);
-    free(crew->answer);
-    free(crew);
+    free(group->workers);
+    free(group->answer);
+    free(group);
 }

@@ -1,4 +1,4 @@
-#include "trace_share.h"
+#include "trace_partition.h"
 
 #include "memory.h"
 #include "trace.h"
@@ -14,20 +14,20 @@ struct group {
     uint32_t root; /* the smallest of their ids */
 };
 
-/* How much a share has been given. */
+/* How much a partition has been given. */
 struct load {
     uint64_t operations;
-    uint32_t share;
+    uint32_t partition;
 };
 
 struct divider {
-    const struct trace_share_plan *plan;
+    const struct trace_partition_plan *plan;
     struct trace_reader *reader;
     const struct trace_header *header;
     struct error *error;
     uint32_t *parents; /* by id: another of its group, or itself */
-    /* By id: how many operations there are; at a root then its group, and that one's share; in the
-     * end the number in the share. */
+    /* By id: how many operations there are; at a root then its group, and that one's partition; in the
+     * end the number in the partition. */
     uint32_t *marks;
     struct group *groups;
     uint32_t group_count;
@@ -113,7 +113,8 @@ static void list_groups(struct divider *divider)
 
 static bool is_less(const struct load *a, const struct load *b)
 {
-    return a->operations != b->operations ? a->operations < b->operations : a->share < b->share;
+    return a->operations != b->operations ? a->operations < b->operations
+                                          : a->partition < b->partition;
 }
 
 /* The least loaded has been given more. */
@@ -131,59 +132,59 @@ static void sift_down(struct load *loads, uint32_t count)
     loads[at] = top;
 }
 
-/* Gives each group, the largest first, to the share that has least so far. The share of a group
+/* Gives each group, the largest first, to the partition that has least so far. The partition of a group
  * then is in `marks`, at its root. */
 static bool deal(struct divider *divider)
 {
-    const uint32_t shares = divider->plan->shares;
+    const uint32_t partitions = divider->plan->partitions;
     list_groups(divider);
-    if (divider->group_count < shares) {
-        return error_set(divider->error,
-                         "%s: it cannot be divided among %" PRIu32
-                         " ranks: reactions join its %" PRIu32 " timers into %" PRIu32
-                         " groups, and each group has to stay on one rank",
-                         divider->plan->path, shares, divider->header->ids, divider->group_count);
+    if (divider->group_count < partitions) {
+        return error_set(
+            divider->error,
+            "%s: it cannot be divided among %" PRIu32 " ranks: reactions join its %" PRIu32
+            " timers into %" PRIu32 " groups, and each group has to stay on one rank",
+            divider->plan->path, partitions, divider->header->ids, divider->group_count);
     }
-    divider->loads = memory_new(shares, sizeof *divider->loads);
-    for (uint32_t share = 0; share < shares; share++) {
-        divider->loads[share].share = share;
+    divider->loads = memory_new(partitions, sizeof *divider->loads);
+    for (uint32_t partition = 0; partition < partitions; partition++) {
+        divider->loads[partition].partition = partition;
     }
     qsort(divider->groups, divider->group_count, sizeof *divider->groups, compare_groups);
     for (uint32_t i = 0; i < divider->group_count; i++) {
         const struct group *group = &divider->groups[i];
-        divider->marks[group->root] = divider->loads[0].share;
+        divider->marks[group->root] = divider->loads[0].partition;
         divider->loads[0].operations += group->operations;
-        sift_down(divider->loads, shares);
+        sift_down(divider->loads, partitions);
     }
     return true;
 }
 
 #define NOT_OURS UINT32_MAX
 
-/* Numbers the share's own timers: `marks` then has the numbers. */
-static void number_own(struct divider *divider, struct trace_share *share)
+/* Numbers the partition's own timers: `marks` then has the numbers. */
+static void number_own(struct divider *divider, struct trace_partition *partition)
 {
     const uint32_t ids = divider->header->ids;
     uint32_t *parents = divider->parents;
     for (uint32_t id = 0; id < ids; id++) {
-        share->ids += divider->marks[root_of(parents, id)] == divider->plan->share;
+        partition->ids += divider->marks[root_of(parents, id)] == divider->plan->partition;
     }
-    share->names = memory_new(share->ids + (size_t)1, sizeof *share->names);
-    share->kept_words = divider->header->events / WORD_BITS + 1;
-    share->kept = memory_new(share->kept_words, sizeof *share->kept);
-    uint32_t number = share->ids;
+    partition->names = memory_new(partition->ids + (size_t)1, sizeof *partition->names);
+    partition->kept_words = divider->header->events / WORD_BITS + 1;
+    partition->kept = memory_new(partition->kept_words, sizeof *partition->kept);
+    uint32_t number = partition->ids;
     for (uint32_t id = ids; id-- > 0;) {
         /* From the last to the first: roots come after those that look for them. */
-        bool own = divider->marks[root_of(parents, id)] == divider->plan->share;
+        bool own = divider->marks[root_of(parents, id)] == divider->plan->partition;
         if (own) {
-            share->names[--number] = id;
+            partition->names[--number] = id;
         }
         divider->marks[id] = own ? number : NOT_OURS;
     }
 }
 
 static bool write_block(const struct divider *divider, const struct trace_block *block,
-                        struct trace_writer *writer, struct trace_share *share)
+                        struct trace_writer *writer, struct trace_partition *partition)
 {
     const uint32_t *numbers = divider->marks;
     for (size_t g = 0; g < block->group_count; g++) {
@@ -199,7 +200,7 @@ static bool write_block(const struct divider *divider, const struct trace_block 
                 cause.id = cause.basis != TRACE_EXTERNAL ? numbers[cause.id] : 0;
             }
             uint64_t event = block->first_event + i;
-            share->kept[event / WORD_BITS] |= UINT64_C(1) << event % WORD_BITS;
+            partition->kept[event / WORD_BITS] |= UINT64_C(1) << event % WORD_BITS;
             if (!trace_writer_add_reaction(
                     writer, group->tick, numbers[record->id], (enum trace_op)record->op,
                     record->op == TRACE_START ? record->deadline - group->tick : 0, cause,
@@ -211,7 +212,8 @@ static bool write_block(const struct divider *divider, const struct trace_block 
     return true;
 }
 
-static bool write_share(const struct divider *divider, const char *path, struct trace_share *share)
+static bool write_partition(const struct divider *divider, const char *path,
+                            struct trace_partition *partition)
 {
     const struct trace_header *header = divider->header;
     struct trace_writer *writer = trace_writer_open(path, header->tick_ns, divider->error);
@@ -224,20 +226,20 @@ static bool write_share(const struct divider *divider, const char *path, struct 
         trace_writer_declare_causes(writer);
     }
     while ((got = trace_reader_next(divider->reader, &block, divider->error)) == 1 &&
-           write_block(divider, &block, writer, share)) {
+           write_block(divider, &block, writer, partition)) {
     }
     if (got != 0) {
         trace_writer_abort(writer);
         return false;
     }
-    return trace_writer_commit(writer, header->warmup_end_tick, header->end_tick, share->ids,
+    return trace_writer_commit(writer, header->warmup_end_tick, header->end_tick, partition->ids,
                                header->origin, divider->error);
 }
 
-bool trace_share_write(const struct trace_share_plan *plan, const char *path,
-                       struct trace_share *share, struct error *error)
+bool trace_partition_write(const struct trace_partition_plan *plan, const char *path,
+                           struct trace_partition *partition, struct error *error)
 {
-    *share = (struct trace_share){0};
+    *partition = (struct trace_partition){0};
     struct divider divider = {.plan = plan, .error = error};
     divider.reader = trace_reader_open(plan->path, error);
     if (divider.reader == NULL) {
@@ -246,10 +248,10 @@ bool trace_share_write(const struct trace_share_plan *plan, const char *path,
     divider.header = trace_reader_header(divider.reader);
     bool done = find_groups(&divider) && deal(&divider);
     if (done) {
-        number_own(&divider, share);
-        done = write_share(&divider, path, share);
+        number_own(&divider, partition);
+        done = write_partition(&divider, path, partition);
     }
-    share->groups = divider.group_count;
+    partition->groups = divider.group_count;
     free(divider.parents);
     free(divider.marks);
     free(divider.groups);
@@ -258,7 +260,7 @@ bool trace_share_write(const struct trace_share_plan *plan, const char *path,
     return done;
 }
 
-uint64_t trace_share_event(const uint64_t *kept, uint64_t kept_words, uint64_t event)
+uint64_t trace_partition_event(const uint64_t *kept, uint64_t kept_words, uint64_t event)
 {
     for (uint64_t w = 0; w < kept_words; w++) {
         uint64_t ones = (uint64_t)__builtin_popcountll(kept[w]);
@@ -275,9 +277,9 @@ uint64_t trace_share_event(const uint64_t *kept, uint64_t kept_words, uint64_t e
     return UINT64_MAX;
 }
 
-void trace_share_free(struct trace_share *share)
+void trace_partition_free(struct trace_partition *partition)
 {
-    free(share->names);
-    free(share->kept);
-    *share = (struct trace_share){0};
+    free(partition->names);
+    free(partition->kept);
+    *partition = (struct trace_partition){0};
 }
