@@ -10,19 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct gen_workload gen_server;
-extern const struct gen_workload gen_idle;
-extern const struct gen_workload gen_rpc;
-extern const struct gen_workload gen_tcp;
-extern const struct gen_workload gen_quic;
-extern const struct gen_workload gen_heartbeat;
-extern const struct gen_workload gen_delay_queue;
-extern const struct gen_workload gen_retry;
-extern const struct gen_workload gen_hold;
-extern const struct gen_workload gen_phold;
-extern const struct gen_workload gen_burst;
-extern const struct gen_workload gen_adversary;
-
 static const struct gen_workload *const workloads[] = {
     &gen_server,      &gen_idle,  &gen_rpc,  &gen_tcp,   &gen_quic,  &gen_heartbeat,
     &gen_delay_queue, &gen_retry, &gen_hold, &gen_phold, &gen_burst, &gen_adversary,
@@ -54,8 +41,8 @@ void gen_parameters_default(const struct gen_workload *workload, double *values)
     tl_table_default(workload->parameters, values);
 }
 
-static bool set_parameter(const struct gen_workload *workload, double *values, const char *text,
-                          uint64_t *given, struct error *error)
+bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,
+                       uint64_t *given, struct error *error)
 {
     char command[128];
     (void)snprintf(command, sizeof command, "timerlab trace gen --list %s", workload->name);
@@ -65,23 +52,16 @@ static bool set_parameter(const struct gen_workload *workload, double *values, c
                            sizeof error->text);
 }
 
-bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,
-                       struct error *error)
-{
-    return set_parameter(workload, values, text, NULL, error);
-}
-
 bool gen_parameters_set(const struct gen_workload *workload, double *values,
                         const char *const *settings, size_t count, struct error *error)
 {
     uint64_t given = 0;
+    bool good = true;
     gen_parameters_default(workload, values);
-    for (size_t i = 0; i < count; i++) {
-        if (!set_parameter(workload, values, settings[i], &given, error)) {
-            return false;
-        }
+    for (size_t i = 0; i < count && good; i++) {
+        good = gen_parameter_set(workload, values, settings[i], &given, error);
     }
-    return true;
+    return good;
 }
 
 /* --- a run ----------------------------------------------------------------------------------- */
@@ -104,7 +84,7 @@ struct generator {
     uint32_t ids;
 };
 
-/* A seed for each part: the first has the run's own, so that a part alone is the workload alone. */
+/* The first part gets the run's own seed, so that a part alone is the workload alone. */
 static uint64_t part_seed(uint64_t seed, size_t part)
 {
     struct random random;
@@ -129,8 +109,8 @@ static json_t *parameters_json(const struct gen_part *part)
     return parameters;
 }
 
-/* The trace's origin. It holds what determines the content, and nothing that changes from run to
- * run: the same request gives the same file. */
+/* The trace's origin. It holds only what determines the content: the same request gives the same
+ * file. */
 static char *origin_text(const struct generator *generator, uint64_t generated_events)
 {
     const struct gen_request *request = generator->request;
@@ -185,14 +165,14 @@ static bool check_request(const struct gen_request *request, struct error *error
     return true;
 }
 
-/* A part's place in the whole. */
+/* Return a part's index in the whole. */
 static size_t number_of(const struct generator *generator, size_t part)
 {
     const uint32_t *numbers = generator->request->numbers;
     return numbers != NULL ? numbers[part] : part;
 }
 
-/* Makes a part's model, and brings it into its steady state. */
+/* Make a part's model, and bring it into its steady state. */
 static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_ticks)
 {
     const struct gen_part *part = &generator->request->parts[i];
@@ -246,7 +226,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The smallest that is no less; at most 2^62. */
+/* Return the smallest power of two that is at least `ticks`; at most 2^62. */
 static uint64_t power_of_two(uint64_t ticks)
 {
     uint64_t power = 1;
@@ -256,13 +236,13 @@ static uint64_t power_of_two(uint64_t ticks)
     return power;
 }
 
-/* The trace's warm-up ends where all parts' ticks are as they must be, and nothing was started
- * before it begins. */
+/* End the trace's warm-up where all parts are aligned, and late enough that no timer was started
+ * before tick 0. */
 static bool align_warmup(struct generator *generator, uint64_t longest_age)
 {
     const uint64_t least = generator->request->least_warmup_ticks;
     if (generator->request->whole_parts > 1) {
-        /* So that those who generate other parts most often come to the same by themselves. */
+        /* Then runs that generate other parts usually arrive at the same end by themselves. */
         longest_age = power_of_two(longest_age);
     }
     longest_age = longest_age > least ? longest_age : least;
@@ -292,7 +272,7 @@ static bool record_warmup(struct generator *generator)
     struct gen_pending *pending = memory_new(list.count + 1, sizeof *pending);
     struct gen_pending *spare = memory_new(list.count + 1, sizeof *spare);
     bool good = true;
-    /* In ticks before the end of the warm-up, modulo 2^64: all the same sign. */
+    /* In ticks before the end of the warm-up, modulo 2^64: all have the same sign. */
     list = (struct gen_pending_list){.pending = pending};
     for (size_t i = 0; i < parts; i++) {
         struct gen_model *model = &generator->parts[i].model;
@@ -318,7 +298,6 @@ static bool record_warmup(struct generator *generator)
     return good;
 }
 
-/* Puts a part's pending timers into its counts, by kind. */
 static void count_pending(struct generator *generator, size_t i, const char *when)
 {
     const struct gen_model *model = &generator->parts[i].model;
@@ -332,7 +311,7 @@ static void count_pending(struct generator *generator, size_t i, const char *whe
     (void)json_object_set_new(generator->parts[i].counts, when, by_kind);
 }
 
-/* Records all parts, merged in the order of ticks, and in one tick in that of the parts. */
+/* Record all parts, merged in the order of ticks; within a tick in the order of the parts. */
 static bool record_parts(struct generator *generator, uint64_t ticks)
 {
     size_t parts = generator->request->part_count;
@@ -394,7 +373,7 @@ bool gen_trace(const struct gen_request *request, const char *path, struct gen_s
     struct generator generator = {
         .request = request,
         .error = error,
-        /* Whole nanoseconds: the models count in the tick that the trace declares. */
+        /* Whole nanoseconds: the models use the tick that the trace declares. */
         .tick_ns = (uint64_t)(request->parts[0].parameters[GEN_TICK_US] * 1e3 + 0.5),
         .parts = memory_new(request->part_count, sizeof *generator.parts),
     };

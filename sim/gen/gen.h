@@ -1,14 +1,14 @@
 /*
- * gen.h: workloads, that is, models whose timer operations become a trace. A workload is a constant
- * struct gen_workload in a file gen_*.c, and a line in the table in gen.c; the command, its help
- * and the tests come from the table. gen_model.h holds what their models share.
+ * gen.h: workloads: models that generate the timer operations of a trace. A workload is a constant
+ * struct gen_workload in a file gen_*.c, and a line in the table in gen.c, from which the command,
+ * its help and the tests take it. gen_model.h holds the code that models share.
  *
- * A model is in its steady state before anything is recorded. The trace then opens with a warm-up
- * section: the starts of the timers pending at that moment, each at the tick and with the delay it
- * was really last started with, so that every structure comes to hold what it would hold, without
- * a rush of starts at one tick. The recorded operations follow.
+ * A model is in its steady state before recording begins. The trace opens with a warm-up section:
+ * the starts of the timers pending at that moment, each at the tick and with the delay of its last
+ * start, so that every structure holds them without a rush of starts at one tick. The recorded
+ * operations follow.
  *
- * Several workloads can share a trace, each a part with timers of its own.
+ * Several workloads can form one trace, each as a part with its own timers.
  */
 #ifndef SIM_GEN_H
 #define SIM_GEN_H
@@ -20,11 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No workload has more parameters. Their values are an array of doubles. */
+/* Upper bound of a workload's parameters. Their values are an array of doubles. */
 #define GEN_PARAMETERS_MAX 48
 
-/* A row of a workload's table of parameters: its place in the values, name with its unit, default,
- * range, help, and where the default comes from. GEN_WORD takes words instead of numbers. */
+/* A row of a workload's table of parameters: its index in the values, name with its unit, default,
+ * range, help, and source of the default. GEN_WORD takes words instead of numbers. */
 #define GEN_REAL(code, name, value, least, most, help, source)                                     \
     GEN_ROW(code, name, value, least, most, NULL, help, source)
 #define GEN_WORD(code, name, value, words, help, source)                                           \
@@ -47,84 +47,97 @@ struct gen_pending_list;
 struct gen_workload {
     const char *name;
     const char *summary;
-    const char *stresses;               /* what in a timer structure it is hard on */
-    const char *resembles;              /* whose traffic */
+    const char *stresses;               /* the properties of a structure that it is hard on */
+    const char *resembles;              /* a kind of program with such traffic */
     const struct tl_option *parameters; /* of GEN_REAL and GEN_WORD; ends with {0} */
     uint32_t max_connections;
 
-    /* The timers that each connection has, and what is counted while recording; ended by NULL. */
+    /* The kinds of timers of each connection, and the counters of the recording; end with NULL. */
     const char *const *kinds;
     bool ids_when_used; /* a timer that is never started has no id */
     const char *const *counts;
 
-    /* What the model keeps of its own: zeroed memory at model->state, while the model lives. */
+    /* Size of the model's own state: zeroed memory at model->state. */
     size_t state_bytes;
 
-    /* Makes a model: checks the parameters against one another, fills in the state, and sets what
-     * else gen_model.h asks for. */
+    /* Make a model: check the parameters, fill in the state, and set the members that gen_model.h
+     * names. */
     bool (*create)(struct gen_model *model);
 
-    /* Simulates the ticks before `end`, from where it last stopped. */
+    /* Simulate the ticks before `end`, from the last one on. */
     bool (*simulate)(struct gen_model *model, uint64_t end);
 
-    /* Lists a connection's pending timers. NULL: the state's records begin with them. */
+    /* List a connection's pending timers. NULL: the records begin with its timers. */
     void (*pending)(const struct gen_model *model, uint32_t number, struct gen_pending_list *list);
 };
 
-/* The workloads; *count is set to how many. */
+extern const struct gen_workload gen_server;
+extern const struct gen_workload gen_idle;
+extern const struct gen_workload gen_rpc;
+extern const struct gen_workload gen_tcp;
+extern const struct gen_workload gen_quic;
+extern const struct gen_workload gen_heartbeat;
+extern const struct gen_workload gen_delay_queue;
+extern const struct gen_workload gen_retry;
+extern const struct gen_workload gen_hold;
+extern const struct gen_workload gen_phold;
+extern const struct gen_workload gen_burst;
+extern const struct gen_workload gen_adversary;
+
+/* Return the workloads; *count is set to their number. */
 const struct gen_workload *const *gen_workloads(size_t *count);
 
-/* The workload of that name; NULL, with the nearest name in `error`. */
+/* Return the workload of that name; NULL, with the nearest name in `error`. */
 const struct gen_workload *gen_find(const char *name, struct error *error);
 
-/* Sets all to their defaults; `values` has GEN_PARAMETERS_MAX elements. */
+/* Set all parameters to their defaults; `values` has GEN_PARAMETERS_MAX elements. */
 void gen_parameters_default(const struct gen_workload *workload, double *values);
 
-/* Applies "name=value". False, with the reason, for an unknown name or a value out of range. */
+/* Apply "name=value". False, with the reason, for an unknown name or a value out of range, or if it
+ * is among those `given` before, unless that is NULL. */
 bool gen_parameter_set(const struct gen_workload *workload, double *values, const char *text,
-                       struct error *error);
+                       uint64_t *given, struct error *error);
 
-/* One workload's share of a trace. */
+/* One workload in a trace. */
 struct gen_part {
     const struct gen_workload *workload;
     uint32_t connections; /* 1 .. workload->max_connections */
     double parameters[GEN_PARAMETERS_MAX];
 };
 
-/* Applies settings of the form name=value to the defaults. False, with the reason, as
- * gen_parameter_set has it, and if one is set twice. */
+/* Apply settings of the form name=value to the defaults. False, with the reason, as
+ * gen_parameter_set, and also if one is set twice. */
 bool gen_parameters_set(const struct gen_workload *workload, double *values,
                         const char *const *settings, size_t count, struct error *error);
 
-/* What a trace's timers are called in a whole of which it is some parts. */
+/* The names of a trace's timers in a whole of which it contains some parts. */
 struct gen_names {
     uint64_t *names; /* of each id; to be freed */
     uint32_t room;
 };
 
-/* What is to be generated. */
+/* A trace to be generated. */
 struct gen_request {
     const struct gen_part *parts; /* all with the same tick_us; their ids follow one another */
     size_t part_count;            /* at least 1 */
     double seconds;               /* more than 0 */
     uint64_t seed;                /* at most INT64_MAX: it is kept in the trace's origin */
 
-    /* If these are some of a whole's parts, such as one machine generates: what is generated of a
-     * part is the same whatever others there are. */
-    const uint32_t *numbers;     /* of each part, its place in the whole; NULL: it is the whole */
+    /* If these are some parts of a whole, for example those that one machine generates: the content
+     * of a part does not depend on the other ones. */
+    const uint32_t *numbers;     /* index of each part in the whole; NULL: it is the whole */
     uint32_t whole_parts;        /* number of them in it; 0: it is the whole */
-    uint64_t least_warmup_ticks; /* the trace's warm-up is no shorter */
-    struct gen_names *names; /* what each id is called in the whole: whole_parts times its place in
-                                its part, and the part's number; NULL: not wanted */
+    uint64_t least_warmup_ticks; /* lower bound of the trace's warm-up */
+    struct gen_names *names;     /* the name of each id in the whole: whole_parts times its index in
+                                its part, plus the part's number; NULL: not wanted */
 };
 
-/* What was generated. */
 struct gen_summary {
     uint64_t generated_events; /* simulated, the unrecorded warm-up included */
     uint64_t recorded_events;  /* in the file */
 };
 
-/* Generates a trace at `path`. On failure nothing is left behind. */
+/* Generate a trace at `path`. On failure no file is left. */
 bool gen_trace(const struct gen_request *request, const char *path, struct gen_summary *summary,
                struct error *error);
 

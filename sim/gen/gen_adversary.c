@@ -1,23 +1,23 @@
 /*
- * adversary: streams that hurt. Each is aimed at one way of building a timer structure. `slots` and
- * `levels` say what is aimed at: the slots of a wheel, levels of wheels above it; a span is
- * slots to the power of levels, which a slot of the level above them covers. Trace ticks that are
- * multiples of the span are so in the model.
+ * adversary: worst-case streams. Each attacks one way of building a timer structure. `slots` and
+ * `levels` describe the target: the slots of a wheel and the levels of wheels above it. A span is
+ * slots to the power of levels, the range of one slot of the level above. Multiples of the span in
+ * the trace are multiples in the model.
  *
  *   cascade    all timers are due in the last slots of one slot of the upper level: when that slot
  *              opens, all of them move down, and again at every level below it
  *   same-slot  all timers are due at multiples of the span, up to `rounds` of them ahead: one slot
- *              of a hashed wheel holds them all, and is looked through again and again
+ *              of a hashed wheel holds them all, and is searched again and again
  *   horizon    delays are slots^l - 1, slots^l and slots^l + 1 for every level l
  *   sorted     each timer is due after all that were started before
- *   reverse    each timer is due before all that were started before and still wait
- *   stale      timers are restarted far ahead and near, by turns, and never fire: what a structure
- *              leaves behind at a restart heaps up
+ *   reverse    each timer is due before all that were started before and are still pending
+ *   stale      timers are restarted far and near, by turns, and never fire: stale entries that a
+ *              structure keeps after a restart accumulate
  *   one-tick   all timers are due at one tick
  *
  * cascade, sorted, reverse and one-tick go in rounds of two spans: the starts are spread over the
- * first, the due ticks lie in the second. An attacker starts them, the same timers each round,
- * whether they have fired or not; those of same-slot and horizon are started again as they fire.
+ * first, the due ticks are in the second. The same timers are started in each round, whether they
+ * have fired or not; those of same-slot and horizon are started again when they fire.
  */
 #include "gen_model.h"
 
@@ -64,10 +64,10 @@ struct target {
     struct gen_timer timers[KINDS];
     uint64_t event_at;    /* the next start, unless the timer's expiry is first */
     uint64_t phase_ticks; /* of its starts in a round */
-    bool near;            /* stale: what it was last restarted with */
+    bool near;            /* stale: its last restart */
 };
 
-/* The longest span: some hundred thousand seconds of 1 us. */
+/* Upper bound of a span: some hundred thousand seconds of 1 us. */
 #define SPAN_MAX (UINT64_C(1) << 37)
 
 struct adversary {
@@ -93,7 +93,6 @@ static uint64_t horizon_delay(struct gen_model *model, const struct adversary *a
     return edge - 1 + below(model, 3);
 }
 
-/* The delay with which a timer is started. */
 static uint64_t draw_delay(struct gen_model *model, const struct target *target)
 {
     const struct adversary *adversary = model->state;
@@ -133,7 +132,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         target->near = adversary->stream == STALE && !target->near;
         struct gen_timer *timer = &target->timers[KIND_TIMER];
         uint64_t delay = draw_delay(model, target);
-        if (adversary->stream == SAME_SLOT) { /* however late, it is this slot that is aimed at */
+        if (adversary->stream == SAME_SLOT) { /* however late, it must hit this slot */
             gen_timer_start_from(model, now, timer, delay, TRACE_ABSOLUTE);
         } else {
             gen_timer_start(model, now, timer, delay);
@@ -150,7 +149,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 GEN_SIMULATE(simulate, visit)
 
 /* The model begins three spans before the recording, which thus begins with the first due ticks of
- * a round. What has no rounds is in its steady state from the beginning. */
+ * a round. Streams without rounds are in their steady state from the beginning. */
 static void populate(struct gen_model *model, uint64_t begin)
 {
     const struct adversary *adversary = model->state;
@@ -222,7 +221,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_adversary;
 const struct gen_workload gen_adversary = {
     .name = "adversary",
     .summary = "the stream that hurts a kind of structure most, by choice",

@@ -1,8 +1,6 @@
-/*
- * burst: traffic that comes at once. At every multiple of a period some of the connections start a
- * timer in the same tick; a given share of these is stopped together a little later, and the others
- * fire, together too where they have the same duration.
- */
+/* burst: traffic in bursts. At every multiple of a period some of the connections start a timer in
+ * the same tick; a share of these is stopped together a little later, and the others fire, together
+ * if they have the same duration. */
 #include "gen_model.h"
 
 enum {
@@ -39,7 +37,7 @@ static const char *const burst_counts[] = {
 
 struct connection {
     struct gen_timer timers[KINDS];
-    uint64_t event_at; /* pending: the stop; otherwise: its next burst */
+    uint64_t event_at; /* pending: the stop; otherwise: the next burst */
 };
 
 struct burst {
@@ -47,10 +45,10 @@ struct burst {
     uint64_t period_ticks;
     uint64_t lag_ticks;
     double cancelled;
-    double mean_passed; /* exponential bursts, to be rounded up, make the geometric number */
+    double mean_passed; /* rounded up, exponential numbers of bursts are geometric */
 };
 
-/* The burst in which a connection takes part next, after `now`. */
+/* Return the tick of the next burst, after `now`, in which a connection takes part. */
 static uint64_t next_burst(struct gen_model *model, uint64_t now)
 {
     const struct burst *burst = model->state;
@@ -96,7 +94,7 @@ static bool create(struct gen_model *model)
     if (p[CANCELLED] > 0 && burst->lag_ticks >= gen_whole_ticks(burst->timeouts.min_ticks)) {
         return error_set(model->error, "burst: lag_ms must be below timeout_min_s");
     }
-    model->align_ticks = burst->period_ticks; /* a burst at every multiple, in the trace too */
+    model->align_ticks = burst->period_ticks; /* a burst at every multiple, also in the trace */
     double mean_idle = (double)burst->period_ticks / p[JOIN];
     double warmup = burst->timeouts.max_ticks + 2 * mean_idle;
     model->warmup_end = (gen_whole_ticks(warmup) / burst->period_ticks + 1) * burst->period_ticks;
@@ -110,7 +108,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_burst;
 const struct gen_workload gen_burst = {
     .name = "burst",
     .summary = "many timers started in one tick, most of them stopped together a little later",

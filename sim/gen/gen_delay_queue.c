@@ -1,12 +1,12 @@
 /*
- * delay-queue: jobs that are to run hours or days ahead: an unpaid order is cancelled, a reminder
- * is sent, a campaign begins. Many are cancelled before, because the order is paid. A campaign is
- * an instant, such as 20:00:00 of every day, for which very many jobs wait.
+ * delay-queue: jobs that run in hours or days: an unpaid order is cancelled, a reminder is sent, a
+ * campaign begins. Many are cancelled before, because the order is paid. A campaign is an instant,
+ * such as 20:00:00 of every day, at which very many jobs are due.
  *
- * A slot holds one job after the other. Ordinary jobs have log-uniform delays, since there are as
- * many between an hour and two as between a day and two; those of a campaign are filed at any time
- * since the one before. The model begins in its steady state, which has a closed form: to simulate
- * days in order to record seconds would be a waste.
+ * A slot holds one job after the other. Ordinary jobs have log-uniform delays: as many between one
+ * hour and two as between one day and two. Those of a campaign are filed at any time since the one
+ * before. The model begins in its steady state, which has a closed form: simulating days in order
+ * to record seconds would be a waste.
  */
 #include "gen_model.h"
 
@@ -43,19 +43,18 @@ static const struct tl_option delay_queue_parameters[] = {
 enum { KIND_JOB, KINDS };
 static const char *const delay_queue_kinds[] = {[KIND_JOB] = "job", NULL};
 
-enum { COUNT_JOBS, COUNT_CANCELS, COUNT_EXPIRIES, COUNT_CAMPAIGN_JOBS, COUNT_CAMPAIGN_EXPIRIES };
-static const char *const delay_queue_counts[] = {
-    [COUNT_JOBS] = "jobs",
-    [COUNT_CANCELS] = "cancels",
-    [COUNT_EXPIRIES] = "expiries",
-    [COUNT_CAMPAIGN_JOBS] = "campaign_jobs",
-    [COUNT_CAMPAIGN_EXPIRIES] = "campaign_expiries",
-    NULL,
-};
+#define DELAY_QUEUE_COUNTS(X)                                                                      \
+    X(COUNT_JOBS, "jobs")                                                                          \
+    X(COUNT_CANCELS, "cancels")                                                                    \
+    X(COUNT_EXPIRIES, "expiries")                                                                  \
+    X(COUNT_CAMPAIGN_JOBS, "campaign_jobs")                                                        \
+    X(COUNT_CAMPAIGN_EXPIRIES, "campaign_expiries")
+enum { DELAY_QUEUE_COUNTS(GEN_PLACE) };
+static const char *const delay_queue_counts[] = {DELAY_QUEUE_COUNTS(GEN_NAME) NULL};
 
 struct slot {
     struct gen_timer timers[KINDS];
-    uint64_t event_at; /* pending: the job is cancelled; otherwise: the next one comes */
+    uint64_t event_at; /* pending: the job is cancelled; otherwise: the next job */
     bool campaign;
 };
 
@@ -69,7 +68,7 @@ struct delay_queue {
     uint64_t campaign_period_ticks;
 };
 
-/* When a job of so long a delay is cancelled, if it lives for that share of it. */
+/* Return the ticks until a job with this delay is cancelled, if it exists for `share` of it. */
 static uint64_t cancel_after(double share, uint64_t delay_ticks)
 {
     return 1 + (uint64_t)(share * (double)(delay_ticks - 1));
@@ -96,7 +95,7 @@ static void start_job(struct gen_model *model, uint64_t now, struct slot *slot)
     }
 }
 
-/* A time in which a campaign's next job comes: before the next campaign begins. */
+/* Return the pause before a campaign's next job, which must come before the next campaign. */
 static uint64_t campaign_pause(struct gen_model *model)
 {
     const struct delay_queue *queue = model->state;
@@ -138,8 +137,8 @@ static void populate_campaign(struct gen_model *model, uint64_t now, struct slot
     }
 }
 
-/* Among the jobs that are there at any moment, long ones are as frequent as they are long: what is
- * log-uniform becomes uniform; and those that are cancelled live half as long. */
+/* Jobs that exist at a given moment are length-biased: a log-uniform delay becomes uniform, and
+ * cancelled jobs exist half as long. */
 static void populate_ordinary(struct gen_model *model, uint64_t now, struct slot *slot)
 {
     const struct delay_queue *queue = model->state;
@@ -155,7 +154,7 @@ static void populate_ordinary(struct gen_model *model, uint64_t now, struct slot
     uint64_t delay = gen_whole_ticks(queue->delay_min_ticks + spread * random_unit(&model->random));
     uint64_t life = delay;
     if (u > kept && delay > 1) {
-        /* The larger of two: again, long lives are frequent. */
+        /* The larger of two draws, again because of the length bias. */
         double a = random_unit(&model->random);
         double b = random_unit(&model->random);
         life = cancel_after(a > b ? a : b, delay);
@@ -199,7 +198,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_delay_queue;
 const struct gen_workload gen_delay_queue = {
     .name = "delay-queue",
     .summary = "jobs hours and days ahead, a share of them at one instant",

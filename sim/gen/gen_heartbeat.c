@@ -1,13 +1,13 @@
 /*
- * heartbeat: connections that are pinged again and again. Every timer fires, and is started again
- * when it does. Phases are spread; or aligned, as when timers run by the clock on the wall or all
- * clients connected at once: then all periods meet in the middle of the recording.
+ * heartbeat: connections that are pinged periodically. Every timer fires, and is started again when
+ * it does. Phases are spread; or aligned, as if timers followed the wall clock or all clients
+ * connected at once: then all periods meet in the middle of the recording.
  *
- * `rearm` says what the next beat counts from; a structure that is exact sees no difference. Jitter
- * adds up from beat to beat, whatever it is.
+ * `rearm` sets the base of the next delay; exact structures see no difference. Jitter accumulates
+ * from beat to beat in any case.
  *
- * A herd's connections are closed, which stops their timers, and beat from the moment on at which
- * they come back: what was spread is aligned.
+ * A deploy or storm closes its connections, which stops their timers; they beat again from their
+ * return on, so that spread phases become aligned.
  */
 #include "gen_model.h"
 #include "gen_traffic.h"
@@ -72,22 +72,6 @@ static uint64_t draw_delay(struct gen_model *model, uint64_t period_ticks)
     return gen_whole_ticks((double)period_ticks * (1 + share));
 }
 
-/* What a herd does. */
-static void herd(struct gen_model *model, uint64_t now, struct connection *connection,
-                 uint32_t number)
-{
-    const struct heartbeat *heartbeat = model->state;
-    struct gen_timer *timer = &connection->timers[KIND_HEARTBEAT];
-    enum gen_herd what = gen_herd_at(&heartbeat->herds, now, number);
-    if (what == GEN_HERD_NONE || timer->delay_ticks == 0) {
-        return;
-    }
-    gen_timer_stop(model, now, timer);
-    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
-    connection->event_at =
-        what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &heartbeat->herds, now) : now;
-}
-
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct heartbeat *heartbeat = model->state;
@@ -99,10 +83,8 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                              heartbeat->basis);
         gen_from_outside(model);
     }
-    herd(model, now, connection, number);
-    if (connection->event_at == now) {
-        connection->event_at = gen_arrival(&heartbeat->herds, now, number);
-    }
+    gen_herd_apply(model, &heartbeat->herds, now, number, timer, &connection->event_at,
+                   COUNT_DEPLOYED);
     if (connection->event_at == now) {
         connection->event_at = GEN_NEVER;
         gen_timer_start(model, now, timer, draw_delay(model, connection->period_ticks));
@@ -144,7 +126,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_heartbeat;
 const struct gen_workload gen_heartbeat = {
     .name = "heartbeat",
     .summary = "periodic timers, each started again when it fires",

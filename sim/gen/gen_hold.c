@@ -1,31 +1,30 @@
 /*
- * hold: the classic model of pending-event sets (Vaucher and Duval 1975, Jones 1986): the number
- * of events stays what it is; whenever the first is taken out, it is put in again, an increment
- * later. Nothing is stopped and nothing restarted: this is what simulators do, not what servers do.
+ * hold: the classic model of pending-event sets (Vaucher and Duval 1975, Jones 1986). The number of
+ * events is constant: the first event is removed and inserted again, an increment later. Timers are
+ * neither stopped nor restarted: this is the load of simulators, not of servers.
  *
- * model=markov: whether the next operation puts an event in or takes the first one out is up to a
- * Markov chain of two states (Chung, Sang and Rego 1993): with the probability `alternate` it is
- * the other one than before. At 1 that is the classic model; at 1/2 each is a toss of a coin; the
- * nearer to 0, the longer are the runs of either, and the further strays the number of events. Time
- * stands still while events are put in, so they are all reactions to the expiry before; those after
- * the first take timers that pend for no other. The number is kept from one to HOLD_ROOM times the
- * connections: there the chain has no choice.
+ * model=markov: a Markov chain of two states decides whether the next operation inserts or removes
+ * an event (Chung, Sang and Rego 1993): with the probability `alternate` it is the other one than
+ * before. At 1 that is the classic model; at 1/2 each is a coin toss; the nearer to 0, the longer
+ * the runs, and the further the number of events strays. Time does not advance during insertions,
+ * so they are all reactions to the previous expiry; those after the first use idle timers. The
+ * number stays between one and HOLD_ROOM times the connections, where the chain has no choice.
  *
- * model=up-down: the number of events rises from none to all, then nothing is put in until the
- * last is taken out, and so on (Ronngren and Ayani 1997, who look at transients with it). Time
- * stands still in the literature while it rises; here the starts are spread over `up_ms`, from
- * whose end all increments count, so that nothing fires meanwhile: of what comes from outside, not
- * all comes at once.
+ * model=up-down: the number of events rises from none to all, then nothing is inserted until the
+ * last one is removed, and so on (Ronngren and Ayani 1997, for transients). In the literature time
+ * does not advance while it rises; here the starts are spread over `up_ms`, and all increments
+ * count from its end, so that nothing fires meanwhile and external operations do not all come at
+ * once.
  *
- * phold: Fujimoto's PHOLD: logical processes send one another events. Each event that is due
- * schedules one, at least the lookahead later, for the same process or, with a given probability,
- * for any. To a timer structure the difference from hold is where the timer lies: an event of the
- * same process is the timer that has just fired, one for another process is a timer that has been
- * idle, anywhere in memory. Each event has some of its own, of which it uses one after the other:
- * what is started is then always idle, even if a structure fires late.
+ * phold: Fujimoto's PHOLD: logical processes send events to one another. Each due event schedules
+ * one, at least the lookahead later, for the same process or, with a given probability, for any.
+ * For a timer structure the difference from hold is the timer's place: an event of the same process
+ * is the timer that has just fired, one for another process is an idle timer anywhere in memory.
+ * Each event has some timers and uses them one after the other, so that a started timer is always
+ * idle, even if a structure fires late.
  *
- * The models begin in their steady state, in which they met each event at a random moment of its
- * increment; up-down begins with none.
+ * The models begin in their steady state, at a random moment of each increment; up-down begins with
+ * no events.
  */
 #include "gen_increment.h"
 #include "gen_model.h"
@@ -38,10 +37,10 @@ enum {
     PARETO_RATIO,
     REARM,
     COMMON_ROWS,
-    MODEL = COMMON_ROWS, /* from here on hold's alone */
+    MODEL = COMMON_ROWS, /* from here on hold only */
     ALTERNATE,
     UP_MS,
-    LOOKAHEAD = COMMON_ROWS, /* from here on phold's alone */
+    LOOKAHEAD = COMMON_ROWS, /* from here on phold only */
     REMOTE,
     IDLE,
 };
@@ -96,7 +95,7 @@ static const char *const hold_counts[] = {
 static const char *const phold_counts[] = {
     [COUNT_EVENTS] = "events", [COUNT_REMOTE] = "remote", NULL};
 
-/* markov: events that there may be for each connection. */
+/* markov: upper bound of the events for each connection. */
 #define HOLD_ROOM 2u
 
 struct hold {
@@ -107,14 +106,14 @@ struct hold {
     double remote;
     uint32_t pool; /* timers of an event, one of them pending */
     double alternate;
-    uint32_t free; /* markov: an event that does not pend; its timer's `due` is the next such */
+    uint32_t free; /* markov: an idle event; its timer's `due` is the next one */
     uint32_t free_count;
     double up_ticks;
-    uint64_t up_end;  /* up-down: from which the increments count */
-    uint32_t pending; /* up-down: to be started in this cycle, or started and not fired */
+    uint64_t up_end;  /* up-down: the increments count from here */
+    uint32_t pending; /* up-down: started and not fired, or still to be started in this cycle */
 };
 
-/* Puts an event in again, with `timer`, an increment of `increment` means later. */
+/* Insert an event again, with `timer`, an increment of `increment` means later. */
 static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
                         struct gen_timer *timer, double increment)
 {
@@ -125,7 +124,7 @@ static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
     gen_file(model, now + delay, number);
 }
 
-/* Takes over the parameters that both have, and makes room for the events. */
+/* Read the parameters that both have, and allocate the events. */
 static void begin(struct gen_model *model)
 {
     const double *p = model->parameters;
@@ -139,7 +138,7 @@ static void begin(struct gen_model *model)
                     gen_whole_ticks(8 * state->mean_ticks));
 }
 
-/* Puts an event in that was met within an increment of `increment` means. */
+/* Insert an event within an increment of `increment` means. */
 static void place(struct gen_model *model, uint32_t number, double increment)
 {
     const struct hold *state = model->state;
@@ -159,7 +158,7 @@ static void classic_visit(struct gen_model *model, uint64_t now, uint32_t number
     hold(model, now, number, timer, increments_draw(&state->increments, &model->random));
 }
 
-/* markov: notes that an event does not pend. */
+/* markov: add an event to the list of idle ones. */
 static void let_go(struct gen_model *model, uint32_t number)
 {
     struct hold *state = model->state;
@@ -168,7 +167,7 @@ static void let_go(struct gen_model *model, uint32_t number)
     state->free_count++;
 }
 
-/* How many events are put in after this one was taken out. */
+/* Return how many events are inserted after this one was removed. */
 static uint32_t draw_run(struct gen_model *model)
 {
     const struct hold *state = model->state;
@@ -211,7 +210,7 @@ static void markov_visit(struct gen_model *model, uint64_t now, uint32_t number)
     }
 }
 
-/* All events begin to be put in at tick `from`. */
+/* Begin to insert all events at tick `from`. */
 static void begin_cycle(struct gen_model *model, uint64_t from)
 {
     struct hold *state = model->state;
@@ -253,7 +252,7 @@ static bool hold_simulate(struct gen_model *model, uint64_t end)
     }
 }
 
-/* Makes room for more events than there are connections. */
+/* Allow more events than there are connections. */
 static bool make_room(struct gen_model *model)
 {
     if (model->connections > UINT32_MAX / HOLD_ROOM) {
@@ -288,7 +287,6 @@ static bool hold_create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_hold;
 const struct gen_workload gen_hold = {
     .name = "hold",
     .summary = "a constant number of events, each put in again an increment after it is due",
@@ -305,8 +303,7 @@ const struct gen_workload gen_hold = {
 
 /* --- phold ----------------------------------------------------------------------------------- */
 
-/* Gives an event another of its timers, each as many ids after the one before
- * as there are events. */
+/* Give an event another one of its timers; their ids are as far apart as there are events. */
 static void move(struct gen_model *model, uint32_t number, struct gen_timer *timer)
 {
     const struct hold *state = model->state;
@@ -331,8 +328,8 @@ static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
 
 GEN_SIMULATE(phold_simulate, phold_visit)
 
-/* An increment as it is met at a random moment: the lookahead is met with its share of the mean,
- * and then nothing is known of the draw. */
+/* Draw an increment that includes a random moment: with the lookahead's share of the mean the
+ * moment is in the lookahead, and the draw has no bias. */
 static double draw_met(struct gen_model *model)
 {
     const struct hold *state = model->state;
@@ -360,14 +357,13 @@ static bool phold_create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_phold;
 const struct gen_workload gen_phold = {
     .name = "phold",
     .summary = "a constant number of events that processes send one another, with a lookahead",
     .stresses = "the expiry of every timer, and starts of timers that no cache holds",
     .resembles = "a parallel discrete-event simulation",
     .parameters = phold_parameters,
-    .max_connections = UINT32_MAX / 10, /* with the idle ones they can still be named */
+    .max_connections = UINT32_MAX / 10, /* so that the idle ones have ids, too */
     .kinds = kinds,
     .counts = phold_counts,
     .state_bytes = sizeof(struct hold),

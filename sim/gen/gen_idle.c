@@ -1,12 +1,12 @@
 /*
- * idle: connections that a server closes when nothing has come for a while. Every packet restarts
+ * idle: connections that a server closes when they are silent for a while. Every packet restarts
  * the connection's idle timer.
  *
  * Smooth: packets of an open connection are a Poisson process, and so is the end of a pause: the
  * steady state has a closed form, and the model begins in it.
  *
  * Otherwise packets come when gen_traffic.h says, whether the connection is open or not; if not,
- * the packet connects. Each is one operation, and stands for the time that one takes when smooth.
+ * the packet connects. Each is one operation, at the same mean rate as in smooth traffic.
  */
 #include "gen_model.h"
 #include "gen_traffic.h"
@@ -47,16 +47,15 @@ static const struct tl_option idle_parameters[] = {
 enum { KIND_IDLE, KINDS };
 static const char *const idle_kinds[] = {[KIND_IDLE] = "idle", NULL};
 
-enum { COUNT_CONNECTS, COUNT_PACKETS, COUNT_CLOSES, COUNT_EXPIRIES, COUNT_DEPLOYED, COUNT_BACK };
-static const char *const idle_counts[] = {
-    [COUNT_CONNECTS] = "connects",
-    [COUNT_PACKETS] = "packets",
-    [COUNT_CLOSES] = "closes",
-    [COUNT_EXPIRIES] = "expiries",
-    [COUNT_DEPLOYED] = "deployed",
-    [COUNT_BACK] = "back",
-    NULL,
-};
+#define IDLE_COUNTS(X)                                                                             \
+    X(COUNT_CONNECTS, "connects")                                                                  \
+    X(COUNT_PACKETS, "packets")                                                                    \
+    X(COUNT_CLOSES, "closes")                                                                      \
+    X(COUNT_EXPIRIES, "expiries")                                                                  \
+    X(COUNT_DEPLOYED, "deployed")                                                                  \
+    X(COUNT_BACK, "back")
+enum { IDLE_COUNTS(GEN_PLACE) };
+static const char *const idle_counts[] = {IDLE_COUNTS(GEN_NAME) NULL};
 
 struct connection {
     struct gen_timer timers[KINDS]; /* pending: the connection is open */
@@ -74,15 +73,13 @@ struct idle {
     struct gen_herds herds;
 };
 
-/* When the next packet comes: after a packet, or a pause. */
+/* Plan the next packet: after a packet, or a pause. */
 static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
                  uint32_t number, double mean_ticks)
 {
     const struct idle *idle = model->state;
     connection->event_at =
-        idle->traffic.smooth
-            ? now + gen_exponential(model, mean_ticks)
-            : gen_next_request(model, &idle->traffic, &connection->activity, now, number);
+        gen_plan(model, &idle->traffic, &connection->activity, now, number, mean_ticks);
 }
 
 static void packet(struct gen_model *model, uint64_t now, struct connection *connection,
@@ -104,21 +101,6 @@ static void packet(struct gen_model *model, uint64_t now, struct connection *con
     plan(model, now, connection, number, idle->gap_ticks);
 }
 
-/* What a herd does. */
-static void herd(struct gen_model *model, uint64_t now, struct connection *connection,
-                 uint32_t number)
-{
-    const struct idle *idle = model->state;
-    enum gen_herd what = gen_herd_at(&idle->herds, now, number);
-    if (what == GEN_HERD_NONE || connection->timers[KIND_IDLE].delay_ticks == 0) {
-        return;
-    }
-    gen_timer_stop(model, now, &connection->timers[KIND_IDLE]);
-    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
-    connection->event_at =
-        what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &idle->herds, now) : now;
-}
-
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct idle *idle = model->state;
@@ -130,10 +112,8 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         }
         gen_from_outside(model);
     }
-    herd(model, now, connection, number);
-    if (connection->event_at == now) {
-        connection->event_at = gen_arrival(&idle->herds, now, number);
-    }
+    gen_herd_apply(model, &idle->herds, now, number, &connection->timers[KIND_IDLE],
+                   &connection->event_at, COUNT_DEPLOYED);
     if (connection->event_at == now) {
         packet(model, now, connection, number);
     }
@@ -143,11 +123,11 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 
 GEN_SIMULATE(simulate, visit)
 
-/* What the smooth steady state of a connection with such a timeout has: */
+/* The smooth steady state of a connection with a given timeout. */
 struct steady {
-    double packet;     /* the probability that a packet comes in time */
-    double open_ticks; /* of a start, while it is open */
-    double ends;       /* of the starts, this share is the last */
+    double packet;     /* probability that a packet comes in time */
+    double open_ticks; /* of a start, while the connection is open */
+    double ends;       /* share of the starts that are the last */
 };
 
 static struct steady steady(const struct idle *idle, double timeout_ticks)
@@ -158,8 +138,9 @@ static struct steady steady(const struct idle *idle, double timeout_ticks)
                            .ends = 1 - packet * (1 - idle->sessions.close)};
 }
 
-/* In the steady state at tick `now`. Smooth: open with the share of time that a connection is; and
- * then the last packet is as long ago as neither the next nor the timeout has come since. */
+/* Put a connection into the steady state at tick `now`. Smooth: it is open with the share of time
+ * that connections are, and the age of its last packet is such that neither the next one nor the
+ * timeout has come since. */
 static void populate(struct gen_model *model, uint64_t now, uint32_t number,
                      const struct gen_span *span)
 {
@@ -175,7 +156,7 @@ static void populate(struct gen_model *model, uint64_t now, uint32_t number,
                                 s.packet);
             plan(model, now - 1, connection, number, idle->gap_ticks);
         } else {
-            /* After a close the next session begins; after an expiry this one goes on. */
+            /* After a close a new session begins; after an expiry this one continues. */
             fresh = !idle->sessions.geometric &&
                     gen_chance(model, s.packet * idle->sessions.close / s.ends);
             plan(model, now - 1, connection, number, idle->pause_ticks);
@@ -194,7 +175,7 @@ static void populate(struct gen_model *model, uint64_t now, uint32_t number,
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-/* The time that an operation of a connection stands for, over all timeouts. */
+/* Return the time for each operation of a connection, averaged over all timeouts. */
 static double operation_ticks(const struct idle *idle, const struct gen_span *span)
 {
     const unsigned steps = span->distinct > 0 && span->distinct < 1000 ? span->distinct : 1000;
@@ -233,7 +214,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_idle;
 const struct gen_workload gen_idle = {
     .name = "idle",
     .summary = "connections with an idle timer that every packet restarts",

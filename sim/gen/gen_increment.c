@@ -16,7 +16,7 @@ static double power(double base, double exponent)
     return random_exp(exponent * random_log(base));
 }
 
-/* Where the mean's integral has a logarithm instead of a power, a neighbour does. */
+/* Avoid 1, where the mean's integral is a logarithm instead of a power. */
 static double off_one(double exponent)
 {
     double from_one = exponent - 1;
@@ -63,7 +63,7 @@ double increments_draw(const struct increments *increments, struct random *rando
 
 double increments_draw_met(const struct increments *increments, struct random *random)
 {
-    /* The density is multiplied by the value. */
+    /* Length-biased: the density is multiplied by the value. */
     double u = random_unit(random);
     switch (increments->kind) {
     case INCREMENT_UNIFORM:
@@ -71,7 +71,7 @@ double increments_draw_met(const struct increments *increments, struct random *r
     case INCREMENT_BIASED:
         return sqrt(0.81 + u * (1.21 - 0.81));
     case INCREMENT_BIMODAL:
-        /* Of the mean, 0.45 is in the short ones, 1.05 in the long. */
+        /* Of the mean, 0.45 is in the short ones, 1.05 in the long ones. */
         return (random_unit(random) * 1.5 < 0.45 ? sqrt(u) : sqrt(100 + 21 * u)) / 1.5;
     case INCREMENT_TRIANGULAR:
         return 1.5 * power(u, 1.0 / 3);

@@ -49,7 +49,7 @@ bool gen_too_many_timers(struct gen_model *model)
     return error_set(model->error, "%s: more timers than a trace can name", model->workload->name);
 }
 
-/* More ids, for the places from `place` on. */
+/* Add ids for the places from `place` on. */
 static bool add_ids(struct gen_model *model, uint32_t place, uint32_t count)
 {
     const uint32_t first = *model->ids;
@@ -67,7 +67,7 @@ static bool add_ids(struct gen_model *model, uint32_t place, uint32_t count)
     return true;
 }
 
-/* Places without an id. */
+/* Add places without an id. */
 static bool add_places(struct gen_model *model, uint32_t count)
 {
     const uint32_t first = model->places;
@@ -151,11 +151,11 @@ void gen_pending_collect(const struct gen_model *model, struct gen_pending_list 
 
 void gen_pending_sort(struct gen_pending *pending, struct gen_pending *spare, size_t count)
 {
-    uint64_t used = 0; /* bits in which they differ: the first is as good as any */
+    uint64_t used = 0; /* bits in which they differ: any one is as good as the first as reference */
     for (size_t i = 0; i < count; i++) {
         used |= pending[i].started ^ pending[0].started;
     }
-    /* Two passes at a time: sorted where it began. */
+    /* Two passes at a time, so that the result is in the original array. */
     for (unsigned shift = 0; shift < 64 && used >> shift != 0; shift += 16) {
         for (unsigned half = 0; half < 16; half += 8) {
             size_t at[257] = {0};

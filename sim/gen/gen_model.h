@@ -1,21 +1,21 @@
 /*
- * gen_model.h: what the workloads' models share: simulated time, the ring of what happens next,
- * timers, records by connection number, counts, and the way into the trace.
+ * gen_model.h: the code that models share: simulated time, the ring of next events, timers, records
+ * by connection number, counters, and the output to the trace.
  *
- * Time is counted in ticks of the model's own, which only `gen.c` relates to those of the trace.
- * A connection is in the ring once, under the tick at which something next happens to it; it is
- * visited there, and filed again. An expiry is seen at the tick the timer is due, before anything
- * else of that tick, as an exact structure would show it; what a visit does from then on is that
- * firing's reaction, until the visit ends or gen_from_outside says otherwise. What an expiry leads
- * to at a later tick (a call after a pause) comes from outside: no timer waits for it. Durations
- * are rounded up to whole ticks: nothing takes no time.
+ * Time is in ticks of the model; only gen.c relates them to those of the trace. A connection is in
+ * the ring once, at the tick of its next event; it is visited there, and filed again. A timer
+ * expires at its due tick, before anything else of that tick, as in an exact structure; the rest of
+ * the visit is the reaction to that expiry, unless gen_from_outside says otherwise. Consequences of
+ * an expiry at a later tick (a call after a pause) are external: no timer waits for them. Durations
+ * are rounded up to whole ticks, at least one.
  *
- * A timer that has fired is started again by a reaction to its expiry, or it belongs to no connection: a
- * structure that is late may still hold it when the next connection or call comes, which therefore
- * has ids of its own (gen_timers_renew).
+ * An expired timer is either started again by a reaction to its expiry, or belongs to no
+ * connection: a late structure may still hold it when the next connection or call comes, which
+ * therefore gets new ids (gen_timers_renew).
  *
- * Of a workload whose connections have many kinds of timers and use few of them, ids in the model
- * are places: of all kinds for everyone. In the trace, a timer gets its id when it is first in it.
+ * If connections have many kinds of timers and use few of them, ids in the model are places, one of
+ * each kind for each connection. In the trace, a timer gets its id when it is
+ * first used.
  */
 #ifndef SIM_GEN_MODEL_H
 #define SIM_GEN_MODEL_H
@@ -31,16 +31,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GEN_COUNTS_MAX 24
+#define GEN_COUNTS_MAX         24
 
-/* Where models begin that place timers started earlier. */
-#define GEN_EPOCH      (UINT64_C(1) << 50)
+/* The places and the names of a list X(place, name) of timers or counters. */
+#define GEN_PLACE(place, name) place,
+#define GEN_NAME(place, name)  [place] = (name),
+
+/* First tick of models that place timers started earlier. */
+#define GEN_EPOCH              (UINT64_C(1) << 50)
 
 /* Longest duration in ticks; the longest that a parameter allows fits. */
-#define GEN_TICKS_MAX  (UINT64_C(1) << 48)
+#define GEN_TICKS_MAX          (UINT64_C(1) << 48)
 
-/* Of something that does not happen. */
-#define GEN_NEVER      UINT64_MAX
+/* The tick of an event that does not happen. */
+#define GEN_NEVER              UINT64_MAX
 
 struct gen_model {
     /* Given to `create`. */
@@ -54,26 +58,24 @@ struct gen_model {
 
     void *state; /* state_bytes, zeroed; `create` fills it in */
 
-    /* Set by `create`. */
-    void *records;         /* one per connection */
-    size_t record_bytes;   /* of each */
+    void *records; /* one for each connection */
+    size_t record_bytes;
     uint64_t warmup_end;   /* tick up to which to simulate without recording */
-    uint64_t align_ticks;  /* the trace's ticks are the model's modulo this; 0: any */
+    uint64_t align_ticks;  /* the trace's ticks equal the model's modulo this; 0: no matter */
     struct gen_ring ring;  /* made by gen_model_begin */
-    uint32_t timer_number; /* timers that can be named; 0: connections times kinds */
+    uint32_t timer_number; /* upper bound of ids; 0: connections times kinds */
 
-    /* The generator's own. */
+    /* Used by the generator. */
     struct trace_writer *writer;
     struct progress *progress;
     uint32_t *ids;   /* of all parts so far */
-    uint32_t *id_of; /* where ids are given when used: of each place, one more than its
-                        id; 0: it has none yet */
+    uint32_t *id_of; /* with ids_when_used: of each place its id plus 1; 0: none yet */
     uint32_t id_room;
-    uint32_t places;          /* number of timers that can be named so far */
-    struct gen_names *names;  /* where the ids' names go; NULL: nowhere */
-    uint64_t number;          /* the part's: the name of its first place */
-    uint64_t name_step;       /* from one to the next */
-    struct trace_cause cause; /* of what is recorded */
+    uint32_t places;          /* number of places so far */
+    struct gen_names *names;  /* of the ids; NULL: not wanted */
+    uint64_t number;          /* the part's number: the name of its first place */
+    uint64_t name_step;       /* between the names of two places */
+    struct trace_cause cause; /* of the operations recorded next */
     uint64_t trace_offset;    /* trace tick = model tick + this, modulo 2^64 */
     uint64_t progress_offset; /* likewise */
     uint32_t first_id;
@@ -96,7 +98,7 @@ static inline double gen_per_ms(const struct gen_model *model)
     return 1e6 / (double)model->tick_ns;
 }
 
-/* A duration in whole ticks, rounded up, at least one. */
+/* Round a duration up to whole ticks, at least one. */
 static inline uint64_t gen_whole_ticks(double ticks)
 {
     if (!(ticks < (double)GEN_TICKS_MAX)) {
@@ -117,7 +119,7 @@ static inline uint64_t gen_lognormal(struct gen_model *model, double median_tick
                                      : median_ticks);
 }
 
-/* True with that probability. */
+/* Return true with that probability. */
 static inline bool gen_chance(struct gen_model *model, double probability)
 {
     return random_unit(&model->random) < probability;
@@ -141,59 +143,60 @@ static inline uint64_t gen_span_draw(struct gen_model *model, const struct gen_s
     return gen_whole_ticks(span->min_ticks + u * (span->max_ticks - span->min_ticks));
 }
 
-/* Reads a span from its three rows of parameters, of which `row` is the first: the least and the
- * longest in seconds, and how many distinct ones. False if the least is above the longest. */
+/* Read a span from its three rows of parameters, beginning with `row`: minimum and maximum in
+ * seconds, and the number of distinct durations. False if the minimum is above the maximum. */
 bool gen_span_read(struct gen_model *model, unsigned row, struct gen_span *span);
 
-/* Whether parameter `low` is at most parameter `high`, a unit of which is `high_unit` of low's. If
- * not, the error says so. */
+/* Return whether parameter `low` is at most `high`, with a unit of `high_unit` of low's;
+ * if not, set the error. */
 bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double high_unit);
 
 /* --- the ring, the trace --------------------------------------------------------------------- */
 
-/* Allocates the records, zeroed, and the ring, which begins at tick `now` and reaches so far. */
+/* Allocate the records, zeroed, and the ring, which begins at tick `now` and reaches `reach_ticks`
+ * ahead. */
 void gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
                      uint64_t reach_ticks);
 
-/* Ends the simulation because there are more timers than ids; always false. */
+/* End the simulation because there are more timers than ids. Always returns false. */
 bool gen_too_many_timers(struct gen_model *model);
 
-/* Files a connection to be visited. */
+/* File a connection to be visited. */
 static inline void gen_file(struct gen_model *model, uint64_t tick, uint32_t number)
 {
     gen_ring_add(&model->ring, tick, number);
 }
 
-/* The id in the trace of a place; if it has none yet, it gets the next. */
+/* Return the trace's id of a place, a new one if it has none yet. */
 uint32_t gen_place_id(struct gen_model *model, uint32_t place);
 
-/* The id in the trace of what is `place` in the model. */
+/* Return the trace's id of a timer of the model. */
 static inline uint32_t gen_id(struct gen_model *model, uint32_t place)
 {
     return model->id_of != NULL ? gen_place_id(model, place) : place;
 }
 
-/* What is recorded from now on is done because timer `id` fires. */
+/* Make the operations recorded from now on reactions to the expiry of timer `id`. */
 static inline void gen_caused_by(struct gen_model *model, uint32_t id)
 {
     model->cause = (struct trace_cause){.id = id, .basis = TRACE_FIXED_DELAY};
 }
 
-/* What is recorded from now on happens whatever a structure does. */
+/* Make the operations recorded from now on external. */
 static inline void gen_from_outside(struct gen_model *model)
 {
     model->cause = (struct trace_cause){.basis = TRACE_EXTERNAL};
 }
 
-/* The slack of a timer with this delay. */
+/* Return the slack of a timer with this delay. */
 static inline uint32_t gen_slack(const struct gen_model *model, uint64_t delay_ticks)
 {
     double slack = model->parameters[GEN_SLACK] * (double)delay_ticks;
     return slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX;
 }
 
-/* An operation of timer `id`. If an expiry causes it, its own timer's start comes after all others:
- * it ends what fired. */
+/* Record an operation of timer `id`. In a reaction, the start of the expired timer must come
+ * last. */
 static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id, enum trace_op op,
                               uint64_t delay_ticks)
 {
@@ -212,7 +215,7 @@ static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id
     }
 }
 
-/* Simulates the ticks before `end`: visits whoever is filed. To be inlined with `visit`. */
+/* Simulate the ticks before `end`: visit the filed connections. To be inlined with `visit`. */
 static inline __attribute__((always_inline)) bool
 gen_simulate(struct gen_model *model, uint64_t end,
              void (*visit)(struct gen_model *model, uint64_t now, uint32_t number))
@@ -221,7 +224,7 @@ gen_simulate(struct gen_model *model, uint64_t end,
         const uint32_t *numbers;
         size_t count;
         gen_ring_take(&model->ring, &numbers, &count);
-        /* The numbers are known ahead, the records lie anywhere: ask for them in time. */
+        /* The numbers are known ahead, the records are anywhere in memory: prefetch them. */
         enum { AHEAD = 12, LINE = 64 };
         const char *records = model->records;
         for (size_t i = 0; i < count; i++) {
@@ -243,14 +246,14 @@ gen_simulate(struct gen_model *model, uint64_t end,
     return true;
 }
 
-/* Defines a workload's hook `simulate` by that. */
+/* Define a workload's hook `simulate`. */
 #define GEN_SIMULATE(simulate, visit)                                                              \
     static bool simulate(struct gen_model *model, uint64_t end)                                    \
     {                                                                                              \
         return gen_simulate(model, end, visit);                                                    \
     }
 
-/* --- what a periodic timer's next deadline counts from ---------------------------------------- */
+/* --- the base of a periodic timer's next deadline -------------------------------------------- */
 
 /* The words, in the order of enum trace_basis, and a row of parameters that takes them. */
 extern const struct tl_choice gen_rearm_words[];
@@ -276,7 +279,7 @@ struct gen_timer {
     bool fired; /* in the trace, and not started since */
 };
 
-/* Starts or restarts; `delay_ticks` is at least 1. */
+/* Start or restart a timer; `delay_ticks` is at least 1. */
 static inline void gen_timer_start(struct gen_model *model, uint64_t now, struct gen_timer *timer,
                                    uint64_t delay_ticks)
 {
@@ -285,7 +288,7 @@ static inline void gen_timer_start(struct gen_model *model, uint64_t now, struct
     gen_record(model, now, timer->id, TRACE_START, delay_ticks);
 }
 
-/* The same by an expiry, where the delay counts from something else than that. */
+/* Start a timer in a reaction, with a delay that does not count from the expiry. */
 static inline void gen_timer_start_from(struct gen_model *model, uint64_t now,
                                         struct gen_timer *timer, uint64_t delay_ticks,
                                         enum trace_basis basis)
@@ -295,7 +298,7 @@ static inline void gen_timer_start_from(struct gen_model *model, uint64_t now,
     model->cause.basis = TRACE_FIXED_DELAY;
 }
 
-/* Stops it, if it is pending. What is due now has fired: there is nothing to stop. */
+/* Stop a timer if it is pending. One that is due now has fired. */
 static inline void gen_timer_stop(struct gen_model *model, uint64_t now, struct gen_timer *timer)
 {
     if (timer->delay_ticks > 0) {
@@ -308,7 +311,7 @@ static inline void gen_timer_stop(struct gen_model *model, uint64_t now, struct 
     }
 }
 
-/* It expires: it is no longer pending, and the cause of what is recorded next. */
+/* Expire a timer: it is the cause of the operations recorded next. */
 static inline void gen_timer_fire(struct gen_model *model, struct gen_timer *timer)
 {
     timer->delay_ticks = 0;
@@ -316,7 +319,7 @@ static inline void gen_timer_fire(struct gen_model *model, struct gen_timer *tim
     gen_caused_by(model, timer->id);
 }
 
-/* Whether it expires now; if so, as gen_timer_fire has it. */
+/* If the timer is due now, expire it. Return whether it was. */
 static inline bool gen_timer_expires(struct gen_model *model, struct gen_timer *timer, uint64_t now)
 {
     if (timer->delay_ticks == 0 || timer->due != now) {
@@ -326,19 +329,17 @@ static inline bool gen_timer_expires(struct gen_model *model, struct gen_timer *
     return true;
 }
 
-/* Before something begins from outside that was not there before, a connection, a call, a job: if
- * one of a record's timers has fired, all of them get new ids. */
+/* Call before a new connection, call or job begins from outside: if one of a record's timers has
+ * fired, all of them get new ids. */
 void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
 
-/* Takes an id, or a place, for each kind, after all that there are, and returns
- * the first of them. */
+/* Add an id, or a place, for each kind; return the first. */
 uint32_t gen_new_ids(struct gen_model *model);
 
-/* Takes `count` ids, or places, as the model's own. False if there are fewer, or memory is
- * short. */
+/* Add `count` ids, or places, for the model. False if there are not enough. */
 bool gen_take_ids(struct gen_model *model, uint32_t count);
 
-/* Makes a timer pending at tick `now` as if started `age_ticks` before it: 1 .. delay_ticks. */
+/* Make a timer pending at tick `now` as if started `age_ticks` before it: 1 .. delay_ticks. */
 static inline void gen_timer_place(struct gen_timer *timer, uint64_t now, uint64_t delay_ticks,
                                    uint64_t age_ticks)
 {
@@ -346,21 +347,21 @@ static inline void gen_timer_place(struct gen_timer *timer, uint64_t now, uint64
     timer->delay_ticks = delay_ticks;
 }
 
-/* A uniform age for gen_timer_place. */
+/* Draw a uniform age for gen_timer_place. */
 static inline uint64_t gen_uniform_age(struct gen_model *model, uint64_t delay_ticks)
 {
     return 1 + (uint64_t)((double)delay_ticks * random_unit(&model->random) * (1 - 0x1p-52));
 }
 
-/* The probability that what comes after an exponential time comes within this number of ticks. */
+/* Return the probability that an exponential time is at most `ticks`. */
 double gen_comes_within(double ticks, double mean_ticks);
 
-/* Makes a timer pending at tick `now` that was restarted at exponential gaps, given that one comes
+/* Make a timer pending at tick `now` that is restarted at exponential gaps, given that one ends
  * within the delay, which has the probability `within`. */
 void gen_place_restarted(struct gen_model *model, struct gen_timer *timer, uint64_t now,
                          uint64_t delay_ticks, double gap_ticks, double within);
 
-/* The first of `event_at` and the timers' due ticks. */
+/* Return the first of `event_at` and the timers' due ticks. */
 static inline uint64_t gen_next(const struct gen_timer *timers, unsigned count, uint64_t event_at)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -371,7 +372,7 @@ static inline uint64_t gen_next(const struct gen_timer *timers, unsigned count, 
     return event_at;
 }
 
-/* --- the timers that are pending ------------------------------------------------------------- */
+/* --- pending timers -------------------------------------------------------------------------- */
 
 struct gen_pending {
     uint64_t started;
@@ -381,7 +382,7 @@ struct gen_pending {
 };
 
 struct gen_pending_list {
-    struct gen_pending *pending; /* NULL: they are only counted */
+    struct gen_pending *pending; /* NULL: only count */
     size_t count;
     uint64_t by_kind[GEN_COUNTS_MAX];
     uint64_t trace_offset; /* added to `started` */
@@ -400,10 +401,10 @@ static inline void gen_pending_add(struct gen_pending_list *list, unsigned kind,
     list->count++;
 }
 
-/* Adds all of a model's pending timers. */
+/* Add all pending timers of a model. */
 void gen_pending_collect(const struct gen_model *model, struct gen_pending_list *list);
 
-/* Sorts by `started`, equals by their order, with the help of as much memory again. */
+/* Sort by `started`, stably; `spare` has the same size. */
 void gen_pending_sort(struct gen_pending *pending, struct gen_pending *spare, size_t count);
 
 #endif

@@ -6,12 +6,12 @@
  *
  *   timer  started                                           stopped  if it expires
  *   pto    by every packet sent (restarted)                  by ACK   a probe is sent, doubled
- *   idle   when a packet comes, and when the first one after  -       the connection is over
- *          that is sent (restarted)
+ *   idle   by a received packet, and by the first packet     -        the connection is over
+ *          sent after that (restarted)
  *
  * The probe timeout is srtt + max(4 rttvar, 1 ms) + 25 ms (RFC 9002), and before the first sample
- * that of 333 ms without the 25. A flight is acknowledged as a whole; what is lost within it is
- * found by its ACKs, and only the loss of its end, or of that ACK, takes the timer.
+ * that of 333 ms without the 25. A flight is acknowledged as a whole; losses within it are found by
+ * its ACKs, and only the loss of its end, or of that ACK, takes the timer.
  *
  * Requests of a connection and pauses are Poisson processes: the model begins with the share of
  * connections open that the steady state has, and a short warm-up lets the rest settle. That is
@@ -72,31 +72,19 @@ static const struct tl_option quic_parameters[] = {
 enum { KIND_PTO, KIND_IDLE, KINDS };
 static const char *const quic_kinds[] = {[KIND_PTO] = "pto", [KIND_IDLE] = "idle", NULL};
 
-enum {
-    COUNT_CONNECTS,
-    COUNT_REQUESTS,
-    COUNT_PACKETS,
-    COUNT_FLIGHTS,
-    COUNT_LOSSES,
-    COUNT_PROBES,
-    COUNT_ACKS,
-    COUNT_IDLE_EXPIRIES,
-    COUNT_DEPLOYED,
-    COUNT_BACK,
-};
-static const char *const quic_counts[] = {
-    [COUNT_CONNECTS] = "connects",
-    [COUNT_REQUESTS] = "requests",
-    [COUNT_PACKETS] = "packets",
-    [COUNT_FLIGHTS] = "flights",
-    [COUNT_LOSSES] = "losses",
-    [COUNT_PROBES] = "probes",
-    [COUNT_ACKS] = "acks",
-    [COUNT_IDLE_EXPIRIES] = "idle_expiries",
-    [COUNT_DEPLOYED] = "deployed",
-    [COUNT_BACK] = "back",
-    NULL,
-};
+#define QUIC_COUNTS(X)                                                                             \
+    X(COUNT_CONNECTS, "connects")                                                                  \
+    X(COUNT_REQUESTS, "requests")                                                                  \
+    X(COUNT_PACKETS, "packets")                                                                    \
+    X(COUNT_FLIGHTS, "flights")                                                                    \
+    X(COUNT_LOSSES, "losses")                                                                      \
+    X(COUNT_PROBES, "probes")                                                                      \
+    X(COUNT_ACKS, "acks")                                                                          \
+    X(COUNT_IDLE_EXPIRIES, "idle_expiries")                                                        \
+    X(COUNT_DEPLOYED, "deployed")                                                                  \
+    X(COUNT_BACK, "back")
+enum { QUIC_COUNTS(GEN_PLACE) };
+static const char *const quic_counts[] = {QUIC_COUNTS(GEN_NAME) NULL};
 
 enum state { STATE_CLOSED, STATE_CONNECTING, STATE_IDLE, STATE_SENDING, STATE_WAITING };
 
@@ -127,19 +115,17 @@ struct quic {
     struct gen_herds herds;
 };
 
-/* When the next request comes: smooth, after a time with that mean. */
+/* Plan the next request; smooth: after a time with that mean. */
 static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
                  double mean_ticks)
 {
     const struct quic *quic = model->state;
     const struct connection *connections = model->records;
-    connection->event_at = quic->traffic.smooth
-                               ? now + gen_exponential(model, mean_ticks)
-                               : gen_next_request(model, &quic->traffic, &connection->activity, now,
-                                                  (uint32_t)(connection - connections));
+    connection->event_at = gen_plan(model, &quic->traffic, &connection->activity, now,
+                                    (uint32_t)(connection - connections), mean_ticks);
 }
 
-/* The probe timeout of what is being sent. */
+/* Return the probe timeout of the next transmission. */
 static uint64_t pto(const struct quic *quic, const struct connection *connection)
 {
     uint64_t ticks = quic->initial_pto_ticks;
@@ -156,7 +142,7 @@ static uint64_t pto(const struct quic *quic, const struct connection *connection
     return ticks;
 }
 
-/* Sends a packet that ends a flight, or a probe: the one whose ACK is waited for. */
+/* Send a packet that ends a flight, or a probe: the ACK of this one is awaited. */
 static void send_last(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
@@ -212,7 +198,7 @@ static void receive_ack(struct gen_model *model, uint64_t now, struct connection
     }
 }
 
-/* What comes from outside now, or is to be sent. */
+/* Handle the external event of this tick, or send the next packet. */
 static void happen(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
@@ -244,8 +230,8 @@ static void happen(struct gen_model *model, uint64_t now, struct connection *con
     }
 }
 
-/* Closes: stops what is still pending. The next request is known already if one was waited for, and
- * does not depend on the connection. */
+/* Close a connection and stop its timers. The next request is already planned if one was awaited,
+ * and does not depend on the connection. */
 static void close_connection(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
@@ -258,7 +244,7 @@ static void close_connection(struct gen_model *model, uint64_t now, struct conne
     }
 }
 
-/* What a herd does. */
+/* Apply a deploy or storm. */
 static void herd(struct gen_model *model, uint64_t now, struct connection *connection,
                  uint32_t number)
 {
@@ -269,9 +255,7 @@ static void herd(struct gen_model *model, uint64_t now, struct connection *conne
     }
     gen_from_outside(model);
     close_connection(model, now, connection);
-    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
-    connection->event_at =
-        what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &quic->herds, now) : now;
+    connection->event_at = gen_herd_return(model, &quic->herds, what, now, COUNT_DEPLOYED);
 }
 
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
@@ -287,7 +271,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         send_last(model, now, connection);
     }
     herd(model, now, connection, number);
-    /* What the server itself sends, next to be paced, no network holds up. */
+    /* The server's own paced packets are not delayed by a freeze. */
     if (connection->event_at == now && connection->state != STATE_SENDING) {
         connection->event_at = gen_arrival(&quic->herds, now, number);
     }
@@ -301,11 +285,12 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 
 GEN_SIMULATE(simulate, visit)
 
-/* A connection that waits for a request, after so many that came in time with that probability. */
+/* Open a connection that waits for a request, after some that came in time with that
+ * probability. */
 static void place_open(struct gen_model *model, struct connection *connection, double request)
 {
     connection->state = STATE_IDLE;
-    /* More samples than this change nothing. */
+    /* More samples do not change the estimate. */
     enum { SAMPLES_MAX = 40 };
     unsigned samples = 0;
     do {
@@ -321,7 +306,7 @@ static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
     struct connection *connections = model->records;
     double timeout = (double)quic->idle_ticks;
     double request = gen_comes_within(timeout, quic->gap_ticks);
-    /* Of each wait for a request: its mean length with the exchange before, and the pauses. */
+    /* For each wait for a request: its mean length with the exchange before, and the pauses. */
     double open = quic->gap_ticks * request + busy_ticks;
     double closed = (1 - request) * quic->pause_ticks;
     for (uint32_t i = 0; i < model->connections; i++) {
@@ -348,10 +333,10 @@ static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
     }
 }
 
-/* Reads the knobs of traffic. A request has the operations of its packets and probes, of a stop and
- * two restarts of the idle timer; a connect has those of one packet. How often there is one depends
- * on the silences, and the rate of requests is such that together they are what smooth traffic has.
- */
+/* Read the parameters of traffic. A request has the operations of its packets and probes, a stop,
+ * and two restarts of the idle timer; a connect has those of one packet. The number of connects
+ * depends on the silences, and the rate of requests is chosen so that both together have the rate
+ * of smooth traffic. */
 static void read_traffic(struct gen_model *model, double pacing_ticks)
 {
     struct quic *quic = model->state;
@@ -419,7 +404,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_quic;
 const struct gen_workload gen_quic = {
     .name = "quic",
     .summary = "QUIC's probe timeout, which every packet restarts, and its idle timeout",

@@ -1,9 +1,7 @@
-/*
- * retry: callers that try again. An attempt that fails starts a backoff timer, each time a longer
- * one, until the attempt succeeds or there have been too many; jitter spreads what would otherwise
- * come at once. In an outage every attempt fails. Callers that do not retry call after exponential
- * times if traffic is smooth, and otherwise when gen_traffic.h says.
- */
+/* retry: callers that try again. A failed attempt starts a backoff timer, each time a longer one,
+ * until an attempt succeeds or there have been too many; jitter spreads simultaneous failures. In
+ * an outage every attempt fails. Callers that do not retry call after exponential times if traffic
+ * is smooth, and otherwise when gen_traffic.h says. */
 #include "gen_model.h"
 #include "gen_traffic.h"
 
@@ -64,16 +62,15 @@ static const struct tl_option retry_parameters[] = {
 enum { KIND_BACKOFF, KINDS };
 static const char *const retry_kinds[] = {[KIND_BACKOFF] = "backoff", NULL};
 
-enum { COUNT_CALLS, COUNT_ATTEMPTS, COUNT_FAILURES, COUNT_RETRIES, COUNT_CANCELS, COUNT_GIVEN_UP };
-static const char *const retry_counts[] = {
-    [COUNT_CALLS] = "calls",
-    [COUNT_ATTEMPTS] = "attempts",
-    [COUNT_FAILURES] = "failures",
-    [COUNT_RETRIES] = "retries",
-    [COUNT_CANCELS] = "cancels",
-    [COUNT_GIVEN_UP] = "given_up",
-    NULL,
-};
+#define RETRY_COUNTS(X)                                                                            \
+    X(COUNT_CALLS, "calls")                                                                        \
+    X(COUNT_ATTEMPTS, "attempts")                                                                  \
+    X(COUNT_FAILURES, "failures")                                                                  \
+    X(COUNT_RETRIES, "retries")                                                                    \
+    X(COUNT_CANCELS, "cancels")                                                                    \
+    X(COUNT_GIVEN_UP, "given_up")
+enum { RETRY_COUNTS(GEN_PLACE) };
+static const char *const retry_counts[] = {RETRY_COUNTS(GEN_NAME) NULL};
 
 struct caller {
     struct gen_timer timers[KINDS]; /* pending: backing off */
@@ -124,10 +121,8 @@ static void next_call(struct gen_model *model, uint64_t now, struct caller *call
     const struct retry *retry = model->state;
     const struct caller *callers = model->records;
     caller->failures = 0;
-    caller->event_at = retry->traffic.smooth
-                           ? now + gen_exponential(model, retry->gap_ticks)
-                           : gen_next_request(model, &retry->traffic, &caller->activity, now,
-                                              (uint32_t)(caller - callers));
+    caller->event_at = gen_plan(model, &retry->traffic, &caller->activity, now,
+                                (uint32_t)(caller - callers), retry->gap_ticks);
 }
 
 static void attempt(struct gen_model *model, uint64_t now, struct caller *caller)
@@ -176,7 +171,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 
 GEN_SIMULATE(simulate, visit)
 
-/* How long it takes until all but a few callers have met their first ladder of backoffs. */
+/* Return the time until most callers have seen their first ladder of backoffs. */
 static double warmup_ticks(const struct retry *retry)
 {
     double ticks = retry->traffic.smooth ? 2 * retry->gap_ticks : 0;
@@ -190,7 +185,7 @@ static double warmup_ticks(const struct retry *retry)
     return ticks;
 }
 
-/* The mean time that a call spends backing off. */
+/* Return the mean time that a call spends backing off. */
 static double retry_ticks(const struct retry *retry)
 {
     double share = retry->jitter == JITTER_FULL ? 0.5 : retry->jitter == JITTER_EQUAL ? 0.75 : 1;
@@ -199,7 +194,7 @@ static double retry_ticks(const struct retry *retry)
     double reached = retry->failure; /* the probability of this backoff */
     for (uint32_t i = 1; i < retry->attempts; i++) {
         backoff = backoff < retry->backoff_max_ticks ? backoff : retry->backoff_max_ticks;
-        /* What is cancelled is so after half of it, in the mean. */
+        /* A cancelled backoff ends after half of it, on average. */
         ticks += reached * (backoff * share + 0.5) * (1 - retry->cancelled / 2);
         reached *= retry->failure * (1 - retry->cancelled);
         backoff *= retry->multiplier;
@@ -249,7 +244,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_retry;
 const struct gen_workload gen_retry = {
     .name = "retry",
     .summary = "failed calls that are tried again, with exponential backoff and jitter",

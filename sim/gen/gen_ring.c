@@ -7,7 +7,7 @@
 
 #define NO_BLOCK       UINT32_MAX
 
-/* Ring sizes, in ticks. The larger takes 4 MB for its heads. */
+/* Ring sizes, in ticks. The larger needs 4 MB for its heads. */
 #define SIZE_MIN       (UINT64_C(1) << 10)
 #define SIZE_MAX_TICKS (UINT64_C(1) << 20)
 
@@ -57,7 +57,7 @@ static void add_far(struct gen_ring *ring, const struct gen_ring_entry *entry)
     ring->far[ring->far_count++] = *entry;
 }
 
-/* Files the batch, in its order. */
+/* File the batch, in its order. */
 static void file_batch(struct gen_ring *ring)
 {
     for (size_t i = 0; i < ring->batch_count; i++) {
@@ -86,7 +86,7 @@ void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number)
     ring->batch[ring->batch_count++] = (struct gen_ring_entry){.tick = tick, .number = number};
 }
 
-/* Files what has come within reach. */
+/* File the entries that have come within reach. */
 static void bring_near(struct gen_ring *ring)
 {
     size_t kept = 0;

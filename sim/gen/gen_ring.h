@@ -1,9 +1,9 @@
 /*
- * gen_ring.h: what happens next in a model: a ring of lists, one per tick, of connections by
- * number. Far cheaper than a heap where there are very many events and time goes on tick by tick.
- * A list is a chain of small blocks, so that taking it costs a cache line for fourteen entries, and
- * the caller knows all numbers before it visits the first connection. What lies further ahead than
- * the ring reaches is kept apart, and looked through twice a turn.
+ * gen_ring.h: the next events of a model: a ring of lists of connection numbers, one for each tick.
+ * Far cheaper than a heap for very many events when time advances tick by tick. A list is a chain
+ * of small blocks, so that taking it costs a cache line for fourteen entries, and the caller knows
+ * all numbers before it visits the first connection. Entries beyond the ring's reach are kept
+ * apart, and searched twice a turn.
  */
 #ifndef SIM_GEN_RING_H
 #define SIM_GEN_RING_H
@@ -25,8 +25,7 @@ struct gen_ring_entry {
     uint32_t number;
 };
 
-/* Additions wait until there is this number of them, and go in together: each waits for a place in memory that
- * nothing foretells, and so they wait at the same time. */
+/* Additions are collected and filed together, so that their cache misses overlap. */
 #define GEN_RING_BATCH 32u
 
 /* Treat as opaque. */
@@ -47,17 +46,17 @@ struct gen_ring {
     size_t taken_capacity;
 };
 
-/* Makes an empty ring at tick `now` that reaches `reach_ticks` ahead without looking apart. */
+/* Make an empty ring at tick `now` that reaches `reach_ticks` ahead. */
 void gen_ring_create(struct gen_ring *ring, uint64_t now, uint64_t reach_ticks);
 
 /* Harmless on a zeroed ring. */
 void gen_ring_destroy(struct gen_ring *ring);
 
-/* Files `number` under `tick`, which must not be taken yet. */
+/* File `number` at `tick`, which must not be taken yet. */
 void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number);
 
-/* Takes the next tick's numbers, valid until the next call, and moves on by a tick. Their order
- * follows from the order of the additions alone. */
+/* Take the next tick's numbers, valid until the next call, and advance by a tick. Their order
+ * depends only on the order of the additions. */
 void gen_ring_take(struct gen_ring *ring, const uint32_t **numbers, size_t *count);
 
 #endif

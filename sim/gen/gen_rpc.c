@@ -1,10 +1,10 @@
 /*
  * rpc: requests with a deadline. A caller starts a timer with each request; the reply stops it, or
- * it expires. What share is cancelled is given, not a consequence: replies come when a log-normal
- * variable says, given that they come in time.
+ * it expires. The share of cancelled timers is a parameter, not a consequence: reply times are
+ * log-normal, given that they are in time.
  *
- * Smooth: a caller that waits for none sends its next request after an exponential time. Otherwise
- * it does so when gen_traffic.h says. A herd concerns the calls that are under way.
+ * Smooth: an idle caller sends its next request after an exponential time. Otherwise it does so
+ * when gen_traffic.h says. Deploys and storms end the current calls.
  */
 #include "gen_model.h"
 #include "gen_traffic.h"
@@ -55,7 +55,7 @@ static const char *const rpc_counts[] = {
 };
 
 struct caller {
-    struct gen_timer timers[KINDS]; /* pending: a request is under way */
+    struct gen_timer timers[KINDS]; /* pending: a request is in progress */
     uint64_t event_at;              /* the reply; no request: the next one */
     struct gen_activity activity;
 };
@@ -70,7 +70,7 @@ struct rpc {
     struct gen_herds herds;
 };
 
-/* A reply time that is shorter than the timeout, which is at least 2 ticks. */
+/* Draw a reply time that is shorter than the timeout, which is at least 2 ticks. */
 static uint64_t reply_in_time(struct gen_model *model, uint64_t timeout_ticks)
 {
     const struct rpc *rpc = model->state;
@@ -81,20 +81,19 @@ static uint64_t reply_in_time(struct gen_model *model, uint64_t timeout_ticks)
             return reply;
         }
     }
-    /* Hardly any is: then any. */
+    /* Hardly any is: then take any time. */
     return gen_uniform_age(model, timeout_ticks - 1);
 }
 
-/* When the next request comes. */
+/* Plan the next request. */
 static void plan(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
 {
     const struct rpc *rpc = model->state;
-    caller->event_at = rpc->traffic.smooth
-                           ? now + gen_exponential(model, rpc->gap_ticks)
-                           : gen_next_request(model, &rpc->traffic, &caller->activity, now, number);
+    caller->event_at =
+        gen_plan(model, &rpc->traffic, &caller->activity, now, number, rpc->gap_ticks);
 }
 
-/* What comes from outside now. */
+/* Handle the external event of this tick. */
 static void happen(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
 {
     const struct rpc *rpc = model->state;
@@ -112,19 +111,6 @@ static void happen(struct gen_model *model, uint64_t now, struct caller *caller,
         gen_chance(model, rpc->cancelled) ? now + reply_in_time(model, timeout) : GEN_NEVER;
 }
 
-/* What a herd does: the call that is under way ends, and is made again. */
-static void herd(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
-{
-    const struct rpc *rpc = model->state;
-    enum gen_herd what = gen_herd_at(&rpc->herds, now, number);
-    if (what == GEN_HERD_NONE || caller->timers[KIND_REQUEST].delay_ticks == 0) {
-        return;
-    }
-    gen_timer_stop(model, now, &caller->timers[KIND_REQUEST]);
-    model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
-    caller->event_at = what == GEN_HERD_DEPLOY ? gen_deploy_return(model, &rpc->herds, now) : now;
-}
-
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct rpc *rpc = model->state;
@@ -134,10 +120,8 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         plan(model, now, caller, number);
         gen_from_outside(model);
     }
-    herd(model, now, caller, number);
-    if (caller->event_at == now) {
-        caller->event_at = gen_arrival(&rpc->herds, now, number);
-    }
+    gen_herd_apply(model, &rpc->herds, now, number, &caller->timers[KIND_REQUEST],
+                   &caller->event_at, COUNT_DEPLOYED);
     if (caller->event_at == now) {
         happen(model, now, caller, number);
     }
@@ -147,7 +131,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 
 GEN_SIMULATE(simulate, visit)
 
-/* How long a caller waits in the mean, for the reply or the timeout. */
+/* Return the mean time that a caller waits for the reply or the timeout. */
 static double wait_ticks(const struct rpc *rpc)
 {
     enum { STEPS = 16 };
@@ -164,7 +148,7 @@ static double wait_ticks(const struct rpc *rpc)
     return sum / STEPS;
 }
 
-/* A caller in the steady state of bursts, but for calls that are answered, which are short. */
+/* Put a caller into the steady state of bursts, except for answered calls, which are short. */
 static void place(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
 {
     const struct rpc *rpc = model->state;
@@ -209,8 +193,8 @@ static bool create(struct gen_model *model)
     reply_mean = reply_mean < timeout_mean ? reply_mean : timeout_mean;
     double cycle =
         rpc->gap_ticks + rpc->cancelled * reply_mean + (1 - rpc->cancelled) * timeout_mean;
-    /* Smooth: first requests are spread over a cycle, and three more let the phases mix. Otherwise
-     * nobody waits at first, and all have waited once. */
+    /* Smooth: first requests are spread over a cycle, and three more mix the phases. Otherwise
+     * callers begin idle, and all have waited once at the end. */
     uint64_t begin = rpc->traffic.smooth ? 0 : GEN_EPOCH;
     model->warmup_end =
         begin +
@@ -234,7 +218,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_rpc;
 const struct gen_workload gen_rpc = {
     .name = "rpc",
     .summary = "requests with a timeout each, of which a given share is cancelled by the reply",

@@ -1,6 +1,6 @@
 /*
- * gen_rtt.h: the estimator of the round trip time that TCP and QUIC share (RFC 6298 section 2,
- * RFC 9002 section 5.3).
+ * gen_rtt.h: the estimator of the round trip time in TCP and QUIC (RFC 6298 section 2, RFC 9002
+ * section 5.3).
  */
 #ifndef SIM_GEN_RTT_H
 #define SIM_GEN_RTT_H
@@ -10,7 +10,7 @@ struct gen_rtt {
     float variation_ticks;
 };
 
-/* Takes a sample in. */
+/* Add a sample. */
 static inline void gen_rtt_sample(struct gen_rtt *rtt, float ticks)
 {
     if (!(rtt->smoothed_ticks > 0)) {

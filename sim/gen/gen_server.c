@@ -1,5 +1,5 @@
 /*
- * server: very many client connections to one server, and the three timers it keeps for each.
+ * server: very many client connections to one server, and its three timers for each.
  *
  *   closed --connect--> serving --reply--> unacknowledged --ACK--> thinking --request--> serving
  *
@@ -8,14 +8,11 @@
  *   request         by every request               by the reply       the connection is closed
  *   retransmission  when the reply is sent         by its ACK         sent again, timeout doubled
  *
- * The client thinks from the moment it has the reply; seen from the server, its next request then
- * comes a think time after the ACK. A closed connection's slot connects again after a pause, its
- * first request together with the connection. So it is when traffic is smooth. Otherwise requests
- * come when gen_traffic.h says, whether the connection is open or not; if not, the request
- * connects. And a session's last request is followed by the client's close.
- *
- * Durations are rounded up to whole ticks: nothing takes no time. The model sees an expiry at the
- * tick the timer is due, before anything else of that tick, as an exact structure would show it.
+ * The client thinks from the moment it has the reply: for the server, its next request comes a
+ * think time after the ACK. A closed connection's slot connects again after a pause, with its first
+ * request. This is smooth traffic. Otherwise requests come when gen_traffic.h says, whether the
+ * connection is open or not; if not, the request connects. The client closes after a session's last
+ * request.
  */
 #include "gen_model.h"
 #include "gen_traffic.h"
@@ -81,66 +78,56 @@ static const struct tl_option server_parameters[] = {
     [HERDS + GEN_HERD_ROWS] = {0},
 };
 
-enum kind { KIND_IDLE, KIND_REQUEST, KIND_RETRANSMISSION, KINDS };
+#define SERVER_TIMERS(X)                                                                           \
+    X(KIND_IDLE, "idle")                                                                           \
+    X(KIND_REQUEST, "request")                                                                     \
+    X(KIND_RETRANSMISSION, "retransmission")
+enum kind { SERVER_TIMERS(GEN_PLACE) KINDS };
+static const char *const server_kinds[] = {SERVER_TIMERS(GEN_NAME) NULL};
 
 enum state { STATE_CLOSED, STATE_THINKING, STATE_SERVING, STATE_UNACKNOWLEDGED };
 
 /* Durations and simulated time fit 31 bits, and their sum 32: a record stays small. */
 #define TICKS_MAX (UINT32_C(1) << 30)
 #define NEVER     UINT32_MAX
-#define BEYOND    (UINT32_C(1) << 31) /* what comes then comes after the end */
+#define BEYOND    (UINT32_C(1) << 31) /* events from here on are after the end */
 
 struct connection {
     uint32_t idle_ticks; /* its idle timeout */
     uint32_t idle_due;   /* unless closed */
-    uint32_t timer_due;  /* serving: the request timer's; unacknowledged: the retransmission's */
-    uint32_t event_at;   /* what comes from outside: connect, request, reply, ACK; or NEVER */
+    uint32_t timer_due;  /* serving: of the request timer; unacknowledged: of the retransmission
+                            timer */
+    uint32_t event_at;   /* next external event: connect, request, reply, ACK; or NEVER */
     uint32_t first_id;   /* of its timers */
-    uint32_t burst_at;   /* as in struct gen_activity, and `left` */
+    uint32_t burst_at;   /* as `burst_at` and `left` of struct gen_activity */
     uint32_t session;    /* requests until the close, if sessions have a tail */
     uint16_t left;
     uint8_t backoff; /* retransmissions so far */
     uint8_t state : 4;
-    bool expired : 1; /* a timer, in the trace, has closed it */
+    bool expired : 1; /* an expiry in the trace has closed it */
 };
 
-enum count {
-    COUNT_CONNECTS,
-    COUNT_REQUESTS,
-    COUNT_REPLIES,
-    COUNT_TRANSMISSIONS,
-    COUNT_LOSSES,
-    COUNT_ACKS,
-    COUNT_IDLE_EXPIRIES,
-    COUNT_REQUEST_EXPIRIES,
-    COUNT_RETRANSMISSION_EXPIRIES,
-    COUNT_GIVEN_UP,
-    COUNT_CLOSES,
-    COUNT_DEPLOYED,
-    COUNT_BACK,
-};
-
-static const char *const server_counts[] = {
-    [COUNT_CONNECTS] = "connects",
-    [COUNT_REQUESTS] = "requests",
-    [COUNT_REPLIES] = "replies",
-    [COUNT_TRANSMISSIONS] = "transmissions",
-    [COUNT_LOSSES] = "losses",
-    [COUNT_ACKS] = "acks",
-    [COUNT_IDLE_EXPIRIES] = "idle_expiries",
-    [COUNT_REQUEST_EXPIRIES] = "request_expiries",
-    [COUNT_RETRANSMISSION_EXPIRIES] = "retransmission_expiries",
-    [COUNT_GIVEN_UP] = "given_up",
-    [COUNT_CLOSES] = "closes",
-    [COUNT_DEPLOYED] = "deployed",
-    [COUNT_BACK] = "back",
-    NULL,
-};
+#define SERVER_COUNTS(X)                                                                           \
+    X(COUNT_CONNECTS, "connects")                                                                  \
+    X(COUNT_REQUESTS, "requests")                                                                  \
+    X(COUNT_REPLIES, "replies")                                                                    \
+    X(COUNT_TRANSMISSIONS, "transmissions")                                                        \
+    X(COUNT_LOSSES, "losses")                                                                      \
+    X(COUNT_ACKS, "acks")                                                                          \
+    X(COUNT_IDLE_EXPIRIES, "idle_expiries")                                                        \
+    X(COUNT_REQUEST_EXPIRIES, "request_expiries")                                                  \
+    X(COUNT_RETRANSMISSION_EXPIRIES, "retransmission_expiries")                                    \
+    X(COUNT_GIVEN_UP, "given_up")                                                                  \
+    X(COUNT_CLOSES, "closes")                                                                      \
+    X(COUNT_DEPLOYED, "deployed")                                                                  \
+    X(COUNT_BACK, "back")
+enum { SERVER_COUNTS(GEN_PLACE) };
+static const char *const server_counts[] = {SERVER_COUNTS(GEN_NAME) NULL};
 
 struct server {
     struct gen_model *model;
 
-    /* The parameters in ticks, and others as the loops want them. */
+    /* The parameters, in ticks. */
     double ticks_per_second;
     double think_ticks;
     double pause_ticks;
@@ -159,7 +146,6 @@ struct server {
     struct gen_herds herds;
 };
 
-/* A duration in whole ticks. */
 static uint32_t whole_ticks(double ticks)
 {
     uint64_t whole = gen_whole_ticks(ticks);
@@ -193,8 +179,8 @@ static void request(struct server *server, uint32_t now, struct connection *conn
     record(server, now, connection, KIND_REQUEST, TRACE_START, server->request_timeout_ticks);
 }
 
-/* Sends what is to be acknowledged, for the first time or again. An ACK already under way still
- * comes; the first to arrive counts. */
+/* Send the reply, for the first time or again. An earlier ACK on its way still counts if it arrives
+ * first. */
 static void transmit(struct server *server, uint32_t now, struct connection *connection)
 {
     server->model->counts[COUNT_TRANSMISSIONS]++;
@@ -213,7 +199,7 @@ static void transmit(struct server *server, uint32_t now, struct connection *con
     record(server, now, connection, KIND_RETRANSMISSION, TRACE_START, timeout);
 }
 
-/* When the next request comes: smooth, after a time with that mean. */
+/* Plan the next request; smooth: after a time with that mean. */
 static void plan(struct server *server, uint32_t now, struct connection *connection,
                  double mean_ticks)
 {
@@ -231,7 +217,7 @@ static void plan(struct server *server, uint32_t now, struct connection *connect
     connection->left = (uint16_t)activity.left;
 }
 
-/* Closes: stops what is still pending. The next request is known already if one was waited for,
+/* Close a connection and stop its timers. The next request is already planned if one was awaited,
  * and does not depend on the connection. */
 static void close_connection(struct server *server, uint32_t now, struct connection *connection)
 {
@@ -251,7 +237,7 @@ static void close_connection(struct server *server, uint32_t now, struct connect
     }
 }
 
-/* The timers of a connection that are due now, and what comes of it. */
+/* Expire the timers that are due now. */
 static void expire(struct server *server, uint32_t now, struct connection *connection)
 {
     bool alive = true;
@@ -282,7 +268,7 @@ static void expire(struct server *server, uint32_t now, struct connection *conne
     }
 }
 
-/* What comes from outside now. */
+/* Handle the external event of this tick. */
 static void happen(struct server *server, uint32_t now, struct connection *connection)
 {
     switch ((enum state)connection->state) {
@@ -320,7 +306,7 @@ static void happen(struct server *server, uint32_t now, struct connection *conne
     }
 }
 
-/* What a herd does. */
+/* Apply a deploy or storm. */
 static void herd(struct server *server, uint32_t now, struct connection *connection,
                  enum gen_herd what)
 {
@@ -329,9 +315,7 @@ static void herd(struct server *server, uint32_t now, struct connection *connect
     }
     gen_from_outside(server->model);
     close_connection(server, now, connection);
-    server->model->counts[what == GEN_HERD_DEPLOY ? COUNT_DEPLOYED : COUNT_BACK]++;
-    uint64_t back =
-        what == GEN_HERD_DEPLOY ? gen_deploy_return(server->model, &server->herds, now) : now;
+    uint64_t back = gen_herd_return(server->model, &server->herds, what, now, COUNT_DEPLOYED);
     connection->event_at = back < BEYOND ? (uint32_t)back : BEYOND;
 }
 
@@ -384,10 +368,10 @@ static void pending(const struct gen_model *model, uint32_t number, struct gen_p
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-/* What takes how long in the mean, as smooth traffic has it. */
+/* Mean values of smooth traffic. */
 struct means {
     double late;       /* probability that a reply is not ready in time */
-    double given_up;   /* and that then no ACK comes */
+    double given_up;   /* probability that no ACK comes then */
     double busy_ticks; /* from a request to its ACK, or its failure */
 };
 
@@ -400,7 +384,7 @@ static struct means smooth_means(const struct server *server)
     double ack = server->rtt_median_ticks * random_exp(rtt_sigma * rtt_sigma / 2) + 0.5;
     double lost = server->loss;
     double ticks = 0; /* until the ACK, or the end of the timeouts */
-    double tried = 1; /* the probability that it comes to this transmission */
+    double tried = 1; /* probability of this transmission */
     for (uint32_t i = 0; i <= server->retries; i++) {
         ticks += tried * (1 - lost) * ack + tried * lost * rto(server, i);
         tried *= lost;
@@ -409,7 +393,7 @@ static struct means smooth_means(const struct server *server)
         .late = 1 - in_time, .given_up = tried, .busy_ticks = reply + 0.5 + in_time * ticks};
 }
 
-/* The time from a request to the next of smooth traffic, over all idle timeouts. */
+/* Return the mean time from a request to the next in smooth traffic, over all idle timeouts. */
 static double request_ticks(const struct server *server, const struct means *means, double idle_min,
                             double idle_spread)
 {
@@ -430,7 +414,7 @@ static double request_ticks(const struct server *server, const struct means *mea
     return 1 / per_tick;
 }
 
-/* Takes the parameters over. */
+/* Read the parameters. */
 static bool set_up(struct server *server)
 {
     const double *p = server->model->parameters;
@@ -456,15 +440,7 @@ static bool set_up(struct server *server)
     return true;
 }
 
-/* Smooth: all are closed, and have connected within a think time. From then on each is open or
- * closed with odds that settle as fast as the pauses pass, once idle timers can run out at all. */
-static void populate_smooth(struct server *server, struct connection *connection)
-{
-    struct gen_model *model = server->model;
-    connection->event_at = (uint32_t)(server->think_ticks * random_unit(&model->random));
-}
-
-/* Otherwise all but what takes a request's time is in its steady state. */
+/* Otherwise all but the requests in progress are in their steady state. */
 static void populate_bursts(struct server *server, uint32_t now, struct connection *connection,
                             uint32_t number)
 {
@@ -494,7 +470,9 @@ static void populate(struct server *server, uint32_t now)
         connection->idle_ticks = whole_ticks(idle_min + idle_spread * random_unit(&model->random));
         uint32_t next;
         if (server->traffic.smooth) {
-            populate_smooth(server, connection);
+            /* All are closed, and connect within a think time. From then on the odds of being open
+             * settle as fast as the pauses pass, once idle timers can expire. */
+            connection->event_at = (uint32_t)(server->think_ticks * random_unit(&model->random));
             next = connection->event_at;
         } else {
             populate_bursts(server, now, connection, i);
@@ -525,7 +503,7 @@ static bool create(struct gen_model *model)
         .gap_ticks = server->think_ticks,
     };
     gen_traffic_read(model, ACTIVITY, &smooth, &server->traffic);
-    /* Bursts: idle timers can have been started before the first tick that is simulated. */
+    /* Bursts: idle timers may have been started before the first simulated tick. */
     uint32_t begin = server->traffic.smooth ? 0 : whole_ticks(p[IDLE_MAX_S] * per_second);
     double warmup = server->traffic.smooth
                         ? (p[THINK_S] + p[IDLE_MAX_S] + 3 * p[PAUSE_S]) * per_second
@@ -549,14 +527,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-static const char *const server_kinds[] = {
-    [KIND_IDLE] = "idle",
-    [KIND_REQUEST] = "request",
-    [KIND_RETRANSMISSION] = "retransmission",
-    NULL,
-};
-
-extern const struct gen_workload gen_server;
 const struct gen_workload gen_server = {
     .name = "server",
     .summary = "connections with an idle, a request and a retransmission timer each",

@@ -1,11 +1,11 @@
 /*
  * tcp: the timers that Linux keeps for TCP connections: the parameters, and the steady state in
- * which a trace begins. gen_tcp_connection.c has what happens to a connection then.
+ * which a trace begins. gen_tcp_connection.c has the events of a connection.
  *
- * A connection lives for an exponential time, in which it asks as gen_traffic.h says: in bursts
- * with heavy tails and silences between, which a client's connections have together. A life that
- * did not depend on time but on requests would end sooner for busy clients, which would then be in
- * TIME_WAIT instead of asking. A life ends with a last request, or the peer vanishes.
+ * A connection exists for an exponential time, in which its requests come as in gen_traffic.h: in
+ * bursts with heavy tails and silences between, shared by a client's connections. If its lifetime
+ * depended on the number of requests instead, busy clients would be in TIME_WAIT more often. It
+ * ends with a last request, or the peer vanishes.
  */
 #include "gen_tcp.h"
 
@@ -84,10 +84,8 @@ static const struct tl_option tcp_parameters[] = {
     [ROWS] = {0},
 };
 
-#define NAME(place, name) [place] = (name),
-static const char *const tcp_kinds[] = {TCP_TIMERS(NAME) NULL};
-static const char *const tcp_counts[] = {TCP_COUNTS(NAME) NULL};
-#undef NAME
+static const char *const tcp_kinds[] = {TCP_TIMERS(GEN_NAME) NULL};
+static const char *const tcp_counts[] = {TCP_COUNTS(GEN_NAME) NULL};
 
 /* Linux's TCP_RTO_MAX. */
 #define RTO_MAX_S   120
@@ -96,9 +94,9 @@ static const char *const tcp_counts[] = {TCP_COUNTS(NAME) NULL};
 #define RTT_SIGMA   0.5
 #define REPLY_SIGMA 0.5
 
-/* --- a random moment of a connection's life --------------------------------------------------- */
+/* --- a random moment of a connection ---------------------------------------------------------- */
 
-/* Places a timer that was started that long ago, if it is still pending. */
+/* Place a timer that was started `age_ticks` ago, if it is still pending. */
 static void place_running(const struct tcp_visit *visit, struct tcp_end *end, unsigned kind,
                           uint64_t ticks, uint64_t age_ticks)
 {
@@ -107,7 +105,7 @@ static void place_running(const struct tcp_visit *visit, struct tcp_end *end, un
     }
 }
 
-/* An end whose peer vanished: what its keepalive timer has done since. */
+/* Place the keepalive timer of an end after its peer vanished. */
 static void populate_vanished(const struct tcp_visit *visit, struct tcp_end *end)
 {
     const struct tcp *tcp = visit->tcp;
@@ -232,8 +230,8 @@ static void populate(struct gen_model *model, uint64_t now)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* Reads the rows of activity. A request takes a reply time and a round trip, and the time of the
- * transmissions that are lost. */
+/* Read the parameters of activity. A request takes a reply time, a round trip, and the time of lost
+ * transmissions. */
 static void read_traffic(struct gen_model *model)
 {
     struct tcp *tcp = model->state;
@@ -279,7 +277,7 @@ static bool create(struct gen_model *model)
         .ends = ends == ENDS_BOTH ? 2 : 1,
     };
     read_traffic(model);
-    /* Some exchanges and connects, until their phases are mixed. */
+    /* Some exchanges and connects, to mix the phases. */
     double warmup = 3 * ((double)tcp->rto_initial_ticks + tcp->pause_ticks) +
                     10 * (tcp->reply_median_ticks + tcp->rtt_median_ticks);
     model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
@@ -296,7 +294,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_tcp;
 const struct gen_workload gen_tcp = {
     .name = "tcp",
     .summary = "Linux's timers of TCP connections: retransmission, delayed ACK, keepalive, "

@@ -1,6 +1,6 @@
 /*
- * gen_tcp.h: a connection of the workload tcp, and the step that each of its events is.
- * gen_tcp.c has the parameters and the steady state in which a trace begins.
+ * gen_tcp.h: a connection of the workload tcp, and the functions for its events. gen_tcp.c has the
+ * parameters and the steady state in which a trace begins.
  */
 #ifndef SIM_GEN_TCP_H
 #define SIM_GEN_TCP_H
@@ -31,19 +31,17 @@
     X(COUNT_GIVEN_UP, "given_up")                                                                  \
     X(COUNT_TIME_WAITS, "time_waits")                                                              \
     X(COUNT_UNCHANGED, "unchanged_starts")
-#define TCP_PLACE(place, name) place,
-enum { TCP_TIMERS(TCP_PLACE) KINDS };
-enum { TCP_COUNTS(TCP_PLACE) COUNTS };
-#undef TCP_PLACE
+enum { TCP_TIMERS(GEN_PLACE) KINDS };
+enum { TCP_COUNTS(GEN_PLACE) };
 
 /* The next event of a connection. */
 enum tcp_state {
-    STATE_CLOSED,     /* it connects */
-    STATE_CONNECTING, /* the SYN arrives */
-    STATE_ACCEPTING,  /* the handshake's ACK arrives */
-    STATE_IDLE,       /* a request, or the end of its life */
-    STATE_ASKING,     /* the reply is sent */
-    STATE_ANSWERING,  /* the reply's ACK arrives */
+    STATE_CLOSED,     /* connect */
+    STATE_CONNECTING, /* arrival of the SYN */
+    STATE_ACCEPTING,  /* arrival of the handshake's ACK */
+    STATE_IDLE,       /* a request, or the end of the connection */
+    STATE_ASKING,     /* sending of the reply */
+    STATE_ANSWERING,  /* arrival of the reply's ACK */
     STATE_CLOSING,    /* both have closed */
     STATE_TIME_WAIT,  /* its end, if the closer is elsewhere */
     STATE_VANISHED,   /* none: a timer expires next */
@@ -53,24 +51,24 @@ enum tcp_state {
 struct tcp_end {
     struct gen_timer timers[KINDS];
     uint64_t heard_at; /* when the other end was last heard */
-    uint64_t sent_at;  /* the first transmission that is not acknowledged */
+    uint64_t sent_at;  /* of the first unacknowledged transmission */
     struct gen_rtt estimate;
     uint8_t backoff; /* expiries since then */
     uint8_t probes;  /* unanswered keepalive probes */
-    bool waits;      /* something is not acknowledged */
-    bool measured;   /* a round trip beyond the handshake was measured */
+    bool waits;      /* something is unacknowledged */
+    bool measured;   /* a round trip after the handshake was measured */
     bool keepalive;
 };
 
 struct tcp_connection {
     uint64_t event_at;
     uint64_t request_at; /* of the last request */
-    uint64_t close_at;   /* the end of its life */
+    uint64_t close_at;   /* end of the connection */
     struct gen_activity activity;
     float rtt_ticks;
     uint8_t state;
     bool asked; /* a request has come */
-    bool last;  /* its request is the last: it closes with the reply */
+    bool last;  /* the current request is the last: close with the reply */
     bool client_closes;
 };
 
@@ -104,7 +102,7 @@ struct tcp {
 /* Linux's TCP_KEEPALIVE_PROBES: unanswered probes before the connection is dropped. */
 #define TCP_PROBES 9u
 
-/* The connection that is being visited. */
+/* The visit of a connection. */
 struct tcp_visit {
     struct gen_model *model;
     const struct tcp *tcp;
@@ -116,23 +114,22 @@ struct tcp_visit {
     struct tcp_end *client; /* likewise */
 };
 
-/* A visit of connection `number` at tick `now`. */
+/* Make the visit of connection `number` at tick `now`. */
 struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, uint32_t number);
 
-/* The end that closes first; NULL: elsewhere. */
+/* Return the end that closes first; NULL: elsewhere. */
 struct tcp_end *tcp_closer_of(const struct tcp_visit *visit);
 
-/* The timeout of an end's transmission. A handshake's round trip that is too short for the clock
- * adds nothing to the least timeout. */
+/* Return the timeout of an end's transmission. A handshake's round trip that is too short for the
+ * clock adds nothing to the minimum. */
 uint64_t tcp_rto(const struct tcp *tcp, const struct tcp_end *end, unsigned doublings);
 
-/* Decides which end of a connection will close it. */
+/* Decide which end of a connection will close it. */
 bool tcp_closes_at_client(const struct tcp_visit *visit);
 
-/* Files the connection under its next event. */
+/* File the connection at its next event. */
 void tcp_file_next(const struct tcp_visit *visit);
 
-/* The workload's hooks of these names. */
 bool tcp_simulate(struct gen_model *model, uint64_t end);
 void tcp_list_pending(const struct gen_model *model, uint32_t number,
                       struct gen_pending_list *list);

@@ -5,21 +5,21 @@
  *     idle, or closing --> TIME_WAIT --60 s--> closed
  *
  *   timer        started                           ends
- *   retransmit   by every transmission             an ACK does not stop it: it expires, and finds
- *                                                  nothing to do; or the next transmission moves it
- *   delayed-ack  by a request                      the reply that carries the ACK does not stop it
- *   keepalive    once, when connected; at a close  expires, looks how long nothing was heard, waits
- *                for FIN_WAIT2                     on or sends a probe; moved, stopped by the close
+ *   retransmit   by every transmission             not by an ACK: expires without effect, or the
+ *                                                  or the next transmission restarts it
+ *   delayed-ack  by a request                      not by the reply that carries the ACK
+ *   keepalive    once, when connected; at a close  expires, checks the silence of the peer, waits on
+ *                for FIN_WAIT2                     or sends a probe; restarted, stopped by the close
  *   syn-ack      by the SYN                        stopped by the handshake's ACK
  *   time-wait    by the close                      always expires
  *
- * So it is in recordings of Linux: nineteen of twenty timers that end, expire. A loss is noticed by
- * the retransmission timer that expires with something unacknowledged: it sends a probe of the
- * tail, then the segment again, with the timeout doubled each time. A close stops pending timers. A
- * start that would leave the deadline as it is, Linux omits, and so does this.
+ * This is the behavior in recordings of Linux: nineteen of twenty timers that end, expire. The
+ * retransmission timer detects a loss when it expires with unacknowledged data: it sends a tail
+ * probe, then the segment again, with the timeout doubled each time. A close stops pending timers.
+ * Linux and this model omit a start that would not change the deadline.
  *
- * The parameter `ends` says whose timers are in the trace: those of a server whose peers are
- * elsewhere, of a client, or of both, as on one host.
+ * The parameter `ends` selects the timers in the trace: those of a server with peers elsewhere, of
+ * a client, or of both, as on one host.
  */
 #include "gen_tcp.h"
 
@@ -50,13 +50,14 @@ struct tcp_end *tcp_closer_of(const struct tcp_visit *visit)
 
 /* --- an end ---------------------------------------------------------------------------------- */
 
-/* A duration that may take no tick at all: in the mean, the whole ticks that it takes. */
+/* Draw whole ticks, possibly 0, with the mean `ticks`. */
 static uint64_t soon(struct gen_model *model, double ticks)
 {
     return (uint64_t)(ticks + random_unit(&model->random));
 }
 
-/* Starts an end's timer, if that end is here. A start that would leave the deadline is omitted. */
+/* Start an end's timer, if that end is here. A start that would not change the deadline is
+ * omitted. */
 static void start(const struct tcp_visit *visit, struct tcp_end *end, unsigned kind, uint64_t ticks)
 {
     if (end == NULL) {
@@ -91,20 +92,20 @@ uint64_t tcp_rto(const struct tcp *tcp, const struct tcp_end *end, unsigned doub
     return ticks < tcp->rto_max_ticks ? ticks : tcp->rto_max_ticks;
 }
 
-/* The timeout of the probe of the tail, which comes first where it is shorter. */
+/* Return the timeout of the tail probe, which is sent first if this is shorter. */
 static uint64_t probe_timeout(const struct tcp *tcp, const struct tcp_end *end)
 {
     return gen_whole_ticks(2 * (double)end->estimate.smoothed_ticks + tcp->rto_min_ticks);
 }
 
-/* The first timeout of a handshake, doubled that many times. */
+/* Return the first timeout of a handshake, doubled that many times. */
 static uint64_t handshake_timeout(const struct tcp *tcp, unsigned doublings)
 {
     uint64_t ticks = tcp->rto_initial_ticks << (doublings < 16 ? doublings : 16);
     return ticks < tcp->rto_max_ticks ? ticks : tcp->rto_max_ticks;
 }
 
-/* Takes a sample in as Linux does: the variation hardly grows by a round trip that is shorter. */
+/* Add a sample as Linux does: the variation hardly grows by a shorter round trip. */
 static void sample(struct gen_rtt *rtt, float ticks)
 {
     float before = rtt->variation_ticks;
@@ -115,7 +116,7 @@ static void sample(struct gen_rtt *rtt, float ticks)
     }
 }
 
-/* One of the connection's round trips, in ticks: a tenth shorter or longer. */
+/* Draw one of the connection's round trips, in ticks: a tenth shorter or longer. */
 static double round_trip(const struct tcp_visit *visit)
 {
     double share = 0.1 * (2 * random_unit(&visit->model->random) - 1);
@@ -132,13 +133,13 @@ static bool arrives(const struct tcp_visit *visit)
     return true;
 }
 
-/* Whether an ACK without data arrives; where nothing is lost, it is not counted as sent. */
+/* Return whether an ACK without data arrives; without losses it is not counted as sent. */
 static bool ack_arrives(const struct tcp_visit *visit)
 {
     return !(visit->tcp->loss > 0) || arrives(visit);
 }
 
-/* An end sends data and waits for its ACK. */
+/* Send data from an end, and wait for its ACK. */
 static void send_data(const struct tcp_visit *visit, struct tcp_end *end)
 {
     if (end == NULL) {
@@ -157,8 +158,8 @@ static void send_data(const struct tcp_visit *visit, struct tcp_end *end)
     }
 }
 
-/* All of it is acknowledged. Segments carry time stamps, so that the round trip of data that was
- * sent twice is measured, too, from its first transmission. */
+/* Acknowledge everything. Segments have time stamps, so that the round trip of retransmitted data
+ * is measured from its first transmission. */
 static void acknowledge(const struct tcp_visit *visit, struct tcp_end *end, double trip_ticks)
 {
     if (end == NULL) {
@@ -182,8 +183,8 @@ static void hear(const struct tcp_visit *visit, struct tcp_end *end)
     }
 }
 
-/* The way of a SYN, a request, a reply: its arrival is the next event, if it arrives. If not, the
- * sender's timer will expire; a sender elsewhere sends again after the shortest timeout. */
+/* Send a SYN, a request, a reply: its arrival is the next event, if it arrives. If not, the
+ * sender's timer expires; a sender elsewhere sends again after the shortest timeout. */
 static void travel(const struct tcp_visit *visit, const struct tcp_end *sender, double more_ticks)
 {
     uint64_t again =
@@ -195,8 +196,8 @@ static void travel(const struct tcp_visit *visit, const struct tcp_end *sender, 
 
 /* --- begin and end --------------------------------------------------------------------------- */
 
-/* The connection is gone, without a farewell; the next one in its place comes after a pause. Where
- * the expiry of one end's timer does it, a late structure may still hold the other end's timers. */
+/* End a connection without a message; the next one in its slot comes after a pause. If the expiry
+ * of one end's timer ends it, a late structure may still hold the other end's timers. */
 static void forget(const struct tcp_visit *visit)
 {
     bool by_expiry = visit->model->recording && visit->model->cause.basis != TRACE_EXTERNAL;
@@ -213,7 +214,7 @@ static void forget(const struct tcp_visit *visit)
         visit->now + gen_exponential(visit->model, visit->tcp->pause_ticks);
 }
 
-/* The handshake's SYN, `repeated` times before. */
+/* Send the handshake's SYN, `repeated` times before. */
 static void send_syn(const struct tcp_visit *visit, unsigned repeated)
 {
     if (visit->client != NULL) {
@@ -260,7 +261,7 @@ static void open_connection(const struct tcp_visit *visit)
     send_syn(visit, 0);
 }
 
-/* The next request, or the end of the connection's life, which has a request of its own. */
+/* Plan the next request, or the end of the connection, which has a request of its own. */
 static void wait_for_request(const struct tcp_visit *visit)
 {
     const struct tcp *tcp = visit->tcp;
@@ -283,7 +284,7 @@ static void establish(const struct tcp_visit *visit)
     stop(visit, visit->server, KIND_SYN_ACK);
     double trip = round_trip(visit);
     if (visit->client != NULL) {
-        /* The time stamp that comes back is the first SYN's. */
+        /* The returned time stamp is that of the first SYN. */
         double waited = (double)(visit->now - visit->client->sent_at);
         sample(&visit->client->estimate, (float)(waited > trip ? waited : trip));
         visit->client->measured = true;
@@ -309,7 +310,7 @@ static void establish(const struct tcp_visit *visit)
     wait_for_request(visit);
 }
 
-/* The closer's FIN, which the other end answers with its own. */
+/* Send the closer's FIN, which the other end answers with its own. */
 static void begin_close(const struct tcp_visit *visit)
 {
     struct tcp_connection *connection = visit->connection;
@@ -391,7 +392,8 @@ static void take_reply(const struct tcp_visit *visit)
     }
 }
 
-/* A life ends with a request and a close, or the peer vanishes: only keepalive notices. */
+/* A connection ends with a request and a close, or the peer vanishes: only keepalive detects
+ * that. */
 static void leave_idleness(const struct tcp_visit *visit)
 {
     struct tcp_connection *connection = visit->connection;
@@ -416,13 +418,13 @@ static void leave_idleness(const struct tcp_visit *visit)
 
 /* --- expiries -------------------------------------------------------------------------------- */
 
-/* Whether the client has the last reply: if the server waits then, only the ACK was lost. */
+/* Return whether the client has the last reply: if the server waits then, only the ACK was lost. */
 static bool has_reply(const struct tcp_connection *connection)
 {
     return connection->state == STATE_IDLE || connection->state == STATE_ASKING;
 }
 
-/* The end's own transmission is still unanswered: once more, after a probe of the tail. */
+/* The end's own transmission is unanswered: repeat it, after a tail probe. */
 static void expire_retransmit(const struct tcp_visit *visit, struct tcp_end *end)
 {
     const struct tcp *tcp = visit->tcp;

@@ -1,14 +1,14 @@
 #include "gen_traffic.h"
 
-/* Of a law's longest value to its least: three powers of ten of a heavy tail. */
+/* Maximum / minimum of a heavy tail: three powers of ten. */
 #define TAIL_RATIO     1000.0
 
-/* A client's connections can do at least twice what is asked of the busiest. */
+/* Upper bound of the busiest client's share of its capacity. */
 #define BUSY_SHARE_MAX 0.5
 
-/* --- numbers that follow from others ---------------------------------------------------------- */
+/* --- hashing --------------------------------------------------------------------------------- */
 
-/* 64 bits that depend on both, as good as random: splitmix64's finish, twice. */
+/* Hash two numbers to 64 bits: splitmix64's finish, twice. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
     uint64_t z = a + UINT64_C(0x9e3779b97f4a7c15) * (b + 1);
@@ -20,14 +20,14 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return z;
 }
 
-/* Uniform in (0, 1). */
+/* Map bits to a uniform number in (0, 1). */
 static double unit(uint64_t bits)
 {
     return ((double)(bits >> 12) + 0.5) * 0x1p-52;
 }
 
-/* A seed of its own, for the parameters from `row` on, that takes nothing from the model's numbers.
- * Rows count from tick_us. */
+/* Return a seed for the parameters from `row` on, without using the model's random numbers. Rows
+ * count from tick_us. */
 static uint64_t derived_seed(const struct gen_model *model, uint64_t row)
 {
     struct random copy = model->random;
@@ -41,7 +41,7 @@ static double power(double base, double exponent)
     return random_exp(exponent * random_log(base));
 }
 
-/* The integral of x^(a-1) from 1 to `ratio`. */
+/* Return the integral of x^(a-1) from 1 to `ratio`. */
 static double power_integral(double ratio, double a)
 {
     return a > -1e-9 && a < 1e-9 ? random_log(ratio) : (power(ratio, a) - 1) / a;
@@ -61,7 +61,7 @@ struct gen_law gen_law_make(double mean, double shape, double ratio)
     return law;
 }
 
-/* Of the density x^(a-1) from 1 to `ratio`, the value below which lies the share u. */
+/* Return the u-quantile of the density x^(a-1) from 1 to `ratio`. */
 static double power_value(double ratio, double a, double u)
 {
     if (a > -1e-9 && a < 1e-9) {
@@ -97,7 +97,7 @@ double gen_lognormal_cut(double median, double sigma, double limit, double *belo
     return sum / STEPS;
 }
 
-/* 1, and a whole number with the mean that `more` has, but for the longest. */
+/* Return 1 plus a whole number with the mean `more`, limited to `most`. */
 static uint32_t one_and(double more, double u, uint32_t most)
 {
     return more + u < most - 1 ? 1 + (uint32_t)(more + u) : most;
@@ -105,8 +105,8 @@ static uint32_t one_and(double more, double u, uint32_t most)
 
 /* --- activity -------------------------------------------------------------------------------- */
 
-/* The largest ratio up to `wanted` with which the busiest has no more than
- * `most` times the mean. */
+/* Return the largest ratio up to `wanted` with which the busiest client has at most `most` times
+ * the mean. */
 static double hot_ratio(double wanted, double shape, double most)
 {
     if (wanted * gen_law_make(1, shape, wanted).least <= most) {
@@ -136,7 +136,7 @@ void gen_traffic_read(const struct gen_model *model, unsigned row, const struct 
     double mean = trickle < 1 ? smooth->mean_ticks / (1 - trickle) : smooth->mean_ticks;
     double most = BUSY_SHARE_MAX * mean / on;
     double ratio = p[GEN_HOT] > 1 && most > 1 ? hot_ratio(p[GEN_HOT], p[GEN_HOT_SHAPE], most) : 1;
-    /* Single requests come while no other is under way; half a tick is what rounding adds. */
+    /* Single requests come while no other is in progress; rounding adds half a tick. */
     double free = smooth->mean_ticks - smooth->busy_ticks;
     double single = trickle > 0 ? free / trickle - 0.5 : 0;
     *traffic = (struct gen_traffic){
@@ -154,24 +154,25 @@ void gen_traffic_read(const struct gen_model *model, unsigned row, const struct 
     };
 }
 
-/* How often a client has bursts, as a multiple of the mean: without a shape all are alike. */
+/* Return how often a client has bursts, as a multiple of the mean; without a shape all are
+ * alike. */
 static double client_weight(const struct gen_traffic *traffic, double u)
 {
     return traffic->hot.shape > 0 ? gen_law_value(&traffic->hot, u) : 1;
 }
 
-/* From a burst's begin to that of the next. */
+/* Return the time from a burst's begin to that of the next. */
 static uint64_t cycle_ticks(const struct gen_traffic *traffic, uint64_t client, uint32_t requests,
                             double silence)
 {
-    /* Clients lie evenly on their law, as multiples of the golden section do, so that few of them
+    /* Clients are evenly spaced on their law, by multiples of the golden ratio, so that few of them
      * have the mean, too. */
     double u = unit(traffic->seed + UINT64_C(0x9e3779b97f4a7c15) * client);
     double mean_ticks = traffic->mean_ticks / client_weight(traffic, u);
     return gen_whole_ticks((double)requests * mean_ticks * silence);
 }
 
-/* Values that stand for a law, evenly likely, with `more` added and with its mean. */
+/* Fill in equally likely values that represent a law, with `more` added and with its mean. */
 static void law_grid(const struct gen_law *law, double more, double *values, unsigned count)
 {
     double sum = 0;
@@ -196,8 +197,8 @@ double gen_connects(const struct gen_traffic *traffic, double timeout_ticks)
     for (unsigned i = 0; i < WEIGHTS; i++) {
         weights[i] = client_weight(traffic, (i + 0.5) / WEIGHTS);
     }
-    /* Of a burst's silence, weighted by how many bursts a client has: the gap that begins with it
-     * is too long, and that after a single request. */
+    /* The gap that begins with a burst's silence is too long, and so is that after a single
+     * request; weighted by a client's number of bursts. */
     double first = 0;
     double later = 0;
     for (unsigned i = 0; i < WEIGHTS * BURSTS * SILENCES; i++) {
@@ -220,7 +221,7 @@ double gen_connects(const struct gen_traffic *traffic, double timeout_ticks)
     return per_burst / (1 + traffic->burst.mean) / traffic->mean_ticks * traffic->request_ticks;
 }
 
-/* Takes the next burst, and returns how many requests it has. */
+/* Take the next burst, and return its number of requests. */
 static uint32_t take_burst(const struct gen_traffic *traffic, struct gen_activity *activity,
                            uint32_t number)
 {
@@ -238,13 +239,12 @@ uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *tra
 {
     const double single = traffic->trickle_ticks;
     if (activity->left == GEN_BURST_AWAITED) {
-        /* Its first request has come; or something else has, before. */
+        /* Either its first request has come, or something else before it. */
         bool begun = activity->burst_at < now;
         activity->left = begun ? take_burst(traffic, activity, number) - 1 : 0;
     }
     if (activity->left == 0 && activity->burst_at > now) {
-        /* Until the burst there is nothing but the trickle; what comes later than that of it is
-         * drawn again. */
+        /* Until the burst there is only the trickle; a later single request is drawn again. */
         uint64_t tick = single > 0 ? now + gen_exponential(model, single) : GEN_NEVER;
         if (tick <= activity->burst_at) {
             return tick;
@@ -286,7 +286,7 @@ uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *t
     const double on_ticks = traffic->gap_ticks + busy_ticks;
     uint64_t client = number / traffic->together;
     uint64_t key = mix(traffic->seed, client);
-    /* A burst of 1 + b is met as often as that is long: the two have their shares. */
+    /* A burst of 1 + b is length-biased: both summands have their shares. */
     double u = unit(mix(key, 1));
     bool plain = unit(mix(key, 2)) * (1 + traffic->burst.mean) < 1;
     double more = plain ? gen_law_value(&traffic->burst, u)
@@ -299,7 +299,7 @@ uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *t
     double age = random_unit(&model->random) * on_ticks;
     double busy = (double)requests * on_ticks;
     if ((double)since < busy) {
-        /* On average half a request is under way: which half is a matter of chance. */
+        /* On average half a request is in progress; round at random. */
         uint32_t done = (uint32_t)((double)since / on_ticks + random_unit(&model->random));
         activity->left = requests - (done < requests ? done : requests);
     } else {
@@ -358,7 +358,7 @@ static struct gen_moments moments(const struct gen_model *model, unsigned row, u
     };
 }
 
-/* Whether one is over when the next begins. */
+/* Check that one ends before the next begins. */
 static bool ends_in_time(struct gen_model *model, const struct gen_moments *when,
                          unsigned every_row, double ticks)
 {
@@ -393,7 +393,7 @@ bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct
                                      (double)herds->freeze_ticks));
 }
 
-/* The number of the last moment that is not after `now`; false if there is none. */
+/* Get the number of the last moment that is not after `now`; false if there is none. */
 static bool last_moment(const struct gen_moments *when, uint64_t now, uint64_t *k)
 {
     *k = when->every > 0 && now >= when->first ? (now - when->first) / when->every : 0;
@@ -405,7 +405,7 @@ static uint64_t moment(const struct gen_moments *when, uint64_t k)
     return when->first + k * when->every;
 }
 
-/* The bits that belong to a connection at moment k. */
+/* Return the hash of a connection at moment k. */
 static uint64_t bits_at(const struct gen_moments *when, uint64_t k, uint32_t number)
 {
     return mix(mix(when->key, k), number);
@@ -416,7 +416,7 @@ static bool concerns(const struct gen_moments *when, uint64_t k, uint32_t number
     return unit(bits_at(when, k, number)) < when->share;
 }
 
-/* When a peer that a storm takes at moment k is back. */
+/* Return when a peer that a storm takes at moment k is back. */
 static uint64_t back(const struct gen_herds *herds, uint64_t k, uint32_t number)
 {
     double u = unit(mix(bits_at(&herds->storm, k, number), 1));
@@ -424,8 +424,8 @@ static uint64_t back(const struct gen_herds *herds, uint64_t k, uint32_t number)
            (uint64_t)(u * herds->storm_jitter_ticks);
 }
 
-/* The first moment after `now` that concerns a connection; of many that do not, the last that was
- * looked at, where it is visited for nothing. */
+/* Return the first moment after `now` that concerns a connection; or after many that do not, the
+ * last one checked, where the visit is in vain. */
 static uint64_t next_moment(const struct gen_moments *when, uint64_t now, uint32_t number)
 {
     if (!(when->share > 0)) {
@@ -455,7 +455,7 @@ uint64_t gen_herds_next(const struct gen_herds *herds, uint64_t now, uint32_t nu
         uint64_t tick = back(herds, k, number);
         next = tick > now && tick < next ? tick : next;
     }
-    /* In order to be there when it comes back, a peer is visited when it falls silent. */
+    /* A peer is visited when it falls silent, in order to plan its return. */
     uint64_t silent = next_moment(&herds->storm, now, number);
     return silent < next ? silent : next;
 }
@@ -488,7 +488,25 @@ uint64_t gen_herds_arrival(const struct gen_herds *herds, uint64_t now, uint32_t
     return now;
 }
 
-uint64_t gen_deploy_return(struct gen_model *model, const struct gen_herds *herds, uint64_t now)
+uint64_t gen_herd_return(struct gen_model *model, const struct gen_herds *herds, enum gen_herd herd,
+                         uint64_t now, unsigned count_deployed)
 {
-    return now + gen_whole_ticks(random_unit(&model->random) * herds->deploy_over_ticks);
+    bool deploy = herd == GEN_HERD_DEPLOY;
+    model->counts[count_deployed + !deploy]++;
+    return deploy ? now + gen_whole_ticks(random_unit(&model->random) * herds->deploy_over_ticks)
+                  : now;
+}
+
+void gen_herd_apply(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
+                    uint32_t number, struct gen_timer *timer, uint64_t *event_at,
+                    unsigned count_deployed)
+{
+    enum gen_herd herd = gen_herd_at(herds, now, number);
+    if (herd != GEN_HERD_NONE && timer->delay_ticks > 0) {
+        gen_timer_stop(model, now, timer);
+        *event_at = gen_herd_return(model, herds, herd, now, count_deployed);
+    }
+    if (*event_at == now) {
+        *event_at = gen_arrival(herds, now, number);
+    }
 }

@@ -1,30 +1,28 @@
 /*
- * gen_traffic.h: traffic as it is, rather than smooth: what the models of connections share. Each
- * has the rows of parameters below, and asks here when a connection's next request comes, when its
- * session ends, and what a herd does to it. "Request" stands for what a model's rate counts: a
- * packet, a call.
+ * gen_traffic.h: realistic traffic, shared by the models of connections. Each has the rows of
+ * parameters below; the functions here decide when a connection's next request comes, when its
+ * session ends, and how deploys, storms and freezes ("herds") affect it. "Request" is the unit of a
+ * model's rate: a packet, a call.
  *
  * Activity. A share of the requests, the trickle, comes singly, at exponential gaps, as in the
  * smooth model; it keeps connections open. The others come in bursts, with silences between that
- * have heavy tails. Connections that belong together, as a client's do, are active together, and
- * some clients are busier than others. A client's bursts are a renewal process: one of B requests
- * (of each of its connections) is followed by the next B * Y * mean / weight later, where `mean` is
- * the time that such a request stands for in the smooth model, and Y and the weight have mean 1. So
- * the mean rate is what it was, whatever the knobs are, and however long a request takes; what is
- * not done when the next burst comes is done after it. All of a burst follows from the client's
- * number and the burst's tick by hashing: connections share it, and a connection's state is that
- * tick and what is left to do.
+ * have heavy tails. Connections of the same client are active together, and some clients are busier
+ * than others. A client's bursts are a renewal process: one of B requests (on each of its
+ * connections) is followed by the next B * Y * mean / weight later, where `mean` is the time for
+ * each such request in the smooth model, and Y and the weight have mean 1. So the mean rate does
+ * not depend on the other parameters, nor on how long a request takes; requests left over when the
+ * next burst comes are made after it. All of a burst is a hash of the client's number and the
+ * burst's tick: connections share it, and a connection's state is that tick and the number of
+ * requests left.
  *
- * The process begins in its steady state: in a cycle that is met as often as it is long, at any
- * place in it.
+ * The process begins in its steady state: in a length-biased cycle, at a random place in it.
  *
- * Herds, at moments that are given: a deploy (the server closes a share of all connections at one
- * tick), a storm (peers fall silent at one tick and come back with new connections at another), a
- * freeze (what arrives in a time arrives at its end). They begin with the recording.
+ * Herds, at given moments: a deploy (the server closes a share of all connections at one tick), a
+ * storm (peers fall silent at one tick and return with new connections at another), a freeze (all
+ * that arrives in a period arrives at its end). They begin with the recording.
  *
- * With a burst of 1, `together` and `hot` of 1 and `silence_shape` 0 a model is smooth: it takes
- * its own way, and the same random numbers as if nothing of this were there. So it is with herds
- * whose share is 0.
+ * With a burst of 1, `together` and `hot` of 1 and `silence_shape` 0 a model is smooth, and uses
+ * the same random numbers as without this code. The same holds for herds with a share of 0.
  */
 #ifndef SIM_GEN_TRAFFIC_H
 #define SIM_GEN_TRAFFIC_H
@@ -56,7 +54,7 @@ enum {
         "kernel timers of three loads: 0.19 to 0.56 of starts are in no row of five, 1 s apart",   \
         30, "DNS clients of WRCCDC: 29 ms; HTTP clients: median 32 ms", together, together_source)
 
-/* The same with another trickle and another gap. */
+/* GEN_ACTIVITY with another trickle and another gap. */
 #define GEN_ACTIVITY_BUT(first, trickle, trickle_source, gap, gap_source, together,                \
                          together_source)                                                          \
     GEN_REAL((first) + GEN_TRICKLE, "trickle", trickle, 0, 1,                                      \
@@ -84,7 +82,7 @@ enum {
         GEN_REAL((first) + GEN_HOT_SHAPE, "hot_shape", 2, 0.1, 10,                                 \
                  "tail of the clients' rates, likewise", "hosts of NASA's web log: 1.99 (Hill)")
 
-/* Where `together` comes from, of servers whose clients open several connections. */
+/* Source of `together` for servers with clients that open several connections. */
 #define GEN_TOGETHER_SERVER "HTTP clients of a laboratory: 243 connections of 13 within 60 s"
 
 /* The row of sessions. Their mean is the model's own. */
@@ -105,7 +103,7 @@ enum {
     GEN_STORM_EVERY_S,
     GEN_STORM_AWAY_S,
     GEN_STORM_JITTER_S,
-    GEN_CLOSING_ROWS, /* so many where nothing arrives that a freeze could hold up */
+    GEN_CLOSING_ROWS, /* without arrivals that a freeze could delay */
     GEN_FREEZE = GEN_CLOSING_ROWS,
     GEN_FREEZE_AT_S,
     GEN_FREEZE_EVERY_S,
@@ -153,24 +151,23 @@ struct gen_law {
     double mean;
     double shape; /* 0: exponential */
     double least; /* of the bounded Pareto */
-    double ratio; /* of its longest to its least */
+    double ratio; /* maximum / minimum */
 };
 
-/* The law with that mean; `ratio` above 1. With a mean of 0 it is always 0. */
+/* Make the law with that mean; `ratio` above 1. With a mean of 0 it is always 0. */
 struct gen_law gen_law_make(double mean, double shape, double ratio);
 
-/* The mean of an exponential variable that is rounded up to whole ticks. */
+/* Return the mean of an exponential variable that is rounded up to whole ticks. */
 double gen_whole_mean(double mean_ticks);
 
-/* The value that belongs to `u`, uniform in (0, 1). */
+/* Return the u-quantile, with `u` in (0, 1). */
 double gen_law_value(const struct gen_law *law, double u);
 
-/* The same of the law by which a value is met at any moment: as often as it is long. `v` is another
- * uniform variable. */
+/* Return the u-quantile of the length-biased law. `v` is another uniform variable. */
 double gen_law_met(const struct gen_law *law, double u, double v);
 
-/* The mean of the smaller of `limit` and a log-normal variable; *below is set to the probability
- * that the variable is smaller. `sigma` may be 0. */
+/* Return the mean of the smaller of `limit` and a log-normal variable; *below is set to the
+ * probability that the variable is smaller. `sigma` may be 0. */
 double gen_lognormal_cut(double median, double sigma, double limit, double *below);
 
 /* --- activity -------------------------------------------------------------------------------- */
@@ -179,55 +176,63 @@ struct gen_traffic {
     bool smooth;
     uint32_t together;
     uint64_t seed;
-    double request_ticks;   /* that a request stands for */
-    double mean_ticks;      /* that one of a burst does */
-    double busy_ticks;      /* that a request takes */
-    double gap_ticks;       /* the mean gap of it */
-    double trickle_ticks;   /* the mean gap until a single request; 0: there are none */
-    struct gen_law burst;   /* of what comes after its first */
+    double request_ticks;   /* of all requests */
+    double mean_ticks;      /* of the requests in bursts */
+    double busy_ticks;      /* duration of a request */
+    double gap_ticks;       /* mean gap in a burst */
+    double trickle_ticks;   /* mean gap until a single request; 0: none */
+    struct gen_law burst;   /* requests after the first */
     struct gen_law silence; /* mean 1 */
     struct gen_law hot;     /* mean 1 */
 };
 
-/* The most requests of a burst, and what `left` is between the drawing of a burst's first request
- * and its coming: both fit 16 bits. */
+/* The maximum of a burst's requests, and the value of `left` while a burst's first request is drawn
+ * but has not come. Both fit 16 bits. */
 #define GEN_BURST_MAX     65534u
 #define GEN_BURST_AWAITED 65535u
 
-/* What a connection carries along. */
+/* The state of a connection. */
 struct gen_activity {
-    uint64_t burst_at; /* when its client's next burst begins */
-    uint32_t left;     /* requests of this one that have not come */
+    uint64_t burst_at; /* begin of its client's next burst */
+    uint32_t left;     /* requests of this one still to come */
 };
 
-/* What a model says of its smooth traffic. */
+/* The properties of a model's smooth traffic. */
 struct gen_smooth {
     double mean_ticks; /* from a request to the next, closes and pauses included */
-    double busy_ticks; /* of that, what a request takes until the next can come */
+    double busy_ticks; /* of that, the duration of a request */
     double gap_ticks;  /* the mean gap after that */
 };
 
-/* Reads the rows of activity from `row` on. Takes no random number. */
+/* Read the rows of activity from `row` on, without using random numbers. */
 void gen_traffic_read(const struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
                       struct gen_traffic *traffic);
 
-/* How many connects there are for a request, if each silence beyond this number of ticks needs one. */
+/* Return the connects for each request if each silence longer than the timeout needs one. */
 double gen_connects(const struct gen_traffic *traffic, double timeout_ticks);
 
-/* When a connection's next request comes, which is after `now`, if it is done with the last one at
- * `now`. A model may let something else come before, such as a return after a deploy. Not for
- * smooth traffic. */
+/* Return the tick of a connection's next request, after `now`, when its last one is done. A model
+ * may let something else come before, such as a return after a deploy. Not for smooth traffic. */
 uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
                           struct gen_activity *activity, uint64_t now, uint32_t number);
 
-/* Brings a connection up to `now` that has asked for nothing since `since`, and was not to: the
- * requests that would have come are omitted. Takes no random number. Not for smooth traffic. */
+/* Return the tick of a connection's next request; smooth: after an exponential time. */
+static inline uint64_t gen_plan(struct gen_model *model, const struct gen_traffic *traffic,
+                                struct gen_activity *activity, uint64_t now, uint32_t number,
+                                double mean_ticks)
+{
+    return traffic->smooth ? now + gen_exponential(model, mean_ticks)
+                           : gen_next_request(model, traffic, activity, now, number);
+}
+
+/* Advance a connection that was not allowed any requests between `since` and `now`: they are
+ * omitted. Uses no random numbers. Not for smooth traffic. */
 void gen_activity_skip(const struct gen_traffic *traffic, struct gen_activity *activity,
                        uint64_t since, uint64_t now, uint32_t number);
 
-/* Puts a connection, of which a request takes `busy_ticks`, into the steady state at `now`, and
- * returns how many ticks ago its last request was, at least 1. Its next one is what
- * gen_next_request says for now - 1. Not for smooth traffic. */
+/* Put a connection with requests of `busy_ticks` into the steady state at `now`. Return the
+ * age of its last request, at least 1. Its next one is that of gen_next_request for now - 1. Not
+ * for smooth traffic. */
 uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
                             struct gen_activity *activity, uint64_t now, uint32_t number,
                             double busy_ticks);
@@ -236,23 +241,23 @@ uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *t
 
 #define GEN_SESSION_MAX (UINT32_C(1) << 30)
 
-/* How many requests a connection lives for. */
+/* The number of requests in a connection. */
 struct gen_sessions {
     double close;       /* one in this number is the last */
-    bool geometric;     /* then nothing is kept of a session */
-    struct gen_law law; /* otherwise: of what comes after its first */
+    bool geometric;     /* then a session has no state */
+    struct gen_law law; /* otherwise: requests after the first */
 };
 
-/* Sessions of 1 / close requests in the mean, with `close` from 0, never, to 1. */
+/* Make sessions of 1 / close requests on average, with `close` from 0, never, to 1. */
 struct gen_sessions gen_sessions_make(double close, double shape);
 
-/* What is left of a session that is met at any moment: at least 1. */
+/* Draw the rest of a session at a random moment: at least 1. */
 uint32_t gen_session_place(struct gen_model *model, const struct gen_sessions *sessions);
 
-/* Draws a session's length, at least 1. */
+/* Draw a session's length, at least 1. */
 uint32_t gen_session_draw(struct gen_model *model, const struct gen_sessions *sessions);
 
-/* Whether a request is a session's last; if so, *left becomes the next one's length. To be asked
+/* Return whether a request is a session's last; if so, *left becomes the next one's length. Call
  * once for each request. */
 static inline bool gen_session_ends(struct gen_model *model, const struct gen_sessions *sessions,
                                     uint32_t *left)
@@ -269,12 +274,12 @@ static inline bool gen_session_ends(struct gen_model *model, const struct gen_se
 
 /* --- herds ----------------------------------------------------------------------------------- */
 
-/* Moments at which a share of all connections is concerned. */
+/* Moments that affect a share of all connections. */
 struct gen_moments {
-    double share; /* 0: there are none */
+    double share; /* 0: none */
     uint64_t first;
-    uint64_t every; /* 0: there is one */
-    uint64_t key;   /* decides who */
+    uint64_t every; /* 0: only one */
+    uint64_t key;   /* selects the connections */
 };
 
 struct gen_herds {
@@ -291,20 +296,20 @@ struct gen_herds {
 enum gen_herd {
     GEN_HERD_NONE,
     GEN_HERD_DEPLOY, /* the server closes it, if it is open; see gen_deploy_return */
-    GEN_HERD_BACK,   /* its peer comes back: what is still open is replaced by a new connection */
+    GEN_HERD_BACK,   /* its peer returns: an open connection is replaced by a new one */
 };
 
-/* Reads `rows` rows of herds, GEN_HERD_ROWS or GEN_CLOSING_ROWS, from `row` on; model->warmup_end
- * is set. False if one lasts longer than until the next. */
+/* Read `rows` rows of herds, GEN_HERD_ROWS or GEN_CLOSING_ROWS, from `row` on; model->warmup_end is
+ * set. False if one lasts longer than until the next. */
 bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct gen_herds *herds);
 
-/* The parts of the functions below for models that have herds. */
+/* The parts of the functions below for models with herds. */
 uint64_t gen_herds_next(const struct gen_herds *herds, uint64_t now, uint32_t number);
 enum gen_herd gen_herds_at(const struct gen_herds *herds, uint64_t now, uint32_t number);
 uint64_t gen_herds_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number);
 
-/* Files a connection under `tick`, or before, if a herd concerns it between `now` and then. It can
- * therefore be visited where nothing of its own happens. */
+/* File a connection at `tick`, or before, if a herd affects it between `now` and then. It can
+ * therefore be visited without an event of its own. */
 static inline void gen_file_herded(struct gen_model *model, const struct gen_herds *herds,
                                    uint64_t now, uint64_t tick, uint32_t number)
 {
@@ -315,20 +320,28 @@ static inline void gen_file_herded(struct gen_model *model, const struct gen_her
     gen_file(model, tick, number);
 }
 
-/* What a herd does to a connection at `now`. What expires then has expired before. */
+/* Return the effect of a herd on a connection at `now`, after its expiries. */
 static inline enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now,
                                         uint32_t number)
 {
     return __builtin_expect(herds->any, 0) ? gen_herds_at(herds, now, number) : GEN_HERD_NONE;
 }
 
-/* When what its peer or the network would deliver at `now` arrives: then, or later. */
+/* Return when a message that would arrive at `now` arrives: then, or after a freeze. */
 static inline uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number)
 {
     return __builtin_expect(herds->any, 0) ? gen_herds_arrival(herds, now, number) : now;
 }
 
-/* When a connection that a deploy has closed at `now` connects again. */
-uint64_t gen_deploy_return(struct gen_model *model, const struct gen_herds *herds, uint64_t now);
+/* Return when a connection that a herd has closed at `now` connects again, and count it:
+ * `count_deployed` is the counter of deploys, and the next one that of storms. */
+uint64_t gen_herd_return(struct gen_model *model, const struct gen_herds *herds, enum gen_herd herd,
+                         uint64_t now, unsigned count_deployed);
+
+/* Apply a herd to a connection with one timer, which pends while the connection is open. *event_at,
+ * its next event, becomes the return; one that is due at `now` may be delayed by a freeze. */
+void gen_herd_apply(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
+                    uint32_t number, struct gen_timer *timer, uint64_t *event_at,
+                    unsigned count_deployed);
 
 #endif

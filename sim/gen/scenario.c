@@ -16,17 +16,17 @@ struct reading {
     struct error *error;
 };
 
-/* Where a value stands: the keys and indices that lead to it. */
+/* The place of a value: the keys and indices that lead to it. */
 struct place {
     const char *key; /* of the scenario */
-    size_t part;     /* if key is "parts": which, and what in it; SIZE_MAX: the array itself */
+    size_t part;     /* index in "parts"; SIZE_MAX: the array itself */
     const char *part_key;
     const char *parameter;
 };
 
 /* --- the line of a place --------------------------------------------------------------------- */
 
-/* These walk through text that has been parsed before, and so is JSON. */
+/* These walk through text that was parsed before, and so is valid JSON. */
 
 static const char *skip_blanks(const char *at)
 {
@@ -65,8 +65,8 @@ static const char *skip_value(const char *at)
     return at;
 }
 
-/* The value of `key` in the object at `at`; *key_at is set to the key. NULL if it is not there.
- * Keys that are written with escapes are not found. */
+/* Return the value of `key` in the object at `at`, and its key; NULL if it is missing. Keys with
+ * escapes are not found. */
 static const char *find_key(const char *at, const char *key, const char **key_at)
 {
     at = skip_blanks(at);
@@ -102,7 +102,7 @@ static const char *find_element(const char *at, size_t index)
     return at;
 }
 
-/* The text of a place, or of what is nearest above it. */
+/* Return the text of a place, or of the nearest enclosing one. */
 static const char *find_place(const char *text, const struct place *place)
 {
     const char *found = skip_blanks(text);
@@ -121,7 +121,7 @@ static const char *find_place(const char *text, const struct place *place)
     return found;
 }
 
-/* Says what is wrong at a place: file, line, key, and the sentence. */
+/* Report an error at a place: file, line, key, and the sentence. */
 static bool complain(const struct reading *reading, const struct place *place, const char *sentence)
 {
     const char *found = find_place(reading->text, place);
@@ -143,7 +143,7 @@ static bool complain(const struct reading *reading, const struct place *place, c
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* Refuses keys of `object` that are not among `known`, which ends with NULL. */
+/* Refuse keys of `object` that are not among `known`, which ends with NULL. */
 static bool check_keys(const struct reading *reading, json_t *object, const char *const *known,
                        const struct place *above)
 {
@@ -169,7 +169,7 @@ static bool check_keys(const struct reading *reading, json_t *object, const char
     return true;
 }
 
-/* Takes a number from min to max, whole if so asked; leaves *number where there is no value. */
+/* Read a number from min to max; *number is unchanged if the value is missing. */
 static bool take_number(const struct reading *reading, const struct place *place,
                         const json_t *value, bool whole, double min, double max, double *number)
 {
@@ -204,7 +204,7 @@ static bool take_parameter(const struct reading *reading, struct gen_part *part,
     } else {
         return complain(reading, place, "it takes a number or a word");
     }
-    return gen_parameter_set(part->workload, part->parameters, text, &why) ||
+    return gen_parameter_set(part->workload, part->parameters, text, NULL, &why) ||
            complain(reading, place, why.text);
 }
 
@@ -282,7 +282,7 @@ static bool take_part(const struct reading *reading, struct gen_part *part, size
     return true;
 }
 
-/* Shares that are more than the whole are a mistake; less may be meant. */
+/* Shares above the whole are a mistake; less may be intended. */
 static bool check_shares(const struct reading *reading, const json_t *parts)
 {
     double sum = 0;
@@ -317,7 +317,7 @@ static bool take_scenario(const struct reading *reading, json_t *root, struct sc
     } numbers[] = {
         {"tick_us", false, 1, 1e6, &tick_us},
         {"seconds", false, 1e-9, 1e9, &seconds},
-        {"seed", true, 0, 0x1p53, &seed}, /* what JSON's readers agree on */
+        {"seed", true, 0, 0x1p53, &seed}, /* the integers that all JSON readers agree on */
         {"connections", true, 1, UINT32_MAX, &total},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

@@ -25,8 +25,8 @@ struct scenario {
     uint64_t seed;
 };
 
-/* Reads a file. False, with file, line, key and what would be right, if it is not a scenario; a
- * name that is not known is told with the nearest. */
+/* Read a file. False, with file, line, key and the remedy, if it is not a scenario; an unknown name
+ * is reported with the nearest one. */
 bool scenario_read(const char *path, struct scenario *scenario, struct error *error);
 
 /* Harmless on a zeroed scenario. */

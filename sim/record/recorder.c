@@ -1,13 +1,12 @@
 /*
- * recorder: a shared object that is loaded into a program before its libraries (LD_PRELOAD), and
- * stands between it and the timers of libevent, libev and libuv, or those that `timerlab export`
- * wrote with --prefix timers, in a shared object. Each call is written down and passed on. It needs
- * no header of theirs: what it must know of them is their calls' arguments, and the beginning of
- * libev's watcher.
+ * recorder: a shared object that is loaded into a program before its libraries (LD_PRELOAD). It
+ * intercepts the timer calls of libevent, libev and libuv, and of structures that `timerlab export`
+ * wrote with --prefix timers, in a shared object: it records each call and passes it on. It needs
+ * none of their headers, only the arguments of their calls, and the beginning of libev's watcher.
  *
  * A call made by a library within a recorded call (uv_timer_again starts and stops) is not
- * recorded. Callbacks are called from here, so that it is known what is done within which, and
- * when a timer fires that its library starts again without a call.
+ * recorded. Callbacks are called from here, which shows the calls made within a callback, and the
+ * expiries of timers that their library starts again without a call.
  */
 #include "timer_record.h"
 
@@ -30,14 +29,13 @@ static struct timer_record_header *header; /* NULL: nothing is recorded */
 static struct timer_record *records;
 static int record_file = -1;
 static uint32_t process;
-static _Thread_local unsigned depth;      /* of recorded calls under way */
-static _Thread_local const void *running; /* the timer whose callback is; NULL: none */
+static _Thread_local unsigned depth;      /* of recorded calls in progress */
+static _Thread_local const void *running; /* the timer with the running callback; NULL: none */
 
 /* --- writing records -------------------------------------------------------------------------- */
 
-/* Make space on the disk for record `index`. Two threads may do so at once, to no harm. Writing to
- * a mapped page without space would kill the program, and so would a file beyond its limit (ulimit
- * -f), by SIGXFSZ. */
+/* Allocate space on the disk for record `index`. Two threads may do so at once. Without space, or
+ * beyond the limit of file sizes (ulimit -f), writing to a mapped page would kill the program. */
 static bool make_room(uint64_t index)
 {
     uint64_t room = (index / TIMER_RECORD_STEP + 1) * TIMER_RECORD_STEP;
@@ -108,8 +106,8 @@ typedef void (*event_callback)(int descriptor, short what, void *argument);
 typedef void (*ev_callback)(struct ev_loop *loop, struct ev_timer *timer, int events);
 typedef void (*uv_callback)(struct uv_timer *timer);
 
-/* What stands between a timer and its callback. Found by the timer's address, and kept for the
- * next one there. */
+/* The link from a timer to its callback. Found by the timer's address, and kept for the next timer
+ * there. */
 struct shim {
     struct shim *next;
     const void *timer;
@@ -318,7 +316,7 @@ static uint64_t seconds_to_ns(double seconds)
     return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
 }
 
-/* Its own callback is in an idle timer always: who copies one copies that. */
+/* An idle timer has its own callback, in case the program copies it. */
 static void give_back_callback(struct ev_timer *timer, const struct shim *shim)
 {
     if (shim != NULL && timer->active == 0 && shim->ev_callback != NULL) {
@@ -378,7 +376,7 @@ void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
     FIND(remaining, "ev_timer_remaining");
     struct shim *shim = header != NULL ? find_shim(timer, false) : NULL;
     if (depth == 0 && timer->active != 0) {
-        /* The library stops none that repeats. */
+        /* The library does not stop repeating timers. */
         bool due = timer->repeat <= 0 && remaining(loop, timer) <= 0;
         record_end(TIMER_RECORD_LIBEV, timer, due);
         if (shim != NULL) {
@@ -413,8 +411,8 @@ void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer)
 
 /* --- libuv ------------------------------------------------------------------------------------ */
 
-/* When a timer of libuv's is due, the library stops it, starts it again if it repeats, by these
- * very calls, and calls back. */
+/* When a timer is due, libuv stops it, starts it again if it repeats, by these very calls, and
+ * calls back. */
 
 static void uv_fire(struct uv_timer *timer)
 {
@@ -448,7 +446,7 @@ int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeou
         uint64_t ms = timeout_ms < UINT64_C(1000000000000) ? timeout_ms : UINT64_C(1000000000000);
         record(TIMER_RECORD_LIBUV, TIMER_RECORD_START, timer, ms * 1000000, 0);
     }
-    /* uv_timer_again comes here with the callback that it found. */
+    /* uv_timer_again passes the callback stored by us. */
     bool theirs = header != NULL && callback != NULL && callback != uv_fire;
     struct shim *shim = theirs ? find_shim(timer, true) : NULL;
     if (shim != NULL) {
@@ -508,17 +506,18 @@ int uv_timer_again(struct uv_timer *timer)
     return status;
 }
 
-/* --- what `timerlab export` wrote ------------------------------------------------------------- */
+/* --- structures written by `timerlab export`
+ * --------------------------------------------------- */
 
-/* Its ticks are those of its user's; milliseconds of CLOCK_MONOTONIC are what can be recorded. */
+/* Their ticks are their user's; only milliseconds of CLOCK_MONOTONIC can be recorded. */
 #define EXPORTED_TICK_NS UINT64_C(1000000)
 
-/* Status of a stop of a timer that is not pending: it did nothing, but was called. */
+/* Status of a stop of an idle timer: without effect, but called. */
 #define EXPORTED_IDLE    1
 
 typedef void (*exported_callback)(void *ctx, uint32_t id, uint64_t now);
 
-/* No address of the program's begins so; an id is kept whole, so that each timer has its own. */
+/* Make a unique address: no address of the program begins like this, and the id is kept whole. */
 static const void *exported_timer(const void *timers, uint32_t id)
 {
     uint64_t whose = ((uint64_t)(uintptr_t)timers >> 4 | UINT64_C(1) << 31) << 32;
@@ -553,7 +552,7 @@ int timers_stop(void *timers, uint32_t id)
     return status;
 }
 
-/* Of an advance under way. */
+/* An advance in progress. */
 struct exported_advance {
     const void *timers;
     exported_callback callback;

@@ -1,10 +1,10 @@
 /*
- * timer_record.h: the file in which a process's own timer calls are recorded: a header and records
- * of fixed size. It is mapped by every process that is recorded; each call claims the next record
- * by adding to a counter that all share, so that threads and forked processes write into one file,
- * in the order of their calls, without a lock, and nothing is lost with a process that is killed.
+ * timer_record.h: the file of a process's own timer calls: a header and records of fixed size.
+ * Every recorded process maps it; each call claims the next record by adding to a shared counter,
+ * so that threads and forked processes write into one file, in the order of their calls, without a
+ * lock, and nothing is lost when a process is killed.
  *
- * The numbers are in the machine's own byte order.
+ * Numbers are in the machine's byte order.
  */
 #ifndef SIM_TIMER_RECORD_H
 #define SIM_TIMER_RECORD_H
@@ -17,9 +17,9 @@
 #define TIMER_RECORD_VERSION      2u
 #define TIMER_RECORD_HEADER_BYTES 4096u
 
-/* Space on the disk is made for this many records at a time, before they are written. */
+/* Space on the disk is allocated for this many records at a time. */
 #define TIMER_RECORD_STEP         (UINT64_C(1) << 16)
-/* As many as there is address space for in every process: 5 GiB. */
+/* Limited by the address space in every process: 5 GiB. */
 #define TIMER_RECORDS_MAX         (UINT64_C(1) << 27)
 
 /* The environment variable with the recorder's output file. */
@@ -29,29 +29,29 @@ enum timer_record_library {
     TIMER_RECORD_LIBEVENT = 1,
     TIMER_RECORD_LIBEV,
     TIMER_RECORD_LIBUV,
-    TIMER_RECORD_EXPORTED, /* what `timerlab export` wrote: `timer` is made of whose it is, and its
-                              id */
+    TIMER_RECORD_EXPORTED, /* `timerlab export`: `timer` is made of the structure and the id */
     TIMER_RECORD_LIBRARIES
 };
 
 enum timer_record_op {
-    TIMER_RECORD_NOTHING, /* claimed, but never filled in: the process was killed there */
+    TIMER_RECORD_NOTHING, /* claimed, but not filled in: the process was killed */
     TIMER_RECORD_START,   /* delay_ns from then on */
     TIMER_RECORD_STOP,
-    TIMER_RECORD_FIRE, /* it was due; or, with libevent, its event came before its timeout */
-    TIMER_RECORD_INIT, /* what had a timer becomes another; libev does not tell */
+    TIMER_RECORD_FIRE, /* due; or, with libevent, its event came before its timeout */
+    TIMER_RECORD_INIT, /* the memory becomes another timer; not with libev */
 };
 
-/* Flags of an expiry: that the library starts the timer again, of libev after the delay that the
- * firing has; and that it was the timeout's, and not that of a descriptor. */
+/* Flags of an expiry: the library starts the timer again (libev: after the expiry's delay); and the
+ * event was the timeout's, not a descriptor's. */
 #define TIMER_RECORD_REPEATS 1u
 #define TIMER_RECORD_TIMEOUT 2u
 
 struct timer_record {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
-    uint64_t timer;   /* its address; names the timer within the process and library */
+    uint64_t timer;   /* its address; unique within the process and library */
     uint64_t delay_ns;
-    uint64_t cause; /* the timer, of the same library, whose callback makes the call; 0: none */
+    uint64_t cause; /* the timer, of the same library, with the callback that makes the call; 0:
+                       none */
     uint32_t process;
     uint8_t library;
     uint8_t flags;
@@ -66,9 +66,9 @@ struct timer_record_header {
     uint32_t version;
     uint32_t record_bytes;
     _Atomic uint64_t claimed; /* records; those beyond `room` were lost */
-    _Atomic uint64_t room;    /* records for which there is space on the disk */
+    _Atomic uint64_t room;    /* records with space on the disk */
     _Atomic uint32_t closed;  /* no more records are taken */
-    _Atomic int32_t failed;   /* errno of the first attempt to make room that failed; 0: none did */
+    _Atomic int32_t failed;   /* errno of the first failure to allocate space; 0: none */
 };
 
 #endif

@@ -210,7 +210,7 @@ bool sweep_part_at(const struct sweep_request *request, size_t point, struct gen
         if (is_parameter(knobs->items[i].name)) {
             (void)snprintf(setting, sizeof setting, "%s=%s", knobs->items[i].name,
                            sweep_value_at(knobs, point, i));
-            if (!gen_parameter_set(request->workload, part->parameters, setting, error)) {
+            if (!gen_parameter_set(request->workload, part->parameters, setting, NULL, error)) {
                 return false;
             }
         }

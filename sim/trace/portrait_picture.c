@@ -26,7 +26,7 @@ static bool make_stem(const char *const *names, size_t count, const char *folder
            error_set(error, "%s: the name is too long", folder);
 }
 
-/* Draws in a temporary folder, and renames both pictures when they are there. */
+/* Draw in a temporary folder, and rename both pictures when they are complete. */
 static bool draw(const char *stem, const char *script, struct error *error)
 {
     struct temporary temporary = {0};
@@ -36,13 +36,13 @@ static bool draw(const char *stem, const char *script, struct error *error)
     if (!temporary_make_in(&temporary, part)) {
         return error_set(error, "%s.csv could not be drawn: %s", stem, strerror(errno));
     }
-    /* Of a path that begins otherwise gnuplot might take the first character for a pipe. */
+    /* With other beginnings gnuplot might take the first character for a pipe. */
     const char *here = stem[0] == '/' || stem[0] == '.' ? "" : "./";
     (void)snprintf(data, sizeof data, "%s%.*s.csv", here, PATH_MAX - 16, stem);
     (void)snprintf(part, sizeof part, "%s%.*s", here, PATH_MAX - 16, temporary.file);
     const char *caption = strrchr(stem, '/') + sizeof("/" PREFIX) - 1;
     const char *words[] = {"gnuplot", "-c", script, "portrait", data, part, caption, NULL};
-    (void)setenv("LC_ALL", "C.UTF-8", 1); /* gnuplot warns of any other */
+    (void)setenv("LC_ALL", "C.UTF-8", 1); /* gnuplot warns of other locales */
     struct error why = {"gnuplot failed; it must have the terminals svg and pngcairo"};
     bool good = program_run(words, STDERR_FILENO, &why) == 0;
     for (size_t i = 0; i < ENDINGS; i++) {

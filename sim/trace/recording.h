@@ -1,7 +1,7 @@
 /*
- * recording.h: what a recording says next to its trace: where each operation is in it, on which
- * of several systems it was done, and when what was started expired there. Importers fill it if
- * their job asks for it; `predict` holds structures against it.
+ * recording.h: data of a recording in addition to its trace: the line and the system of each
+ * operation, and the recorded expiries. Importers fill it on request; `predict` compares structures
+ * with it.
  */
 #ifndef SIM_RECORDING_H
 #define SIM_RECORDING_H
@@ -9,18 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An operation of the trace. Its number there is its place in the array. */
+/* An operation of the trace. Its index is its number there. */
 struct recorded_operation {
-    uint64_t line; /* of the recording; no two operations have the same */
+    uint64_t line; /* of the recording; unique */
     uint32_t system;
-    bool deferrable; /* the system may fire it later than it said */
+    bool deferrable; /* the system may fire it late */
 };
 
 /* An expiry of a timer. */
 struct recorded_expiry {
     uint64_t tick;       /* of the trace */
     uint64_t line;       /* of the recording */
-    uint64_t start_line; /* where the timer was started */
+    uint64_t start_line; /* of the timer's start */
 };
 
 /* Zero at first. */
@@ -35,10 +35,10 @@ struct recording {
     uint64_t grain_ticks; /* step of the recorded system's clock */
 };
 
-/* Adds the trace's next operation. */
+/* Add the trace's next operation. */
 void recording_add_operation(struct recording *recording, struct recorded_operation operation);
 
-/* Adds an expiry. */
+/* Add an expiry. */
 void recording_add_expiry(struct recording *recording, struct recorded_expiry expiry);
 
 void recording_free(struct recording *recording);

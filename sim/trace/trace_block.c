@@ -22,7 +22,8 @@ void trace_columns_clear(struct trace_columns *columns)
     columns->previous_id = 0;
 }
 
-/* The difference of two ids modulo 2^32, so that small ones of either sign are small numbers. */
+/* Map the difference of two ids modulo 2^32, so that small differences of either sign become small
+ * numbers. */
 static uint32_t fold_difference(uint32_t difference)
 {
     return difference >> 31 != 0 ? ~(difference << 1) : difference << 1;
@@ -117,7 +118,7 @@ static uint8_t *put_slack(const struct trace_columns *columns, uint8_t *at)
 
 size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
 {
-    /* Or-ing is as good as the maximum where only the width in bytes is asked for. */
+    /* The bitwise or has the same width in bytes as the maximum. */
     uint64_t steps = 0;
     uint32_t lengths = 0;
     uint32_t ids = 0;
@@ -164,7 +165,7 @@ size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
 
 /* --- decoding -------------------------------------------------------------------------------- */
 
-/* One number of a column, where there are few. */
+/* Return one number of a short column. */
 static uint64_t plane_value(const uint8_t *column, size_t n, size_t i, unsigned width)
 {
     uint64_t value = 0;
@@ -174,7 +175,7 @@ static uint64_t plane_value(const uint8_t *column, size_t n, size_t i, unsigned 
     return value;
 }
 
-/* Written out by width, so that each becomes a loop of vector instructions. */
+/* A loop for each width, so that each is vectorized. */
 #define DEFINE_GET_PLANES(bits)                                                                    \
     static void get_planes_u##bits(uint##bits##_t *restrict values, const uint8_t *restrict at,    \
                                    size_t n, unsigned width)                                       \
@@ -216,7 +217,7 @@ static uint64_t plane_value(const uint8_t *column, size_t n, size_t i, unsigned 
 DEFINE_GET_PLANES(32)
 DEFINE_GET_PLANES(64)
 
-/* How many of the codes have `bit` (CODE_STOP, CODE_NEXT) set. */
+/* Return how many of the codes have `bit` (CODE_STOP, CODE_NEXT) set. */
 static uint32_t count_codes(const uint8_t *codes, size_t bytes, unsigned bit)
 {
     const uint64_t mask = UINT64_C(0x5555555555555555) * bit;
@@ -233,7 +234,7 @@ static uint32_t count_codes(const uint8_t *codes, size_t bytes, unsigned bit)
     return count;
 }
 
-/* Reads the groups' ticks and lengths. */
+/* Read the groups' ticks and lengths. */
 static const char *decode_groups(const uint8_t *ticks, unsigned tick_width, const uint8_t *lengths,
                                  unsigned length_width, uint64_t tick,
                                  const struct trace_block_limits *limits,
@@ -264,7 +265,7 @@ static const char *decode_groups(const uint8_t *ticks, unsigned tick_width, cons
                                           : "the runs of equal ticks are shorter than the block";
 }
 
-/* Reads the slack of the starts; the ids' room serves for it. */
+/* Read the slack of the starts, using the memory of the ids. */
 static const char *decode_slack(const uint8_t *raw, size_t raw_bytes, uint32_t most,
                                 struct trace_decoded *decoded)
 {
@@ -293,8 +294,8 @@ static const char *decode_slack(const uint8_t *raw, size_t raw_bytes, uint32_t m
                                              : NULL;
 }
 
-/* Reads which of the operations are reactions, and to what, and the slack. The other columns have
- * been read: the ids' room serves for the differences. */
+/* Read the causes of the operations, and their slack. The other columns have been read, so that the
+ * memory of the ids can be used. */
 static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
                                  const struct trace_block_limits *limits,
                                  struct trace_decoded *decoded)
@@ -385,8 +386,8 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
         return "its columns do not fill it";
     }
     const uint8_t *codes = raw + codes_at;
-    /* After this the loop below cannot leave the columns. Bits after the last record count too:
-     * they have to be 0. */
+    /* After this check the loop below cannot leave the columns. Bits after the last record must be
+     * 0. */
     if (count_codes(codes, code_bytes, CODE_STOP) != record_count - starts ||
         count_codes(codes, code_bytes, CODE_NEXT) != record_count - literals ||
         (record_count % 4 != 0 && codes[code_bytes - 1] >> (2 * (record_count % 4)) != 0)) {
@@ -429,7 +430,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
             unsigned code = (unsigned)codes[i / 4] >> (2 * (i % 4));
             uint32_t stop = code & CODE_STOP;
             uint32_t next = (code >> 1) & 1u;
-            /* The kinds of operation follow each other at random: no branch foretells them. */
+            /* Branch-free, because the order of operations is random. */
             uint32_t literal = *next_id;
             id = next != 0 ? id + 1 : literal;
             next_id += next ^ 1u;

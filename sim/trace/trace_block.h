@@ -45,14 +45,14 @@
      TRACE_BLOCK_CAUSES_BYTES + TRACE_BLOCK_RECORDS / 8 + TRACE_BLOCK_RECORDS * (1 + 4) +          \
      TRACE_BLOCK_SLACK_BYTES + TRACE_BLOCK_RECORDS * 4)
 
-/* Operations on their way into a block. */
+/* Operations to be encoded as a block. */
 struct trace_columns {
     uint32_t records;
     uint32_t groups;
     uint32_t literals;
     uint32_t starts;
     uint32_t reactions;
-    uint32_t slack_bits; /* all slacks, by or: 0 if no timer has any */
+    uint32_t slack_bits; /* bitwise or of all slacks: 0 if no timer has any */
     uint32_t previous_id;
     uint64_t ticks[TRACE_BLOCK_RECORDS];   /* of each group */
     uint32_t lengths[TRACE_BLOCK_RECORDS]; /* of each group */
@@ -65,29 +65,28 @@ struct trace_columns {
     uint8_t which[TRACE_BLOCK_RECORDS / 8];
 };
 
-/* Empties the columns. */
 void trace_columns_clear(struct trace_columns *columns);
 
-/* Adds an operation; its basis tells whether it is a reaction. Requires records <
- * TRACE_BLOCK_RECORDS, and ticks that do not go back. */
+/* Add an operation; its basis decides whether it is a reaction. Requires records <
+ * TRACE_BLOCK_RECORDS, and ticks that do not decrease. */
 void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id, enum trace_op op,
                        uint64_t delay_ticks, struct trace_cause cause);
 
-/* Writes the columns to `raw`, of at least TRACE_BLOCK_RAW_MAX bytes; returns how many. Requires
- * at least one record. */
+/* Write the columns to `raw`, of at least TRACE_BLOCK_RAW_MAX bytes; return the number of bytes.
+ * Requires at least one record. */
 size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw);
 
-/* What the decoder holds a block to. */
+/* Limits of a valid block. */
 struct trace_block_limits {
-    uint64_t min_tick; /* no tick before this */
-    uint64_t end_tick; /* every tick before this; at most TRACE_TICK_MAX + 1 */
+    uint64_t min_tick; /* lower bound of ticks */
+    uint64_t end_tick; /* every tick is before this; at most TRACE_TICK_MAX + 1 */
     uint64_t max_delay_ticks;
     uint32_t max_slack_ticks;
-    uint32_t ids; /* every id below this */
+    uint32_t ids; /* every id is below this */
 };
 
-/* Memory to decode into, and what was found. One element more than can be used: the decoder picks
- * without branching, and may look one after the last. */
+/* Memory to decode into, and the results. One element more than needed: the branch-free decoder may
+ * look one after the last. */
 struct trace_decoded {
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];
@@ -103,8 +102,8 @@ struct trace_decoded {
     bool has_causes; /* there are reactions, or slack */
 };
 
-/* Decodes `raw`, which nobody has vouched for, as a block of `record_count` records. Returns NULL,
- * or what is wrong with it. */
+/* Decode untrusted bytes as a block of `record_count` records. Return NULL, or the reason why it is
+ * invalid. */
 const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t record_count,
                                const struct trace_block_limits *limits,
                                struct trace_decoded *decoded);

@@ -12,7 +12,7 @@ void trace_dispersion_begin(struct trace_dispersion *dispersion, uint64_t tick_n
     }
 }
 
-/* Takes in the stretch that was counted last; the empty ones are reckoned with at the end. */
+/* Add the last stretch to the sums; empty ones are added at the end. */
 static void close_stretch(struct trace_dispersion *dispersion)
 {
     if (dispersion->count > 0) {
@@ -47,7 +47,7 @@ double trace_dispersion_index(const struct trace_dispersion *dispersion)
     if (all.stretches < TRACE_DISPERSION_STRETCHES_MIN || all.busy_stretches == 0) {
         return NAN;
     }
-    /* The busy stretches and the empty ones, put together. */
+    /* Combine the busy stretches and the empty ones. */
     double stretches = (double)all.stretches;
     double busy = (double)all.busy_stretches;
     double mean = all.busy_mean * busy / stretches;

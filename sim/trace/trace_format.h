@@ -1,6 +1,6 @@
 /*
- * trace_format.h: how a trace is in its file, for the writer and the reader. docs/reference/trace-format.md
- * says it in words. All numbers are little-endian, whatever the machine.
+ * trace_format.h: the layout of a trace file, for the writer and the reader;
+ * docs/reference/trace-format.md describes it. All numbers are little-endian.
  */
 #ifndef SIM_TRACE_FORMAT_H
 #define SIM_TRACE_FORMAT_H
@@ -9,18 +9,18 @@
 
 #include <stdint.h>
 
-/* As in PNG: a byte that is no ASCII, and the line ends that a text-mode copy would change. */
+/* As in PNG: a byte outside ASCII, and line ends that a text-mode copy would change. */
 #define TRACE_MAGIC          "\x89TLT\r\n\x1a\n"
 #define TRACE_MAGIC_BYTES    8u
 #define TRACE_FORMAT_VERSION 2u
 
-/* The header's fields, by their offsets. */
+/* Offsets of the header's fields. */
 enum trace_header_at {
     TRACE_AT_MAGIC = 0,
     TRACE_AT_VERSION = 8,       /* 32 bits */
     TRACE_AT_HEADER_BYTES = 12, /* 32 bits */
-    TRACE_AT_FILE_BYTES = 16,   /* 64 bits, as all that follow */
-    TRACE_AT_ORIGIN = 24,       /* where the origin's section begins */
+    TRACE_AT_FILE_BYTES = 16,   /* 64 bits, like all that follow */
+    TRACE_AT_ORIGIN = 24,       /* offset of the origin's section */
     TRACE_AT_BLOCKS = 32,
     TRACE_AT_TICK_NS = 40,
     TRACE_AT_EVENTS = 48,
@@ -37,13 +37,13 @@ enum trace_header_at {
     TRACE_HEADER_BYTES = 128,
 };
 
-/* After the header: sections, each with this head. Blocks, then the origin, then the end. */
+/* After the header come sections, each with this head: blocks, the origin, the end. */
 enum trace_section_at {
     TRACE_SECTION_AT_KIND = 0,      /* 32 bits: enum trace_section_kind */
     TRACE_SECTION_AT_RECORDS = 4,   /* 32 bits */
     TRACE_SECTION_AT_STORED = 8,    /* 32 bits: bytes after this head */
-    TRACE_SECTION_AT_RAW = 12,      /* 32 bits: what they decompress to */
-    TRACE_SECTION_AT_INDEX = 16,    /* 64 bits: of a block, from 0; after the blocks their number */
+    TRACE_SECTION_AT_RAW = 12,      /* 32 bits: bytes after decompression */
+    TRACE_SECTION_AT_INDEX = 16,    /* 64 bits: of a block, from 0; then the number of blocks */
     TRACE_SECTION_AT_CHECKSUM = 24, /* XXH3_64 of the stored bytes, seeded with that of the head */
     TRACE_SECTION_BYTES = 32,
 };
@@ -86,11 +86,11 @@ static inline uint64_t trace_get_u64(const uint8_t *at)
     return value;
 }
 
-/* The checksum of a section: its head up to the checksum's place, and what is stored after. */
+/* Return the checksum of a section: its head up to the checksum, and the stored bytes. */
 uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t stored_bytes);
 
-/* Whether `text` (of `bytes` bytes, and a NUL after) is an origin that a trace may hold: one JSON
- * object, on one line, at most TRACE_ORIGIN_MAX_BYTES. If not, *why says why not. */
+/* Return whether `text` (of `bytes` bytes, and a NUL after) is a valid origin: one JSON object on
+ * one line, of at most TRACE_ORIGIN_MAX_BYTES. If not, *why is the reason. */
 bool trace_origin_valid(const char *text, size_t bytes, const char **why);
 
 #endif

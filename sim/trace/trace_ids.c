@@ -14,8 +14,8 @@
 #define PAGE_IDS   (PAGE_WORDS * WORD_IDS)
 
 struct page {
-    uint64_t *words; /* NULL until one of its ids is named */
-    uint32_t before; /* ids in the pages before it, once that is counted */
+    uint64_t *words; /* NULL: none of its ids is used */
+    uint32_t before; /* number of ids in the pages before it, once counted */
 };
 
 struct trace_ids {
@@ -76,7 +76,7 @@ uint64_t trace_ids_end(const struct trace_ids *ids)
     return ids->end;
 }
 
-/* Whether `count` ids below `end` are too few. */
+/* Return whether `count` ids below `end` are too few. */
 static bool are_few(uint64_t count, uint64_t end)
 {
     return end > TRACE_IDS_NEVER_SPARSE && count < end / TRACE_IDS_SPARSE;
@@ -105,7 +105,7 @@ static void count_pages(struct trace_ids *ids)
     }
 }
 
-/* How many ids are smaller than this one. */
+/* Return the number of smaller ids. */
 static uint32_t rank_of(const struct trace_ids *ids, uint32_t id)
 {
     const struct page *page = &ids->pages[id / PAGE_IDS];
@@ -119,7 +119,7 @@ static uint32_t rank_of(const struct trace_ids *ids, uint32_t id)
 
 /* --- a trace ---------------------------------------------------------------------------------- */
 
-/* Adds an operation to `writer` with the ids' numbers. */
+/* Add an operation to `writer`, renumbered. */
 static bool write_record(struct trace_writer *writer, const struct trace_ids *ids, uint64_t tick,
                          const struct trace_record *record, struct trace_cause cause,
                          struct error *error)
@@ -152,7 +152,7 @@ static bool write_records(struct trace_reader *reader, struct trace_writer *writ
     return got == 0;
 }
 
-/* The origin, with how the ids were numbered before. */
+/* Return the origin, with the previous numbering of the ids. */
 static char *origin_text(const char *before, const struct trace_ids *ids)
 {
     json_t *origin = json_loads(before, 0, NULL);
@@ -199,7 +199,7 @@ bool trace_ids_renumber(const char *path, const char *out_path, struct trace_ids
 
 /* --- traces made before ----------------------------------------------------------------------- */
 
-/* Whether the ids are as a text had them, and nobody counted the timers when it was read. */
+/* Return whether the ids come from a text, and the timers were not counted when it was read. */
 static bool are_unseen(const struct trace_header *header)
 {
     json_t *origin = json_loads(header->origin, 0, NULL);
@@ -210,7 +210,7 @@ static bool are_unseen(const struct trace_header *header)
     return unseen;
 }
 
-/* Adds those named, until they are no few of as many as the trace has. */
+/* Add the used ids, until they are no longer too few. */
 static bool add_named(struct trace_reader *reader, struct trace_ids *ids, struct error *error)
 {
     const uint32_t all = trace_reader_header(reader)->ids;

@@ -13,22 +13,22 @@
 
 /* --- the exact timekeeper -------------------------------------------------------------------- */
 
-/* A timer: when it is due, and under which tick it is in the heap. A restart to a later tick leaves
- * it where it is, to be filed again when it comes up; so the heap stays about as small as the number
- * of timers. */
+/* A timer: its due tick, and its tick in the heap. A restart to a later tick leaves the entry in
+ * place, to be filed again when it comes up; so the heap has about as many entries as there are
+ * timers. */
 struct timer {
     uint64_t due;   /* 0: not pending */
     uint64_t filed; /* 0: not in the heap */
-    uint64_t fired; /* when it last did; 0: it has not */
+    uint64_t fired; /* last expiry; 0: none */
     uint64_t starts;
 };
 
-/* Ids can be few in a wide range: their timers come by the page. */
+/* Few ids may be spread over a wide range: their timers are allocated by pages. */
 #define PAGE_TIMERS ((size_t)4096)
 #define PAGES       (UINT32_MAX / PAGE_TIMERS + 1)
 
 struct page {
-    struct timer *timers; /* NULL until one is named */
+    struct timer *timers; /* NULL: none is used */
 };
 
 struct entry {
@@ -38,18 +38,18 @@ struct entry {
 
 /* --- the delays ------------------------------------------------------------------------------ */
 
-/* A table of portrait_delay, where a count of 0 is a free slot; half full at the most. */
+/* A hash table of portrait_delay, where a count of 0 is a free slot; at most half full. */
 #define DELAY_SLOTS ((size_t)2 * TRACE_INFO_DISTINCT_MAX)
 
-/* Beyond the bound: 64 steps to a doubling. */
+/* Beyond the bound: 64 steps for each doubling. */
 #define STEPS       64u
 #define HISTOGRAM   ((size_t)64 * STEPS)
 
 struct collector {
     struct trace_info *info;
-    struct trace_portrait *portrait; /* NULL: none is wanted */
+    struct trace_portrait *portrait; /* NULL: not wanted */
     uint64_t pending;
-    uint64_t fired_before; /* the window */
+    uint64_t fired_before; /* before the window */
     uint64_t tick_events;
     struct trace_dispersion starts_100ms;
     struct trace_dispersion starts_1s;
@@ -96,7 +96,7 @@ static struct timer *timer_of(struct collector *c, uint32_t id)
     return &page->timers[id % PAGE_TIMERS];
 }
 
-/* Fires what is due by `now`. */
+/* Fire the timers due by `now`. */
 static void expire(struct collector *c, uint64_t now)
 {
     while (c->heap_count > 0 && c->heap[0].tick <= now) {
@@ -104,7 +104,7 @@ static void expire(struct collector *c, uint64_t now)
         heap_pop(c);
         struct timer *timer = timer_of(c, top.id);
         if (timer->filed != top.tick) {
-            continue; /* filed again under an earlier tick, and done with */
+            continue; /* filed again at an earlier tick */
         }
         timer->filed = 0;
         if (timer->due > now) {
@@ -166,7 +166,7 @@ static void start(struct collector *c, uint64_t tick, const struct trace_record 
                              restart ? 0 : 1);
         trace_portrait_pending(c->portrait, tick, c->pending);
     }
-    /* What is due at once fires at the next tick. */
+    /* A timer with delay 0 fires at the next tick. */
     timer->due = record->deadline > tick ? record->deadline : tick + 1;
     if (c->pending > c->info->pending_max) {
         c->info->pending_max = c->pending;
@@ -269,7 +269,7 @@ static int by_delay(const void *a, const void *b)
     return (left->delay_ticks > right->delay_ticks) - (left->delay_ticks < right->delay_ticks);
 }
 
-/* Turns the histogram into the same form as the counted delays: each step by its upper end. */
+/* Convert the histogram to a list of counted delays: each step by its upper end. */
 static size_t histogram_delays(const struct collector *c)
 {
     size_t n = 0;
@@ -284,7 +284,7 @@ static size_t histogram_delays(const struct collector *c)
     return n;
 }
 
-/* Moves the delays, in ascending order, to the beginning of their table; returns how many. */
+/* Move the delays, in ascending order, to the beginning of their table; return their number. */
 static size_t sort_delays(struct collector *c)
 {
     if (c->info->distinct_bounded) {
@@ -359,7 +359,7 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
 
 /* --- showing --------------------------------------------------------------------------------- */
 
-/* "45 s", "200 ms": ticks as a time that people read. */
+/* Format ticks as a time: "45 s", "200 ms". */
 static const char *duration(char text[32], uint64_t ticks, uint64_t tick_ns)
 {
     static const struct {
@@ -375,7 +375,7 @@ static const char *duration(char text[32], uint64_t ticks, uint64_t tick_ns)
     return text;
 }
 
-/* "1.85", or "-" where nothing can be said. */
+/* "1.85", or "-" if unknown. */
 static const char *index_text(char text[32], double index)
 {
     (void)snprintf(text, 32, isnan(index) ? "-" : "%.3g", index);
@@ -463,13 +463,13 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
     (void)fprintf(stream, "  origin            %s\n", header->origin);
 }
 
-/* JSON integers have 63 bits, which is more than any of these can need. */
+/* JSON integers have 63 bits, more than any of these need. */
 static json_t *number(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-/* null where nothing can be said. */
+/* null if unknown. */
 static json_t *index_json(double index)
 {
     return isnan(index) ? json_null() : json_real(index);

@@ -14,27 +14,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A timer left alone may fire this number of lengths of the recording after its end. */
+/* Timers that are left may fire within this number of recording lengths after its end. */
 #define LEFT_LENGTHS 2
 
 #define NO_STEP      UINT64_MAX
 
-/* Longest recording that is taken, so that sums of a few lengths and delays stay in range. */
+/* Longest recording, so that sums of a few lengths and delays stay in range. */
 #define LENGTH_MAX   ((int64_t)(TRACE_TICK_MAX / 16))
 
-/* Ids can be few in a wide range: their numbers come by the page. */
+/* Few ids may be spread over a wide range: their numbers are allocated by pages. */
 #define PAGE_IDS     4096u
 #define PAGES        (UINT32_MAX / PAGE_IDS + 1)
 
-/* What is known of a timer while the recording is read. */
+/* The state of a timer while the recording is read. */
 struct loop_timer {
-    uint64_t arming;     /* the start by which it pends, or NO_STEP */
+    uint64_t arming;     /* the start by which it is pending, or NO_STEP */
     uint64_t first_step; /* in the window, or NO_STEP */
     int64_t due;
-    int64_t fired; /* when it last did; INT64_MIN: it has not */
-    int64_t last;  /* when it last was named or fired */
+    int64_t fired; /* last expiry; INT64_MIN: none */
+    int64_t last;  /* last use or expiry */
     uint32_t starts;
-    uint32_t first_rank;    /* how many timers were named before, in the window */
+    uint32_t first_rank;    /* how many timers were used before, in the window */
     bool fired_from_warmup; /* by a start in the warm-up */
 };
 
@@ -42,15 +42,15 @@ struct loader {
     struct trace_loop *loop;
     const struct trace_header *header;
     const char *path;
-    const char *beside;
-    int fd; /* of the temporary file, which has no name any more */
+    const char *output;
+    int fd; /* of the temporary file */
     size_t reserved_bytes;
     struct loop_step *steps;  /* writable */
-    uint32_t **pages;         /* by id: 0, or the timer's number and 1 */
-    struct loop_timer *lives; /* by number, in the order in which they are named */
+    uint32_t **pages;         /* by id: 0, or the timer's number plus 1 */
+    struct loop_timer *lives; /* by number, in the order of their first use */
     uint32_t life_count;
     uint32_t life_room;
-    uint32_t first_count; /* timers named in the window */
+    uint32_t first_count; /* timers used in the window */
     struct error *error;
 };
 
@@ -61,19 +61,18 @@ static bool no_room(const struct loader *loader, size_t bytes, int why)
     return error_set(loader->error,
                      "%s: no room in its folder for a temporary file of %zu bytes: %s; name a file "
                      "in a folder that has it",
-                     loader->beside, bytes, strerror(why));
+                     loader->output, bytes, strerror(why));
 }
 
 static bool open_file(struct loader *loader)
 {
     char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", loader->beside);
+    (void)snprintf(folder, sizeof folder, "%s", loader->output);
     loader->fd = temporary_open_nameless(dirname(folder));
     return loader->fd >= 0 || no_room(loader, loader->loop->mapped_bytes, errno);
 }
 
-/* Maps as many steps as the header speaks of. What it says is believed when it is seen: the file
- * has room only for what was read. */
+/* Map as many steps as the header names. Space for them is allocated only as they are read. */
 static bool map_file(struct loader *loader)
 {
     struct trace_loop *loop = loader->loop;
@@ -95,8 +94,8 @@ static bool map_file(struct loader *loader)
     return true;
 }
 
-/* Sees that there is room for `count` more steps. The disk is asked for it first: who writes to a
- * mapped file and meets a full disk is ended. */
+/* Allocate space for `count` more steps on the disk: writing to a mapped file on a full disk would
+ * end the process. */
 static bool reserve(struct loader *loader, uint64_t count)
 {
     if (count > loader->header->events - loader->loop->step_count) {
@@ -117,7 +116,7 @@ static bool reserve(struct loader *loader, uint64_t count)
     return true;
 }
 
-/* A timer's number, which is new if need be. */
+/* Return a timer's number, a new one if it has none. */
 static uint32_t number_of(struct loader *loader, uint32_t id)
 {
     uint32_t **page = &loader->pages[id / PAGE_IDS];
@@ -136,7 +135,7 @@ static uint32_t number_of(struct loader *loader, uint32_t id)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Fires the timer if it is due by `tick`. */
+/* Fire the timer if it is due by `tick`. */
 static void settle(struct loader *loader, struct loop_timer *life, int64_t tick)
 {
     if (life->arming != NO_STEP && life->due <= tick) {
@@ -199,7 +198,7 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
     }
     if (record->op == TRACE_START) {
         step->delay_ticks = record->deadline - tick;
-        /* What is due at once fires at the next tick. */
+        /* A timer with delay 0 fires at the next tick. */
         uint64_t wait = step->delay_ticks > 0 ? step->delay_ticks : 1;
         wait = wait < TRACE_TICK_MAX / 2 ? wait : TRACE_TICK_MAX / 2;
         life->arming = index;
@@ -234,7 +233,7 @@ static bool take_all(struct loader *loader, struct trace_reader *reader)
 
 /* --- the end of a pass ----------------------------------------------------------------------- */
 
-/* Decides what becomes of a timer that pends at the end. */
+/* Decide how a timer pending at the end of a pass continues. */
 static void end_life(struct loader *loader, struct loop_timer *life)
 {
     struct trace_loop *loop = loader->loop;
@@ -273,7 +272,7 @@ static int by_key_descending(const void *a, const void *b)
     return (left->at > right->at) - (left->at < right->at);
 }
 
-/* Numbers what the keys stand for, the largest first. */
+/* Number the entries, the largest key first. */
 static void number_descending(struct loop_numbering *numbering, struct keyed *keyed, uint32_t count)
 {
     qsort(keyed, count, sizeof *keyed, by_key_descending);
@@ -298,7 +297,7 @@ static void collect_left(struct loader *loader, struct keyed *keyed)
 {
     struct trace_loop *loop = loader->loop;
     if (loop->first_step > 0) {
-        loop->left_count = 0; /* what pends at the beginning is the warm-up's */
+        loop->left_count = 0; /* the timers pending at the beginning are those of the warm-up */
     }
     loop->left = memory_new((size_t)loop->left_count + 1, sizeof *loop->left);
     uint32_t count = 0;
@@ -323,7 +322,7 @@ static void make_numbering(struct loop_numbering *numbering, uint32_t ids)
     numbering->keys = memory_new(room, sizeof *numbering->keys);
 }
 
-/* Numbers the timers in all three ways. */
+/* Number the timers in all three ways. */
 static void number_all(struct loader *loader, struct keyed *keyed)
 {
     struct trace_loop *loop = loader->loop;
@@ -374,13 +373,13 @@ static void release_loader(struct loader *loader)
 }
 
 bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const char *path,
-                     const char *beside, struct error *error)
+                     const char *output, struct error *error)
 {
     *loop = (struct trace_loop){0};
     struct loader loader = {.loop = loop,
                             .header = trace_reader_header(reader),
                             .path = path,
-                            .beside = beside,
+                            .output = output,
                             .fd = -1,
                             .error = error};
     const struct trace_header *header = loader.header;
@@ -406,7 +405,7 @@ bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const
     return good;
 }
 
-/* --- what is asked of it --------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------------- */
 
 uint64_t trace_loop_step_at(const struct trace_loop *loop, int64_t tick)
 {
@@ -423,7 +422,7 @@ uint64_t trace_loop_step_at(const struct trace_loop *loop, int64_t tick)
     return low;
 }
 
-/* How many of the keys, in either order, are on the near side: at least, or below. */
+/* Return how many of the keys, in either order, are on the near side: at least, or below `tick`. */
 static uint32_t count_keys(const struct loop_numbering *numbering, int64_t tick, bool at_least)
 {
     uint32_t low = 0;

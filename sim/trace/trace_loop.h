@@ -1,29 +1,29 @@
 /*
- * trace_loop.h: a recording made ready to be played over and over, from any of its moments on.
+ * trace_loop.h: a recording prepared to be played repeatedly, from any of its moments on.
  *
- * A pass through the recording plays its timed window; where one ends, at the seam, the next
- * begins, with ids of its own: a timer that pends at the seam is still held by every structure, and
- * what the next pass starts is another. Times count from the beginning of a pass. For each start it
- * is known until when its timer pends, so that who enters a pass midway can start just what pends
- * then.
+ * A pass plays the timed window of the recording. At its end, the seam, the next pass begins with
+ * new ids, because structures still hold the timers pending at the seam. Times count from the
+ * beginning of a pass. For each start the end of its timer's pending time is known, so that a pass
+ * that is entered midway can start exactly the timers pending then.
  *
- * What pends at the end of a pass does what the recording does not show:
+ * Timers pending at the end of a pass are treated in one of two ways:
  *
- *   left         a timer that was started once fires in its time, within a later pass, if that is
- * at most two lengths of the recording after the end (TIME_WAIT, which always fires and would
- * hardly do so within a short recording) taken over   one that was started several times (an idle
- * timer), or lies further ahead, is that of a connection that goes on: it is stopped where the next
- * pass first does something to its namesake, or fires before
+ *   left        a timer that was started once fires at its due tick, within a later pass, if that
+ *               is at most two lengths of the recording after the end (TIME_WAIT, which always
+ *               fires and would hardly do so within a short recording)
+ *   taken over  a timer that was started several times (an idle timer), or is due later, belongs to
+ *               a connection that continues: it is stopped when the next pass first uses its
+ *               namesake, unless it fires before
  *
- * So the number of pending timers is the recording's own where connections go on, and what the rate
- * of starts makes of it where timers are left alone; either way it is the same in every pass.
+ * So the number of pending timers is the recording's for connections that continue, and follows
+ * from the rate of starts for timers that are left; it is the same in every pass.
  *
- * A recording with a warm-up is entered with what pends there. Later passes begin without: what the
- * pass before has left is in for it, as the two are alike in a steady state; reactions to
- * timers that only the warm-up started are external then.
+ * A recording with a warm-up is entered with the timers pending at its end. Later passes begin
+ * without them: the timers left by the pass before replace them, as the two are alike in a steady
+ * state; reactions to timers that only the warm-up started are external then.
  *
- * Memory: some hundred bytes for each timer of the recording. The operations lie in a temporary
- * file that has no name, next to the output, and is mapped.
+ * Memory: some hundred bytes for each timer of the recording. The operations are in a mapped
+ * temporary file without a name, in the folder of the output.
  */
 #ifndef SIM_TRACE_LOOP_H
 #define SIM_TRACE_LOOP_H
@@ -36,25 +36,25 @@
 #include <stdint.h>
 
 enum loop_mark {
-    LOOP_TAKES_OVER = 1,    /* if the pass before did not end with it, its namesake is stopped */
+    LOOP_TAKES_OVER = 1,    /* if the previous pass did not end with it, its namesake is stopped */
     LOOP_CAUSED_BEFORE = 2, /* a reaction to a timer that only the warm-up started */
 };
 
 /* An operation. Ticks count from the beginning of a pass, and are negative in the warm-up. */
 struct loop_step {
     int64_t tick;
-    int64_t end; /* of a start: the tick at which the timer fires, or is started again or stopped */
+    int64_t end; /* of a start: the tick at which the timer fires, or is restarted or stopped */
     uint64_t delay_ticks;
     uint32_t slack_ticks;
-    uint32_t id; /* timers are numbered again, in the order in which they are named */
+    uint32_t id; /* timers are renumbered in the order of their first use */
     uint32_t cause_id;
     uint8_t op;    /* enum trace_op */
     uint8_t basis; /* enum trace_basis */
     uint8_t marks; /* enum loop_mark */
 };
 
-/* How the ids that a part of a pass needs are numbered without gaps: all whose key
- * is on the near side of a tick come first. */
+/* A numbering without gaps of the ids that a part of a pass needs: ids with keys on the near side
+ * of a tick come first. */
 struct loop_numbering {
     uint32_t *rank; /* by id */
     int64_t *keys;  /* by rank */
@@ -66,16 +66,17 @@ struct trace_loop {
     uint64_t step_count;
     uint64_t first_step;  /* of the window */
     int64_t length_ticks; /* of a pass */
-    int64_t age_ticks;    /* nothing that pends in a pass was started longer before its beginning */
+    int64_t age_ticks;    /* upper bound of a pending timer's age at the beginning of a pass */
 
-    /* The last start of each timer that pends at the end of a pass, by its tick; none if the
-     * recording has a warm-up. */
+    /* The last start of each timer pending at the end of a pass, by its tick; none if the recording
+     * has a warm-up. */
     struct loop_step *left;
     uint32_t left_count;
-    uint32_t left_passes; /* so many passes back may have left what still pends: 0 to 2 */
+    uint32_t left_passes; /* timers may be left from this many passes back: 0 to 2 */
 
-    struct loop_numbering by_last;  /* by the last tick at which it pends or is named, descending */
-    struct loop_numbering by_first; /* by the first tick at which it is named, ascending */
+    struct loop_numbering by_last;  /* by the last tick at which it is pending or used,
+                                       descending */
+    struct loop_numbering by_first; /* by the first tick at which it is used, ascending */
     struct loop_numbering by_left;  /* of `left`, by `end`, descending */
 
     uint32_t taken_over; /* timers, in each pass but the first */
@@ -83,17 +84,17 @@ struct trace_loop {
     size_t mapped_bytes;
 };
 
-/* Reads all of a trace. `beside` is a path in whose folder the temporary file may lie. Fails if the
- * trace does, if there is nothing in its window, if a reaction is where an exact structure does
- * not fire its cause, or for want of room. Release it either way. */
+/* Read a trace. The temporary file is in the folder of the path `output`. Fails if the trace cannot
+ * be read, has no operations in its window, or has a reaction at a tick at which an exact structure
+ * does not fire its cause, or for lack of space. Release it in any case. */
 bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const char *path,
-                     const char *beside, struct error *error);
+                     const char *output, struct error *error);
 
-/* The first step of the window at `tick` or later. */
+/* Return the first step of the window at `tick` or later. */
 uint64_t trace_loop_step_at(const struct trace_loop *loop, int64_t tick);
 
-/* How many ids are needed: of a pass that is entered at `tick`, or that is left before `tick`; and
- * of a pass which ended, while it was `tick` since its beginning. */
+/* Return the number of ids needed by a pass that is entered at `tick`, by one that is left before
+ * `tick`, and by one that has ended, `tick` after its beginning. */
 uint32_t trace_loop_ids_from(const struct trace_loop *loop, int64_t tick);
 uint32_t trace_loop_ids_before(const struct trace_loop *loop, int64_t tick);
 uint32_t trace_loop_ids_left(const struct trace_loop *loop, int64_t tick);

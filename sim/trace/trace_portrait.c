@@ -23,14 +23,14 @@ void trace_portrait_begin(struct trace_portrait *portrait, const struct trace_he
                                         .first_tick = header->warmup_end_tick,
                                         .end_tick = header->end_tick};
     if (portrait->end_tick == portrait->first_tick) {
-        portrait->end_tick++; /* an empty window is shown as one tick of nothing */
+        portrait->end_tick++; /* an empty window is shown as one empty tick */
     }
     uint64_t ticks = portrait->end_tick - portrait->first_tick;
     portrait->stretch_ticks = (ticks - 1) / TRACE_PORTRAIT_STRETCHES + 1;
     portrait->stretches = (size_t)((ticks - 1) / portrait->stretch_ticks + 1);
 }
 
-/* Which stretch a tick of the window is in. */
+/* Return the stretch of a tick in the window. */
 static size_t stretch_of(const struct trace_portrait *portrait, uint64_t tick)
 {
     return (size_t)((tick - portrait->first_tick) / portrait->stretch_ticks);
@@ -78,7 +78,7 @@ static uint64_t stretch_end(const struct trace_portrait *portrait, size_t stretc
     return end < ticks ? end : ticks;
 }
 
-/* A portrait on its way into a table. */
+/* A portrait being written to a table. */
 struct portrait_writer {
     const struct trace_portrait *portrait;
     const char *name;
@@ -94,7 +94,7 @@ static void write_row(const struct portrait_writer *writer, const char *panel, c
                   seconds(portrait, stretch_end(portrait, stretch)), value, writer->name);
 }
 
-/* Series of which nothing ever happens are omitted. */
+/* Omit series without any events. */
 static void write_operations(const struct portrait_writer *writer)
 {
     const struct trace_portrait *portrait = writer->portrait;
@@ -122,10 +122,10 @@ static void write_pending(const struct portrait_writer *writer)
     }
 }
 
-/* The bar that a delay is in: its number, by the tenths of a power of ten of a second. */
+/* Return the number of a delay's bar, in tenths of a power of ten of a second. */
 static long bar_of(const struct trace_portrait *portrait, uint64_t delay_ticks)
 {
-    /* A little more, so that a delay of 1 s is in the bar that begins with 1 s. */
+    /* Rounding errors must not move a delay of 1 s below the bar that begins with 1 s. */
     return lround(floor(log10(seconds(portrait, delay_ticks)) * BARS_PER_DECADE + 1e-9));
 }
 

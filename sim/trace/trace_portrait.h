@@ -1,7 +1,7 @@
 /*
- * trace_portrait.h: what a picture of a trace shows: operations and pending timers over the timed
- * window, in equal stretches of whole ticks, and the distribution of the delays. Filled by
- * trace_info_collect; written as a table, one row a value, that plots/portrait.gp draws.
+ * trace_portrait.h: the data of a trace's picture: operations and pending timers over the timed
+ * window, in equal stretches of whole ticks, and the distribution of the delays. trace_info_collect
+ * fills it; it is written as a table, one row for each value, for plots/portrait.gp.
  */
 #ifndef SIM_TRACE_PORTRAIT_H
 #define SIM_TRACE_PORTRAIT_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As many as a picture has room for. */
+/* The resolution of the picture. */
 #define TRACE_PORTRAIT_STRETCHES 120u
 
 #define PORTRAIT_SERIES_MAP(X)                                                                     \
@@ -47,29 +47,28 @@ struct trace_portrait {
     size_t delay_count;
 };
 
-/* Begins an empty portrait of a trace with that header. */
+/* Begin an empty portrait of a trace with that header. */
 void trace_portrait_begin(struct trace_portrait *portrait, const struct trace_header *header);
 
-/* Counts an operation, or an expiry, at its tick. `change` is by how much the number of pending
- * timers grew. */
+/* Count an operation, or an expiry, at its tick; `change`: that of the number of pending timers. */
 void trace_portrait_count(struct trace_portrait *portrait, enum portrait_series series,
                           uint64_t tick, int change);
 
-/* Notes how many timers are pending after a start at that tick. */
+/* Record the number of timers pending after a start at that tick. */
 void trace_portrait_pending(struct trace_portrait *portrait, uint64_t tick, uint64_t pending);
 
-/* Takes a copy of the delays, which are in ascending order. */
+/* Copy the delays, which are in ascending order. */
 void trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
                            size_t count);
 
-/* Writes the table of `count` portraits as CSV: panel,series,from_s,to_s,value,trace. `operations`
- * are per second, `pending` the most within the stretch, `delays` the share of the starts in
- * percent, by tenths of a power of ten. Times count from the window's begin. `names` are the
- * traces', which hold nothing that CSV would have to quote. */
+/* Write the table of `count` portraits as CSV: panel,series,from_s,to_s,value,trace. `operations`
+ * are per second, `pending` the maximum within the stretch, `delays` the percentage of the starts,
+ * by tenths of a power of ten. Times count from the window's begin. `names` of the traces must need
+ * no quoting in CSV. */
 bool trace_portrait_write(const struct trace_portrait *portraits, const char *const *names,
                           size_t count, const char *path, struct error *error);
 
-/* Frees what it holds. Harmless on one that is zeroed. */
+/* Harmless on a zeroed one. */
 void trace_portrait_release(struct trace_portrait *portrait);
 
 #endif

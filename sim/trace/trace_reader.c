@@ -16,14 +16,14 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-/* What damage can be answered with, beyond telling it. */
+/* The remedy for damage. */
 #define REMEDY "make or copy the file again"
 
 /* No section's content is longer. */
 #define RAW_MAX                                                                                    \
     (TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES)
 
-/* Grows with what a file's sections need: most are far smaller than the largest may be. */
+/* Grows on demand: most sections are far smaller than the maximum. */
 struct buffer {
     uint8_t *bytes;
     size_t capacity;
@@ -42,7 +42,7 @@ struct trace_reader {
     struct buffer stored;
     struct trace_decoded *decoded;
 
-    /* Where reading stands. */
+    /* The position. */
     uint64_t at;
     uint64_t next_block;
     uint64_t last_tick;
@@ -53,7 +53,7 @@ struct trace_reader {
     uint32_t max_slack_ticks;
 };
 
-/* A section's head, taken apart. */
+/* The fields of a section's head. */
 struct section {
     uint8_t head[TRACE_SECTION_BYTES];
     uint32_t kind;
@@ -64,7 +64,7 @@ struct section {
     uint64_t checksum;
 };
 
-/* Reads exactly `bytes` at `at`. Returns NULL, or what went wrong. */
+/* Read exactly `bytes` at `at`. Return NULL, or the reason of a failure. */
 static const char *read_at(int fd, void *to, size_t bytes, uint64_t at)
 {
     uint8_t *next = to;
@@ -86,7 +86,7 @@ static const char *read_at(int fd, void *to, size_t bytes, uint64_t at)
     return NULL;
 }
 
-/* Reads the head at `at`, and holds it to what must be there. */
+/* Read the head at `at`, and check its sizes. */
 static const char *read_section_head(const struct trace_reader *reader, uint64_t at, uint64_t end,
                                      struct section *section)
 {
@@ -119,7 +119,7 @@ static void make_room(struct buffer *buffer, size_t bytes)
     }
 }
 
-/* Reads, checks and decompresses the section at `at`; the bytes are in reader->raw then. */
+/* Read, check and decompress the section at `at` to reader->raw. */
 static const char *read_section(struct trace_reader *reader, uint64_t at, uint32_t kind,
                                 uint64_t index, size_t raw_max, struct section *section)
 {
@@ -171,7 +171,7 @@ void trace_reader_close(struct trace_reader *reader)
     free(reader);
 }
 
-/* Where in a file of the wrong length the blocks stop. */
+/* Report where in a file of the wrong length the blocks end. */
 static bool tell_truncation(const struct trace_reader *reader, uint64_t actual_bytes,
                             struct error *error)
 {
@@ -330,7 +330,7 @@ struct trace_reader *trace_reader_open(const char *path, struct error *error)
         trace_reader_close(reader);
         return NULL;
     }
-    /* O_NONBLOCK: not to wait for a pipe's writer, only to refuse the pipe. */
+    /* O_NONBLOCK: refuse a pipe without waiting for its writer. */
     reader->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                           : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (reader->fd < 0) {
@@ -351,7 +351,7 @@ const struct trace_header *trace_reader_header(const struct trace_reader *reader
     return &reader->header;
 }
 
-/* All blocks are read: whether they are what the header says. */
+/* After the last block, compare the blocks' sums with the header. */
 static int finish(const struct trace_reader *reader, struct error *error)
 {
     const struct trace_header *header = &reader->header;

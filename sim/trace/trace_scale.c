@@ -13,15 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a copy is. Before its window begins it goes through what passes before have left (`pass` is
- * -2, -1), then through what pends of pass 0; from there on it plays whole passes. */
+/* The position of a copy. Before its window begins it goes through the timers left by earlier
+ * passes (`pass` is -2, -1), then through those pending in pass 0; from there on it plays whole
+ * passes. */
 struct copy {
     int64_t shift;      /* of pass 0, when the window begins */
-    int64_t pass_begin; /* of the present pass, in ticks of the result */
+    int64_t pass_begin; /* of the current pass, in ticks of the result */
     uint64_t at;        /* the next step, of `left` or of the steps */
     int32_t pass;
-    uint32_t first_id;        /* of the present pass */
-    uint32_t former_first_id; /* of the one before */
+    uint32_t first_id;        /* of the current pass */
+    uint32_t former_first_id; /* of the previous one */
 };
 
 struct due {
@@ -36,17 +37,17 @@ struct scaler {
     struct trace_writer *writer;
     struct error *error;
     struct copy *copies;
-    struct due *heap; /* those copies that have something to do */
+    struct due *heap; /* the copies with more operations */
     uint32_t heap_count;
     int64_t window_begin; /* ticks of the result */
     int64_t window_ticks;
-    uint64_t window_events; /* as they must come out, but for takeovers */
+    uint64_t window_events; /* expected, without takeovers */
     uint64_t ids;
 };
 
 /* --- how many connections -------------------------------------------------------------------- */
 
-/* What an origin says; 0: nothing. */
+/* Return the connections in an origin; 0: unknown. */
 static uint64_t connections_of(const json_t *origin)
 {
     json_int_t all = json_integer_value(json_object_get(origin, "connections"));
@@ -83,15 +84,15 @@ static bool count_copies(struct scaler *scaler, const json_t *origin)
 
 /* --- the plan -------------------------------------------------------------------------------- */
 
-/* The tick of a pass at which it is over, or the window is; `begun` is the window's tick at which
- * it begins. */
+/* Return the tick of a pass at which it or the window ends; `begun` is the window's tick at which
+ * the pass begins. */
 static int64_t pass_end(const struct scaler *scaler, int64_t begun)
 {
     int64_t rest = scaler->window_ticks - begun;
     return rest < scaler->loop.length_ticks ? rest : scaler->loop.length_ticks;
 }
 
-/* How many ids a pass of a copy takes. */
+/* Return the number of ids of a pass of a copy. */
 static uint32_t pass_ids(const struct scaler *scaler, int64_t shift, int32_t pass)
 {
     const struct trace_loop *loop = &scaler->loop;
@@ -101,7 +102,7 @@ static uint32_t pass_ids(const struct scaler *scaler, int64_t shift, int32_t pas
                        : trace_loop_ids_before(loop, pass_end(scaler, begun));
 }
 
-/* How many ids a copy takes; also adds up what its window will hold. */
+/* Return the number of ids of a copy, and add up the events of its window. */
 static uint64_t plan_copy(struct scaler *scaler, int64_t shift)
 {
     const struct trace_loop *loop = &scaler->loop;
@@ -143,7 +144,7 @@ static bool plan_window(struct scaler *scaler, const struct trace_header *header
     return true;
 }
 
-/* Draws the shifts, and sees whether all timers will find an id. */
+/* Draw the shifts, and check that the ids suffice. */
 static bool plan_copies(struct scaler *scaler)
 {
     const struct trace_scale_request *request = scaler->request;
@@ -183,12 +184,12 @@ static bool is_played(const struct scaler *scaler, const struct copy *copy,
     if (copy->pass > 0 || (copy->pass == 0 && step->tick >= copy->shift)) {
         return true;
     }
-    /* Before the window only what pends when it begins. */
+    /* Before the window only the timers pending when it begins. */
     return step->op == TRACE_START &&
            step->end >= copy->shift - copy->pass * scaler->loop.length_ticks;
 }
 
-/* Finds what the copy has to do next, and when. False: nothing more before the window's end. */
+/* Find the copy's next operation and its tick. False: none before the window's end. */
 static bool find_next(const struct scaler *scaler, struct copy *copy, int64_t *tick)
 {
     const struct trace_loop *loop = &scaler->loop;
@@ -219,7 +220,7 @@ static uint32_t rank_in(const struct trace_loop *loop, int32_t pass, uint32_t id
     return numbering->rank[id];
 }
 
-/* Writes the operation that a copy has come to. */
+/* Write the current operation of a copy. */
 static bool play(struct scaler *scaler, const struct copy *copy, int64_t tick)
 {
     const struct trace_loop *loop = &scaler->loop;
@@ -249,15 +250,14 @@ static bool play(struct scaler *scaler, const struct copy *copy, int64_t tick)
                                      step->delay_ticks, cause, scaler->error);
 }
 
-/* --- all of them, in the order of time; in one tick in that of the copies
- * ------------------------- */
+/* --- all copies, in the order of ticks; within a tick in that of the copies ------------------ */
 
 static bool is_before(const struct due *a, const struct due *b)
 {
     return a->tick < b->tick || (a->tick == b->tick && a->copy < b->copy);
 }
 
-/* Puts an entry where the heap has a gap at `at`, or below. */
+/* Insert an entry at the heap's gap `at`, or below. */
 static void sift_down(struct scaler *scaler, uint32_t at, struct due due)
 {
     struct due *heap = scaler->heap;

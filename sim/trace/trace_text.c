@@ -19,7 +19,7 @@ static const char header_row[] = "tick,id,op,delay";
 static const char cause_column[] = ",cause";
 static const char slack_column[] = ",slack";
 
-/* After a cause's id: what the delay counts from, by enum trace_basis. */
+/* The suffix of a cause's id: the base of the delay, by enum trace_basis. */
 static const char *const basis_letters[] = {
     [TRACE_FIXED_DELAY] = "", [TRACE_FIXED_RATE] = "r", [TRACE_ABSOLUTE] = "a"};
 
@@ -27,7 +27,7 @@ static const char *const basis_letters[] = {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Room for the longest row: two numbers of 20 digits, three of 10, a word, a letter, commas. */
+/* The longest row: two numbers of 20 digits, three of 10, a word, a letter, commas. */
 #define ROW_BYTES       96u
 #define BUFFER_BYTES    65536u
 
@@ -99,7 +99,7 @@ static bool put_row(struct out *out, const struct trace_header *header, uint64_t
     return true;
 }
 
-/* The header row and up to `limit` operations. */
+/* Write the header row and up to `limit` operations. */
 static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limit,
                      struct error *error)
 {
@@ -160,7 +160,7 @@ bool trace_text_write(struct trace_reader *reader, FILE *stream, struct error *e
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* What the comment lines can say. */
+/* The keys of comment lines. */
 enum key { KEY_TICK_NS, KEY_IDS, KEY_WARMUP_END_TICK, KEY_END_TICK, KEY_NUMBERS };
 
 static const char *const key_names[KEY_NUMBERS] = {"tick_ns", "ids", "warmup_end_tick", "end_tick"};
@@ -177,7 +177,7 @@ struct text {
     bool said[KEY_NUMBERS];
     uint64_t number[KEY_NUMBERS];
     char *origin;
-    struct trace_ids *ids; /* those named */
+    struct trace_ids *ids; /* the ids used */
 };
 
 static bool refuse(const struct text *text, struct error *error, const char *why)
@@ -185,7 +185,7 @@ static bool refuse(const struct text *text, struct error *error, const char *why
     return error_set(error, "%s: line %" PRIu64 ": %s", text->name, text->line, why);
 }
 
-/* Reads digits; NULL unless there is at least one and the number fits. */
+/* Read digits; NULL unless there is at least one and the number fits. */
 static const char *get_number(const char *at, uint64_t *value)
 {
     if (*at < '0' || *at > '9') {
@@ -236,7 +236,7 @@ static bool read_comment(struct text *text, const char *line, struct error *erro
     return true;
 }
 
-/* Reads what is in the column of causes. */
+/* Read the column of causes. */
 static bool read_cause(const struct text *text, const char *at, struct trace_cause *cause,
                        struct error *error)
 {
@@ -260,7 +260,7 @@ static bool read_cause(const struct text *text, const char *at, struct trace_cau
         "a cause's id is followed by nothing (fixed delay), r (fixed rate) or a (absolute)");
 }
 
-/* Reads the columns after the delay, as many as the row has. */
+/* Read the columns after the delay, as many as the row has. */
 static bool read_rest(const struct text *text, char *rest, enum trace_op op,
                       struct trace_cause *cause, struct error *error)
 {
@@ -391,7 +391,7 @@ static bool read_lines(struct text *text, struct line_reader *reader, struct err
     return good && got == 0;
 }
 
-/* Where the text came from, if it does not say. */
+/* Return the origin of a text that has none. */
 static char *default_origin(const struct text *text)
 {
     json_t *origin = json_pack("{s:s, s:o, s:I}", "source", "csv", "file", json_text(text->name),
@@ -406,7 +406,7 @@ static uint32_t least_ids(const struct text *text, const struct trace_text_optio
     return options->min_ids != 0 ? options->min_ids : (uint32_t)text->number[KEY_IDS];
 }
 
-/* Fills in what neither the caller nor the text said, and ends the writer. */
+/* Fill in the missing properties, and end the writer. */
 static bool commit(struct text *text, const struct trace_text_options *options, struct error *error)
 {
     struct trace_writer *writer = text->writer;
@@ -450,8 +450,8 @@ static bool send_to_output(const char *path, struct error *error)
     return good;
 }
 
-/* Numbers the timers of the trace at `made` from 0, if that is wanted or needed, and reports it.
- * The trace is then at `out_path`. */
+/* Renumber the timers of the trace at `made` from 0, if requested or necessary, and report it. The
+ * trace is then at `out_path`. */
 static bool settle_ids(struct text *text, const char *made, const char *out_path,
                        const struct trace_text_options *options, struct error *error)
 {
@@ -477,7 +477,8 @@ bool trace_text_read(const char *path, const char *out_path,
         return false;
     }
     struct text text = {.name = line_reader_name(reader), .ids = trace_ids_create()};
-    /* Only all of the text says whether its ids are kept: standard output waits for that. */
+    /* Whether the ids are kept is known only at the end of the text: until then, standard output
+     * waits. */
     struct temporary spool = {0};
     bool spooled = is_standard_stream(out_path);
     const char *made = spooled ? spool.file : out_path;

@@ -16,7 +16,7 @@
 #include <zstd_errors.h>
 
 /* Fixed, so that the same operations give the same file. The columns leave little for a higher
- * level to find. */
+ * level to compress. */
 #define ZSTD_LEVEL 1
 
 struct trace_writer {
@@ -32,7 +32,7 @@ struct trace_writer {
     uint64_t blocks;
     uint64_t last_tick;
     uint32_t max_id;
-    int failed; /* errno of the first write that did; what follows fails with it */
+    int failed; /* errno of the first failed write; later writes fail with it */
 };
 
 uint64_t trace_section_checksum(const uint8_t *head, const void *stored, size_t stored_bytes)
@@ -78,7 +78,7 @@ static bool fail_writing(struct trace_writer *writer, struct error *error)
     return outfile_fail(writer->path, writer->failed, OUTFILE_NOTHING_LEFT, error);
 }
 
-/* Compresses and appends a section. */
+/* Compress and append a section. */
 static bool put_section(struct trace_writer *writer, uint32_t kind, uint32_t records,
                         const void *raw, size_t raw_bytes, struct error *error)
 {
@@ -268,8 +268,8 @@ uint64_t trace_writer_events(const struct trace_writer *writer)
     return writer->header.events;
 }
 
-/* Writes the origin with what separates its lines made blanks: text form and summaries keep it on
- * one line. A raw control character inside a JSON string is not JSON, so none is lost. */
+/* Write the origin on one line, with blanks for line ends and tabs, as the text form needs it. A
+ * raw control character inside a JSON string is not JSON, so none is lost. */
 static bool put_origin(struct trace_writer *writer, const char *origin, struct error *error)
 {
     char *text = memory_copy(origin != NULL ? origin : "{}");

@@ -1,5 +1,5 @@
-/* gen.c: the generator: its random numbers, its ring, and the workloads against the arithmetic of
- * their own models. */
+/* gen.c: the generator: its random numbers, its ring, and the workloads compared with the
+ * arithmetic of their models. */
 #include "test.h"
 
 #include "gen.h"
@@ -118,7 +118,7 @@ static void test_distributions(void **state)
 static void test_ring(void **state)
 {
     (void)state;
-    /* Every number comes at its tick, near or far; each taken is filed again further on. */
+    /* Every number comes at its tick, near or far; each is filed again further on. */
     enum { NUMBERS = 500, TICKS = 60000 };
     static uint64_t due[NUMBERS];
     struct gen_ring ring;
@@ -166,7 +166,7 @@ static void set_parameters(const struct gen_workload *workload, double *paramete
     struct error error;
     gen_parameters_default(workload, parameters);
     for (; settings != NULL && *settings != NULL; settings++) {
-        assert_true(gen_parameter_set(workload, parameters, *settings, &error));
+        assert_true(gen_parameter_set(workload, parameters, *settings, NULL, &error));
     }
 }
 
@@ -273,7 +273,7 @@ static void test_refusals(void **state)
     const char *bad[] = {"loss",      "=1",       "loss=",    "loss=x",
                          "loss=0.1x", "loss=nan", "loss=1.1", "lss=0.1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_false(gen_parameter_set(server, part.parameters, bad[i], &error));
+        assert_false(gen_parameter_set(server, part.parameters, bad[i], NULL, &error));
     }
     assert_non_null(strstr(error.text, "'loss'"));
     struct gen_request request = {.parts = &part, .part_count = 1, .seconds = 1};
@@ -282,19 +282,19 @@ static void test_refusals(void **state)
     part.connections = 0;
     assert_false(gen_trace(&request, path, &summary, &error));
     part.connections = 10;
-    request.seconds = 1e7; /* beyond what the model counts */
+    request.seconds = 1e7; /* longer than the model can count */
     assert_false(gen_trace(&request, path, &summary, &error));
     request.seconds = 1;
-    assert_true(gen_parameter_set(server, part.parameters, "idle_min_s=70", &error));
+    assert_true(gen_parameter_set(server, part.parameters, "idle_min_s=70", NULL, &error));
     assert_false(gen_trace(&request, path, &summary, &error));
-    assert_int_equal(test_files_in(folder), before); /* nothing was left behind */
+    assert_int_equal(test_files_in(folder), before); /* no file is left */
 }
 
 /* --- the server's model ---------------------------------------------------------------------- */
 
 enum kind { IDLE, REQUEST, RETRANSMISSION, KINDS };
 
-/* What an exact timekeeper sees in a server trace. */
+/* The trace of a server, observed by an exact timekeeper. */
 struct seen {
     uint64_t starts[KINDS]; /* in the window, as all that follow */
     uint64_t restarts[KINDS];
@@ -395,8 +395,8 @@ static void watch_block(struct watcher *watcher, const struct trace_block *block
     }
 }
 
-/* Plays the trace at `path`, and holds it to what the model never does: a stop of what is not
- * pending, a start without delay, anything but first starts in the warm-up. */
+/* Read the trace at `path`, and check operations that the model never makes: a stop of an idle
+ * timer, a start without delay, anything but first starts in the warm-up. */
 static void watch(struct seen *seen, uint64_t first_timeout)
 {
     *seen = (struct seen){.delay_min = {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
@@ -421,7 +421,7 @@ static void watch(struct seen *seen, uint64_t first_timeout)
     for (uint32_t id = 0; id < header->ids; id++) {
         if (watcher.due[id] != 0) {
             enum kind kind = (enum kind)(id % KINDS);
-            /* The model stops before the end tick is played, so what is due there pends. */
+            /* The model stops before the end tick, so that timers due there are pending. */
             bool expired = watcher.due[id] < header->end_tick;
             count_pending(seen, kind, watcher.started[id],
                           expired ? watcher.due[id] : header->end_tick, header);
@@ -449,7 +449,7 @@ static uint64_t pending_of(const struct generated *generated, const char *when, 
     return (uint64_t)json_integer_value(value);
 }
 
-/* The trace and what the model counted are the same story. */
+/* The trace agrees with the model's counters. */
 static void expect_consistent(const struct generated *generated, const struct seen *seen)
 {
     assert_int_equal(seen->starts[IDLE], count_of(generated, "requests"));
@@ -508,7 +508,7 @@ static void test_server_rates(void **state)
     struct seen seen;
     watch(&seen, 200);
     expect_consistent(&generated, &seen);
-    /* Who connects where a timer has closed has three timers of his own. */
+    /* A connection after an expiry has three new timers. */
     assert_int_equal(generated.header.ids % 3, 0);
     assert_in_range(generated.header.ids / 3, n + 1, n + count_of(&generated, "connects"));
     assert_int_equal(generated.header.end_tick - generated.header.warmup_end_tick, 20000);
@@ -523,7 +523,7 @@ static void test_server_rates(void **state)
     expect_close((double)count_of(&generated, "connects") / window, expected.connects_per_s, 0.15);
     expect_close((double)seen.expiries[IDLE] / window, expected.connects_per_s, 0.15);
 
-    /* Mean pending of each kind, as Little's law has it. */
+    /* Mean pending timers of each kind, by Little's law. */
     double ticks = 1000 * window;
     expect_close(seen.pending_ticks[IDLE] / ticks, expected.open_share, 0.005);
     expect_close(seen.pending_ticks[REQUEST] / ticks, expected.requests_per_s * reply_s, 0.05);
@@ -542,7 +542,7 @@ static void test_server_rates(void **state)
     assert_int_equal(seen.delay_min[RETRANSMISSION], 200);
     assert_true(seen.delay_max[RETRANSMISSION] >= 400);
 
-    /* Loss, and what comes of it. A few round trips are longer than the timeout. */
+    /* Loss and its consequences. A few round trips are longer than the timeout. */
     double losses = (double)count_of(&generated, "losses");
     expect_close(losses / (double)seen.starts[RETRANSMISSION], 0.01, 0.2);
     expect_close((double)seen.doubled, losses, 0.1);
@@ -632,14 +632,14 @@ static void test_server_pinned(void **state)
     struct generated generated;
 
     /* Other numbers mean other traces from the same seed, and results that cannot be compared with
-     * earlier ones: a change to be made knowingly, and told. */
+     * earlier ones: change them deliberately, and announce it. */
     generate_workload(gen_find("server", &error), 1000, 5, 1, NULL, &generated);
     assert_int_equal(generated.header.events, 2144);
     assert_int_equal(generated.hash, UINT64_C(0x76b1b36071260666));
     json_decref(generated.origin);
 }
 
-/* Smooth traffic is what it was before there was any other. */
+/* Smooth traffic is unchanged. */
 static void test_smooth_pinned(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* gen_expect.h: what the tests of the workloads share: a file for the trace, and how near a figure
- * is to what it should be. */
+/* gen_expect.h: shared by the tests of the workloads: a file for the trace, and the tolerance of
+ * figures. */
 #ifndef TESTS_GEN_EXPECT_H
 #define TESTS_GEN_EXPECT_H
 

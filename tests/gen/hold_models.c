@@ -1,7 +1,5 @@
-/*
- * hold_models.c: the event sets of hold's models markov and up-down, against the laws that they are
- * described by. The trace is looked at start by start; what fires is counted by an exact keeper.
- */
+/* hold_models.c: the event sets of hold's models markov and up-down, compared with their laws. The
+ * trace is read start by start; an exact timekeeper counts the expiries. */
 #include "gen_expect.h"
 
 #include "gen.h"
@@ -18,7 +16,7 @@ struct start {
     struct trace_cause cause;
 };
 
-struct story {
+struct timeline {
     struct trace_header header;
     json_t *origin;
     struct start *starts; /* by tick; those of the warm-up section are the first `warm` */
@@ -26,15 +24,16 @@ struct story {
     size_t warm;
 };
 
-/* Generates hold with these settings, of which nothing but starts may come, and reads it. */
-static void tell(struct story *story, uint32_t events, double seconds, const char *const *settings)
+/* Generate hold with these settings, and read it: it must contain only starts. */
+static void observe(struct timeline *timeline, uint32_t events, double seconds,
+                    const char *const *settings)
 {
     struct error error = {""};
     struct gen_part part = {.workload = gen_find("hold", &error), .connections = events};
     assert_non_null(part.workload);
     gen_parameters_default(part.workload, part.parameters);
     for (; *settings != NULL; settings++) {
-        if (!gen_parameter_set(part.workload, part.parameters, *settings, &error)) {
+        if (!gen_parameter_set(part.workload, part.parameters, *settings, NULL, &error)) {
             fail_msg("%s", error.text);
         }
     }
@@ -46,10 +45,10 @@ static void tell(struct story *story, uint32_t events, double seconds, const cha
     }
     struct trace_reader *reader = trace_reader_open(path, &error);
     assert_non_null(reader);
-    *story = (struct story){.header = *trace_reader_header(reader)};
-    story->origin = json_loads(story->header.origin, 0, NULL);
-    story->starts = calloc(story->header.events + 1, sizeof *story->starts);
-    assert_true(story->origin != NULL && story->starts != NULL);
+    *timeline = (struct timeline){.header = *trace_reader_header(reader)};
+    timeline->origin = json_loads(timeline->header.origin, 0, NULL);
+    timeline->starts = calloc(timeline->header.events + 1, sizeof *timeline->starts);
+    assert_true(timeline->origin != NULL && timeline->starts != NULL);
     struct trace_block block;
     int got;
     while ((got = trace_reader_next(reader, &block, &error)) == 1) {
@@ -58,8 +57,8 @@ static void tell(struct story *story, uint32_t events, double seconds, const cha
             for (uint32_t i = group->first; i < group->first + group->count; i++) {
                 static const struct trace_cause outside = {.basis = TRACE_EXTERNAL};
                 assert_int_equal(block.records[i].op, TRACE_START);
-                story->warm += group->tick < story->header.warmup_end_tick;
-                story->starts[story->count++] =
+                timeline->warm += group->tick < timeline->header.warmup_end_tick;
+                timeline->starts[timeline->count++] =
                     (struct start){.tick = group->tick,
                                    .delay = block.records[i].deadline - group->tick,
                                    .id = block.records[i].id,
@@ -71,21 +70,21 @@ static void tell(struct story *story, uint32_t events, double seconds, const cha
     trace_reader_close(reader);
 }
 
-static void forget(struct story *story)
+static void forget(struct timeline *timeline)
 {
-    free(story->starts);
-    json_decref(story->origin);
+    free(timeline->starts);
+    json_decref(timeline->origin);
 }
 
 /* The ticks at which timers fire up to the trace's end, sorted: nothing is stopped or moved. */
-static uint64_t *sorted_firings(const struct story *story, size_t *count)
+static uint64_t *sorted_firings(const struct timeline *timeline, size_t *count)
 {
-    uint64_t *firings = malloc((story->count + 1) * sizeof *firings);
+    uint64_t *firings = malloc((timeline->count + 1) * sizeof *firings);
     assert_non_null(firings);
     *count = 0;
-    for (size_t i = 0; i < story->count; i++) {
-        uint64_t due = story->starts[i].tick + story->starts[i].delay;
-        if (due < story->header.end_tick) {
+    for (size_t i = 0; i < timeline->count; i++) {
+        uint64_t due = timeline->starts[i].tick + timeline->starts[i].delay;
+        if (due < timeline->header.end_tick) {
             firings[(*count)++] = due;
         }
     }
@@ -95,40 +94,40 @@ static uint64_t *sorted_firings(const struct story *story, size_t *count)
 
 /* --- markov ---------------------------------------------------------------------------------- */
 
-/* How many firings are followed by so many starts; MANY: or more. */
+/* The number of expiries that are followed by `n` starts; MANY: or more. */
 enum { MANY = 4 };
 
-static void count_runs(const struct story *story, double *runs, size_t *fired)
+static void count_runs(const struct timeline *timeline, double *runs, size_t *fired)
 {
-    free(sorted_firings(story, fired));
+    free(sorted_firings(timeline, fired));
     for (unsigned k = 0; k <= MANY; k++) {
         runs[k] = 0;
     }
     size_t followed = 0;
-    for (size_t i = story->warm; i < story->count;) {
-        const struct start *first = &story->starts[i];
+    for (size_t i = timeline->warm; i < timeline->count;) {
+        const struct start *first = &timeline->starts[i];
         size_t run = 0;
-        while (i < story->count && story->starts[i].tick == first->tick &&
-               story->starts[i].cause.id == first->cause.id) {
-            assert_int_equal(story->starts[i].cause.basis, TRACE_FIXED_DELAY);
+        while (i < timeline->count && timeline->starts[i].tick == first->tick &&
+               timeline->starts[i].cause.id == first->cause.id) {
+            assert_int_equal(timeline->starts[i].cause.basis, TRACE_FIXED_DELAY);
             i++;
             run++;
         }
-        /* The timer that fired comes last of them, and always. */
-        assert_int_equal(story->starts[i - 1].id, first->cause.id);
+        /* The expired timer always comes last. */
+        assert_int_equal(timeline->starts[i - 1].id, first->cause.id);
         runs[run < MANY ? run : MANY]++;
         followed++;
     }
     runs[0] = (double)(*fired - followed);
 }
 
-/* No start finds its timer pending, and none but a firing's own uses one that was used before. */
-static void expect_timers_of_its_own(const struct story *story)
+/* No start finds its timer pending, and only the expired timer is one used before. */
+static void expect_timers_of_its_own(const struct timeline *timeline)
 {
-    uint64_t *due = calloc(story->header.ids, sizeof *due);
+    uint64_t *due = calloc(timeline->header.ids, sizeof *due);
     assert_non_null(due);
-    for (size_t i = 0; i < story->count; i++) {
-        const struct start *start = &story->starts[i];
+    for (size_t i = 0; i < timeline->count; i++) {
+        const struct start *start = &timeline->starts[i];
         assert_true(due[start->id] <= start->tick);
         assert_true(due[start->id] == 0 || start->id == start->cause.id);
         due[start->id] = start->tick + start->delay;
@@ -136,8 +135,8 @@ static void expect_timers_of_its_own(const struct story *story)
     free(due);
 }
 
-/* A firing is followed by none with probability 1 - a, and each further start follows with that
- * probability, too: the runs of a chain that goes on with 1 - a. */
+/* An expiry is followed by no start with probability 1 - a, and by each further start with the same
+ * probability: the runs of a chain that continues with 1 - a. */
 static void markov_runs_have_the_chains_lengths(void **state)
 {
     (void)state;
@@ -147,16 +146,16 @@ static void markov_runs_have_the_chains_lengths(void **state)
         char setting[32];
         (void)snprintf(setting, sizeof setting, "alternate=%g", a);
         const char *const settings[] = {"model=markov", setting, NULL};
-        struct story story;
+        struct timeline timeline;
         double runs[MANY + 1];
         size_t fired;
-        tell(&story, 10000, 10, settings);
-        assert_int_equal(story.warm, 10000);
-        assert_int_equal(count_of(story.origin, "forced"), 0);
-        assert_int_equal(story.header.reactions, story.count - story.warm);
-        assert_int_equal(count_of(story.origin, "holds"), story.count - story.warm);
-        expect_timers_of_its_own(&story);
-        count_runs(&story, runs, &fired);
+        observe(&timeline, 10000, 10, settings);
+        assert_int_equal(timeline.warm, 10000);
+        assert_int_equal(count_of(timeline.origin, "forced"), 0);
+        assert_int_equal(timeline.header.reactions, timeline.count - timeline.warm);
+        assert_int_equal(count_of(timeline.origin, "holds"), timeline.count - timeline.warm);
+        expect_timers_of_its_own(&timeline);
+        count_runs(&timeline, runs, &fired);
         double n = (double)fired;
         double share = a * a;
         expect_share(runs[0], n, 1 - a);
@@ -166,34 +165,34 @@ static void markov_runs_have_the_chains_lengths(void **state)
         }
         expect_share(runs[MANY], n, share / a);
         double delays = 0;
-        for (size_t k = story.warm; k < story.count; k++) {
-            delays += (double)story.starts[k].delay;
+        for (size_t k = timeline.warm; k < timeline.count; k++) {
+            delays += (double)timeline.starts[k].delay;
         }
         /* Exponential of mean 1000, rounded up. */
-        expect_close(delays / (double)(story.count - story.warm), 1000.5, 0.02);
-        forget(&story);
+        expect_close(delays / (double)(timeline.count - timeline.warm), 1000.5, 0.02);
+        forget(&timeline);
     }
 }
 
-/* So few events, and so long runs, that the bounds are met: never none, and never more than two for
- * a connection. */
+/* With few events and long runs the limits are reached: never none, and never more than two for a
+ * connection. */
 static void markov_keeps_within_its_bounds(void **state)
 {
     (void)state;
     static const char *const settings[] = {"model=markov", "alternate=0.02", NULL};
-    struct story story;
-    tell(&story, 5, 2000, settings);
+    struct timeline timeline;
+    observe(&timeline, 5, 2000, settings);
     size_t fired;
-    uint64_t *firings = sorted_firings(&story, &fired);
+    uint64_t *firings = sorted_firings(&timeline, &fired);
     size_t gone = 0;
     size_t most = 0;
     size_t least = SIZE_MAX;
-    for (size_t i = story.warm; i < story.count; i++) {
-        while (gone < fired && firings[gone] <= story.starts[i].tick) {
+    for (size_t i = timeline.warm; i < timeline.count; i++) {
+        while (gone < fired && firings[gone] <= timeline.starts[i].tick) {
             gone++;
         }
-        /* Of several firings at one tick the last ones' starts are yet to come. */
-        if (i + 1 == story.count || story.starts[i + 1].tick > story.starts[i].tick) {
+        /* After several expiries at one tick the last ones' starts are still to come. */
+        if (i + 1 == timeline.count || timeline.starts[i + 1].tick > timeline.starts[i].tick) {
             size_t pending = i + 1 - gone;
             most = pending > most ? pending : most;
             least = pending < least ? pending : least;
@@ -201,16 +200,16 @@ static void markov_keeps_within_its_bounds(void **state)
     }
     assert_int_equal(most, 10);
     assert_true(least >= 1);
-    assert_true(count_of(story.origin, "forced") > 0);
-    /* The last event was always followed by one: the set lives to the end. */
-    assert_true(story.count > fired);
+    assert_true(count_of(timeline.origin, "forced") > 0);
+    /* The last event was always followed by one: the set never becomes empty. */
+    assert_true(timeline.count > fired);
     free(firings);
-    forget(&story);
+    forget(&timeline);
 }
 
 /* --- up-down --------------------------------------------------------------------------------- */
 
-/* Rises without a firing, falls without a start, and rises again at the next tick. */
+/* Rises without an expiry, falls without a start, and rises again at the next tick. */
 static void up_down_rises_to_all_and_falls_to_none(void **state)
 {
     (void)state;
@@ -222,23 +221,23 @@ static void up_down_rises_to_all_and_falls_to_none(void **state)
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const char *const settings[] = {"model=up-down", rows[r].setting, "increments=uniform",
                                         NULL};
-        struct story story;
-        tell(&story, EVENTS, 60, settings);
-        assert_int_equal(story.warm, 0);
-        assert_int_equal(story.header.reactions, 0);
-        assert_int_equal(count_of(story.origin, "holds"), story.count);
-        uint64_t from = story.header.warmup_end_tick;
+        struct timeline timeline;
+        observe(&timeline, EVENTS, 60, settings);
+        assert_int_equal(timeline.warm, 0);
+        assert_int_equal(timeline.header.reactions, 0);
+        assert_int_equal(count_of(timeline.origin, "holds"), timeline.count);
+        uint64_t from = timeline.header.warmup_end_tick;
         uint64_t cycles = 0;
         double below = 0;
         double increments = 0;
-        bool *used = calloc(story.header.ids, sizeof *used);
+        bool *used = calloc(timeline.header.ids, sizeof *used);
         assert_non_null(used);
-        for (size_t i = 0; i + EVENTS <= story.count; i += EVENTS) {
+        for (size_t i = 0; i + EVENTS <= timeline.count; i += EVENTS) {
             uint64_t up_end = from + rows[r].up_ticks;
             uint64_t last = 0;
-            assert_true(story.starts[i].tick >= from);
+            assert_true(timeline.starts[i].tick >= from);
             for (size_t k = i; k < i + EVENTS; k++) {
-                const struct start *start = &story.starts[k];
+                const struct start *start = &timeline.starts[k];
                 assert_true(start->tick <= up_end);
                 assert_false(used[start->id]); /* a late structure may still hold it */
                 used[start->id] = true;
@@ -252,18 +251,18 @@ static void up_down_rises_to_all_and_falls_to_none(void **state)
             if (rows[r].up_ticks == 1000) {
                 double early = 0;
                 for (size_t k = i; k < i + EVENTS; k++) {
-                    early += story.starts[k].tick < from + 500;
+                    early += timeline.starts[k].tick < from + 500;
                 }
                 expect_share(early, EVENTS, 0.5);
             }
-            cycles += last < story.header.end_tick;
+            cycles += last < timeline.header.end_tick;
             from = last + 1;
         }
         expect_share(below, increments, 0.25);
         assert_true(cycles >= 19);
-        assert_int_equal(count_of(story.origin, "cycles"), cycles);
+        assert_int_equal(count_of(timeline.origin, "cycles"), cycles);
         free(used);
-        forget(&story);
+        forget(&timeline);
     }
 }
 

@@ -1,8 +1,6 @@
-/*
- * traffic.c: traffic that comes in bursts, against what gen_traffic.h promises: the mean is that of
- * smooth traffic, the beginning is as the end, the dispersion is what theory says or what
- * recordings have. What herds do is in workloads.c.
- */
+/* traffic.c: bursty traffic, compared with gen_traffic.h: the mean is that of smooth traffic, the
+ * beginning is like the end, the dispersion is that of theory or of recordings. workloads.c tests
+ * herds. */
 #include "test.h"
 
 #include "gen.h"
@@ -38,7 +36,7 @@ static void expect_close(const char *what, double got, double want, double relat
     }
 }
 
-/* --- what a trace has in its window ---------------------------------------------------------- */
+/* --- the operations in a window -------------------------------------------------------------- */
 
 enum { WINDOWS_MAX = 6000 };
 
@@ -63,7 +61,7 @@ static void see(struct seen *seen, const char *name, uint32_t connections, doubl
     assert_non_null(part.workload);
     gen_parameters_default(part.workload, part.parameters);
     for (; *settings != NULL; settings++) {
-        if (!gen_parameter_set(part.workload, part.parameters, *settings, &error)) {
+        if (!gen_parameter_set(part.workload, part.parameters, *settings, NULL, &error)) {
             fail_msg("%s", error.text);
         }
     }
@@ -174,7 +172,7 @@ static void test_laws(void **state)
             met += gen_law_met(&law, u, random_unit(&random)) / STEPS;
         }
         expect_close("mean", sum, 7, 0.001);
-        /* What is met as often as it is long has this mean. */
+        /* The length-biased law has this mean. */
         expect_close("met", met, squares / sum, 0.04);
         if (shapes[s] > 0) {
             expect_close("ratio", gen_law_value(&law, 1) / gen_law_value(&law, 0), 1000, 1e-6);
@@ -220,14 +218,13 @@ static void expect_equal(const char *name, const char *what, const struct estima
         fail_msg("%s, %s: %g and %g differ by more than four times their error of %g", name, what,
                  mean_of(a), mean_of(b), error);
     }
-    /* A test that could not see a fifth would be none. */
+    /* The test must be able to detect a fifth. */
     assert_true(error < 0.05 * mean_of(b));
 }
 
-/* The same number of operations as when smooth, and in the first fifth of the time as many as in
- * the last: over many seeds, for bursts with tails and without, with all that is not smooth and
- * with half of it. Heavy tails are bounded here by few connections in a client, or no number of
- * seeds would do. */
+/* As many operations as in smooth traffic, and in the first fifth of the time as many as in the
+ * last: over many seeds, for bursts with tails and without, for all traffic and half of it. Here
+ * few connections for each client limit the tails, which otherwise need too many seeds. */
 static void test_means(void **state)
 {
     (void)state;
@@ -255,7 +252,7 @@ static void test_means(void **state)
     }
 }
 
-/* The mean where a request takes long, where it is often in vain, and where a tick is long. */
+/* The mean with long requests, with many failed ones, and with a long tick. */
 static void test_means_of_other_parameters(void **state)
 {
     (void)state;
@@ -294,9 +291,9 @@ static void test_means_of_other_parameters(void **state)
 
 /* --- dispersion ------------------------------------------------------------------------------ */
 
-/* Bursts that are far shorter than a second, and far apart: a start is met in a burst as often as
- * that is long, and the dispersion is the mean of B squared by that of B. A client's connections
- * have the same burst, and what trickles has a dispersion of 1. */
+/* Bursts far shorter than a second, and far apart: a start is in a burst with a probability
+ * proportional to its length, so that the dispersion is the mean of B squared by that of B. A
+ * client's connections share the burst, and the trickle has a dispersion of 1. */
 static void test_dispersion_in_theory(void **state)
 {
     (void)state;
@@ -365,8 +362,8 @@ static void test_dispersion_of_defaults(void **state)
 static void test_hot(void **state)
 {
     (void)state;
-    /* No bursts but of one request, so that what a connection does is its rate: bounded Pareto of
-     * shape 1 from 1 to 20 has the mean 20 ln 20 / 19 times the least. */
+    /* Bursts of one request, so that a connection's operations are its rate: bounded Pareto of
+     * shape 1 from 1 to 20 has the mean 20 ln 20 / 19 times the minimum. */
     const char *const settings[] = {
         "trickle=0", "together=1",  "burst=1",        "burst_shape=0", "silence_shape=0",
         "hot=20",    "hot_shape=1", "rate_per_s=0.5", "close=0",       NULL};
@@ -407,7 +404,7 @@ static void test_sessions(void **state)
         }
         expect_close("session", requests / SESSIONS, 20, 0.03);
     }
-    /* A thousand times the shortest, which bears most of the mean; a geometric one has its
+    /* A thousand times the shortest, which contributes most of the mean; a geometric one has its
      * logarithm. */
     assert_true(longest[0] < 20 * 20);
     assert_true(longest[1] > 3000);
@@ -421,7 +418,7 @@ static void test_sessions(void **state)
     assert_false(gen_session_ends(&model, &sessions, &left));
 }
 
-/* More is asked of the busiest than it can do: it is not, and the mean stands. */
+/* The busiest client cannot make all its requests: it makes fewer, and the mean is unchanged. */
 static void test_too_hot(void **state)
 {
     (void)state;
@@ -441,7 +438,7 @@ int main(void)
         cmocka_unit_test(test_hot),     cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_too_hot),
     };
-    /* Of many seeds: a sanitizer sees nothing in them that it does not see in the others. */
+    /* Of many seeds: they are all alike to a sanitizer. */
     const struct CMUnitTest many[] = {
         cmocka_unit_test(test_means),
         cmocka_unit_test(test_means_of_other_parameters),

@@ -1,8 +1,6 @@
-/*
- * workloads.c: each workload against its own arithmetic: what is in the trace, seen by an exact
- * timekeeper that looks at every timer, is what the model says and what its parameters imply. And
- * every structure replays every workload.
- */
+/* workloads.c: each workload compared with its own arithmetic. An exact timekeeper observes the
+ * trace, and its counts must agree with the model's and with the parameters. Every structure
+ * replays every workload. */
 #include "gen_expect.h"
 
 #include "gen.h"
@@ -35,7 +33,7 @@ struct tally {
     uint64_t starts;
     uint64_t restarts;
     uint64_t stops;
-    uint64_t caused_starts; /* of these, those by a firing */
+    uint64_t caused_starts; /* of these, reactions */
     uint64_t caused_stops;
     uint64_t expiries;
     uint64_t pending_warm; /* when the warm-up ends */
@@ -43,7 +41,7 @@ struct tally {
     double pending_ticks; /* timers times ticks */
 };
 
-struct story {
+struct timeline {
     const struct gen_workload *workload;
     struct trace_header header;
     json_t *origin;
@@ -57,16 +55,16 @@ struct story {
     uint64_t busiest_tick;
 };
 
-static void read_operations(struct story *story)
+static void read_operations(struct timeline *timeline)
 {
     struct error error;
     struct trace_reader *reader = trace_reader_open(path, &error);
     assert_non_null(reader);
-    story->header = *trace_reader_header(reader);
-    story->origin = json_loads(story->header.origin, 0, NULL);
-    assert_non_null(story->origin);
-    story->operations = calloc(story->header.events + 1, sizeof *story->operations);
-    assert_non_null(story->operations);
+    timeline->header = *trace_reader_header(reader);
+    timeline->origin = json_loads(timeline->header.origin, 0, NULL);
+    assert_non_null(timeline->origin);
+    timeline->operations = calloc(timeline->header.events + 1, sizeof *timeline->operations);
+    assert_non_null(timeline->operations);
     struct trace_block block;
     int got;
     while ((got = trace_reader_next(reader, &block, &error)) == 1) {
@@ -76,12 +74,12 @@ static void read_operations(struct story *story)
                 const struct trace_record *record = &block.records[i];
                 static const struct trace_cause outside = {.basis = TRACE_EXTERNAL};
                 bool start = record->op == TRACE_START;
-                story->operations[story->count++] = (struct operation){
+                timeline->operations[timeline->count++] = (struct operation){
                     .tick = group->tick,
                     .delay = start ? record->deadline - group->tick : 0,
                     .id = record->id,
                     .start = start,
-                    .recorded = group->tick >= story->header.warmup_end_tick,
+                    .recorded = group->tick >= timeline->header.warmup_end_tick,
                     .cause = block.causes != NULL ? block.causes[i] : outside,
                 };
             }
@@ -91,14 +89,15 @@ static void read_operations(struct story *story)
     trace_reader_close(reader);
 }
 
-/* Names the timers by their places in the model, which say whose they are, and of what kind. */
-static void put_in_places(struct story *story, const uint64_t *places)
+/* Name the timers by their places in the model, which give connection and kind. */
+static void put_in_places(struct timeline *timeline, const uint64_t *places)
 {
-    for (uint32_t id = 0; id < story->header.ids; id++) {
-        story->places = places[id] >= story->places ? (uint32_t)places[id] + 1 : story->places;
+    for (uint32_t id = 0; id < timeline->header.ids; id++) {
+        timeline->places =
+            places[id] >= timeline->places ? (uint32_t)places[id] + 1 : timeline->places;
     }
-    for (size_t i = 0; i < story->count; i++) {
-        struct operation *operation = &story->operations[i];
+    for (size_t i = 0; i < timeline->count; i++) {
+        struct operation *operation = &timeline->operations[i];
         operation->id = (uint32_t)places[operation->id];
         if (operation->cause.basis != TRACE_EXTERNAL) {
             operation->cause.id = (uint32_t)places[operation->cause.id];
@@ -108,18 +107,18 @@ static void put_in_places(struct story *story, const uint64_t *places)
 
 /* The exact timekeeper. */
 struct keeper {
-    struct story *story;
+    struct timeline *timeline;
     uint64_t *due; /* 0: not pending */
     uint64_t *started;
-    bool *spent;        /* ended by a firing: a late structure may still hold it */
+    bool *spent;        /* expired: a late structure may still hold it */
     uint64_t *expiries; /* by tick of the window */
 };
 
 /* The timer is pending no more from `ended` on. */
 static void keep_end(struct keeper *keeper, uint32_t id, uint64_t ended)
 {
-    struct tally *tally = &keeper->story->tally[id % keeper->story->kinds];
-    uint64_t from = keeper->story->header.warmup_end_tick;
+    struct tally *tally = &keeper->timeline->tally[id % keeper->timeline->kinds];
+    uint64_t from = keeper->timeline->header.warmup_end_tick;
     from = from > keeper->started[id] ? from : keeper->started[id];
     tally->pending_ticks += ended > from ? (double)(ended - from) : 0;
     keeper->due[id] = 0;
@@ -128,25 +127,25 @@ static void keep_end(struct keeper *keeper, uint32_t id, uint64_t ended)
 static void keep_expiry(struct keeper *keeper, uint32_t id)
 {
     uint64_t due = keeper->due[id];
-    assert_true(due >= keeper->story->header.warmup_end_tick);
-    keeper->story->tally[id % keeper->story->kinds].expiries++;
-    uint64_t at = ++keeper->expiries[due - keeper->story->header.warmup_end_tick];
-    if (at > keeper->story->busiest) {
-        keeper->story->busiest = at;
-        keeper->story->busiest_tick = due - keeper->story->header.warmup_end_tick;
+    assert_true(due >= keeper->timeline->header.warmup_end_tick);
+    keeper->timeline->tally[id % keeper->timeline->kinds].expiries++;
+    uint64_t at = ++keeper->expiries[due - keeper->timeline->header.warmup_end_tick];
+    if (at > keeper->timeline->busiest) {
+        keeper->timeline->busiest = at;
+        keeper->timeline->busiest_tick = due - keeper->timeline->header.warmup_end_tick;
     }
     keep_end(keeper, id, due);
     keeper->spent[id] = true;
 }
 
-/* What a firing causes stands at its tick, before its timer is started again. What comes from
- * outside uses no timer that a firing has ended: but for an attack, and for TCP's retransmission
- * and delayed ACK, which are their connection's as long as there is one. */
+/* Reactions are at their cause's tick, before its timer is started again. External operations use
+ * no expired timer, except in an attack, and for TCP's retransmission and delayed ACK, which their
+ * connection reuses. */
 static void keep_cause(struct keeper *keeper, const struct operation *operation)
 {
-    const struct story *story = keeper->story;
-    uint32_t kind = operation->id % story->kinds;
-    struct tally *tally = &keeper->story->tally[kind];
+    const struct timeline *timeline = keeper->timeline;
+    uint32_t kind = operation->id % timeline->kinds;
+    struct tally *tally = &keeper->timeline->tally[kind];
     if (operation->cause.basis != TRACE_EXTERNAL) {
         assert_true(operation->recorded);
         assert_int_equal(keeper->due[operation->cause.id], operation->tick);
@@ -154,7 +153,7 @@ static void keep_cause(struct keeper *keeper, const struct operation *operation)
         tally->caused_stops += !operation->start;
         return;
     }
-    const char *name = story->workload->name;
+    const char *name = timeline->workload->name;
     bool lasts = kind <= DELAYED_ACK;
     if (strcmp(name, "adversary") != 0 && !(strcmp(name, "tcp") == 0 && lasts)) {
         uint64_t due = keeper->due[operation->id];
@@ -165,7 +164,7 @@ static void keep_cause(struct keeper *keeper, const struct operation *operation)
 static void keep_operation(struct keeper *keeper, struct operation *operation)
 {
     uint32_t id = operation->id;
-    struct tally *tally = &keeper->story->tally[id % keeper->story->kinds];
+    struct tally *tally = &keeper->timeline->tally[id % keeper->timeline->kinds];
     bool caused = operation->cause.basis != TRACE_EXTERNAL;
     keep_cause(keeper, operation);
     if (keeper->due[id] != 0 && keeper->due[id] <= operation->tick) {
@@ -194,36 +193,36 @@ static void keep_operation(struct keeper *keeper, struct operation *operation)
     keeper->started[id] = operation->tick;
 }
 
-static void expect_pending(const struct story *story)
+static void expect_pending(const struct timeline *timeline)
 {
-    const json_t *counts = json_object_get(story->origin, "counts");
-    for (uint32_t k = 0; k < story->kinds; k++) {
-        const char *kind = story->workload->kinds[k];
+    const json_t *counts = json_object_get(timeline->origin, "counts");
+    for (uint32_t k = 0; k < timeline->kinds; k++) {
+        const char *kind = timeline->workload->kinds[k];
         const json_t *warm = json_object_get(counts, "pending_at_warmup_end");
         const json_t *end = json_object_get(counts, "pending_at_end");
         assert_int_equal(json_integer_value(json_object_get(warm, kind)),
-                         story->tally[k].pending_warm);
+                         timeline->tally[k].pending_warm);
         assert_int_equal(json_integer_value(json_object_get(end, kind)),
-                         story->tally[k].pending_end);
+                         timeline->tally[k].pending_end);
     }
 }
 
-/* Generates, and holds the trace to what no model does: a stop of what is not pending, a start
- * without delay, anything but the pending timers' starts in the warm-up, a reaction elsewhere than
- * at its cause's firing. */
-static void tell(struct story *story, const char *name, uint32_t connections, double seconds,
-                 const char *const *settings)
+/* Generate a trace, and check operations that no model makes: a stop of an idle timer, a start
+ * without delay, anything but the pending timers' starts in the warm-up, a reaction at another tick
+ * than its cause's expiry. */
+static void observe(struct timeline *timeline, const char *name, uint32_t connections,
+                    double seconds, const char *const *settings)
 {
     struct error error = {""};
     struct gen_part part = {.workload = gen_find(name, &error), .connections = connections};
     assert_non_null(part.workload);
     gen_parameters_default(part.workload, part.parameters);
     for (; settings != NULL && *settings != NULL; settings++) {
-        if (!gen_parameter_set(part.workload, part.parameters, *settings, &error)) {
+        if (!gen_parameter_set(part.workload, part.parameters, *settings, NULL, &error)) {
             fail_msg("%s", error.text);
         }
     }
-    /* Ids are places here, whichever timers are used. */
+    /* Ids are places here, whether used or not. */
     struct gen_names places = {0};
     const struct gen_request request = {.parts = &part,
                                         .part_count = 1,
@@ -235,61 +234,61 @@ static void tell(struct story *story, const char *name, uint32_t connections, do
     if (!gen_trace(&request, path, &summary, &error)) {
         fail_msg("%s", error.text);
     }
-    *story = (struct story){.workload = part.workload};
-    read_operations(story);
-    put_in_places(story, places.names);
+    *timeline = (struct timeline){.workload = part.workload};
+    read_operations(timeline);
+    put_in_places(timeline, places.names);
     free(places.names);
     /* Not always all of the workload's. */
-    story->kinds = (uint32_t)json_object_size(
-        json_object_get(json_object_get(story->origin, "counts"), "pending_at_end"));
-    assert_in_range(story->kinds, 1, KINDS_MAX);
-    story->window_ticks = story->header.end_tick - story->header.warmup_end_tick;
+    timeline->kinds = (uint32_t)json_object_size(
+        json_object_get(json_object_get(timeline->origin, "counts"), "pending_at_end"));
+    assert_in_range(timeline->kinds, 1, KINDS_MAX);
+    timeline->window_ticks = timeline->header.end_tick - timeline->header.warmup_end_tick;
     struct keeper keeper = {
-        .story = story,
-        .due = calloc(story->places, sizeof *keeper.due),
-        .started = calloc(story->places, sizeof *keeper.started),
-        .spent = calloc(story->places, sizeof *keeper.spent),
-        .expiries = calloc(story->window_ticks, sizeof *keeper.expiries),
+        .timeline = timeline,
+        .due = calloc(timeline->places, sizeof *keeper.due),
+        .started = calloc(timeline->places, sizeof *keeper.started),
+        .spent = calloc(timeline->places, sizeof *keeper.spent),
+        .expiries = calloc(timeline->window_ticks, sizeof *keeper.expiries),
     };
     assert_true(keeper.due != NULL && keeper.started != NULL && keeper.spent != NULL &&
                 keeper.expiries != NULL);
-    for (size_t i = 0; i < story->count; i++) {
-        keep_operation(&keeper, &story->operations[i]);
+    for (size_t i = 0; i < timeline->count; i++) {
+        keep_operation(&keeper, &timeline->operations[i]);
     }
-    for (uint32_t id = 0; id < story->places; id++) {
-        /* The model stops before the end tick is played, so what is due there pends. */
-        if (keeper.due[id] != 0 && keeper.due[id] < story->header.end_tick) {
+    for (uint32_t id = 0; id < timeline->places; id++) {
+        /* The model stops before the end tick, so that timers due there are pending. */
+        if (keeper.due[id] != 0 && keeper.due[id] < timeline->header.end_tick) {
             keep_expiry(&keeper, id);
         } else if (keeper.due[id] != 0) {
-            story->tally[id % story->kinds].pending_end++;
-            keep_end(&keeper, id, story->header.end_tick);
+            timeline->tally[id % timeline->kinds].pending_end++;
+            keep_end(&keeper, id, timeline->header.end_tick);
         }
     }
     free(keeper.due);
     free(keeper.started);
     free(keeper.spent);
     free(keeper.expiries);
-    expect_pending(story);
+    expect_pending(timeline);
     uint64_t reactions = 0;
-    for (uint32_t k = 0; k < story->kinds; k++) {
-        reactions += story->tally[k].caused_starts + story->tally[k].caused_stops;
+    for (uint32_t k = 0; k < timeline->kinds; k++) {
+        reactions += timeline->tally[k].caused_starts + timeline->tally[k].caused_stops;
     }
-    assert_int_equal(story->header.reactions, reactions);
-    assert_true(story->header.causes_known);
+    assert_int_equal(timeline->header.reactions, reactions);
+    assert_true(timeline->header.causes_known);
 }
 
-static void forget(struct story *story)
+static void forget(struct timeline *timeline)
 {
-    free(story->operations);
-    json_decref(story->origin);
+    free(timeline->operations);
+    json_decref(timeline->origin);
 }
 
 /* The next recorded start of that kind, from *i on; NULL at the end. */
-static const struct operation *next_start(const struct story *story, size_t *i, unsigned kind)
+static const struct operation *next_start(const struct timeline *timeline, size_t *i, unsigned kind)
 {
-    while (*i < story->count) {
-        const struct operation *operation = &story->operations[(*i)++];
-        if (operation->start && operation->recorded && operation->id % story->kinds == kind) {
+    while (*i < timeline->count) {
+        const struct operation *operation = &timeline->operations[(*i)++];
+        if (operation->start && operation->recorded && operation->id % timeline->kinds == kind) {
             return operation;
         }
     }
@@ -297,24 +296,25 @@ static const struct operation *next_start(const struct story *story, size_t *i, 
 }
 
 /* Recorded starts of that kind with a delay from `min` to `max`. */
-static double starts_between(const struct story *story, unsigned kind, uint64_t min, uint64_t max)
+static double starts_between(const struct timeline *timeline, unsigned kind, uint64_t min,
+                             uint64_t max)
 {
     double n = 0;
     size_t i = 0;
-    for (const struct operation *start; (start = next_start(story, &i, kind)) != NULL;) {
+    for (const struct operation *start; (start = next_start(timeline, &i, kind)) != NULL;) {
         n += start->delay >= min && start->delay <= max;
     }
     return n;
 }
 
 /* The recorded starts' delays of that kind, sorted. */
-static uint64_t *sorted_delays(const struct story *story, unsigned kind, size_t *count)
+static uint64_t *sorted_delays(const struct timeline *timeline, unsigned kind, size_t *count)
 {
-    uint64_t *delays = malloc((story->count + 1) * sizeof *delays);
+    uint64_t *delays = malloc((timeline->count + 1) * sizeof *delays);
     assert_non_null(delays);
     *count = 0;
     size_t i = 0;
-    for (const struct operation *start; (start = next_start(story, &i, kind)) != NULL;) {
+    for (const struct operation *start; (start = next_start(timeline, &i, kind)) != NULL;) {
         delays[(*count)++] = start->delay;
     }
     assert_true(*count > 0);
@@ -341,10 +341,10 @@ static void test_idle(void **state)
                                     "close=0.1",
                                     "trickle=1",
                                     NULL};
-    struct story story;
-    tell(&story, "idle", (uint32_t)n, seconds, settings);
-    /* A slot's life: with timeout T a packet comes in time with probability q; a connection is
-     * a chain of starts, and then a pause. */
+    struct timeline timeline;
+    observe(&timeline, "idle", (uint32_t)n, seconds, settings);
+    /* A slot: with timeout T a packet comes in time with probability q; a connection is a chain of
+     * starts, and then a pause. */
     double starts = 0;
     double expiries = 0;
     double closes = 0;
@@ -359,28 +359,29 @@ static void test_idle(void **state)
         closes += chain * q * 0.1 / cycle_s / 3;
         open += open_s / cycle_s / 3;
     }
-    const struct tally *idle = &story.tally[0];
+    const struct tally *idle = &timeline.tally[0];
     expect_close((double)idle->starts, starts * n * seconds, 0.02);
     expect_close((double)idle->expiries, expiries * n * seconds, 0.05);
     expect_close((double)idle->stops, closes * n * seconds, 0.05);
     expect_share((double)idle->pending_warm, n, open);
     expect_close((double)idle->pending_end, (double)idle->pending_warm, 0.02);
     expect_close(idle->pending_ticks, open * n * seconds * 1000, 0.01);
-    assert_int_equal(idle->starts - idle->restarts, count_of(story.origin, "connects"));
-    assert_int_equal(idle->restarts + idle->stops, count_of(story.origin, "packets"));
-    assert_int_equal(idle->stops, count_of(story.origin, "closes"));
-    assert_int_equal(idle->expiries, count_of(story.origin, "expiries"));
-    /* Nothing is done when a timer fires; who connects then has one of his own. */
-    assert_int_equal(story.header.reactions, 0);
-    assert_true(story.header.ids > n);
-    assert_true(story.header.ids <= n + (double)idle->expiries);
-    assert_true(starts_between(&story, 0, 20000, 20000) + starts_between(&story, 0, 40000, 40000) +
-                    starts_between(&story, 0, 60000, 60000) ==
+    assert_int_equal(idle->starts - idle->restarts, count_of(timeline.origin, "connects"));
+    assert_int_equal(idle->restarts + idle->stops, count_of(timeline.origin, "packets"));
+    assert_int_equal(idle->stops, count_of(timeline.origin, "closes"));
+    assert_int_equal(idle->expiries, count_of(timeline.origin, "expiries"));
+    /* An expiry triggers nothing; the next connection gets a new timer. */
+    assert_int_equal(timeline.header.reactions, 0);
+    assert_true(timeline.header.ids > n);
+    assert_true(timeline.header.ids <= n + (double)idle->expiries);
+    assert_true(starts_between(&timeline, 0, 20000, 20000) +
+                    starts_between(&timeline, 0, 40000, 40000) +
+                    starts_between(&timeline, 0, 60000, 60000) ==
                 (double)idle->starts);
-    forget(&story);
+    forget(&timeline);
 }
 
-/* --- server, of whose model gen.c tells the rest --------------------------------------------- */
+/* --- server; gen.c has the other tests of its model ------------------------------------------- */
 
 static void test_server(void **state)
 {
@@ -388,19 +389,19 @@ static void test_server(void **state)
     enum { IDLE, REQUEST, RETRANSMISSION };
     /* Late replies, lost ones, and peers that are given up. */
     const char *const settings[] = {"reply_median_ms=2000", "loss=0.4", "retries=2", NULL};
-    struct story story;
-    tell(&story, "server", 5000, 30, settings);
-    const struct tally *idle = &story.tally[IDLE];
-    const struct tally *retransmission = &story.tally[RETRANSMISSION];
-    uint64_t given_up = count_of(story.origin, "given_up");
-    assert_true(given_up > 0 && count_of(story.origin, "request_expiries") > 0);
+    struct timeline timeline;
+    observe(&timeline, "server", 5000, 30, settings);
+    const struct tally *idle = &timeline.tally[IDLE];
+    const struct tally *retransmission = &timeline.tally[RETRANSMISSION];
+    uint64_t given_up = count_of(timeline.origin, "given_up");
+    assert_true(given_up > 0 && count_of(timeline.origin, "request_expiries") > 0);
     assert_int_equal(retransmission->caused_starts, retransmission->expiries - given_up);
     assert_int_equal(idle->caused_starts, 0);
-    assert_int_equal(idle->caused_stops, given_up + count_of(story.origin, "request_expiries"));
-    assert_int_equal(idle->stops - idle->caused_stops, count_of(story.origin, "closes"));
-    assert_int_equal(story.tally[REQUEST].stops - story.tally[REQUEST].caused_stops,
-                     count_of(story.origin, "replies"));
-    forget(&story);
+    assert_int_equal(idle->caused_stops, given_up + count_of(timeline.origin, "request_expiries"));
+    assert_int_equal(idle->stops - idle->caused_stops, count_of(timeline.origin, "closes"));
+    assert_int_equal(timeline.tally[REQUEST].stops - timeline.tally[REQUEST].caused_stops,
+                     count_of(timeline.origin, "replies"));
+    forget(&timeline);
 }
 
 /* --- rpc ------------------------------------------------------------------------------------- */
@@ -420,15 +421,15 @@ static void test_rpc(void **state)
                                         "reply_sigma=1",
                                         "trickle=1",
                                         NULL};
-        struct story story;
-        tell(&story, "rpc", 10000, 30, settings);
-        const struct tally *request = &story.tally[0];
+        struct timeline timeline;
+        observe(&timeline, "rpc", 10000, 30, settings);
+        const struct tally *request = &timeline.tally[0];
         double ended = (double)(request->stops + request->expiries);
         expect_share((double)request->stops, ended, cancelled[i].share);
         assert_int_equal(request->restarts, 0);
-        assert_int_equal(request->stops, count_of(story.origin, "replies"));
-        assert_int_equal(story.header.reactions, 0);
-        assert_true((double)story.header.ids <= 10000 + (double)request->expiries);
+        assert_int_equal(request->stops, count_of(timeline.origin, "replies"));
+        assert_int_equal(timeline.header.reactions, 0);
+        assert_true((double)timeline.header.ids <= 10000 + (double)request->expiries);
         /* Think 10 s, then wait: for the reply, or for the timeout of 1 or 3 s. */
         double reply_s = 0.02 * exp(0.5) + 0.0005;
         double wait_s = cancelled[i].share * reply_s + (1 - cancelled[i].share) * 2;
@@ -436,20 +437,20 @@ static void test_rpc(void **state)
         expect_close((double)request->starts, requests, 0.02);
         expect_close(request->pending_ticks, requests * wait_s * 1000, 0.05);
         expect_close((double)request->pending_end, (double)request->pending_warm, 0.3);
-        expect_share(starts_between(&story, 0, 1000, 1000), (double)request->starts, 0.5);
-        expect_share(starts_between(&story, 0, 3000, 3000), (double)request->starts, 0.5);
-        forget(&story);
+        expect_share(starts_between(&timeline, 0, 1000, 1000), (double)request->starts, 0.5);
+        expect_share(starts_between(&timeline, 0, 3000, 3000), (double)request->starts, 0.5);
+        forget(&timeline);
     }
     /* The median of the replies' times, at a fine tick. */
     const char *const settings[] = {"tick_us=20", "cancelled=1", "reply_median_ms=5", NULL};
-    struct story story;
-    tell(&story, "rpc", 5000, 10, settings);
-    uint64_t *started = calloc(story.header.ids, sizeof *started);
+    struct timeline timeline;
+    observe(&timeline, "rpc", 5000, 10, settings);
+    uint64_t *started = calloc(timeline.header.ids, sizeof *started);
     assert_non_null(started);
     double fast = 0;
     double replies = 0;
-    for (size_t i = 0; i < story.count; i++) {
-        const struct operation *operation = &story.operations[i];
+    for (size_t i = 0; i < timeline.count; i++) {
+        const struct operation *operation = &timeline.operations[i];
         if (operation->start) {
             started[operation->id] = operation->tick;
         } else {
@@ -459,56 +460,56 @@ static void test_rpc(void **state)
     }
     expect_share(fast, replies, 0.5);
     free(started);
-    forget(&story);
+    forget(&timeline);
 }
 
 /* --- tcp ------------------------------------------------------------------------------------- */
 
-/* Both ends of connections that lose nothing: what Linux does to each timer, counted. */
+/* Both ends of connections without losses: the operations of Linux on each timer, counted. */
 static void test_tcp_rules(void **state)
 {
     (void)state;
     const char *const settings[] = {"ends=both",     "vanish=0",  "requests=20", "rate_per_s=1.4",
                                     "keepalive=0.5", "trickle=1", NULL};
-    struct story story;
-    tell(&story, "tcp", 5000, 120, settings);
-    double connects = (double)count_of(story.origin, "connects");
-    double requests = (double)count_of(story.origin, "requests");
-    double closes = (double)count_of(story.origin, "time_waits");
+    struct timeline timeline;
+    observe(&timeline, "tcp", 5000, 120, settings);
+    double connects = (double)count_of(timeline.origin, "connects");
+    double requests = (double)count_of(timeline.origin, "requests");
+    double closes = (double)count_of(timeline.origin, "time_waits");
     assert_true(connects > 1000 && requests > 20 * connects * 0.5);
     /* An ACK stops nothing: only closes do, both ends; and no expiry has anything to send. */
-    const struct tally *retransmit = &story.tally[RETRANSMIT];
+    const struct tally *retransmit = &timeline.tally[RETRANSMIT];
     assert_true((double)retransmit->stops == 2 * closes);
     assert_int_equal(retransmit->caused_starts + retransmit->caused_stops, 0);
-    assert_int_equal(retransmit->expiries, count_of(story.origin, "idle_expiries"));
-    assert_int_equal(count_of(story.origin, "retransmissions"), 0);
+    assert_int_equal(retransmit->expiries, count_of(timeline.origin, "idle_expiries"));
+    assert_int_equal(count_of(timeline.origin, "retransmissions"), 0);
     /* Every SYN has 1 s; a request and its reply 200 ms, and a part of a tick for the round trip.
      * The handshake's counts only at the client. */
-    assert_true(starts_between(&story, RETRANSMIT, 1000, 1000) == connects);
-    expect_close(starts_between(&story, RETRANSMIT, 200, 200), connects, 0.02);
-    double moved = (double)count_of(story.origin, "unchanged_starts");
-    assert_true(starts_between(&story, RETRANSMIT, 200, 201) + moved > 2 * requests);
-    assert_true(starts_between(&story, RETRANSMIT, 200, 201) <= 2 * requests + 2 * closes);
+    assert_true(starts_between(&timeline, RETRANSMIT, 1000, 1000) == connects);
+    expect_close(starts_between(&timeline, RETRANSMIT, 200, 200), connects, 0.02);
+    double moved = (double)count_of(timeline.origin, "unchanged_starts");
+    assert_true(starts_between(&timeline, RETRANSMIT, 200, 201) + moved > 2 * requests);
+    assert_true(starts_between(&timeline, RETRANSMIT, 200, 201) <= 2 * requests + 2 * closes);
     /* The handshake's ACK stops the SYN-ACK's. */
-    const struct tally *syn_ack = &story.tally[SYN_ACK];
-    assert_true(starts_between(&story, SYN_ACK, 1000, 1000) == (double)syn_ack->starts);
+    const struct tally *syn_ack = &timeline.tally[SYN_ACK];
+    assert_true(starts_between(&timeline, SYN_ACK, 1000, 1000) == (double)syn_ack->starts);
     expect_close((double)syn_ack->starts, connects, 0.001);
     expect_close((double)syn_ack->stops, connects, 0.001);
     assert_int_equal(syn_ack->expiries, 0);
     /* 40 ms; a connection's first request is acknowledged at once. The FIN is not, and the close
      * stops that timer and that of the request before. */
-    const struct tally *delayed = &story.tally[DELAYED_ACK];
-    assert_true(starts_between(&story, DELAYED_ACK, 40, 40) == (double)delayed->starts);
+    const struct tally *delayed = &timeline.tally[DELAYED_ACK];
+    assert_true(starts_between(&timeline, DELAYED_ACK, 40, 40) == (double)delayed->starts);
     expect_close((double)delayed->starts, requests - connects + closes, 0.02);
     assert_in_range(delayed->stops, (uint64_t)closes, (uint64_t)(2 * closes));
-    /* FIN_WAIT2 moves it where it is pending, at half of the closes; at the others it starts. */
-    const struct tally *keepalive = &story.tally[KEEPALIVE];
-    assert_true(starts_between(&story, KEEPALIVE, 60000, 60000) == closes);
+    /* FIN_WAIT2 restarts it if it is pending, at half of the closes; at the others it starts. */
+    const struct tally *keepalive = &timeline.tally[KEEPALIVE];
+    assert_true(starts_between(&timeline, KEEPALIVE, 60000, 60000) == closes);
     expect_share((double)keepalive->restarts, closes, 0.5);
     assert_int_equal(keepalive->expiries, keepalive->caused_starts);
     /* TIME_WAIT always expires, a minute later. */
-    const struct tally *time_wait = &story.tally[TIME_WAIT];
-    assert_true(starts_between(&story, TIME_WAIT, 60000, 60000) == (double)time_wait->starts);
+    const struct tally *time_wait = &timeline.tally[TIME_WAIT];
+    assert_true(starts_between(&timeline, TIME_WAIT, 60000, 60000) == (double)time_wait->starts);
     assert_true((double)time_wait->starts == closes);
     assert_int_equal(time_wait->stops + time_wait->restarts, 0);
     expect_close((double)time_wait->expiries, closes, 0.1);
@@ -517,7 +518,7 @@ static void test_tcp_rules(void **state)
     double ended =
         (double)(retransmit->expiries + retransmit->stops + delayed->expiries + delayed->stops);
     assert_true((double)(retransmit->expiries + delayed->expiries) > 0.9 * ended);
-    forget(&story);
+    forget(&timeline);
 }
 
 /* Lost data is sent again by the timer of its sender. Requests are so far apart that it has come by
@@ -528,36 +529,37 @@ static void test_tcp_loss(void **state)
     const double loss = 0.1;
     const char *const settings[] = {"ends=both",      "loss=0.1",  "vanish=0", "keepalive=0",
                                     "rate_per_s=0.1", "trickle=1", NULL};
-    struct story story;
-    tell(&story, "tcp", 20000, 60, settings);
-    expect_share((double)count_of(story.origin, "losses"),
-                 (double)count_of(story.origin, "transmissions"), loss);
-    const struct tally *retransmit = &story.tally[RETRANSMIT];
-    const struct tally *syn_ack = &story.tally[SYN_ACK];
+    struct timeline timeline;
+    observe(&timeline, "tcp", 20000, 60, settings);
+    expect_share((double)count_of(timeline.origin, "losses"),
+                 (double)count_of(timeline.origin, "transmissions"), loss);
+    const struct tally *retransmit = &timeline.tally[RETRANSMIT];
+    const struct tally *syn_ack = &timeline.tally[SYN_ACK];
     assert_true(retransmit->caused_starts > 1000 && syn_ack->caused_starts > 10);
     assert_int_equal(retransmit->caused_starts + syn_ack->caused_starts,
-                     count_of(story.origin, "retransmissions"));
-    assert_int_equal(retransmit->expiries, count_of(story.origin, "idle_expiries") +
+                     count_of(timeline.origin, "retransmissions"));
+    assert_int_equal(retransmit->expiries, count_of(timeline.origin, "idle_expiries") +
                                                retransmit->caused_starts +
-                                               count_of(story.origin, "given_up"));
+                                               count_of(timeline.origin, "given_up"));
     assert_int_equal(retransmit->caused_stops, 0);
-    /* The client repeats a SYN that is lost, and one whose answer is. */
-    double connects = (double)count_of(story.origin, "connects");
-    double syns = starts_between(&story, RETRANSMIT, 1000, 1000);
+    /* The client repeats a lost SYN, and one with a lost answer. */
+    double connects = (double)count_of(timeline.origin, "connects");
+    double syns = starts_between(&timeline, RETRANSMIT, 1000, 1000);
     expect_close(syns, connects * (1 + 2 * loss / (1 - loss)), 0.05);
     /* A request that is lost is repeated by its client; a reply by the server, and its client
      * repeats the request as well; for an ACK that is lost, the server repeats the reply, until
      * that and its ACK arrive. */
     double arrive = (1 - loss) * (1 - loss);
     double repeated = (double)retransmit->caused_starts - (syns - connects);
-    expect_close(
-        repeated,
-        (double)count_of(story.origin, "requests") * (3 * loss / (1 - loss) + loss / arrive), 0.1);
-    forget(&story);
+    expect_close(repeated,
+                 (double)count_of(timeline.origin, "requests") *
+                     (3 * loss / (1 - loss) + loss / arrive),
+                 0.1);
+    forget(&timeline);
 }
 
-/* Each timeout of a request that nobody answers is twice the one before, but for the first, which
- * sends a probe; after `retries` of them the connection is given up. */
+/* Each timeout of an unanswered request is twice the one before, except the first, which sends a
+ * probe; after `retries` of them the connection is given up. */
 static void test_tcp_nothing_arrives(void **state)
 {
     (void)state;
@@ -566,24 +568,24 @@ static void test_tcp_nothing_arrives(void **state)
     const double n = 2000;
     const char *const settings[] = {"ends=both", "loss=1",        "vanish=0", "requests=1",
                                     "retries=2", "time_wait_s=1", NULL};
-    struct story story;
-    tell(&story, "tcp", (uint32_t)n, 240, settings);
+    struct timeline timeline;
+    observe(&timeline, "tcp", (uint32_t)n, 240, settings);
     const double cycles = n * 240 / 12.0;
-    expect_close(starts_between(&story, RETRANSMIT, 1000, 1000), 5 * cycles, 0.1);
-    expect_close(starts_between(&story, RETRANSMIT, 2000, 2000), cycles, 0.1);
-    expect_close(starts_between(&story, RETRANSMIT, 4000, 4000), cycles, 0.1);
-    assert_true(starts_between(&story, RETRANSMIT, 4001, UINT64_MAX) == 0);
-    assert_int_equal(count_of(story.origin, "acks"), 0);
-    assert_int_equal(story.tally[SYN_ACK].starts, 0);
-    expect_close((double)count_of(story.origin, "given_up"), cycles, 0.1);
-    forget(&story);
+    expect_close(starts_between(&timeline, RETRANSMIT, 1000, 1000), 5 * cycles, 0.1);
+    expect_close(starts_between(&timeline, RETRANSMIT, 2000, 2000), cycles, 0.1);
+    expect_close(starts_between(&timeline, RETRANSMIT, 4000, 4000), cycles, 0.1);
+    assert_true(starts_between(&timeline, RETRANSMIT, 4001, UINT64_MAX) == 0);
+    assert_int_equal(count_of(timeline.origin, "acks"), 0);
+    assert_int_equal(timeline.tally[SYN_ACK].starts, 0);
+    expect_close((double)count_of(timeline.origin, "given_up"), cycles, 0.1);
+    forget(&timeline);
 }
 
 static void test_tcp_vanished(void **state)
 {
     (void)state;
-    /* Lives of a second, whose peers all vanish: 7200 s, then nine intervals of 75 s, and the end:
-     * in 7878 s once each. */
+    /* Connections of a second with peers that all vanish: 7200 s, then nine intervals of 75 s, and
+     * the end: in 7878 s once each. */
     const double n = 2000;
     const char *const settings[] = {"tick_us=10000",
                                     "vanish=1",
@@ -594,28 +596,28 @@ static void test_tcp_vanished(void **state)
                                     "trickle=1",
                                     "keepalive_interval_s=75",
                                     NULL};
-    struct story story;
-    tell(&story, "tcp", (uint32_t)n, 7878, settings);
-    expect_close((double)count_of(story.origin, "dropped"), n, 0.05);
-    expect_close((double)count_of(story.origin, "probes"), 9 * n, 0.05);
-    expect_close(starts_between(&story, KEEPALIVE, 7500, 7500), 9 * n, 0.05);
-    expect_close(starts_between(&story, KEEPALIVE, 720000, 720000), n, 0.05);
-    /* Once each for the rest of a silence that begins with what was last heard, then from probe to
-     * probe: what is left of the silence ends at a tick of its own. */
-    const struct tally *keepalive = &story.tally[KEEPALIVE];
-    assert_int_equal(keepalive->caused_starts + count_of(story.origin, "dropped"),
+    struct timeline timeline;
+    observe(&timeline, "tcp", (uint32_t)n, 7878, settings);
+    expect_close((double)count_of(timeline.origin, "dropped"), n, 0.05);
+    expect_close((double)count_of(timeline.origin, "probes"), 9 * n, 0.05);
+    expect_close(starts_between(&timeline, KEEPALIVE, 7500, 7500), 9 * n, 0.05);
+    expect_close(starts_between(&timeline, KEEPALIVE, 720000, 720000), n, 0.05);
+    /* Once each for the rest of a silence since the last message, then from probe to probe: the
+     * rest of the silence ends at a tick of its own. */
+    const struct tally *keepalive = &timeline.tally[KEEPALIVE];
+    assert_int_equal(keepalive->caused_starts + count_of(timeline.origin, "dropped"),
                      keepalive->expiries);
     size_t i = 0;
-    for (const struct operation *start; (start = next_start(&story, &i, KEEPALIVE)) != NULL;) {
+    for (const struct operation *start; (start = next_start(&timeline, &i, KEEPALIVE)) != NULL;) {
         bool rest = start->delay != 7500 && start->delay != 720000;
         bool absolute = start->cause.basis == TRACE_ABSOLUTE;
         assert_true(absolute == rest || start->cause.basis == TRACE_EXTERNAL);
     }
-    forget(&story);
+    forget(&timeline);
 }
 
-/* A client's connections ask together, and a life's mean number of requests is what was asked for,
- * whether they come in bursts or singly. */
+/* A client's connections ask together, and the mean number of requests of a connection is the
+ * parameter, in bursts or singly. */
 static void test_tcp_lives(void **state)
 {
     (void)state;
@@ -626,11 +628,11 @@ static void test_tcp_lives(void **state)
                                         "together=1",
                                         "hot=1",
                                         NULL};
-        struct story story;
-        tell(&story, "tcp", 20000, 100, settings);
-        expect_close((double)count_of(story.origin, "requests"),
-                     (double)count_of(story.origin, "connects") * 10, 0.2);
-        forget(&story);
+        struct timeline timeline;
+        observe(&timeline, "tcp", 20000, 100, settings);
+        expect_close((double)count_of(timeline.origin, "requests"),
+                     (double)count_of(timeline.origin, "connects") * 10, 0.2);
+        forget(&timeline);
     }
 }
 
@@ -641,22 +643,22 @@ static void test_tcp_steady(void **state)
     static const char *const settings[] = {"trickle=1", NULL};
     double first = 0;
     double last = 0;
-    struct story story;
-    tell(&story, "tcp", 20000, 50, settings);
-    for (size_t i = 0; i < story.count; i++) {
-        const struct operation *operation = &story.operations[i];
+    struct timeline timeline;
+    observe(&timeline, "tcp", 20000, 50, settings);
+    for (size_t i = 0; i < timeline.count; i++) {
+        const struct operation *operation = &timeline.operations[i];
         if (operation->recorded && operation->start) {
-            uint64_t tick = operation->tick - story.header.warmup_end_tick;
-            first += tick < story.window_ticks / 5;
-            last += tick >= story.window_ticks / 5 * 4;
+            uint64_t tick = operation->tick - timeline.header.warmup_end_tick;
+            first += tick < timeline.window_ticks / 5;
+            last += tick >= timeline.window_ticks / 5 * 4;
         }
     }
     expect_close(first, last, 0.03);
-    forget(&story);
+    forget(&timeline);
 }
 
-/* At each end, where much is lost and connections are short: `tell` compares the trace with what no
- * model does. */
+/* At each end, with many losses and short connections: `observe` checks operations that no model
+ * makes. */
 static void test_tcp_all_ends(void **state)
 {
     (void)state;
@@ -666,12 +668,12 @@ static void test_tcp_all_ends(void **state)
             ends[i],     "loss=0.1",   "vanish=0.2",    "retries=2",        "time_wait_s=4",
             "rtt_ms=50", "requests=4", "keepalive_s=2", "close_client=0.5", "rate_per_s=0.5",
             NULL};
-        struct story story;
-        tell(&story, "tcp", 3000, 16, settings);
-        assert_true(count_of(story.origin, "given_up") > 0 &&
-                    count_of(story.origin, "dropped") > 0);
-        assert_true(count_of(story.origin, "time_waits") > 1000);
-        forget(&story);
+        struct timeline timeline;
+        observe(&timeline, "tcp", 3000, 16, settings);
+        assert_true(count_of(timeline.origin, "given_up") > 0 &&
+                    count_of(timeline.origin, "dropped") > 0);
+        assert_true(count_of(timeline.origin, "time_waits") > 1000);
+        forget(&timeline);
     }
 }
 
@@ -686,70 +688,71 @@ static void test_quic(void **state)
     const double seconds = 30;
     const char *const settings[] = {"rtt_median_ms=100", "rtt_sigma=0", "jitter=0", "trickle=1",
                                     NULL};
-    struct story story;
-    tell(&story, "quic", (uint32_t)n, seconds, settings);
-    const struct tally *pto = &story.tally[PTO];
-    const struct tally *idle = &story.tally[QUIC_IDLE];
-    assert_int_equal(pto->starts, count_of(story.origin, "packets") +
-                                      count_of(story.origin, "probes") +
-                                      count_of(story.origin, "connects"));
-    assert_int_equal(pto->expiries - count_of(story.origin, "probes"), 0);
-    assert_int_equal(pto->caused_starts, count_of(story.origin, "probes"));
+    struct timeline timeline;
+    observe(&timeline, "quic", (uint32_t)n, seconds, settings);
+    const struct tally *pto = &timeline.tally[PTO];
+    const struct tally *idle = &timeline.tally[QUIC_IDLE];
+    assert_int_equal(pto->starts, count_of(timeline.origin, "packets") +
+                                      count_of(timeline.origin, "probes") +
+                                      count_of(timeline.origin, "connects"));
+    assert_int_equal(pto->expiries - count_of(timeline.origin, "probes"), 0);
+    assert_int_equal(pto->caused_starts, count_of(timeline.origin, "probes"));
     assert_int_equal(idle->caused_starts + idle->caused_stops, 0);
-    assert_int_equal(idle->starts, count_of(story.origin, "requests") +
-                                       count_of(story.origin, "acks") +
-                                       count_of(story.origin, "connects"));
-    assert_int_equal(idle->expiries, count_of(story.origin, "idle_expiries"));
-    expect_close((double)count_of(story.origin, "packets"),
-                 10 * (double)count_of(story.origin, "requests"), 0.01);
-    expect_share((double)count_of(story.origin, "losses"),
-                 (double)(count_of(story.origin, "flights") + count_of(story.origin, "probes") +
-                          count_of(story.origin, "connects")),
+    assert_int_equal(idle->starts, count_of(timeline.origin, "requests") +
+                                       count_of(timeline.origin, "acks") +
+                                       count_of(timeline.origin, "connects"));
+    assert_int_equal(idle->expiries, count_of(timeline.origin, "idle_expiries"));
+    expect_close((double)count_of(timeline.origin, "packets"),
+                 10 * (double)count_of(timeline.origin, "requests"), 0.01);
+    expect_share((double)count_of(timeline.origin, "losses"),
+                 (double)(count_of(timeline.origin, "flights") +
+                          count_of(timeline.origin, "probes") +
+                          count_of(timeline.origin, "connects")),
                  0.01);
     /* srtt + max(4 rttvar, 1 ms) + 25 ms: rttvar is 50 at the first sample, and loses a quarter
      * with each further one; in the end 1 ms stands. Before the first sample: three times 333. */
-    double first = starts_between(&story, PTO, 325, 325);
-    double second = starts_between(&story, PTO, 275, 275);
-    double third = starts_between(&story, PTO, 238, 238); /* 237.5 */
+    double first = starts_between(&timeline, PTO, 325, 325);
+    double second = starts_between(&timeline, PTO, 275, 275);
+    double third = starts_between(&timeline, PTO, 238, 238); /* 237.5 */
     assert_true(first > 0 && second > 0 && third > 0);
     expect_close(second, first * (1 - exp(-3)), 0.12); /* else no request came within 30 s */
-    assert_true(starts_between(&story, PTO, 1, 125) == 0);
-    assert_true(starts_between(&story, PTO, 999, 999) >
-                0.98 * (double)count_of(story.origin, "connects"));
+    assert_true(starts_between(&timeline, PTO, 1, 125) == 0);
+    assert_true(starts_between(&timeline, PTO, 999, 999) >
+                0.98 * (double)count_of(timeline.origin, "connects"));
     /* Doubling: the first probe after each loss at the end of a flight. */
-    assert_true(starts_between(&story, PTO, 2 * 126, 2 * 126) +
-                    starts_between(&story, PTO, 2 * 144, 2 * 650) >
+    assert_true(starts_between(&timeline, PTO, 2 * 126, 2 * 126) +
+                    starts_between(&timeline, PTO, 2 * 144, 2 * 650) >
                 0);
     /* Open connections: each wait for a request ends with one, or after 30 s with a pause. */
     double q = 1 - exp(-3);
     double busy_s = 0.109 + 0.01 * (0.15);
     double wait_s = 10 * q + busy_s + (1 - q) * 10.1;
-    expect_close((double)count_of(story.origin, "requests"), n * seconds * q / wait_s, 0.03);
+    expect_close((double)count_of(timeline.origin, "requests"), n * seconds * q / wait_s, 0.03);
     expect_close((double)idle->expiries, n * seconds * (1 - q) / wait_s, 0.06);
     expect_close((double)idle->pending_end, (double)idle->pending_warm, 0.02);
-    forget(&story);
+    forget(&timeline);
 
     /* Nothing is acknowledged: 999 ms, doubled until the idle timer ends it. */
     const char *const lost[] = {"loss=1", "rate_per_s=1000", "pause_s=1", NULL};
-    tell(&story, "quic", 1000, 620, lost);
-    assert_int_equal(count_of(story.origin, "acks"), 0);
-    double starts = starts_between(&story, PTO, 999, 999);
+    observe(&timeline, "quic", 1000, 620, lost);
+    assert_int_equal(count_of(timeline.origin, "acks"), 0);
+    double starts = starts_between(&timeline, PTO, 999, 999);
     for (uint64_t timeout = 1998; timeout <= 15984; timeout *= 2) {
-        expect_close(starts_between(&story, PTO, timeout, timeout), starts, 0.1);
+        expect_close(starts_between(&timeline, PTO, timeout, timeout), starts, 0.1);
     }
     /* 1, 2, 4, 8 s are over before 30 s, and the fifth timer is stopped. Other timeouts have only
      * those that were connected when it began. */
-    assert_true(starts_between(&story, PTO, 16000, UINT64_MAX) <= 1000);
-    expect_close((double)story.tally[PTO].stops, (double)count_of(story.origin, "idle_expiries"),
-                 0.001);
-    assert_int_equal(story.tally[PTO].caused_stops, story.tally[PTO].stops);
-    forget(&story);
+    assert_true(starts_between(&timeline, PTO, 16000, UINT64_MAX) <= 1000);
+    expect_close((double)timeline.tally[PTO].stops,
+                 (double)count_of(timeline.origin, "idle_expiries"), 0.001);
+    assert_int_equal(timeline.tally[PTO].caused_stops, timeline.tally[PTO].stops);
+    forget(&timeline);
 }
 
 /* --- server and quic ------------------------------------------------------------------------- */
 
-/* An ACK that comes at the very tick at which its timer fires comes from outside all the same, and
- * finds what the firing has started. */
+/* An ACK at the very tick of its timer's expiry is external all the same, and finds the timers that
+ * the expiry has started. */
 static void test_ack_at_expiry(void **state)
 {
     (void)state;
@@ -762,13 +765,13 @@ static void test_ack_at_expiry(void **state)
         const char *const settings[] = {"loss=0", "rtt_sigma=0", cases[i].rtt,
                                         strcmp(cases[i].name, "server") == 0 ? NULL : "jitter=0",
                                         NULL};
-        struct story story;
-        tell(&story, cases[i].name, 2000, 60, settings);
-        const struct tally *timer = &story.tally[cases[i].kind];
+        struct timeline timeline;
+        observe(&timeline, cases[i].name, 2000, 60, settings);
+        const struct tally *timer = &timeline.tally[cases[i].kind];
         assert_true(timer->caused_starts > 0);
         assert_int_equal(timer->caused_starts, timer->expiries);
-        assert_int_equal(timer->stops - timer->caused_stops, count_of(story.origin, "acks"));
-        forget(&story);
+        assert_int_equal(timer->stops - timer->caused_stops, count_of(timeline.origin, "acks"));
+        forget(&timeline);
     }
 }
 
@@ -778,14 +781,14 @@ static void test_heartbeat(void **state)
 {
     (void)state;
     const double n = 10000;
-    struct story story;
-    tell(&story, "heartbeat", (uint32_t)n, 120, NULL);
-    const struct tally *beat = &story.tally[0];
+    struct timeline timeline;
+    observe(&timeline, "heartbeat", (uint32_t)n, 120, NULL);
+    const struct tally *beat = &timeline.tally[0];
     double rate = 0;
     for (unsigned period = 20; period <= 60; period += 10) {
         rate += 1.0 / period / 5;
-        expect_close(starts_between(&story, 0, period * 1000, period * 1000), n / 5 * 120 / period,
-                     0.1);
+        expect_close(starts_between(&timeline, 0, period * 1000, period * 1000),
+                     n / 5 * 120 / period, 0.1);
     }
     expect_close((double)beat->starts, n * 120 * rate, 0.02);
     assert_int_equal(beat->starts, beat->expiries);
@@ -793,44 +796,44 @@ static void test_heartbeat(void **state)
     assert_int_equal(beat->caused_starts, beat->starts);
     assert_int_equal(beat->pending_warm, n);
     assert_int_equal(beat->pending_end, n);
-    assert_true(story.busiest < 12); /* 0.35 a tick */
-    forget(&story);
+    assert_true(timeline.busiest < 12); /* 0.35 a tick */
+    forget(&timeline);
 
     const char *const aligned[] = {"phases=aligned", NULL};
-    tell(&story, "heartbeat", (uint32_t)n, 120, aligned);
-    assert_int_equal(story.busiest, n);
-    assert_int_equal(story.busiest_tick, 60000);
-    forget(&story);
+    observe(&timeline, "heartbeat", (uint32_t)n, 120, aligned);
+    assert_int_equal(timeline.busiest, n);
+    assert_int_equal(timeline.busiest_tick, 60000);
+    forget(&timeline);
 
     const char *const jitter[] = {"jitter=0.1", "periods=1", NULL};
-    tell(&story, "heartbeat", (uint32_t)n, 120, jitter);
+    observe(&timeline, "heartbeat", (uint32_t)n, 120, jitter);
     size_t count;
-    uint64_t *delays = sorted_delays(&story, 0, &count);
+    uint64_t *delays = sorted_delays(&timeline, 0, &count);
     assert_in_range(delays[0], 18000, 18010);
     assert_in_range(delays[count - 1], 21990, 22000);
     expect_close(quantile(delays, count, 0.5), 20000, 0.005);
     free(delays);
-    forget(&story);
+    forget(&timeline);
 }
 
-/* What a delay counts from makes no difference to what is exact: the same operations. */
+/* The base of a delay makes no difference to an exact structure: the same operations. */
 static void test_rearm(void **state)
 {
     (void)state;
     static const char *const names[] = {"heartbeat", "hold", "phold"};
     static const char *const words[] = {"rearm=delay", "rearm=rate", "rearm=absolute"};
     for (unsigned w = 0; w < 3; w++) {
-        struct story first;
-        tell(&first, names[w], 500, 60, NULL);
+        struct timeline first;
+        observe(&first, names[w], 500, 60, NULL);
         for (unsigned k = 0; k < 3; k++) {
             const char *const settings[] = {words[k], NULL};
-            struct story story;
-            tell(&story, names[w], 500, 60, settings);
-            assert_int_equal(story.count, first.count);
-            assert_true(story.header.reactions > 0);
-            assert_int_equal(story.header.reactions, story.tally[0].starts);
-            for (size_t i = 0; i < story.count; i++) {
-                const struct operation *operation = &story.operations[i];
+            struct timeline timeline;
+            observe(&timeline, names[w], 500, 60, settings);
+            assert_int_equal(timeline.count, first.count);
+            assert_true(timeline.header.reactions > 0);
+            assert_int_equal(timeline.header.reactions, timeline.tally[0].starts);
+            for (size_t i = 0; i < timeline.count; i++) {
+                const struct operation *operation = &timeline.operations[i];
                 const struct operation *same = &first.operations[i];
                 assert_int_equal(operation->tick, same->tick);
                 assert_int_equal(operation->id, same->id);
@@ -839,7 +842,7 @@ static void test_rearm(void **state)
                 assert_int_equal(operation->cause.basis,
                                  operation->recorded ? TRACE_FIXED_DELAY + k : TRACE_EXTERNAL);
             }
-            forget(&story);
+            forget(&timeline);
         }
         forget(&first);
     }
@@ -851,35 +854,39 @@ static void test_delay_queue(void **state)
 {
     (void)state;
     const double n = 20000;
-    struct story story;
-    tell(&story, "delay-queue", (uint32_t)n, 10, NULL);
-    /* The campaign: a tenth of the slots, less those whose job is not filed yet, at one instant. */
-    expect_share((double)story.busiest, n, 0.1);
-    assert_int_equal(story.busiest_tick, 50);
-    assert_true(story.header.max_delay_ticks > 6000000 && story.header.max_delay_ticks <= 6048000);
-    assert_int_equal(story.header.reactions, 0);
-    forget(&story);
+    struct timeline timeline;
+    observe(&timeline, "delay-queue", (uint32_t)n, 10, NULL);
+    /* The campaign: a tenth of the slots, less those with a job that is not filed yet, at one
+     * instant. */
+    expect_share((double)timeline.busiest, n, 0.1);
+    assert_int_equal(timeline.busiest_tick, 50);
+    assert_true(timeline.header.max_delay_ticks > 6000000 &&
+                timeline.header.max_delay_ticks <= 6048000);
+    assert_int_equal(timeline.header.reactions, 0);
+    forget(&timeline);
 
     /* Half an hour to four hours, watched for a day: a campaign every six hours. */
     const char *const settings[] = {"tick_us=1e6", "delay_max_s=14400", "campaign_at_s=20000",
                                     "campaign_period_s=21600", NULL};
-    tell(&story, "delay-queue", (uint32_t)n, 86400, settings);
-    double campaign = (double)count_of(story.origin, "campaign_expiries");
+    observe(&timeline, "delay-queue", (uint32_t)n, 86400, settings);
+    double campaign = (double)count_of(timeline.origin, "campaign_expiries");
     expect_close(campaign, 4 * n / 10, 0.1);
-    expect_close((double)count_of(story.origin, "campaign_jobs"), campaign, 0.05);
-    assert_true((double)story.busiest >= n / 10 * 0.9);
-    assert_true(story.busiest_tick % 21600 == 20000);
+    expect_close((double)count_of(timeline.origin, "campaign_jobs"), campaign, 0.05);
+    assert_true((double)timeline.busiest >= n / 10 * 0.9);
+    assert_true(timeline.busiest_tick % 21600 == 20000);
     /* Ordinary jobs: half of them cancelled after half the time on average. */
-    double jobs = (double)count_of(story.origin, "jobs");
-    double ended = (double)(count_of(story.origin, "cancels") + count_of(story.origin, "expiries"));
-    expect_close((double)count_of(story.origin, "cancels") / ended, 0.5, 0.02);
+    double jobs = (double)count_of(timeline.origin, "jobs");
+    double ended =
+        (double)(count_of(timeline.origin, "cancels") + count_of(timeline.origin, "expiries"));
+    expect_close((double)count_of(timeline.origin, "cancels") / ended, 0.5, 0.02);
     double mean_s = (14400 - 1800) / log(8);
     expect_close(jobs, 0.9 * n * 86400 / (0.75 * mean_s + 60), 0.03);
-    expect_close((double)story.tally[0].pending_end, (double)story.tally[0].pending_warm, 0.1);
+    expect_close((double)timeline.tally[0].pending_end, (double)timeline.tally[0].pending_warm,
+                 0.1);
     /* Log-uniform: a third each from 1,800 to 3,600 to 7,200 to 14,400 s. */
-    double first = starts_between(&story, 0, 1801, 3600);
+    double first = starts_between(&timeline, 0, 1801, 3600);
     expect_share(first, jobs, 1 / 3.0 + 0.0005); /* and a few campaign jobs, which are rare there */
-    forget(&story);
+    forget(&timeline);
 }
 
 /* --- retry ----------------------------------------------------------------------------------- */
@@ -889,23 +896,24 @@ static void test_retry(void **state)
     (void)state;
     const char *const settings[] = {"failure=0.3",     "multiplier=2", "jitter=none", "attempts=6",
                                     "backoff_max_s=4", "trickle=1",    NULL};
-    struct story story;
-    tell(&story, "retry", 20000, 60, settings);
-    double first = starts_between(&story, 0, 1000, 1000);
-    expect_share(first, (double)count_of(story.origin, "calls"), 0.3);
-    expect_close(starts_between(&story, 0, 2000, 2000), 0.3 * first, 0.05);
+    struct timeline timeline;
+    observe(&timeline, "retry", 20000, 60, settings);
+    double first = starts_between(&timeline, 0, 1000, 1000);
+    expect_share(first, (double)count_of(timeline.origin, "calls"), 0.3);
+    expect_close(starts_between(&timeline, 0, 2000, 2000), 0.3 * first, 0.05);
     /* The third, fourth and fifth backoff are all as long as it may be. */
-    expect_close(starts_between(&story, 0, 4000, 4000), (0.09 + 0.027 + 0.0081) * first, 0.05);
-    expect_close((double)count_of(story.origin, "given_up"), 0.00243 * first, 0.5);
-    assert_int_equal(story.tally[0].expiries, count_of(story.origin, "retries"));
-    assert_int_equal(story.tally[0].stops, 0);
+    expect_close(starts_between(&timeline, 0, 4000, 4000), (0.09 + 0.027 + 0.0081) * first, 0.05);
+    expect_close((double)count_of(timeline.origin, "given_up"), 0.00243 * first, 0.5);
+    assert_int_equal(timeline.tally[0].expiries, count_of(timeline.origin, "retries"));
+    assert_int_equal(timeline.tally[0].stops, 0);
     /* The first backoff follows a call, every other one the one before. */
-    assert_true((double)(story.tally[0].starts - story.tally[0].caused_starts) == first);
+    assert_true((double)(timeline.tally[0].starts - timeline.tally[0].caused_starts) == first);
     /* A cycle: 10 s, and the backoffs. */
     double cycle_s = 10 + 0.3 * 1 + 0.09 * 2 + (0.027 + 0.0081 + 0.00243) * 4;
-    expect_close((double)count_of(story.origin, "calls"), 20000 * 60 / cycle_s, 0.02);
-    expect_close((double)story.tally[0].pending_end, (double)story.tally[0].pending_warm, 0.1);
-    forget(&story);
+    expect_close((double)count_of(timeline.origin, "calls"), 20000 * 60 / cycle_s, 0.02);
+    expect_close((double)timeline.tally[0].pending_end, (double)timeline.tally[0].pending_warm,
+                 0.1);
+    forget(&timeline);
 
     static const struct {
         const char *setting;
@@ -916,9 +924,9 @@ static void test_retry(void **state)
     for (unsigned i = 0; i < 3; i++) {
         const char *const jitter[] = {jitters[i].setting, "multiplier=1", "failure=0.5",
                                       "cancelled=0.25", NULL};
-        tell(&story, "retry", 10000, 30, jitter);
+        observe(&timeline, "retry", 10000, 30, jitter);
         size_t count;
-        uint64_t *delays = sorted_delays(&story, 0, &count);
+        uint64_t *delays = sorted_delays(&timeline, 0, &count);
         double width = jitters[i].most_ms - jitters[i].least_ms;
         assert_true((double)delays[0] >= jitters[i].least_ms);
         assert_true((double)delays[count - 1] <= jitters[i].most_ms);
@@ -926,25 +934,25 @@ static void test_retry(void **state)
             expect_close(quantile(delays, count, q / 10.0), jitters[i].least_ms + width * q / 10,
                          0.08);
         }
-        const struct tally *backoff = &story.tally[0];
+        const struct tally *backoff = &timeline.tally[0];
         expect_share((double)backoff->stops, (double)(backoff->stops + backoff->expiries), 0.25);
-        assert_int_equal(backoff->caused_stops, 0); /* he who loses interest */
+        assert_int_equal(backoff->caused_stops, 0); /* the caller loses interest */
         free(delays);
-        forget(&story);
+        forget(&timeline);
     }
 
-    /* Nobody fails but in an outage from 5 to 8 s; what fails then is tried again. */
+    /* Calls fail only in an outage from 5 to 8 s, and are then tried again. */
     const char *const outage[] = {"failure=0",    "outage_s=3", "outage_at_s=5",
                                   "rate_per_s=1", "trickle=1",  NULL};
-    tell(&story, "retry", 10000, 20, outage);
+    observe(&timeline, "retry", 10000, 20, outage);
     size_t i = 0;
-    for (const struct operation *start; (start = next_start(&story, &i, 0)) != NULL;) {
-        uint64_t tick = start->tick - story.header.warmup_end_tick;
+    for (const struct operation *start; (start = next_start(&timeline, &i, 0)) != NULL;) {
+        uint64_t tick = start->tick - timeline.header.warmup_end_tick;
         assert_in_range(tick, 5000, 7999);
     }
-    assert_true(story.tally[0].starts > 9000);
-    assert_int_equal(story.tally[0].pending_warm, 0);
-    forget(&story);
+    assert_true(timeline.tally[0].starts > 9000);
+    assert_int_equal(timeline.tally[0].pending_warm, 0);
+    forget(&timeline);
 }
 
 /* --- hold, phold ----------------------------------------------------------------------------- */
@@ -985,33 +993,33 @@ static void test_hold(void **state)
     for (unsigned w = 0; words[w].word != NULL; w++) {
         char setting[64];
         (void)snprintf(setting, sizeof setting, "increments=%s", words[w].word);
-        /* The tick is fine enough to take increments for what they are. */
+        /* The tick is fine enough for the increments' distribution. */
         const char *const settings[] = {setting, "tick_us=100", NULL};
-        struct story story;
-        tell(&story, "hold", (uint32_t)n, 20, settings);
-        const struct tally *event = &story.tally[0];
+        struct timeline timeline;
+        observe(&timeline, "hold", (uint32_t)n, 20, settings);
+        const struct tally *event = &timeline.tally[0];
         assert_int_equal(event->pending_warm, n);
         assert_int_equal(event->pending_end, n);
         assert_int_equal(event->starts, event->expiries);
         assert_int_equal(event->stops + event->restarts, 0);
-        assert_int_equal(event->starts, count_of(story.origin, "holds"));
+        assert_int_equal(event->starts, count_of(timeline.origin, "holds"));
         assert_int_equal(event->starts, event->caused_starts);
         bool heavy = strcmp(words[w].word, "pareto") == 0;
         expect_close((double)event->starts, n * 20, heavy ? 0.05 : 0.01);
         /* In the steady state from the beginning: the first second is like the others. */
         double early = 0;
         size_t i = 0;
-        for (const struct operation *start; (start = next_start(&story, &i, 0)) != NULL;) {
-            early += start->tick - story.header.warmup_end_tick < 5000;
+        for (const struct operation *start; (start = next_start(&timeline, &i, 0)) != NULL;) {
+            early += start->tick - timeline.header.warmup_end_tick < 5000;
         }
         expect_close(early, n / 2, heavy ? 0.1 : 0.05);
         static const double xs[] = {0.2, 0.5, 0.65, 0.95, 1, 1.2, 1.4, 1.8, 3, 7, 30};
         for (unsigned k = 0; k < sizeof xs / sizeof xs[0]; k++) {
             double share = share_below(words[w].word, xs[k]);
-            double got = starts_between(&story, 0, 1, (uint64_t)(xs[k] * 10000));
+            double got = starts_between(&timeline, 0, 1, (uint64_t)(xs[k] * 10000));
             expect_close(got / (double)event->starts + 1, share + 1, 0.005);
         }
-        forget(&story);
+        forget(&timeline);
     }
 }
 
@@ -1020,33 +1028,33 @@ static void test_phold(void **state)
     (void)state;
     const double n = 10000;
     const char *const settings[] = {"lookahead=0.4", "remote=0.3", "idle=2", NULL};
-    struct story story;
-    tell(&story, "phold", (uint32_t)n, 10, settings);
-    const struct tally *event = &story.tally[0];
-    assert_int_equal(story.header.ids, 3 * n);
+    struct timeline timeline;
+    observe(&timeline, "phold", (uint32_t)n, 10, settings);
+    const struct tally *event = &timeline.tally[0];
+    assert_int_equal(timeline.header.ids, 3 * n);
     assert_int_equal(event->pending_warm, n);
     assert_int_equal(event->pending_end, n);
     assert_int_equal(event->starts, event->expiries);
     assert_int_equal(event->stops + event->restarts, 0);
     expect_close((double)event->starts, n * 10, 0.02);
-    expect_share((double)count_of(story.origin, "remote"), (double)event->starts, 0.3);
+    expect_share((double)count_of(timeline.origin, "remote"), (double)event->starts, 0.3);
     assert_int_equal(event->starts, event->caused_starts);
     /* A timer is started by itself or by another of its event's. */
     double moved = 0;
-    for (size_t i = 0; i < story.count; i++) {
-        const struct operation *operation = &story.operations[i];
+    for (size_t i = 0; i < timeline.count; i++) {
+        const struct operation *operation = &timeline.operations[i];
         if (operation->recorded) {
             assert_int_equal(operation->id % (uint32_t)n, operation->cause.id % (uint32_t)n);
             moved += operation->id != operation->cause.id;
         }
     }
-    assert_true(moved == (double)count_of(story.origin, "remote"));
+    assert_true(moved == (double)count_of(timeline.origin, "remote"));
     size_t count;
-    uint64_t *delays = sorted_delays(&story, 0, &count);
+    uint64_t *delays = sorted_delays(&timeline, 0, &count);
     assert_in_range(delays[0], 400, 402);
     expect_close(quantile(delays, count, 0.5), 400 + 600 * log(2), 0.02);
     free(delays);
-    forget(&story);
+    forget(&timeline);
 }
 
 /* --- burst ----------------------------------------------------------------------------------- */
@@ -1055,45 +1063,45 @@ static void test_burst(void **state)
 {
     (void)state;
     const double n = 20000;
-    struct story story;
-    tell(&story, "burst", (uint32_t)n, 30, NULL);
-    const struct tally *request = &story.tally[0];
+    struct timeline timeline;
+    observe(&timeline, "burst", (uint32_t)n, 30, NULL);
+    const struct tally *request = &timeline.tally[0];
     expect_share((double)request->stops, (double)(request->stops + request->expiries), 0.9);
-    for (size_t i = 0; i < story.count; i++) {
-        const struct operation *operation = &story.operations[i];
+    for (size_t i = 0; i < timeline.count; i++) {
+        const struct operation *operation = &timeline.operations[i];
         assert_int_equal(operation->tick % 100, operation->start ? 0 : 50);
         assert_true(!operation->start || operation->delay == 1000);
     }
-    assert_int_equal(story.header.reactions, 0);
+    assert_int_equal(timeline.header.reactions, 0);
     /* A cycle: on average a hundred bursts to wait for (half a one is over when a stop comes, and
      * none when a timer fires), and then the stop or the expiry. */
     double cycle_s = 0.9 * (10 - 0.05 + 0.05) + 0.1 * (10 + 1);
     expect_close((double)request->starts, n * 30 / cycle_s, 0.03);
     expect_close((double)request->pending_end, (double)request->pending_warm, 0.3);
-    /* All that fires does so a second after its burst. */
-    expect_close((double)story.busiest, n * 0.1 / cycle_s * 0.1, 0.9);
-    assert_int_equal(story.busiest_tick % 100, 0);
-    forget(&story);
+    /* All timers that fire do so a second after their burst. */
+    expect_close((double)timeline.busiest, n * 0.1 / cycle_s * 0.1, 0.9);
+    assert_int_equal(timeline.busiest_tick % 100, 0);
+    forget(&timeline);
 }
 
 /* --- adversary ------------------------------------------------------------------------------- */
 
-/* Drives a structure through the whole story, tick by tick, and until all has fired. */
-static struct tl_counters drive(const struct story *story, const char *name, const char *options,
-                                uint64_t *worst_cascades)
+/* Run a structure through the timeline, tick by tick, until all timers have fired. */
+static struct tl_counters drive(const struct timeline *timeline, const char *name,
+                                const char *options, uint64_t *worst_cascades)
 {
     struct stand s;
-    stand_open(&s, name, options, .capacity = story->header.ids,
-               .max_delay_ticks = story->header.max_delay_ticks);
+    stand_open(&s, name, options, .capacity = timeline->header.ids,
+               .max_delay_ticks = timeline->header.max_delay_ticks);
     size_t at = 0;
     *worst_cascades = 0;
-    for (uint64_t now = 0; at < story->count || stand_count(&s) > 0; now++) {
+    for (uint64_t now = 0; at < timeline->count || stand_count(&s) > 0; now++) {
         struct tl_counters before = stand_counters(&s);
         (void)stand_advance(&s, now);
         uint64_t moved = stand_since(&s, &before).cascades;
         *worst_cascades = moved > *worst_cascades ? moved : *worst_cascades;
-        for (; at < story->count && story->operations[at].tick == now; at++) {
-            const struct operation *operation = &story->operations[at];
+        for (; at < timeline->count && timeline->operations[at].tick == now; at++) {
+            const struct operation *operation = &timeline->operations[at];
             if (operation->start) {
                 stand_start(&s, operation->id, now + operation->delay);
             } else {
@@ -1110,60 +1118,60 @@ static void test_adversary_cascade(void **state)
 {
     (void)state;
     const char *const settings[] = {"stream=cascade", "slots=8", "levels=3", NULL};
-    struct story story;
-    tell(&story, "adversary", 1000, 4, settings);
+    struct timeline timeline;
+    observe(&timeline, "adversary", 1000, 4, settings);
     uint64_t worst;
-    struct tl_counters counters = drive(&story, "hier-wheel", "slots=8", &worst);
+    struct tl_counters counters = drive(&timeline, "hier-wheel", "slots=8", &worst);
     /* Every timer moves once at every level, and all of them at once. */
-    assert_int_equal(counters.cascades, 3 * story.count);
+    assert_int_equal(counters.cascades, 3 * timeline.count);
     assert_int_equal(worst, 1000);
-    assert_int_equal(story.tally[0].stops + story.tally[0].restarts, 0);
-    assert_int_equal(story.header.reactions, 0);
-    forget(&story);
+    assert_int_equal(timeline.tally[0].stops + timeline.tally[0].restarts, 0);
+    assert_int_equal(timeline.header.reactions, 0);
+    forget(&timeline);
 }
 
 static void test_adversary_same_slot(void **state)
 {
     (void)state;
     const char *const settings[] = {"stream=same-slot", "slots=64", "levels=1", "rounds=10", NULL};
-    struct story story;
-    tell(&story, "adversary", 1000, 4, settings);
-    for (size_t i = 0; i < story.count; i++) {
-        assert_int_equal(story.operations[i].tick % 64, 0);
-        assert_int_equal(story.operations[i].delay % 64, 0);
-        assert_in_range(story.operations[i].delay, 64, 640);
+    struct timeline timeline;
+    observe(&timeline, "adversary", 1000, 4, settings);
+    for (size_t i = 0; i < timeline.count; i++) {
+        assert_int_equal(timeline.operations[i].tick % 64, 0);
+        assert_int_equal(timeline.operations[i].delay % 64, 0);
+        assert_in_range(timeline.operations[i].delay, 64, 640);
         /* Late or not, the slot is hit. */
-        assert_int_equal(story.operations[i].cause.basis,
-                         story.operations[i].recorded ? TRACE_ABSOLUTE : TRACE_EXTERNAL);
+        assert_int_equal(timeline.operations[i].cause.basis,
+                         timeline.operations[i].recorded ? TRACE_ABSOLUTE : TRACE_EXTERNAL);
     }
-    assert_int_equal(story.tally[0].pending_warm, 1000);
-    /* One slot is looked through at each turn: a timer is passed as often as it has turns to wait.
-     * In a wheel that is not met by it, nearly never. */
+    assert_int_equal(timeline.tally[0].pending_warm, 1000);
+    /* One slot is searched at each turn: a timer is passed as often as it has turns to wait. In a
+     * wheel of another size, nearly never. */
     uint64_t worst;
-    uint64_t hit = drive(&story, "round-wheel", "slots=64", &worst).compares;
-    uint64_t missed = drive(&story, "round-wheel", "slots=1021", &worst).compares;
+    uint64_t hit = drive(&timeline, "round-wheel", "slots=64", &worst).compares;
+    uint64_t missed = drive(&timeline, "round-wheel", "slots=1021", &worst).compares;
     assert_true(hit > 3 * missed);
-    forget(&story);
+    forget(&timeline);
 }
 
 static void test_adversary_horizon(void **state)
 {
     (void)state;
     const char *const settings[] = {"stream=horizon", "slots=8", "levels=3", NULL};
-    struct story story;
-    tell(&story, "adversary", 1000, 5, settings);
-    double starts = (double)story.tally[0].starts;
+    struct timeline timeline;
+    observe(&timeline, "adversary", 1000, 5, settings);
+    double starts = (double)timeline.tally[0].starts;
     double seen = 0;
     for (uint64_t edge = 8; edge <= 512; edge *= 8) {
         for (uint64_t delay = edge - 1; delay <= edge + 1; delay++) {
-            double n = starts_between(&story, 0, delay, delay);
+            double n = starts_between(&timeline, 0, delay, delay);
             expect_share(n, starts, 1 / 9.0);
             seen += n;
         }
     }
     assert_true(seen == starts);
-    assert_int_equal(story.header.reactions, story.tally[0].starts);
-    forget(&story);
+    assert_int_equal(timeline.header.reactions, timeline.tally[0].starts);
+    forget(&timeline);
 }
 
 static void test_adversary_order(void **state)
@@ -1173,12 +1181,12 @@ static void test_adversary_order(void **state)
     uint64_t moves[2];
     for (unsigned s = 0; s < 2; s++) {
         const char *const settings[] = {streams[s], "slots=16", "levels=2", NULL};
-        struct story story;
-        tell(&story, "adversary", 1000, 4, settings);
+        struct timeline timeline;
+        observe(&timeline, "adversary", 1000, 4, settings);
         uint64_t round_begin = 0;
-        for (size_t i = 1; i < story.count; i++) {
-            const struct operation *a = &story.operations[i - 1];
-            const struct operation *b = &story.operations[i];
+        for (size_t i = 1; i < timeline.count; i++) {
+            const struct operation *a = &timeline.operations[i - 1];
+            const struct operation *b = &timeline.operations[i];
             if (b->tick - a->tick > 128) {
                 round_begin = b->tick; /* the other half of a round is without starts */
                 continue;
@@ -1189,8 +1197,8 @@ static void test_adversary_order(void **state)
         }
         assert_true(round_begin > 0);
         uint64_t worst;
-        moves[s] = drive(&story, "binary-heap", "", &worst).moves;
-        forget(&story);
+        moves[s] = drive(&timeline, "binary-heap", "", &worst).moves;
+        forget(&timeline);
     }
     assert_true(moves[1] > moves[0] + moves[0] / 4); /* sifted up to the root every time */
 }
@@ -1199,48 +1207,48 @@ static void test_adversary_stale(void **state)
 {
     (void)state;
     const char *const settings[] = {"stream=stale", "slots=16", "levels=2", NULL};
-    struct story story;
-    tell(&story, "adversary", 100, 1, settings);
-    const struct tally *timer = &story.tally[0];
+    struct timeline timeline;
+    observe(&timeline, "adversary", 100, 1, settings);
+    const struct tally *timer = &timeline.tally[0];
     assert_int_equal(timer->expiries + timer->stops, 0);
     assert_int_equal(timer->starts, timer->restarts);
     assert_int_equal(timer->starts, 100 * 1000 / 8);
     uint64_t last[100] = {0};
-    for (size_t i = 0; i < story.count; i++) {
-        const struct operation *operation = &story.operations[i];
+    for (size_t i = 0; i < timeline.count; i++) {
+        const struct operation *operation = &timeline.operations[i];
         assert_true(operation->delay == 16 || operation->delay == 256);
         assert_int_not_equal(operation->delay, last[operation->id]);
         last[operation->id] = operation->delay;
     }
-    forget(&story);
+    forget(&timeline);
 }
 
 static void test_adversary_one_tick(void **state)
 {
     (void)state;
     const char *const settings[] = {"stream=one-tick", "slots=16", "levels=2", NULL};
-    struct story story;
-    tell(&story, "adversary", 1000, 4, settings);
-    assert_int_equal(story.busiest, 1000);
+    struct timeline timeline;
+    observe(&timeline, "adversary", 1000, 4, settings);
+    assert_int_equal(timeline.busiest, 1000);
     size_t count;
-    uint64_t *delays = sorted_delays(&story, 0, &count);
+    uint64_t *delays = sorted_delays(&timeline, 0, &count);
     assert_in_range(delays[0], 256, 258);
     assert_in_range(delays[count - 1], 509, 511);
     free(delays);
-    forget(&story);
+    forget(&timeline);
 }
 
 /* --- herds ----------------------------------------------------------------------------------- */
 
 /* Recorded operations from tick `from` of the window to before tick `to`: starts or stops, from
  * outside or not. */
-static double operations_between(const struct story *story, uint64_t from, uint64_t to, bool start,
-                                 bool caused)
+static double operations_between(const struct timeline *timeline, uint64_t from, uint64_t to,
+                                 bool start, bool caused)
 {
     double n = 0;
-    for (size_t i = 0; i < story->count; i++) {
-        const struct operation *operation = &story->operations[i];
-        uint64_t at = operation->tick - story->header.warmup_end_tick;
+    for (size_t i = 0; i < timeline->count; i++) {
+        const struct operation *operation = &timeline->operations[i];
+        uint64_t at = operation->tick - timeline->header.warmup_end_tick;
         n += operation->recorded && operation->start == start &&
              (operation->cause.basis != TRACE_EXTERNAL) == caused && at >= from && at < to;
     }
@@ -1255,30 +1263,31 @@ static void test_deploy(void **state)
     const char *const settings[] = {
         "deploy=0.333",   "deploy_at_s=2",  "deploy_every_s=10", "deploy_over_s=3",
         "period_min_s=4", "period_max_s=4", "periods=1",         NULL};
-    struct story story;
-    tell(&story, "heartbeat", 6000, 18, settings);
-    assert_int_equal(story.tally[0].stops, count_of(story.origin, "deployed"));
-    assert_int_equal(story.tally[0].caused_stops, 0);
+    struct timeline timeline;
+    observe(&timeline, "heartbeat", 6000, 18, settings);
+    assert_int_equal(timeline.tally[0].stops, count_of(timeline.origin, "deployed"));
+    assert_int_equal(timeline.tally[0].caused_stops, 0);
     for (uint64_t at = 2000; at <= 12000; at += 10000) {
-        double stops = operations_between(&story, at, at + 1, false, false);
+        double stops = operations_between(&timeline, at, at + 1, false, false);
         expect_share(stops, 6000, 0.333);
-        assert_true(operations_between(&story, at, at + 3001, true, false) == stops);
-        expect_share(operations_between(&story, at, at + 1000, true, false), stops, 1 / 3.0);
-        assert_true(operations_between(&story, at + 3001, at + 6000, true, false) == 0);
+        assert_true(operations_between(&timeline, at, at + 3001, true, false) == stops);
+        expect_share(operations_between(&timeline, at, at + 1000, true, false), stops, 1 / 3.0);
+        assert_true(operations_between(&timeline, at + 3001, at + 6000, true, false) == 0);
     }
     /* Other connections the second time. */
     double both = 0;
-    for (size_t i = 0; i < story.count; i++) {
-        for (size_t k = i + 1; !story.operations[i].start && k < story.count; k++) {
-            both += !story.operations[k].start && story.operations[k].id == story.operations[i].id;
+    for (size_t i = 0; i < timeline.count; i++) {
+        for (size_t k = i + 1; !timeline.operations[i].start && k < timeline.count; k++) {
+            both += !timeline.operations[k].start &&
+                    timeline.operations[k].id == timeline.operations[i].id;
         }
     }
     expect_share(both, 6000, 0.333 * 0.333);
-    forget(&story);
+    forget(&timeline);
 }
 
-/* Half of the peers are silent for two seconds from the third on. Those whose connection is still
- * open then replace it, all at one tick, or spread. */
+/* Half of the peers are silent for two seconds from the third on. If their connection is still
+ * open, they replace it then, all at one tick, or spread. */
 static void test_storm(void **state)
 {
     (void)state;
@@ -1288,56 +1297,57 @@ static void test_storm(void **state)
             "storm_away_s=2", jitter ? "storm_jitter_s=1" : "storm_jitter_s=0",
             "rate_per_s=2",   "trickle=1",
             "close=0",        NULL};
-        struct story story;
-        tell(&story, "idle", 10000, 8, settings);
-        double back = (double)count_of(story.origin, "back");
-        expect_share(back, (double)story.tally[0].pending_warm, 0.5);
-        double at_once = operations_between(&story, 5000, 5001, false, false);
-        double spread = operations_between(&story, 5000, 6001, false, false);
+        struct timeline timeline;
+        observe(&timeline, "idle", 10000, 8, settings);
+        double back = (double)count_of(timeline.origin, "back");
+        expect_share(back, (double)timeline.tally[0].pending_warm, 0.5);
+        double at_once = operations_between(&timeline, 5000, 5001, false, false);
+        double spread = operations_between(&timeline, 5000, 6001, false, false);
         assert_true(spread == back && (jitter ? at_once < back / 100 : at_once == back));
-        expect_close(operations_between(&story, 3000, 5000, true, false),
-                     operations_between(&story, 1000, 3000, true, false) / 2, 0.03);
-        /* Who waits for its peer's packets closes in time. */
-        assert_int_equal(story.tally[0].stops, count_of(story.origin, "back"));
-        forget(&story);
+        expect_close(operations_between(&timeline, 3000, 5000, true, false),
+                     operations_between(&timeline, 1000, 3000, true, false) / 2, 0.03);
+        /* A client that waits for its peer's packets closes in time. */
+        assert_int_equal(timeline.tally[0].stops, count_of(timeline.origin, "back"));
+        forget(&timeline);
     }
 }
 
-/* For a second nothing arrives, and then everything: what waits for an ACK is sent again meanwhile,
- * since the timeout is 200 ms. */
+/* For a second nothing arrives, and then everything: unacknowledged replies are sent again
+ * meanwhile, since the timeout is 200 ms. */
 static void test_freeze(void **state)
 {
     (void)state;
     const char *const settings[] = {
         "freeze=1", "freeze_at_s=3", "freeze_ms=1000", "loss=0", "rtt_sigma=0", "trickle=1", NULL};
-    struct story story;
-    tell(&story, "server", 20000, 6, settings);
-    assert_true(operations_between(&story, 2000, 3000, true, true) == 0);
+    struct timeline timeline;
+    observe(&timeline, "server", 20000, 6, settings);
+    assert_true(operations_between(&timeline, 2000, 3000, true, true) == 0);
     /* A tenth of a request in a second, 30 ms each, and two timeouts within the second. */
-    expect_close(operations_between(&story, 3000, 4000, true, true), 2 * 20000 * 0.1 * 0.0305, 0.5);
-    assert_true(operations_between(&story, 3000, 4000, true, false) == 0);
-    assert_true(operations_between(&story, 3000, 4000, false, false) == 0);
-    double thaw = operations_between(&story, 4000, 4001, true, false);
-    double before = operations_between(&story, 2000, 3000, true, false);
+    expect_close(operations_between(&timeline, 3000, 4000, true, true), 2 * 20000 * 0.1 * 0.0305,
+                 0.5);
+    assert_true(operations_between(&timeline, 3000, 4000, true, false) == 0);
+    assert_true(operations_between(&timeline, 3000, 4000, false, false) == 0);
+    double thaw = operations_between(&timeline, 4000, 4001, true, false);
+    double before = operations_between(&timeline, 2000, 3000, true, false);
     assert_true(thaw > before / 4 && thaw < 2 * before);
-    forget(&story);
+    forget(&timeline);
 
     /* Replies that are frozen for longer than the timeout: of all calls there are at the begin,
      * none is answered. */
     const char *const replies[] = {"freeze=1",  "freeze_at_s=2", "freeze_ms=6000", "cancelled=1",
                                    "trickle=1", "rate_per_s=10", "reply_sigma=0",  NULL};
-    tell(&story, "rpc", 5000, 10, replies);
-    double waiting = (double)story.tally[0].expiries;
+    observe(&timeline, "rpc", 5000, 10, replies);
+    double waiting = (double)timeline.tally[0].expiries;
     /* A call takes 20 ms of 120. */
     expect_share(waiting, 5000, 20.0 / 120.5);
-    assert_true(story.busiest_tick >= 2000 + 4980 && story.busiest_tick <= 2000 + 5000);
-    assert_true(operations_between(&story, 2000, 8000, true, false) == 0);
-    expect_share(operations_between(&story, 8000, 8001, true, false), 5000, 1);
-    forget(&story);
+    assert_true(timeline.busiest_tick >= 2000 + 4980 && timeline.busiest_tick <= 2000 + 5000);
+    assert_true(operations_between(&timeline, 2000, 8000, true, false) == 0);
+    expect_share(operations_between(&timeline, 8000, 8001, true, false), 5000, 1);
+    forget(&timeline);
 }
 
-/* Every herd at every family that has them, again and again, with bursts: `tell` holds the trace to
- * what no model does, and the counts are of what is asked. */
+/* Every herd in every workload that has them, repeatedly, with bursts: `observe` checks operations
+ * that no model makes, and the counters follow the parameters. */
 static void test_herds_everywhere(void **state)
 {
     (void)state;
@@ -1357,11 +1367,12 @@ static void test_herds_everywhere(void **state)
                                         "freeze_every_s=2",
                                         "freeze_ms=700",
                                         NULL};
-        struct story story;
-        tell(&story, families[f], 3000, 12, settings);
-        assert_true(count_of(story.origin, "deployed") > 0 && count_of(story.origin, "back") > 0);
-        assert_true(operations_between(&story, 500, 501, false, false) > 0);
-        forget(&story);
+        struct timeline timeline;
+        observe(&timeline, families[f], 3000, 12, settings);
+        assert_true(count_of(timeline.origin, "deployed") > 0 &&
+                    count_of(timeline.origin, "back") > 0);
+        assert_true(operations_between(&timeline, 500, 501, false, false) > 0);
+        forget(&timeline);
     }
 }
 
@@ -1376,7 +1387,8 @@ static void test_herd_refusals(void **state)
         struct gen_part part = {.workload = gen_find("idle", &error), .connections = 10};
         gen_parameters_default(part.workload, part.parameters);
         for (unsigned k = 0; k < 2; k++) {
-            assert_true(gen_parameter_set(part.workload, part.parameters, wrong[i][k], &error));
+            assert_true(
+                gen_parameter_set(part.workload, part.parameters, wrong[i][k], NULL, &error));
         }
         const struct gen_request request = {.parts = &part, .part_count = 1, .seconds = 1};
         struct gen_summary summary;
@@ -1398,20 +1410,21 @@ static void test_parts(void **state)
         gen_parameters_default(parts[i].workload, parts[i].parameters);
     }
     /* No request's timer fires, so that none needs another id. */
-    assert_true(gen_parameter_set(parts[0].workload, parts[0].parameters, "cancelled=1", &error));
     assert_true(
-        gen_parameter_set(parts[1].workload, parts[1].parameters, "rate_per_s=0.5", &error));
+        gen_parameter_set(parts[0].workload, parts[0].parameters, "cancelled=1", NULL, &error));
+    assert_true(
+        gen_parameter_set(parts[1].workload, parts[1].parameters, "rate_per_s=0.5", NULL, &error));
     struct gen_request request = {.parts = parts, .part_count = 3, .seconds = 5, .seed = 11};
     struct gen_summary summary;
     assert_true(gen_trace(&request, path, &summary, &error));
-    struct story all = {0};
+    struct timeline all = {0};
     read_operations(&all);
-    /* Of tcp's 1,000 timers only those that are used have ids, behind the others'. */
+    /* Of tcp's 1,000 timers only the used ones have ids, after the others'. */
     assert_in_range(all.header.ids, 400 + 200, 400 + 5 * 200 - 1);
     /* The first part is the workload alone, tick by tick. */
     request.part_count = 1;
     assert_true(gen_trace(&request, path, &summary, &error));
-    struct story alone = {0};
+    struct timeline alone = {0};
     read_operations(&alone);
     uint64_t shift = all.header.warmup_end_tick - alone.header.warmup_end_tick;
     assert_int_equal(all.header.end_tick - shift, alone.header.end_tick);
@@ -1433,7 +1446,7 @@ static void test_parts(void **state)
     }
     assert_int_equal(matched, alone.count);
     assert_true(others > 0);
-    /* The adversary's slots are where it aims, whatever stands beside it. */
+    /* The adversary's slots are aligned in the trace, with any other part. */
     assert_int_equal(all.header.warmup_end_tick % 400, 0);
     const json_t *told = json_object_get(all.origin, "parts");
     assert_int_equal(json_array_size(told), 3);
@@ -1496,8 +1509,8 @@ static void test_every_structure(void **state)
     const struct gen_workload *const *all = gen_workloads(&count);
     for (size_t i = 0; i < count; i++) {
         for (const struct tl_option *row = all[i]->parameters; row->name != NULL; row++) {
-            /* The row of ticks stands for the defaults. A tick of 10 ms, so that hours are short
-             * enough for what is driven tick by tick. */
+            /* The structures' default ticks. A tick of 10 ms, so that hours are short enough for
+             * structures driven tick by tick. */
             bool defaults = row == all[i]->parameters;
             /* The structures see nothing new in them, and take long. */
             const struct tl_choice *words = SANITIZED ? NULL : row->choices;

@@ -63,7 +63,7 @@ static void write_trace(const struct operation *operations, size_t n, uint64_t w
     assert_true(trace_writer_commit(writer, warmup_end_tick, end_tick, 0, origin, &error));
 }
 
-/* Holds everything that a pass over the file gives to what was written. */
+/* Compare the results of a pass over the file with the operations written. */
 static void expect_operations(struct trace_reader *reader, const struct operation *operations,
                               size_t n)
 {
@@ -202,7 +202,7 @@ static void test_one(void **state)
     assert_int_equal(header->stops, 0);
     assert_int_equal(header->ids, 6);
     assert_int_equal(header->warmup_end_tick, 3);
-    assert_int_equal(header->end_tick, 8); /* raised to behind the operation */
+    assert_int_equal(header->end_tick, 8); /* raised to the tick after the operation */
     assert_int_equal(header->max_delay_ticks, 0);
     assert_string_equal(header->origin, "{\"from\":  \"a \\n test\"} ");
     trace_reader_close(reader);
@@ -229,7 +229,7 @@ static void test_header_counts(void **state)
     assert_int_equal(header->stops, 2);
     assert_int_equal(header->ids, 40);
     assert_int_equal(header->end_tick, 500);
-    assert_int_equal(header->max_delay_ticks, 90); /* a stop's delay counts for nothing */
+    assert_int_equal(header->max_delay_ticks, 90); /* a stop's delay does not count */
     assert_int_equal(header->max_slack_ticks, 8);
     assert_false(header->causes_known);
     trace_reader_close(reader);
@@ -478,7 +478,7 @@ static void test_damage_names_the_block(void **state)
     free(content);
 }
 
-/* Puts right the checksums of a header that was changed on purpose. */
+/* Correct the checksums of a deliberately changed header. */
 static void seal_header(uint8_t *content)
 {
     trace_put_u64(content + TRACE_AT_CHECKSUM, XXH3_64bits(content, TRACE_AT_CHECKSUM));
@@ -534,7 +534,7 @@ static void test_lying_headers(void **state)
         expect_refused(lies[i].place);
         (void)memcpy(content + lies[i].at, kept, sizeof kept);
     }
-    /* One start and one stop turned into two stops is told by the sums. */
+    /* The sums detect one start and one stop turned into two stops. */
     trace_put_u64(content + TRACE_AT_STARTS, 0);
     trace_put_u64(content + TRACE_AT_STOPS, 2);
     seal_header(content);
@@ -556,7 +556,7 @@ static void test_not_a_trace(void **state)
     assert_non_null(strstr(error.text, "/nowhere.trace"));
 }
 
-/* That all of what was decoded keeps to the limits below. */
+/* All decoded operations keep to the limits below. */
 static void expect_within_limits(const struct trace_decoded *decoded, uint32_t n)
 {
     uint32_t records = 0;
@@ -584,8 +584,8 @@ static void expect_within_limits(const struct trace_decoded *decoded, uint32_t n
     assert_int_equal(records, n);
 }
 
-/* What a checksum cannot keep out: a block made to deceive. Whatever the decoder takes has to keep
- * to the limits; the sanitizers watch the rest. */
+/* Not detectable by a checksum: a block made to deceive. The decoder accepts only blocks within the
+ * limits; the sanitizers watch the rest. */
 static void test_hostile_blocks(void **state)
 {
     (void)state;
@@ -621,7 +621,7 @@ static void test_hostile_blocks(void **state)
         }
         size_t cut =
             test_draw(&random_state) % 8 == 0 ? test_draw(&random_state) % (bytes + 1) : bytes;
-        /* Exactly as much memory as there is to read. */
+        /* Exactly as much memory as the decoder may read. */
         uint8_t *exact = malloc(cut > 0 ? cut : 1);
         assert_non_null(exact);
         (void)memcpy(exact, raw, cut);

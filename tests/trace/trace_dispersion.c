@@ -18,7 +18,7 @@ static void test_one_burst(void **state)
         trace_dispersion_count(&dispersion, 499, 77); /* before the first */
         trace_dispersion_count(&dispersion, 500 + burst * 100, 4);
         trace_dispersion_count(&dispersion, 500 + burst * 100 + 99, 6);
-        trace_dispersion_count(&dispersion, 1500, 77); /* behind the last */
+        trace_dispersion_count(&dispersion, 1500, 77); /* after the last */
         assert_true(fabs(trace_dispersion_index(&dispersion) - 10) < 1e-12);
     }
 }
@@ -31,7 +31,7 @@ static void test_paced(void **state)
     for (uint64_t tick = 0; tick < 20050; tick += 10) {
         trace_dispersion_count(&dispersion, tick, 1);
     }
-    assert_true(trace_dispersion_index(&dispersion) == 0); /* the half stretch left out */
+    assert_true(trace_dispersion_index(&dispersion) == 0); /* the half stretch does not count */
 }
 
 static void test_nothing_to_say(void **state)

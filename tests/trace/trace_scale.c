@@ -1,7 +1,5 @@
-/*
- * trace_scale.c: what comes out of superposed copies, operation by operation, against a naive
- * player; how bursty it is; what is refused.
- */
+/* trace_scale.c: the result of superposed copies, operation by operation, compared with a naive
+ * player; its burstiness; refusals. */
 #include "test.h"
 
 #include "random.h"
@@ -68,7 +66,7 @@ static void add(struct operations *list, struct operation operation)
     list->items[list->count++] = operation;
 }
 
-/* The slack that a timer with this delay is given, so that all that are played can be checked. */
+/* The slack of a timer with this delay, so that all played operations can be checked. */
 static uint32_t slack_of(uint64_t delay)
 {
     return (uint32_t)(delay % 5);
@@ -130,7 +128,7 @@ static struct operations read_result(struct trace_header *header)
 
 /* --- a naive player -------------------------------------------------------------------------- */
 
-/* It plays each copy from passes long before the window, with all of their operations, and looks at
+/* It plays each copy from passes long before the window, with all of their operations, and checks
  * every timer of every pass at every tick. Timers have names of its own: those of pass p of copy c
  * begin with (c * PASSES + p) * IDS. */
 enum { IDS = 12, BEFORE = 4, PASSES = 10 };
@@ -214,7 +212,7 @@ static void play_copy(struct player *player, uint32_t copy, int64_t shift,
     const bool warm = player->warmup > 0;
     const int64_t first_begin = player->begin - shift - (warm ? 0 : BEFORE * player->length);
     for (int64_t tick = first_begin - player->warmup; tick < player->end; tick++) {
-        fire(player, tick - 1); /* what is due now still pends, when the window begins */
+        fire(player, tick - 1); /* timers due now are still pending when the window begins */
         for (unsigned pass = 0; tick == player->begin && pass < PASSES; pass++) {
             for (unsigned id = 0; id < IDS; id++) {
                 const struct timer *timer = &player->timers[pass][id];
@@ -283,7 +281,7 @@ static void same_operations(struct naming *naming, const struct operation *want,
     }
 }
 
-/* In the warm-up timers are the only ones with their start and delay, or stand for one another. */
+/* In the warm-up timers are the only ones with their start and delay, or interchangeable. */
 static void same_warmup(struct naming *naming, struct operations *want, struct operation *have)
 {
     static bool taken[64 * PASSES * IDS];
@@ -307,7 +305,7 @@ static void same_warmup(struct naming *naming, struct operations *want, struct o
 
 static const char of_seven[] = "{\"connections\": 7}";
 
-/* Scales the recording, which is in its file, and holds what comes out to the naive player. */
+/* Scale the recording, which is in its file, and compare the result with the naive player. */
 static void expect_as_played(const struct operations *recording, int64_t warmup, int64_t end,
                              uint32_t copies, int64_t seconds_in_ticks, uint64_t seed)
 {
@@ -369,7 +367,7 @@ static void expect_as_played(const struct operations *recording, int64_t warmup,
 
 /* --- recordings ------------------------------------------------------------------------------ */
 
-/* A random recording that is what it must be: what is caused stands where its cause fires. */
+/* A valid random recording: reactions are at the ticks of their causes' expiries. */
 static struct operations random_recording(struct random *random, int64_t end)
 {
     static const uint64_t delays[] = {0, 1, 2, 5, 20, 40, 60, 90, 130, 170, 400};
@@ -431,7 +429,7 @@ static void test_random(void **state)
     }
 }
 
-/* What lies at the edges, with every shift. */
+/* Operations at the edges, with every shift. */
 static void test_seams(void **state)
 {
     (void)state;
@@ -476,7 +474,7 @@ static void test_seams(void **state)
     }
 }
 
-/* --- what is the same, and what is alike ------------------------------------------------------ */
+/* --- equal and similar results ---------------------------------------------------------------- */
 
 static void scale(uint32_t connections, uint64_t seed, struct trace_info *info)
 {
@@ -539,9 +537,9 @@ static void test_bursts_stay(void **state)
     }
 }
 
-/* A connection's timer that is restarted every tenth of its delay pends all the time, and one that
- * is left alone for two seconds, started every tenth of a second, is pending twenty times at once.
- */
+/* A connection's timer that is restarted every tenth of its delay is always pending; one that is
+ * started every tenth of a second and never restarted, with a delay of two seconds, pends twenty
+ * times at once. */
 static void test_steady(void **state)
 {
     (void)state;
@@ -576,7 +574,7 @@ static void test_open_loop(void **state)
     trace_reader_close(reader);
 }
 
-/* --- what is refused ------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 static void expect_refused(struct trace_scale_request request, const char *why)
 {
@@ -631,7 +629,7 @@ static void test_refused(void **state)
     free(list.items);
 }
 
-/* A header that speaks of fewer operations than there are. */
+/* A header with a smaller number of operations than there are. */
 static void test_lying_header(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* trace_text.c: the text form both ways, and the summary of what is in a trace. */
+/* trace_text.c: the text form both ways, and the summary of a trace. */
 #include "test.h"
 
 #include "trace.h"
@@ -125,7 +125,7 @@ static void test_causes_round_trip(void **state)
     assert_true(trace_reader_header(reader)->causes_known);
     assert_int_equal(trace_reader_header(reader)->reactions, 5);
     trace_reader_close(reader);
-    /* Who says that there are none knows it. */
+    /* A text with an empty column of causes declares that there are none. */
     write_text("tick,id,op,delay,cause\n0,3,start,5,\n1,3,stop,\n");
     import_text(NULL);
     text = dump(2);
@@ -133,8 +133,8 @@ static void test_causes_round_trip(void **state)
     free(text);
 }
 
-/* With slack, with and without causes; the longest rows that there are. A column of no slack is
- * none. */
+/* With slack, with and without causes; the longest possible rows. A column without any slack is
+ * omitted. */
 static void test_slack_round_trip(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void test_sparse_ids(void **state)
     assert_int_equal(ids.named, 3);
     assert_int_equal(ids.largest, 4294967294);
     free(text);
-    /* Whoever says that there are so many keeps them. */
+    /* A text that declares as many ids keeps them. */
     const struct trace_text_options counted = {.ids = &ids, .min_ids = UINT32_MAX};
     import_text(&counted);
     text = dump(UINT64_MAX);
@@ -249,7 +249,7 @@ static void test_sparse_ids(void **state)
     assert_true(ids.numbered_anew);
 }
 
-/* The rule from both its sides: the largest id, and one in how many is named. */
+/* The rule from both its sides: the largest id, and the share of ids that are used. */
 static void test_sparse_rule(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void test_sparse_rule(void **state)
             fail_msg("%" PRIu32 " timers up to %" PRIu32, ids.named, ids.largest);
         }
     }
-    /* Few ids close together are numbered anew only where that is asked for. */
+    /* Few ids close together are renumbered only on request. */
     struct trace_text_ids ids;
     const struct trace_text_options dense = {.ids = &ids, .dense_ids = true};
     write_text("tick,id,op,delay\n0,7,start,5\n0,3,start,5\n# ids: 90\n");
