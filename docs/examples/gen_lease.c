@@ -75,7 +75,6 @@ static bool create(struct gen_model *model)
     return true;
 }
 
-extern const struct gen_workload gen_lease;
 const struct gen_workload gen_lease = {
     .name = "lease",
     .summary = "locks that their holders renew after a third of the term",

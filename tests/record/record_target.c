@@ -1,5 +1,5 @@
 /* A program with timers of one library, for the recorder's test. Each starts a far timer, and
- * starts it again; and a near one, which repeats, and whose third callback stops both; and does so
+ * starts it again; and a near one, which repeats and stops both in its third callback; and does so
  * in a forked child as well. Last, it stops a timer that is not pending. */
 #include <stdio.h>
 #include <sys/wait.h>
