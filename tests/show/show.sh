@@ -5,14 +5,6 @@ set -u
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"
 
-# prints EXPECTED-FILE ARGUMENT...: exactly this on standard output
-prints() {
-    local expected=$1
-    shift
-    "$TIMERLAB" show "$@" >out 2>err || complain "show $*: $(cat err)"
-    diff "$expected" out >&2 || complain "show $*: not as expected"
-}
-
 # shows PATTERN ARGUMENT...: a line like this on standard output
 shows() {
     local pattern=$1
@@ -21,98 +13,6 @@ shows() {
     grep -qE -- "$pattern" out || complain "show $*: no line like '$pattern' in
 $(head -c 3000 out)"
 }
-
-cat >hier <<'EOF'
-hier-wheel:slots=3: wheels of wheels, made on demand, and a queue of buckets
-a@5: timer a, which is to fire at tick 5; *: it was put there in this step; >: the hand
-
-step 0: at the beginning
-  clock 0, 0 pending, next never
-  level 1, 3 slots of 1 tick
-    > slot 0    tick 0
-      slot 1    tick 1
-      slot 2    tick 2
-  delay queue, empty
-
-step 1: start b 4
-  clock 0, 1 pending, next 3; 2 compares, 1 move
-  level 1, 3 slots of 1 tick
-    > slot 0    tick 0
-      slot 1    tick 1
-      slot 2    tick 2
-  level 2, 3 slots of 3 ticks
-    > slot 0    ticks 0 to 2
-      slot 1    ticks 3 to 5    b@4*  [queued]
-      slot 2    ticks 6 to 8
-  delay queue
-      tick 3  -> level 2, slot 1
-
-step 2: advance 3
-  clock 3, 1 pending, next 4; 2 compares, 1 move, 1 slot visited, 1 cascade
-  level 1, 3 slots of 1 tick
-    > slot 0    tick 3
-      slot 1    tick 4          b@4*  [queued]
-      slot 2    tick 5
-  level 2, 3 slots of 3 ticks
-      slot 0    ticks 9 to 11
-    > slot 1    ticks 3 to 5
-      slot 2    ticks 6 to 8
-  delay queue
-      tick 4  -> level 1, slot 1
-
-step 3: advance 4
-  clock 4, 0 pending, next never; 1 move, 1 slot visited
-  fires b@4
-  level 1, 3 slots of 1 tick
-      slot 0    tick 6
-    > slot 1    tick 4
-      slot 2    tick 5
-  level 2, 3 slots of 3 ticks
-      slot 0    ticks 9 to 11
-    > slot 1    ticks 3 to 5
-      slot 2    ticks 6 to 8
-  delay queue, empty
-EOF
-prints hier hier-wheel:slots=3 'start b 4; advance 3; tick'
-
-# the same from a file, with comments, and from standard input
-printf '# one timer\nstart b +4 ; advance 3\n\nwake # at 4\n' >script
-prints hier hier-wheel:slots=3 -f script
-"$TIMERLAB" show hier-wheel:slots=3 -f - <script | diff hier - >&2 || complain "not the same from standard input"
-
-cat >heap <<'EOF'
-binary-heap: an array heap with cached keys and a back-index
-a@5: timer a, which is to fire at tick 5; *: it was put there in this step; >: the hand
-
-step 0: at the beginning
-  clock 7, 0 pending, next never
-  heap, empty
-
-step 1: start a 9
-  clock 7, 1 pending, next 9; 1 move
-  heap
-      a@9*
-
-step 2: start b 8
-  clock 7, 2 pending, next 8; 1 compare, 2 moves
-  heap
-      b@8*
-        a@9
-
-step 3: stop c
-  clock 7, 2 pending, next 8
-  ! the timer was not pending
-  heap
-      b@8
-        a@9
-
-step 4: restart b 10
-  clock 7, 2 pending, next 9; 2 compares, 2 moves
-  heap
-      a@9
-        b@10*
-EOF
-prints heap binary-heap --clock 7 'start a 9; start b 8; stop c; start b +3'
 
 shows 'slot 1    tick 1          a@4, 1 round\*' round-wheel:slots=3:pow2=no 'start a 4'
 shows '^  ! the deadline is beyond' simple-wheel:slots=3 'start a 3'
@@ -138,9 +38,9 @@ cat >closed.c <<'EOF'
 #undef timerlab_algo
 const struct tl_algo timerlab_algo = {
     .abi = TL_ABI, .capabilities = TL_CAP_EXACT, .name = "closed", .summary = "s", .origin = "o",
-    .description = "d", .cost = {"1", "1", "1", "1"}, .create = list_create,
-    .destroy = nodes_destroy, .reserve = list_reserve, .start = list_start, .stop = list_stop,
-    .advance = list_advance, .count = list_count};
+    .description = "d", .cost = {"1", "1", "1", "1"}, .create = ordered_create,
+    .destroy = nodes_destroy, .reserve = ordered_reserve, .start = ordered_start,
+    .stop = ordered_stop, .advance = ordered_advance, .count = nodes_count};
 EOF
 if "$CC" -shared -fPIC -I"$SOURCE/algos" -I"$SOURCE/algos/parts" closed.c -o closed.so; then
     shows 'does not show its inside' --plugin ./closed.so closed 'start a 5; start b 3'
