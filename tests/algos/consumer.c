@@ -1,5 +1,5 @@
-/* A program outside the tree, which uses the installed library: every structure fires what it was
- * given, and nothing else. */
+/* A program outside the tree, which uses the installed library: every structure fires the timers
+ * that were started, and no others. */
 #include <timerlab.h>
 #include <timerlab/plugin.h>
 #include <timerlab/registry.h>
@@ -23,7 +23,7 @@ static void count_firing(void *ctx, uint32_t id, uint64_t now)
 #define CONNECTIONS_FIRST 10u /* and three times as many later */
 #define IDLE_TICKS        50u
 
-/* What a server knows of a connection. How much a timer takes depends on the structure. */
+/* A server's record of a connection. The size of the timer in it depends on the structure. */
 struct conn {
     uint64_t bytes_received;
     uint32_t timeouts;

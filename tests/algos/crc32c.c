@@ -1,6 +1,6 @@
 /*
- * crc32c: by the processor's instruction and by the table the same, which is Castagnoli's. Needs no
- * library, so that scripts/test-elsewhere has it on other processors, whose instruction is another.
+ * crc32c: the processor's instruction and the table give the same checksum, Castagnoli's. Needs no
+ * library, so scripts/test-elsewhere runs it on processors with another instruction.
  */
 #include "crc32c.h"
 

@@ -1,9 +1,9 @@
 /*
- * Every structure held to the cost that its descriptor states, by counting: what it does for one
- * operation among many timers, compared with the same among few. Nothing here knows a structure by
- * name; one that is added is held to its word at once.
+ * Every structure is checked against its declared cost, by counting: the work of one operation
+ * among many timers, compared with the work among few. Nothing here knows a structure by name; an
+ * added one is checked at once.
  *
- *   test_declared_cost [TIMERS]   so many instead of 100,000
+ *   test_declared_cost [TIMERS]   instead of 100,000
  */
 #include "declared_cost.h"
 
@@ -16,7 +16,7 @@
 
 #define FEW       1000u
 #define FIRST_DUE 10000u /* no timer is due before */
-#define SPREAD    45000u /* nor so many ticks later; all is nearer than any default horizon */
+#define SPREAD    45000u /* at most this many different ones */
 #define DURATIONS 1000u  /* how many different ones there are at the most */
 #define IDLE      1000u  /* ticks that fire nothing */
 
@@ -59,8 +59,8 @@ static void shuffle(struct stand *s, uint32_t *ids, uint32_t count)
     }
 }
 
-/* Fills up to n, doubles that, restarts all, stops half, idles, and fires the other half. The
- * number of timers doubles and halves, so that what is made anew then is a part of the mean. */
+/* Start n timers, double them, restart all, stop half, advance without expiries, and fire the other
+ * half. The number of timers doubles and halves, so rebuilding is a part of the mean. */
 static struct steps measure(const struct tl_algo *algo, uint32_t n)
 {
     struct stand s;
@@ -93,7 +93,7 @@ static struct steps measure(const struct tl_algo *algo, uint32_t n)
     }
     steps.stop = mean_since(&s, before, n);
 
-    /* The first advance may put in order what the stops have left. */
+    /* The first advance may clean up after the stops. */
     (void)stand_advance(&s, s.clock + 1);
     before = stand_work(&s);
     for (uint32_t i = 0; i < IDLE; i++) {
@@ -145,8 +145,8 @@ static void hold_to_its_word(const struct tl_algo *algo)
     enum growth ticks = growth_of(algo->cost.tick);
     /* Timers fire in ticks. */
     enum growth expiry = worse(growth_of(algo->cost.expire), ticks);
-    /* A restart is no worse than a stop with a start; and where one costs more than they do, that
-     * stands behind the semicolon. */
+    /* A restart is no worse than a stop with a start; if it is declared to cost more, the cost
+     * follows a semicolon. */
     enum growth restarts = worse(starts, stops);
     expect_growth(algo, "a start", starts, few, small.start, n, large.start);
     expect_growth(algo, "a restart", restarts, few, small.restart, n, large.restart);

@@ -1,9 +1,9 @@
 /*
- * durable(...): what is acknowledged is there again after the process has ended, under the same
- * generation; what is corrupt is named and left alone; the disk takes no more than is said.
+ * durable(...): acknowledged operations survive the end of the process, under the same generation;
+ * corrupt files are named and stay unchanged; the disk use is as declared.
  *
- * A copy of the folder is what a process that ends just then leaves behind: everything that it has
- * written, and nothing that it has in memory.
+ * A copy of the folder has the state that a process leaves when it ends just then: all that it has
+ * written, and nothing of its memory.
  */
 #include "test.h"
 
@@ -50,7 +50,7 @@ struct trial {
 static bool fsync_fails;
 static ino_t fsync_was_of;
 
-/* In place of the C library's. */
+/* Replaces the C library's. */
 int fsync(int fd)
 {
     struct stat file;
@@ -125,8 +125,8 @@ static void copy_folder(const char *from, const char *to)
     (void)closedir(listing);
 }
 
-/* The first file of the folder whose name begins so, in the order of names; the
- * last one if `last`. */
+/* Find the first file of the folder, in the order of names, with a name that begins so; the last
+ * one if `last`. */
 static bool find_file(const char *folder, const char *begin, bool last, char name[256])
 {
     DIR *listing = opendir(folder);
@@ -246,7 +246,7 @@ static void forget(struct model *model)
     }
 }
 
-/* What the copy holds. */
+/* Recover the timers of the copy. */
 static enum tl_status recover_copy(const struct trial *trial, struct model *found, char *why,
                                    size_t why_bytes)
 {
@@ -433,8 +433,8 @@ static void deadlines_may_be_far_apart(void **state)
     end(&trial);
 }
 
-/* It is on record before the structure is asked, and then neither there nor pending; what was
- * pending under its id still is. */
+/* The start is on record before the structure is asked, and is then removed; a timer pending under
+ * its id stays pending. */
 static void a_refused_start_leaves_no_trace(void **state)
 {
     (void)state;
@@ -453,8 +453,8 @@ static void a_refused_start_leaves_no_trace(void **state)
     end(&trial);
 }
 
-/* Nor does one whose record cannot be written: later deadlines, which are told from that of a
- * record before them, are not told from its own. */
+/* Nor does one with a record that cannot be written: later deadlines are stored as differences from
+ * the record before them, not from its own. */
 static void a_start_that_is_not_written_leaves_no_trace(void **state)
 {
     (void)state;
@@ -513,9 +513,8 @@ static void a_folder_is_used_by_one_and_recovered_first(void **state)
     end(&trial);
 }
 
-/* A name is (id, generation). What a callback has reported before it was on the disk is not
- * reported of another start after a crash; nor are numbers given again after a folder was closed.
- */
+/* A name is (id, generation). A generation that a callback reported before it was durable is not
+ * used for another start after a crash; nor are numbers used again after a folder was closed. */
 static void no_name_is_given_twice(void **state)
 {
     (void)state;
@@ -553,8 +552,8 @@ static void no_name_is_given_twice(void **state)
     }
 }
 
-/* The word that says how numbers go on is lost with its frame: what is behind it is not taken for a
- * commit that was torn. */
+/* The word with the next sequence number is lost with its frame: the frames after it are not taken
+ * for a torn commit. */
 static void a_lost_leap_is_named(void **state)
 {
     (void)state;
@@ -639,8 +638,8 @@ static void a_folder_knows_whose_it_is(void **state)
     end(&trial);
 }
 
-/* A commit of which the last lines did not get there: those before count. And what was behind the
- * hole does not come back when the log has grown up to it. */
+/* A commit without its last lines: the lines before them count. Frames after the hole do not
+ * reappear when the log has grown up to them. */
 static void a_torn_commit_ends_the_log(void **state)
 {
     (void)state;
@@ -683,8 +682,8 @@ static void a_torn_commit_ends_the_log(void **state)
     end(&trial);
 }
 
-/* The last frame of a line, which has one operation, is gone: the line behind it says whether that
- * was on the disk, or belongs to the same commit. */
+/* The last frame of a line, with one operation, is lost: the next line shows whether that was on
+ * the disk, or belongs to the same commit. */
 static void one_operation_may_be_missing(void **state)
 {
     (void)state;
@@ -748,13 +747,13 @@ static void a_frame_counts_in_its_own_place(void **state)
     end(&trial);
 }
 
-/* The first frame of a commit is gone with the last one of the commit before it: what the next line
- * begins with knows. */
+/* The first frame of a commit is lost with the last one of the commit before it: the beginning of
+ * the next line shows it. */
 static void a_hole_across_two_commits_is_named(void **state)
 {
     (void)state;
     static const char zeros[WORD];
-    enum { SECOND = 103 }; /* commit's place: behind 100 starts, two heads and the first number */
+    enum { SECOND = 103 }; /* commit's place: after 100 starts, two heads and the first number */
     struct trial trial;
     begin(&trial, "durable(binary-heap)");
     struct history history = new_history(&trial, 5);
@@ -772,7 +771,7 @@ static void a_hole_across_two_commits_is_named(void **state)
         copy_folder(trial.folder, trial.copy);
         assert_true(find_file(trial.copy, "log-", false, log));
         spoil(trial.copy, log, HEAD + WORD * SECOND, zeros, sizeof zeros);
-        if (was_synced > 0) { /* what is missing: else it is a commit that was torn */
+        if (was_synced > 0) { /* the missing frame: otherwise it is a torn commit */
             spoil(trial.copy, log, HEAD + WORD * LINE, zeros, sizeof zeros);
         }
         assert_int_equal(recover_copy(&trial, &found, why, sizeof why),
@@ -782,7 +781,8 @@ static void a_hole_across_two_commits_is_named(void **state)
     end(&trial);
 }
 
-/* What had been on the disk is missing: that is told by name and place, and nothing is changed. */
+/* Frames that had been on the disk are missing: that is reported by name and place, and no file is
+ * changed. */
 static void corruption_is_named(void **state)
 {
     (void)state;
@@ -862,7 +862,7 @@ static void copy_at_7(void *ctx, uint32_t id, uint64_t now)
     }
 }
 
-/* With at-least, what fires now fires once more after a crash; with at-most it does not. */
+/* With at-least, a timer fired now fires again after a crash; with at-most it does not. */
 static void delivery_is_as_asked_for(void **state)
 {
     (void)state;
@@ -975,8 +975,8 @@ static void a_full_disk_has_room_for_what_is_firing(void **state)
     }
 }
 
-/* After a snapshot: 2.5 times what a timer's id, deadline and generation take; of few timers, among
- * which what a log begins with counts, 2.5 times 32 bytes. */
+/* After a snapshot: 2.5 times the bytes of a timer's id, deadline and generation; with few timers,
+ * when the log's beginning counts, 2.5 times 32 bytes. */
 static void the_log_is_cut(void **state)
 {
     (void)state;
@@ -1054,7 +1054,7 @@ static void what_a_crash_left_unfinished_is_removed(void **state)
     remove_folder(folder);
 }
 
-/* Its name is in the folder above, which a loss of power takes back to what was synced of it. */
+/* Its name is in the parent folder, which a loss of power resets to the last sync. */
 static void a_folder_that_is_made_is_on_the_disk(void **state)
 {
     (void)state;
@@ -1070,7 +1070,7 @@ static void a_folder_that_is_made_is_on_the_disk(void **state)
     assert_int_equal(store_open(&store), TL_ERR_STORE);
     fsync_fails = false;
     assert_non_null(strstr(store.failure, "did not reach the disk"));
-    assert_int_not_equal(access(path, F_OK), 0); /* and is made anew */
+    assert_int_not_equal(access(path, F_OK), 0); /* and is created again */
     fsync_was_of = 0;
     assert_int_equal(store_open(&store), TL_OK);
     assert_int_equal(fsync_was_of, parent.st_ino);
@@ -1251,6 +1251,6 @@ int main(void)
         cmocka_unit_test(a_call_is_kept_with_its_timer),
         cmocka_unit_test(it_passes_the_kit),
     };
-    (void)signal(SIGXFSZ, SIG_IGN); /* what is too long for a file is refused */
+    (void)signal(SIGXFSZ, SIG_IGN); /* too long for a file: refused */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,16 @@
 /*
- * The echo server of docs/examples, under thousands of real connections: everything is echoed,
+ * The echo server of docs/examples, under thousands of real connections: every message is echoed,
  * every idle connection is closed, no active one is; for each structure that is not a baseline.
  *
- * Half of the connections send once and fall silent, the others go on. Nothing here depends on how
- * fast the machine is. What is asserted follows from causes:
+ * Half of the connections send once and fall silent, the others continue. Nothing here depends on
+ * the speed of the machine. The assertions follow from causes:
  *   - not early: when the end of a connection is seen, at least the idle timeout has passed since
- *     the last message that came back had been sent, by the one clock that both processes read
- *   - not late: an echo shows that the server has come to an advance at or after the tick at which
- *     its message was sent; the echo of another message, sent after the first had come back, that
- *     this advance is over. All that had been idle for long enough at that tick is then closed
- *   - an active connection that was closed because this process had no turn for so long that it
- *     fell silent is not the server's fault: the whole is then repeated with twice the timeout
+ *     the last echoed message was sent, by the one clock that both processes read
+ *   - not late: an echo shows that the server has reached an advance at or after the tick at which
+ *     its message was sent; the echo of another message, sent after the first echo, shows that this
+ *     advance is over. All connections that were idle for long enough at that tick are closed then
+ *   - an active connection that was closed because this process had no turn for too long is not the
+ *     server's fault: the test is then repeated with twice the timeout
  */
 #include "test.h"
 
@@ -69,7 +69,7 @@ struct trial {
     uint64_t known_ns;     /* ... which was known at this time */
 };
 
-static uint32_t connection_count; /* CONNECTIONS, or what the limit of descriptors allows */
+static uint32_t connection_count; /* CONNECTIONS, or the limit of descriptors */
 
 static uint64_t now_ns(void)
 {
@@ -115,14 +115,14 @@ static void send_message(struct trial *trial, struct connection *connection)
     connection->received = 0;
     connection->waiting = true;
     connection->sent_ns = now_ns();
-    /* A few bytes into an empty buffer; if the server has closed, reading will tell. */
+    /* A few bytes into an empty buffer; if the server has closed, reading will show it. */
     (void)send(connection->fd, connection->message, MESSAGE_BYTES, MSG_NOSIGNAL);
 }
 
 static void end_connection(struct trial *trial, struct connection *connection)
 {
     uint64_t seen_ns = now_ns();
-    /* What did not come back may have been sent too late. */
+    /* A message without an echo may have been sent too late. */
     uint64_t silent_ns =
         seen_ns - (connection->waiting ? connection->echoed_sent_ns : connection->sent_ns);
     if (silent_ns + trial->early_ns < trial->idle_ns) {

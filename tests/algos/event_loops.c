@@ -69,7 +69,7 @@ static void waits_are_the_libraries_own(void **state)
 }
 
 /* The arrays of libev's and libevent's heaps, 16 and 8 bytes a timer, grow with the starts, and
- * stay when the timers have gone; libuv's heap lies in the handles. */
+ * stay after the timers are gone; libuv's heap is in the handles. */
 static void heaps_are_counted(void **state)
 {
     (void)state;
@@ -106,7 +106,7 @@ static double seconds(clockid_t id)
 }
 #endif
 
-/* What the libraries tell this program the time is. */
+/* The clocks of the libraries. */
 #ifdef TL_HAVE_LIBEV
 static void libev_tells_the_time(void)
 {

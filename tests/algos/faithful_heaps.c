@@ -1,7 +1,7 @@
 /*
- * Heaps, ordered sets and event sets, held to their sources: the cost that each declares, by its
- * counters and not by a clock; what heaps that only mark keep of cancelled timers; when a calendar
- * is made anew; when a ladder grows a rung; where a radix heap and a find-first-set queue file a
+ * Heaps, ordered sets and event sets, checked against their sources: the cost that each declares,
+ * by its counters and not by a clock; the cancelled timers that marking heaps keep; when a calendar
+ * is rebuilt; when a ladder grows a rung; where a radix heap and a find-first-set queue put a
  * deadline.
  */
 #include "stand.h"
@@ -146,15 +146,15 @@ static void starts_again_after_all_others(struct stand *s, uint32_t id, uint64_t
     stand_start(s, id, due + s->capacity);
 }
 
-/* What a callback starts takes the place of the timer that fired: the entries on one path move up,
- * and it stands at the path's end. It does not go through the heap twice. */
+/* A timer started by a callback takes the place of the expired one: the entries on one path move
+ * up, and it ends that path. It does not pass through the heap twice. */
 static void an_expiry_with_its_start_moves_one_path(void **state)
 {
     (void)state;
     static const struct {
         const char *name;
         const char *options;
-        uint32_t timers; /* so many that every level is full */
+        uint32_t timers; /* enough to fill every level */
         uint64_t levels;
     } rows[] = {
         {"binary-heap", "", 1023, 10},     {"dary-heap", "arity=2", 1023, 10},
@@ -208,7 +208,7 @@ static void what_was_stopped_stays_in_the_heap_until_it_is_swept(void **state)
     /* Go's timer is in the heap once, whatever becomes of it. */
     assert_true(bytes_under_cancellation("go-heap", "", n) < n * 33);
     /* brpc makes a task for each start, which stays until somebody wakes to empty the buckets. */
-    uint64_t one_each = n * 24; /* a task, its place in the heap, and whose it is */
+    uint64_t one_each = n * 24; /* a task, its place in the heap, and its id */
     uint64_t swept = bytes_under_cancellation("brpc-timer", "wakeup=1", n);
     assert_true(swept < 5 * one_each);
     assert_true(bytes_under_cancellation("brpc-timer", "", n) > 50 * one_each); /* of 1,000,000 */
@@ -232,7 +232,7 @@ static void what_was_stopped_stays_in_the_heap_until_it_is_swept(void **state)
     stand_close(&s);
 }
 
-/* Whoever moves one timer to the next tick again and again has Go go through all of them. */
+/* Moving one timer to the next tick again and again makes Go search all of them. */
 static void a_restart_to_a_near_tick_goes_through_all_of_gos_heap(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void a_ladder_spawns_a_rung_where_timers_stand_close(void **state)
     assert_int_equal(place.slot, 99 / 11);
     place = stand_place(&s, 5); /* the first bucket of that is the bottom */
     assert_string_equal(place.part, "bottom");
-    /* What comes later than the range of the first rung waits in the top. */
+    /* Timers after the range of the first rung wait in the top. */
     stand_start(&s, 0, 500000);
     assert_string_equal(stand_place(&s, 0).part, "top");
     (void)stand_advance(&s, 200000);
@@ -441,7 +441,8 @@ static void find_first_set_windows_take_turns(void **state)
     (void)stand_advance(&s, 1100);
     assert_int_equal(s.fired, 2);
     assert_int_equal(stand_place(&s, 2).level, 1); /* the secondary is the primary now */
-    assert_int_equal(stand_place(&s, 3).level, 2); /* and what was beyond has a bucket of its own */
+    assert_int_equal(stand_place(&s, 3).level, 2); /* and timers beyond it have a bucket of their
+                                                    * own */
     assert_int_equal(stand_place(&s, 3).slot, 50);
     (void)stand_advance(&s, 1249);
     assert_int_equal(s.fired, 3);

@@ -208,7 +208,7 @@ static void bitmap_wheel_files_by_the_highest_bit(void **state)
     stand_close(&s);
 }
 
-/* From slot to slot: next is the cascade, and then the firing. */
+/* From slot to slot: `next` is the cascade, then the expiry. */
 static void bitmap_wheel_sleeps_from_slot_to_slot(void **state)
 {
     (void)state;
@@ -432,8 +432,8 @@ static void cache_wheel_has_caffeines_spans(void **state)
             uint64_t due = clock + delays[i];
             stand_start(&s, 0, due);
             expect_place(&s, 0, level + 1, due / span % spans[level].buckets);
-            /* Opened when it begins, or, where the clock stands in it already, when it ends; the
-             * last is one bucket, opened at the end of every turn. */
+            /* Opened when it begins or, if the clock is in it already, when it ends; the last is
+             * one bucket, opened at the end of every turn. */
             uint64_t opened =
                 level < 4 && due / span > clock / span ? due / span : clock / span + 1;
             assert_int_equal(stand_next(&s), opened * span);
@@ -492,10 +492,10 @@ static void duration_queues_share_by_duration(void **state)
 static const struct bound {
     const char *name;
     const char *options;
-    uint64_t durations; /* delays are drawn from so many, spread over 30,000 to 60,000 */
+    uint64_t durations; /* this many different delays, from 30,000 to 60,000 */
     double start;       /* compares and moves of a start */
     double tick;        /* slots and compares of a tick that fires nothing */
-    double expire;      /* moves and compares of a timer, from its start to its firing */
+    double expire;      /* moves and compares of a timer, from start to expiry */
     double cascades;    /* of a timer */
 } bounds[] = {
     /* n/slots = 100,000 / 512 = 195, of which a start passes a part */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VICTIM 5u /* the timer that bad things happen to, where it is one */
+#define VICTIM 5u /* the timer to which the fault happens, if it is one */
 
 struct relay {
     tl_fire_fn fire;

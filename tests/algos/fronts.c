@@ -1,6 +1,6 @@
 /*
- * Front ends: composed with a structure they are one that passes the conformance kit, what they
- * change is declared, and what cannot be composed is refused in words.
+ * Front ends: a composition with a structure passes the conformance kit, its changes are declared,
+ * and invalid compositions are refused in words.
  */
 #include "stand.h"
 
@@ -48,7 +48,7 @@ static void compositions_pass_the_kit(void **state)
     end(&trial);
 }
 
-/* The options of both stand behind the name, the front end's first, wherever they were written. */
+/* The options of both follow the name, the front end's first, in any order. */
 static void options_of_both_are_one_table(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static uint64_t fired_by(struct lazy_trial *lazy, uint64_t now)
     return lazy->fired;
 }
 
-/* The example that opens front_lazy.c: two restarts cost no move, and one firing for nothing. */
+/* The example that opens front_lazy.c: two restarts cost no move, and one expiry inside. */
 static void a_later_restart_is_found_out_when_it_fires(void **state)
 {
     (void)state;
@@ -196,8 +196,8 @@ static void a_later_restart_is_found_out_when_it_fires(void **state)
     end_lazy(&lazy);
 }
 
-/* Where the structure's bound does not grow by what fires in it for nothing, as the wheels of Kafka
- * stand behind the clock, an advance that fires nothing has the lazy one's grow all the same. */
+/* In a structure with a bound that useless inner expiries do not raise, as in Kafka's wheels, an
+ * advance without expiries still raises the lazy one's. */
 static void next_grows_if_only_restarts_are_found(void **state)
 {
     (void)state;
@@ -248,7 +248,8 @@ static void slack_counts_from_the_deadline_that_is_kept(void **state)
     }
 }
 
-/* As HAProxy stops: the structure keeps it, nobody else sees it, and a start finds it there. */
+/* As in HAProxy's stop: the structure keeps the timer, no caller sees it, and a start finds it
+ * there. */
 static void a_stop_can_be_found_out_too(void **state)
 {
     (void)state;
@@ -271,8 +272,8 @@ static void a_stop_can_be_found_out_too(void **state)
     end_lazy(&lazy);
 }
 
-/* Behind coarse-wheel, which rounds 1000 up to 1024, a timer stays for 1020, and not for a delay
- * that must not be so late. */
+/* Over coarse-wheel, which rounds 1000 up to 1024, a timer stays for 1020, but not for a delay that
+ * must not be so late. */
 static void lateness_is_promised_for_the_last_start(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * kv-wheel: what outlives its process, with every delivery. A process ends in
- * the middle of what it does, and another goes on with what it left.
+ * kv-wheel: which timers outlive its process, with every delivery. A process ends in the middle of
+ * an operation, and another continues with its files.
  */
 #include "child.h"
 #include "registry.h"
@@ -22,7 +22,7 @@
 
 enum { MANY = 600 };
 
-/* What a life tells the next one. */
+/* Results that a process passes to the next one. */
 struct journal {
     uint64_t generations[MANY];
     uint32_t fired[4 * MANY]; /* ids, in order */
@@ -34,12 +34,12 @@ struct life {
     const struct tl_algo *algo;
     void *self;
     struct journal *journal;
-    uint32_t die_after; /* firings; 0: never */
+    uint32_t die_after; /* expiries; 0: never */
     const char *options;
 };
 
 static struct temporary temporary;
-static char folder[200]; /* in memory if possible: what lies in it is synced often */
+static char folder[200]; /* in memory if possible, because its files are synced often */
 
 static const struct tl_algo *kv_wheel(void)
 {
@@ -124,7 +124,7 @@ static void live_and_die(struct life *life, void (*live)(struct life *))
 }
 
 /* Timers at ticks 10, 20, ...; every third stopped, every fifth moved to a later turn of the slots;
- * and after the last sync some that nobody may rely on. */
+ * and after the last sync some that are not acknowledged. */
 static uint64_t deadline_of(uint32_t id)
 {
     return 10 * (uint64_t)(id + 1) + (id % 5 == 0 ? UINT64_C(100000000) : 0);
@@ -176,7 +176,7 @@ static void reopen(struct life *life, uint64_t now, struct adopted *adopted)
 {
     *adopted = (struct adopted){.count = 0};
     assert_int_equal(try_to_open(life->options, 0, now, &life->self), TL_OK);
-    /* What is there is not touched until it was asked for. */
+    /* The folder stays unchanged until recover. */
     assert_int_equal(life->algo->start(life->self, 0, 5), TL_ERR_STORE);
     assert_int_equal(life->algo->recover(life->self, adopt, adopted), TL_OK);
     assert_int_equal(life->algo->count(life->self), adopted->count);
@@ -193,7 +193,7 @@ static void every_acknowledged_timer_comes_back(struct life *life)
     assert_true(generation_now(life) >= life->journal->sequence);
     uint32_t pending = 0;
     for (uint32_t id = 0; id < MANY; id++) {
-        bool may_be_lost = id == 1; /* stopped, and nobody was told */
+        bool may_be_lost = id == 1; /* stopped, not acknowledged */
         bool is_pending = adopted.generations[id] != 0;
         pending += is_pending;
         if (is_pending != (id % 3 != 0) && !may_be_lost) {
@@ -204,7 +204,7 @@ static void every_acknowledged_timer_comes_back(struct life *life)
             assert_int_equal(adopted.generations[id], life->journal->generations[id]);
         }
     }
-    /* And it fires, in order, with what is started now. */
+    /* And it fires, in order, with new timers. */
     assert_int_equal(life->algo->next(life->self), adopted.generations[1] != 0 ? 20 : 30);
     start(life, 0, 25);
     life->journal->count = 0;
@@ -218,14 +218,14 @@ static void every_acknowledged_timer_comes_back(struct life *life)
     assert_int_equal(life->algo->count(life->self), 0);
     check(life);
     life->algo->destroy(life->self);
-    /* A store whose timers have all fired is empty, not new. */
+    /* A store from which all timers have fired is empty, not new. */
     reopen(life, last, &adopted);
     assert_int_equal(adopted.count, 0);
     assert_true(generation_now(life) > MANY);
     life->algo->destroy(life->self);
 }
 
-/* --- firing ---------------------------------------------------------------------------------- */
+/* --- expiries -------------------------------------------------------------------------------- */
 
 enum { DUE = 40, DIES_AFTER = 15 };
 
@@ -247,7 +247,7 @@ static void fire_and_die(struct life *life)
     _exit(1);
 }
 
-/* Of what had fired, at-most brings nothing back, and the others, of what had not, everything. */
+/* at-most repeats none of the expiries; the others lose no timer that had not fired. */
 static void what_a_crash_does_to_what_is_being_fired(struct life *life)
 {
     remove_store();
@@ -413,8 +413,8 @@ static void what_cannot_be_opened_says_why(void **state)
     }
 }
 
-/* A name is (id, generation). What a callback has reported before it was durable is not reported of
- * another start after a crash; nor is what was closed in order. */
+/* A name is (id, generation). A generation that a callback reported before it was durable is not
+ * used for another start after a crash; nor after a clean close. */
 static void no_name_is_given_twice(void **state)
 {
     (void)state;
@@ -459,8 +459,8 @@ static void no_name_is_given_twice(void **state)
     }
 }
 
-/* Closed in order, it has everything; `always` needs no sync, nor does what
- * waits for its window. */
+/* After a clean close it has all timers; `always` needs no sync, nor do operations that wait for
+ * their window. */
 static void when_it_is_durable(void **state)
 {
     (void)state;
@@ -549,7 +549,7 @@ static ssize_t write_if_there_is_room(int fd, const struct iovec *pieces, int co
     return pwritev2(fd, pieces, count, at, 0);
 }
 
-/* In place of the C library's, as LMDB writes its pages by these. */
+/* Replaces the C library's: LMDB writes its pages with these. */
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
 {
     struct iovec piece = {.iov_len = bytes};
@@ -562,9 +562,9 @@ ssize_t writev(int fd, const struct iovec *pieces, int count)
     return write_if_there_is_room(fd, pieces, count, -1);
 }
 
-/* When and in which order it fires is what it would have been, and so is its generation; but its
- * deadline, which had passed when it was started, was nowhere but in the transaction that is lost
- * or in the table that is written anew, and is now the tick of the start. */
+/* Time and order of its expiry are unchanged, and so is its generation; but its deadline, which had
+ * passed at the start, was only in the lost transaction or in the table that is rewritten, and is
+ * now the tick of the start. */
 static void a_full_disk_forgets_how_late_a_start_was(void **state)
 {
     (void)state;
@@ -605,8 +605,8 @@ static void a_full_disk_forgets_how_late_a_start_was(void **state)
     }
 }
 
-/* A full disk costs no rewriting of the table at each operation: it is tried again every 1,000
- * ticks, and by sync; what is owed is kept until then, and named. */
+/* With a full disk the table is not rewritten at each operation, but every 1,000 ticks, and by
+ * sync; until then operations are kept, and the failure is reported. */
 static void a_full_disk_is_not_tried_all_the_time(void **state)
 {
     (void)state;

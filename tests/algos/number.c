@@ -1,4 +1,4 @@
-/* The reader of numbers on command lines: what it takes, as what, and what it refuses. */
+/* The reader of numbers on command lines: accepted and refused texts, and their values. */
 #include "number.h"
 
 #include "test.h"

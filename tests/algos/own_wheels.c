@@ -1,8 +1,8 @@
 /*
- * linked-wheel and chunk-wheel: what makes them quick, by counting, so that a later change cannot
- * undo it unnoticed: what a restart, a stop, an expiry, an empty tick and a jump may touch, how much
- * one call may do, whatever a tick lasts. And their memory, under streams that leave behind as much
- * as they can.
+ * linked-wheel and chunk-wheel: the reasons for their speed, by counting, so that a later change
+ * cannot remove them unnoticed: the slots that a restart, a stop, an expiry, an empty tick and a
+ * jump touch, the work of one call, whatever the length of a tick. And their memory, under streams
+ * that leave as many remains as possible.
  */
 #include "stand.h"
 
@@ -39,7 +39,7 @@ static void assert_none_overdue(const struct stand *s, uint32_t capacity)
     }
 }
 
-/* --- ticks without a firing ------------------------------------------------------------------ */
+/* --- ticks without an expiry ------------------------------------------------------------------ */
 
 static void empty_ticks_and_jumps_visit_nothing_under(const char *name)
 {
@@ -149,9 +149,9 @@ static void memory_stays_bounded_under(hostile_fn *hostile, const char *name, ui
     stand_close(&s);
 }
 
-/* --- what grows, and what is late ------------------------------------------------------------ */
+/* --- growth, and late restarts --------------------------------------------------------------- */
 
-/* What was due when it was started has a number in place of a deadline: here they are the same. */
+/* A timer that is due at its start has a number instead of a deadline: here they are equal. */
 static void a_tick_is_not_taken_for_a_late_number(void **state)
 {
     (void)state;
@@ -172,8 +172,7 @@ static void a_tick_is_not_taken_for_a_late_number(void **state)
     stand_close(&s);
 }
 
-/* A budget's remainder grows old while the clock leaps over all that 27 or 32 bits can tell apart.
- */
+/* A budget's remainder grows old while the clock jumps beyond the range of 27 or 32 bits. */
 static void a_remainder_survives_leaps_under(const char *name)
 {
     enum { N = 200 };
@@ -204,7 +203,7 @@ static void a_remainder_survives_leaps(void **state)
     a_remainder_survives_leaps_under(LISTS);
 }
 
-/* `next` is no later than what is due first, or the clock. */
+/* `next` is no later than the first due timer, or the clock. */
 static void assert_next(const struct stand *s, uint32_t capacity)
 {
     uint64_t first = TL_NEVER;
@@ -411,8 +410,8 @@ static void with_lists_what_is_left_of_a_slot_may_be_stopped(void **state)
     stand_close(&s);
 }
 
-/* Filed, moved down once, fired. No tick moves more than 15, or with lists 16, beside
- * what it fires. */
+/* Filed, moved down once, fired. In addition to the fired ones, no tick moves more than 15 timers,
+ * or 16 with lists. */
 static void an_expiry_is_two_moves_under(const char *name, uint32_t n, uint64_t moved_max)
 {
     enum { SPAN = 60000 };
@@ -532,9 +531,9 @@ static void far_or_near(struct stand *s, uint32_t id)
     stand_start(s, id, s->clock + 1 + stand_draw(s, stand_draw(s, 2) == 0 ? 100 : 4000000));
 }
 
-/* Beside the entries of its own tick, which are compared, an advance by one moves down the share of
- * a tick of a block's slot, and of FAR, and cleans. A start may be the one at which the others that
- * wait are looked at, and pays for cleaning. */
+/* In addition to the entries of its own tick, which are compared, an advance by one moves down a
+ * tick's part of a block's slot, and of FAR, and cleans. A start may be the one that examines
+ * waiting timers, and then cleans. */
 static void no_call_does_much_under(hostile_fn *hostile, const char *name, uint64_t start_max,
                                     uint64_t advance_max)
 {
@@ -573,8 +572,9 @@ static void no_call_does_much(void **state)
     }
 }
 
-/* The same delays in seconds, with ticks of 1 ms, 1 us and 1 ns, and an advance every millisecond: no
- * call does more, but what it fires, and no timer is moved more often than there are levels. */
+/* The same delays in seconds, with ticks of 1 ms, 1 us and 1 ns, and an advance every millisecond:
+ * no call does more work, except for its expiries, and no timer is moved more often than there are
+ * levels. */
 static void no_tick_is_too_short_under(const char *name, uint64_t ticks, uint64_t levels)
 {
     enum { N = 20000, SPAN = 60000, MOST = 2 * 16 + 2 * 15 };

@@ -1,4 +1,4 @@
-/* Plug-ins are looked at before they are loaded, and each refusal says what to do. */
+/* Plug-ins are checked before they are loaded, and each refusal contains a remedy. */
 #include "test.h"
 
 #include "plugin.h"

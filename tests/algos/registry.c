@@ -27,8 +27,8 @@ static void every_descriptor_is_valid(void **state)
     assert_null(tl_registry_find("no-such-structure"));
 }
 
-/* Who is after somebody else says in what it differs, after "in: ": a yardstick and what is our own
- * have no original. */
+/* A structure with an original describes its differences, after "in: "; yardsticks and our own
+ * structures have no original. */
 static void who_names_an_original_says_in_what_it_differs(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void no_durability(const void *self, struct tl_durability *out)
     *out = (struct tl_durability){0};
 }
 
-/* What is durable has all three hooks and is told where. */
+/* A durable structure has all three hooks and an option `path`. */
 static void durability_is_validated(void **state)
 {
     (void)state;
@@ -226,7 +226,8 @@ static void options_may_be_texts(void **state)
     assert_int_equal(tl_options_parse(&algo, long_path, values, why, sizeof why), TL_ERR_OPTION);
 }
 
-/* Each type of member receives its value; what no struct has room for is no descriptor. */
+/* Each type of member receives its value; a descriptor with members beyond the struct is
+ * refused. */
 static void options_have_types(void **state)
 {
     (void)state;
@@ -366,7 +367,7 @@ static void a_name_is_guessed_only_if_it_is_near(void **state)
     } cases[] = {
         {"hier-whel", "; did you mean 'hier-wheel'?"},
         {"heir-wheel", "; did you mean 'hier-wheel'?"},
-        {"abcde", "; did you mean 'abc'?"},  /* as far as it goes: a third, rounded up */
+        {"abcde", "; did you mean 'abc'?"},  /* the beginning is equal, to a third, rounded up */
         {"abcdef", "; did you mean 'abc'?"}, /* begins with it */
         {"hier", "; did you mean 'hier-wheel'?"},
         {"acb", "; did you mean 'abc'?"}, /* letters that are swapped are one mistake */

@@ -42,7 +42,7 @@ static void start_again(struct stand *s, uint32_t id, uint64_t due)
     start(s, id, some_interval(s, *(uint64_t *)s->ctx));
 }
 
-/* Tick by tick, as in a host whose clock interrupts it. */
+/* Tick by tick, as in a host with an interrupt at every tick. */
 static void tick(struct stand *s, uint64_t ticks)
 {
     while (ticks-- > 0) {

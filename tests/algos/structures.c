@@ -1,11 +1,11 @@
 /*
- * Every registered structure, in both builds and under several option settings, held to the
- * contract and to what it declares.
+ * Every registered structure, in both builds and with several option settings, checked against the
+ * contract and its descriptor.
  *
- * The first half drives it with random operations beside a model that can be seen to be right: an
- * array of due ticks. The model knows for every firing whether it may happen, and after every
- * advance whether one is missing. The second half runs it beside ordered-list, and compares what
- * fires, tick by tick.
+ * The first half drives it with random operations, along with a model that is obviously right: an
+ * array of due ticks. The model knows for every expiry whether it may happen, and after every
+ * advance whether one is missing. The second half drives it along with ordered-list, and compares
+ * the expiries, tick by tick.
  *
  * A failure names the structure, the options, the seed and the step.
  */
@@ -22,7 +22,7 @@
 #define SEEDS        24u
 #define MEMORY_LIMIT ((uint64_t)32 << 20) /* options that need more are not tried */
 
-/* --- what is being tested, for messages ------------------------------------------------------ */
+/* --- the current test, for messages ---------------------------------------------------------- */
 
 static struct {
     const struct tl_algo *algo;
@@ -58,7 +58,8 @@ static uint64_t below(uint64_t *state, uint64_t bound)
     return test_draw(state) % bound;
 }
 
-/* --- an allocator that can be told to fail --------------------------------------------------- */
+/* --- an allocator that fails on request
+ * -------------------------------------------------------- */
 
 struct failing {
     struct tl_memory memory; /* on top: counts */
@@ -426,7 +427,7 @@ static uint64_t some_clock(uint64_t *random)
     return clocks[below(random, sizeof clocks / sizeof clocks[0])];
 }
 
-/* TL_ERR_NOMEM, TL_ERR_OPTION: these options are not for this machine, or for nobody. */
+/* TL_ERR_NOMEM, TL_ERR_OPTION: these options are not for this machine, or for none. */
 static enum tl_status open_subject(struct failing *memory, uint32_t capacity, uint64_t now,
                                    uint64_t max_delay_ticks, void **self)
 {
@@ -493,7 +494,8 @@ static void random_operations(void)
         return;
     }
     if (announced > 0 && m.capacity > 0 && subject.seed < 3) {
-        start_one(&m, 0, m.clock + announced); /* with the defaults, what was announced is taken */
+        start_one(&m, 0, m.clock + announced); /* with the defaults, announced delays are
+                                                * accepted */
         EXPECT(m.timers[0].pending);
     }
     check_state(&m);
@@ -582,9 +584,9 @@ static void structures_survive_failing_memory(void **state)
     for_each_subject(failing_memory, 1);
 }
 
-/* --- beside ordered-list --------------------------------------------------------------------- */
+/* --- compared with ordered-list -------------------------------------------------------------- */
 
-/* One of the two structures of a pair, and what it fired in the running advance. */
+/* One of the two structures of a pair, and its expiries in the running advance. */
 struct side {
     const struct tl_algo *algo;
     void *self;

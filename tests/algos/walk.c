@@ -1,7 +1,7 @@
 /*
- * What structures show of their inside: every pending timer once, in a cell whose ticks take in its
- * deadline, where the walk says that it is; no wheel with two hands. Where restarts are looked at
- * late, the tick that a timer is filed under, or the last of its cell, stands for its deadline.
+ * The walk of structures: every pending timer once, in a cell with ticks that include its deadline,
+ * at the place that the walk states; no wheel with two hands. With late restarts, the tick under
+ * which a timer is filed, or the last of its cell, is used instead of its deadline.
  */
 #include "stand.h"
 

@@ -37,7 +37,7 @@ static void simple_wheel_of_three_slots(void **state)
     assert_int_equal(stand_place(&s, 1).slot, 0);
     assert_int_equal(stand_place(&s, 1).to, 3);
     assert_int_equal(stand_try_start(&s, 2, 1 + 3), TL_ERR_HORIZON);
-    /* What was refused changed nothing: timer 1 keeps its deadline. */
+    /* A refused start changes nothing: timer 1 keeps its deadline. */
     assert_int_equal(stand_try_start(&s, 1, 1 + 3), TL_ERR_HORIZON);
     assert_int_equal(stand_count(&s), 1);
     assert_int_equal(stand_advance(&s, 2), 0);
@@ -366,9 +366,9 @@ static void sorted_array_of_four(void **state)
 
 /* --- expiry by sampling ---------------------------------------------------------------------- */
 
-/* Cycles at 10, 20, ... look at two timers each. At 10 timers 0 and 1 are looked at, of which 0 is
- * due: a half is more than 50 percent less one, so the cycle goes on with 2 and 3, of which none is.
- * Timer 4, due at 5, waits for the cycle at 20, whose sample is 4 and 5. */
+/* Cycles at 10, 20, ... sample two timers each. At 10 the sample is 0 and 1, and 0 is due: a half
+ * is more than 50 percent less one, so the cycle continues with 2 and 3, and none is due. Timer 4,
+ * due at 5, waits for the cycle at 20, with the sample 4 and 5. */
 static void sampling_of_two(void **state)
 {
     (void)state;

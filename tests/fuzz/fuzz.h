@@ -1,4 +1,4 @@
-/* fuzz.h: what the fuzzing targets share. */
+/* fuzz.h: common functions of the fuzzing targets. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
@@ -10,7 +10,7 @@
 /* A target's entry, as the engine calls it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the process, which is how a target tells a fault, if something is not as it must be. */
+/* End the process, by which a target reports a fault, unless the condition holds. */
 #define FUZZ_REQUIRE(condition) ((condition) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #condition))
 
 _Noreturn static inline void fuzz_fail(const char *file, int line, const char *condition)

@@ -1,14 +1,14 @@
 /*
- * Fuzzing target: the importers, whichever the table has. The input is text first:
+ * Fuzzing target: the importers of the table. The input begins with text:
  *
  *   ftrace            the format; any other line picks one by its first byte
- *   timers=hrtimer    settings of the format, one a line; others are passed over
- *   recording         what the recording says beside the trace is taken, too
- *                     an empty line ends them; behind it the recording begins
+ *   timers=hrtimer    settings of the format, one per line; others are skipped
+ *   recording         also read the recording's own expiries
+ *                     an empty line ends the settings; the recording follows
  *
- * An import that is done has written a trace that can be read, dumped as text, and made of that
- * text again, and said where each of its operations is from, if it was asked; one that is not done
- * has said why and left nothing behind.
+ * A completed import has written a trace that can be read, dumped as text, and made again from that
+ * text, and has the source of each operation, if requested; a failed one has an error message and
+ * no output.
  */
 #include "import.h"
 #include "fuzz.h"
@@ -34,7 +34,7 @@ static void remove_folder(void)
 static void make_folder(void)
 {
     if (temporary.folder[0] == '\0') {
-        /* In memory if possible: what is written there is synced. */
+        /* In memory if possible: its files are synced. */
         struct error error = {{0}};
         FUZZ_REQUIRE(temporary_make(&temporary, &error));
         FUZZ_REQUIRE(atexit(remove_folder) == 0);
@@ -127,7 +127,7 @@ static void take_settings(const struct import_format *format, struct settings *s
     free(line);
 }
 
-/* --- what must hold -------------------------------------------------------------------------- */
+/* --- requirements --------------------------------------------------------------------------- */
 
 /* The output as text, to be freed. */
 static char *dump(size_t *bytes)

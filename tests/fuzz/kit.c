@@ -1,5 +1,5 @@
-/* Fuzzing target: bytes as operations on a built-in structure, held against the model. The first
- * byte says which. */
+/* Fuzzing target: bytes as operations on a built-in structure, compared with the model. The first
+ * byte selects the structure. */
 #include "kit.h"
 #include "fuzz.h"
 

@@ -1,12 +1,12 @@
-/* Fuzzing target: option strings. The first byte says of which structure, the second how much room
- * there is for the refusal; the rest is the string. What is taken must be in range, and the same
- * again when it is written out and read. */
+/* Fuzzing target: option strings. The first byte selects the structure, the second the size of the
+ * buffer for the refusal; the rest is the string. Accepted values must be in range, and equal after
+ * they are written out and read. */
 #include "fuzz.h"
 #include "registry.h"
 
 #include <string.h>
 
-/* Writes the values out, reads them, and holds one against the other. */
+/* Write the values out, read them, and compare. */
 static void write_and_read(const struct tl_algo *algo, const void *values, bool all)
 {
     char text[2 * TL_TEXT_BYTES];

@@ -1,5 +1,5 @@
-/* Stands in for the fuzzing engine: runs a target on every file of the folders given, so that a
- * corpus is an ordinary test. */
+/* Replaces the fuzzing engine: runs a target on every file of the given folders, so that a corpus
+ * is an ordinary test. */
 #include "fuzz.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-/* Fuzzing target: scenario files. What is taken must be in the range of every workload and
- * parameter; what is refused must say why. */
+/* Fuzzing target: scenario files. Accepted values must be in the range of every workload and
+ * parameter; a refusal must have a reason. */
 #include "scenario.h"
 #include "fuzz.h"
 #include "registry.h"

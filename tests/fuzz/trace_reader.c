@@ -1,14 +1,14 @@
 /*
- * Fuzzing target: the trace reader, behind its checksums. The first byte holds the flags below.
- * With SEALED the rest describes a trace, which is compressed and given right lengths and
- * checksums, so that the fuzzer's lies are about content:
+ * Fuzzing target: the trace reader, after its checksums. The first byte holds the flags below. With
+ * SEALED the rest describes a trace, which is compressed and gets correct lengths and checksums, so
+ * that the fuzzer changes only content:
  *
  *   8 x 64 bits   tick_ns, operations, starts, stops, warmup_end_tick, end_tick, max_delay, ids
  *   sections      kind (1 byte: below), operations (32 bits), bytes (16 bits), and the bytes
  *
- * What the reader lets pass must keep what trace.h promises, be the same when it is read again, and
- * the same when it is encoded anew; and what is made ready to be played over and over
- * (trace_loop.h) must be all of it, with timers that pend from their start on.
+ * An accepted trace must keep the promises of trace.h, and be equal when it is read again and when
+ * it is encoded again; a trace prepared for repetition (trace_loop.h) must be complete, with timers
+ * that are pending from their start on.
  */
 #include "fuzz.h"
 #include "trace.h"
@@ -24,7 +24,7 @@
 #define FLAG_SEALED   1u  /* otherwise the rest is the file as it is */
 #define FLAG_SUMS     2u  /* the header's sums are made those of the blocks */
 #define FLAG_UNENDED  4u  /* origin and end marker are not added */
-#define FLAG_STRETCH  8u  /* what the blocks decompress to is said to be a byte longer */
+#define FLAG_STRETCH  8u  /* the declared size of decompressed blocks is a byte too large */
 #define FLAG_BLOCKS   16u /* the header speaks of one block more */
 
 #define NUMBERS       10u
@@ -37,7 +37,7 @@ struct input {
     size_t left;
 };
 
-/* The next bytes; what is missing at the end is zero. */
+/* The next bytes; missing ones at the end are zero. */
 static uint64_t take(struct input *input, unsigned bytes)
 {
     uint64_t value = 0;
@@ -81,7 +81,7 @@ static void append(struct file *file, uint32_t kind, uint32_t records, const uin
 
 static struct trace_decoded decoded;
 
-/* Adds up what a block holds, if it is one. */
+/* Add up the contents of a block, if it is one. */
 static void add_sums(struct file *file, uint32_t records, const uint8_t *raw, size_t raw_bytes)
 {
     const struct trace_block_limits limits = {
@@ -155,9 +155,9 @@ static void seal(struct file *file, struct input *input, unsigned flags)
     trace_put_u64(head + TRACE_AT_CHECKSUM, XXH3_64bits(head, TRACE_AT_CHECKSUM));
 }
 
-/* --- what must hold -------------------------------------------------------------------------- */
+/* --- requirements --------------------------------------------------------------------------- */
 
-/* Encodes a block anew, decodes that, and compares. */
+/* Encode a block again, decode that, and compare. */
 static void encode_and_decode(const struct trace_header *header, const struct trace_block *block)
 {
     static struct trace_columns columns;
