@@ -1,15 +1,16 @@
 /*
- * spoke-wheel beside Agrona's DeadlineTimerWheel.
+ * spoke-wheel compared with Agrona's DeadlineTimerWheel.
  *
  * The model follows DeadlineTimerWheel.java of Agrona 2 (2025): scheduleTimer, increaseCapacity,
- * cancelTimer, poll. Left out: that a handler may keep a timer, currentTickTime(long) and clear.
- * A timer there is named by its place; here a table tells where each id is.
+ * cancelTimer, poll. Not modelled: that a handler may keep a timer, currentTickTime(long) and
+ * clear. A timer there is named by its place; here a table has the place of each id.
  */
 #include "original.h"
 
 enum habit {
     ONE_SPOKE_A_POLL = 1, /* else polls until the wheel has caught up with the time */
-    SAME_POLL = 2,        /* what a handler schedules at or before now fires, if it is looked at */
+    SAME_POLL = 2,        /* a timer scheduled by a handler at or before now fires, if its slot is
+                           * still to be visited */
     FROM_START_TIME = 4,  /* spokes count from the time at which the wheel was made */
 };
 
@@ -23,7 +24,7 @@ struct wheel {
     uint32_t allocation;
     uint32_t places[SPOKES][PLACES_MAX]; /* ids */
     bool pending[ORIGINAL_IDS];
-    bool aside[ORIGINAL_IDS]; /* without the habit: what a handler scheduled for now */
+    bool aside[ORIGINAL_IDS]; /* without the habit: timers scheduled by a handler for now */
     uint64_t polling;         /* now, while it polls; else 0 */
     uint64_t deadline[ORIGINAL_IDS];
     uint32_t spoke[ORIGINAL_IDS];

@@ -1,6 +1,7 @@
 /*
- * bitmap-wheel beside timeout.c of wahern/timeout (May 2016): timeouts_sched, timeouts_update,
- * timeouts_int and timeouts_get. Left out: intervals, and how slots are linked.
+ * bitmap-wheel compared with timeout.c of wahern/timeout (May 2016): timeouts_sched,
+ * timeouts_update, timeouts_int and timeouts_get. Not modelled: intervals, and how slots are
+ * linked.
  */
 #include "original.h"
 
@@ -8,11 +9,11 @@
 
 enum habit {
     LOOKS_A_SLOT_AHEAD = 1, /* and files those timers again, too */
-    FIRES_IN_THE_SAME = 2,  /* what a callback starts at or before the clock */
+    FIRES_IN_THE_SAME = 2,  /* a timer started by a callback at or before the clock */
 };
 
 enum { BITS = 6, SLOTS = 64, LEVELS = 4 };
-enum { NOWHERE = -1, EXPIRED = LEVELS }; /* beside levels, from 0 */
+enum { NOWHERE = -1, EXPIRED = LEVELS }; /* in addition to levels, from 0 */
 
 struct wheel {
     uint32_t habits;
@@ -40,7 +41,7 @@ static bool wheel_stop(void *self, uint32_t id)
     return was;
 }
 
-/* Fires what has expired; what a callback starts waits, unless it does not. */
+/* Fire the expired timers; those started by a callback wait, unless the habit fires them. */
 static void fire_expired(struct wheel *wheel, const struct original_fire *fire)
 {
     bool waits = (wheel->habits & FIRES_IN_THE_SAME) == 0;
@@ -89,8 +90,8 @@ static bool timeouts_add(void *self, uint32_t id, uint64_t deadline)
     return true;
 }
 
-/* Whether timeouts_update, with the habit, looks at a slot of a level; slots behind the first level
- * are numbered one less. `ticks` is the elapsed time, or what the level below makes of it. */
+/* Whether timeouts_update, with the habit, visits a slot of a level; slots after the first level
+ * are numbered one less. `ticks` is the elapsed time, in units of the level. */
 static bool looked_at(const struct wheel *wheel, uint32_t level, uint64_t now, uint64_t ticks,
                       uint64_t slot)
 {

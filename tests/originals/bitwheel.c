@@ -1,10 +1,10 @@
 /*
- * probing-wheel beside bitwheel's BitWheel and BitWheelWithFailover.
+ * probing-wheel compared with bitwheel's BitWheel and BitWheelWithFailover.
  *
  * The model follows src/timer/wheel.rs, gear.rs, slot.rs and failover.rs of Abso1ut3Zer0/bitwheel
  * 0.6: insert, cancel, poll, poll_tick, drain_and_fire, recompute_next_fire, compute_fire_tick and
- * peek_next_fire. A restart is a cancel and an insert, and nothing where the insert would fail.
- * Left out: times (resolution counts ticks), and the slots' slabs, but for the order in which they
+ * peek_next_fire. A restart is a cancel and an insert, and nothing where the insert would fail. Not
+ * modelled: times (resolution counts ticks), and the slots' slabs, but for the order in which they
  * are emptied. The wheel's epoch is tick 0.
  */
 #include "original.h"
@@ -13,9 +13,9 @@
 
 enum habit {
     WAITS_A_TURN = 1,      /* a deadline that is not ahead is filed as if it were */
-    FILES_WHATEVER = 2,    /* what is beyond the last gear's reach, too */
+    FILES_WHATEVER = 2,    /* deadlines beyond the last gear's reach, too */
     PROBES_ON = 4,         /* past a full turn */
-    LATE_IS_OVER = 8,      /* what is behind its deadline cannot be cancelled */
+    LATE_IS_OVER = 8,      /* a timer after its deadline cannot be cancelled */
     FORGETS_OVERFLOW = 16, /* next_fire of the wheel after a cancel, and of the failover */
 };
 
@@ -214,7 +214,7 @@ static void recompute_next_fire(struct wheel *wheel)
     wheel->gear_dirty = 0;
 }
 
-/* What was popped, in order; it is fired, unless a callback stops it, when all was popped. */
+/* The popped timers, in order; each is fired after all were popped, unless a callback stops it. */
 struct popped {
     uint32_t ids[ORIGINAL_IDS];
     uint32_t count;
@@ -226,7 +226,7 @@ static void pop(struct wheel *wheel, struct popped *popped, uint32_t id)
         wheel->gear_dirty |= UINT32_C(1) << wheel->gear[id];
     }
     wheel->where[id] = AT_ONCE;
-    wheel->inserted[id] = UINT64_MAX; /* not what a callback puts there */
+    wheel->inserted[id] = UINT64_MAX; /* not timers that a callback puts there */
     popped->ids[popped->count++] = id;
 }
 
@@ -272,7 +272,7 @@ static void poll_wheel(struct wheel *wheel, uint64_t target_tick, struct popped 
     recompute_next_fire(wheel);
 }
 
-/* The timer that is first in the failover, or among what fires at once; or ORIGINAL_IDS. */
+/* The timer that is first in the failover, or among those that fire at once; or ORIGINAL_IDS. */
 static uint32_t first_of(const struct wheel *wheel, enum where where)
 {
     uint32_t first = ORIGINAL_IDS;
@@ -328,7 +328,7 @@ static void wheel_advance(void *self, uint64_t now, const struct original_fire *
     }
 }
 
-/* peek_next_fire, or what it would be if nothing were forgotten */
+/* peek_next_fire, or its result if it forgot nothing */
 static uint64_t wheel_next(void *self)
 {
     struct wheel *wheel = self;

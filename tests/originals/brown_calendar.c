@@ -1,9 +1,9 @@
 /*
- * calendar-queue beside Brown's calendar queue.
+ * calendar-queue compared with Brown's calendar queue.
  *
  * The model follows R. Brown, "Calendar queues", CACM 31(10), 1988: when the calendar is resized
  * (twice the days above two timers a day, half below one in two days and two less), how many
- * events newwidth takes for a sample, and the width it concludes. It leaves out the pages
+ * events newwidth takes for a sample, and the width it concludes. It omits the pages
  * themselves: events are in order of priority, equal ones in order of their entry, and the search
  * changes nothing of that. The paper knows no removal but that of the first; one from the midst is
  * taken to resize as that does.

@@ -1,8 +1,8 @@
 /*
- * brpc-timer beside brpc's: src/bthread/timer_thread.cpp of apache/brpc (August 2026),
+ * brpc-timer compared with brpc's: src/bthread/timer_thread.cpp of apache/brpc (August 2026),
  * Bucket::schedule and consume_tasks, TimerThread::schedule and unschedule, Task::try_delete and
- * run_and_delete, run. Left out: locks and threads, the pool of tasks, and how the standard library
- * orders what is due at one time.
+ * run_and_delete, run. Not modelled: locks and threads, the pool of tasks, and the standard
+ * library's order of tasks that are due at one time.
  */
 #include "original.h"
 
@@ -10,7 +10,7 @@
 
 enum habit {
     EMPTIES_AT_ONCE = 1,  /* the thread wakes between two advances, too */
-    RUNS_IN_THE_SAME = 2, /* what a callback schedules when already due */
+    RUNS_IN_THE_SAME = 2, /* a task scheduled by a callback when already due */
 };
 
 enum { BUCKETS = 1, TASKS_MAX = 8192 };
@@ -149,8 +149,7 @@ static void sweep(struct timer_thread *timer)
     timer->last_sweep_size = (size_t)timer->heap.count;
 }
 
-/* What the thread does from waking up until it sleeps again; `fire` NULL: it finds nothing that is
- * ready. */
+/* A cycle of the thread, from waking up until it sleeps again; `fire` NULL: no task is ready. */
 static void run(struct timer_thread *timer, const struct original_fire *fire)
 {
     int left = 10 * (int)ORIGINAL_IDS; /* else, with timers that start themselves, for ever */
@@ -245,8 +244,8 @@ static void advance(void *self, uint64_t now, const struct original_fire *fire)
     timer->held.count = 0;
 }
 
-/* When the thread wakes up; with tasks only that were unscheduled, timerlab's drivers are spared
- * that. */
+/* When the thread wakes up; not for unscheduled tasks alone, for which timerlab's drivers do not
+ * wake. */
 static uint64_t next(void *self)
 {
     struct timer_thread *timer = self;
@@ -258,7 +257,8 @@ static uint64_t next(void *self)
     return TL_NEVER;
 }
 
-/* --- what is inside -------------------------------------------------------------------------- */
+/* --- the inside
+ * -------------------------------------------------------------------------------- */
 
 struct shown {
     int tasks[2]; /* in the buckets, in the heap */

@@ -1,13 +1,14 @@
 /*
- * cache-wheel beside Caffeine's: TimerWheel.java of ben-manes/caffeine (August 2026), advance,
- * expire, schedule, findBucket, getExpirationDelay and peekAhead, each bucket a list with a
- * sentinel. Left out: times that wrap, entries that the cache does not let go, the limit of an
- * advance, iterators.
+ * cache-wheel compared with Caffeine's: TimerWheel.java of ben-manes/caffeine (August 2026),
+ * advance, expire, schedule, findBucket, getExpirationDelay and peekAhead, each bucket a list with
+ * a sentinel. Not modelled: times that wrap, entries that the cache does not let go, the limit of
+ * an advance, iterators.
  */
 #include "original.h"
 
 enum habit {
-    FIRES_WHILE_EMPTYING = 1, /* what a callback schedules may go to a bucket yet to be emptied */
+    FIRES_WHILE_EMPTYING = 1, /* a timer scheduled by a callback may go to a bucket yet to be
+                               * emptied */
 };
 
 enum { WHEELS = 5, SENTINELS = 64 + 64 + 32 + 4 + 1, PENDING = ORIGINAL_IDS + SENTINELS };
@@ -18,7 +19,7 @@ static const uint32_t buckets[WHEELS] = {64, 64, 32, 4, 1};
 struct timer_wheel {
     uint32_t habits;
     uint32_t shift[WHEELS];
-    int next[PENDING + 1]; /* of an entry, by id; of a sentinel, behind those; of `pending` */
+    int next[PENDING + 1]; /* of an entry, by id; of a sentinel, after those; of `pending` */
     int prev[PENDING + 1];
     uint64_t time[ORIGINAL_IDS];
     uint64_t now;
@@ -160,7 +161,7 @@ static void advance(void *self, uint64_t now, const struct original_fire *fire)
     }
     for (uint32_t i = 0; i < wheel->expired_count; i++) {
         uint32_t id = wheel->expired[i];
-        /* Unless a callback has descheduled it, or scheduled it anew. */
+        /* Unless a callback has descheduled it, or scheduled it again. */
         if (wheel->next[id] == (int)id) {
             (void)deschedule(wheel, id);
             fire->call(fire->ctx, id);

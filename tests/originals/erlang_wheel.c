@@ -1,16 +1,16 @@
 /*
- * two-level-wheel beside Erlang/OTP's timer wheel.
+ * two-level-wheel compared with Erlang/OTP's timer wheel.
  *
  * The model follows erts/emulator/beam/time.c of OTP 20, from erts_twheel_set_timer,
- * erts_bump_timers, bump_later_wheel and find_next_timeout, and for what is beyond a turn of the
- * later wheel erl_hl_timer.c, which keeps it in a tree. It leaves out how slots are linked, the
- * cache of the next timeout's time, and the counts by which empty slots are skipped, but for what
- * these tell of the next timeout.
+ * erts_bump_timers, bump_later_wheel and find_next_timeout, and, for timers beyond a turn of the
+ * later wheel, erl_hl_timer.c, which keeps them in a tree. It omits how slots are linked, the cache
+ * of the next timeout's time, and the counts by which empty slots are skipped, except for their
+ * effect on the next timeout.
  */
 #include "original.h"
 
 enum habit {
-    AT_ONCE_IN_THE_SAME_BUMP = 1, /* what a callback starts at or before the clock */
+    AT_ONCE_IN_THE_SAME_BUMP = 1, /* a timer started by a callback at or before the clock */
     YIELDS_AFTER_100 = 2,         /* timeouts, for the scheduler's sake */
     SETTLES_FOR_A_RANGE = 4,      /* of 512 later slots that are not all empty */
 };

@@ -1,11 +1,11 @@
 /*
- * Expiry by sampling, beside
+ * Expiry by sampling, compared with
  *
  *   sampling-expiry   Redis 7, expire.c: activeExpireCycle, activeExpireCycleTryExpire, with the
  *                     constants of effort 1. Omitted: databases, and the limit to a cycle's time.
  *
- * A key is a timer, and the buckets of the hash table are the ids in their order. databasesCron calls
- * the cycle `hz` times a second, here at the multiples of 100 ticks.
+ * A key is a timer, and the buckets of the hash table are the ids in their order. databasesCron
+ * calls the cycle `hz` times a second, here at the multiples of 100 ticks.
  */
 #include "original.h"
 

@@ -1,10 +1,10 @@
 /*
- * callout-wheel beside FreeBSD's callout(9).
+ * callout-wheel compared with FreeBSD's callout(9).
  *
  * The model follows sys/kern/kern_timeout.c of FreeBSD 10: callout_hash, callout_process,
- * callout_cc_add, callout_reset_sbt_on, softclock; and cpu_new_callout of kern_clocksource.c, as
- * far as that says when callout_process is called. Buckets are of 2^bucket_bits ticks in place of
- * 1/256 second. Left out: processors, locks, direct execution and the alignment to hardclock.
+ * callout_cc_add, callout_reset_sbt_on, softclock; and cpu_new_callout of kern_clocksource.c, for
+ * the times at which callout_process is called. Buckets are of 2^bucket_bits ticks instead of 1/256
+ * second. Not modelled: processors, locks, direct execution and the alignment to hardclock.
  */
 #include "original.h"
 
@@ -14,7 +14,7 @@ enum habit {
     EVERY_INTERRUPT = 1,  /* callout_process is called from the first timer's time on */
     LOOKS_AS_FAR = 2,     /* after a look ahead in vain as before it */
     HIDDEN_BY_TURNS = 4,  /* a timer of a later turn ends the look ahead */
-    NOW_HAS_A_WINDOW = 8, /* what is due when it is started, too */
+    NOW_HAS_A_WINDOW = 8, /* timers that are due at their start, too */
 };
 
 enum where { NOWHERE, WHEEL, EXPIREQ };

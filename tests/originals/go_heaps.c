@@ -1,15 +1,16 @@
 /*
- * go-heap beside the timers of Go's runtime: runtime/time.go of Go 1.25, modify, stop, maybeAdd,
- * cleanHead, adjust, check, run, updateHeap, deleteMin, siftUp, siftDown and initHeap, for timers
- * that call a function. Left out: locks, periods, channels, other processors' heaps, preemption,
- * that a tick of 0 means none.
+ * go-heap compared with the timers of Go's runtime: runtime/time.go of Go 1.25, modify, stop,
+ * maybeAdd, cleanHead, adjust, check, run, updateHeap, deleteMin, siftUp, siftDown and initHeap,
+ * for timers that call a function. Not modelled: locks, periods, channels, other processors' heaps,
+ * preemption, that a tick of 0 means none.
  */
 #include "original.h"
 
 #include <stdio.h>
 
 enum habit {
-    RUNS_IN_THE_SAME = 1, /* what a callback starts when already due is run by the same check */
+    RUNS_IN_THE_SAME = 1, /* a timer started by a callback when already due is run by the same
+                           * check */
 };
 
 enum { IN_HEAP = 1, MODIFIED = 2, ZOMBIE = 4 };
@@ -270,7 +271,7 @@ static void check(void *self, uint64_t now, const struct original_fire *fire)
     }
 }
 
-/* With zombies only it wakes up for nothing, which timerlab's drivers are spared. */
+/* It wakes up for zombies alone, for which timerlab's drivers do not. */
 static uint64_t next(void *self)
 {
     struct timers *ts = self;
@@ -281,13 +282,14 @@ static uint64_t next(void *self)
     return any ? wake_time(ts) : TL_NEVER;
 }
 
-/* --- what is inside -------------------------------------------------------------------------- */
+/* --- the inside
+ * -------------------------------------------------------------------------------- */
 
 struct shown {
     const struct timers *ts;
     int size;
     int zombies;
-    bool stale; /* the cell has shown the tick by which it stands there */
+    bool stale; /* the cell has shown the tick of its place */
     bool same;
 };
 
@@ -329,7 +331,7 @@ static void on_timer(void *ctx, const struct tl_held *held)
         held->id == tw->timer && held->at == (stale ? tw->when : shown->ts->when[tw->timer]);
 }
 
-/* The heap, entry by entry, with what is marked. */
+/* The heap, entry by entry, with the marked timers. */
 static bool inside(void *self, const struct tl_algo *algo, const void *structure, char *why,
                    size_t why_bytes)
 {

@@ -1,10 +1,10 @@
 /*
- * ebtree beside HAProxy's timers.
+ * ebtree compared with HAProxy's timers.
  *
  * The model follows src/task.c (task_queue, wake_expired_tasks), include/haproxy/ticks.h and
  * include/import/ebtree.h of HAProxy 3.5-dev5: ticks of 32 bits that turn over, a task's place in
- * the tree apart from its expiry, what is expired is moved to the run queue before any of it runs.
- * It leaves out threads. Of the tree it knows two things that its description says: equal keys are
+ * the tree separate from its expiry; expired tasks are moved to the run queue before any of them
+ * runs. It omits threads. Of the tree it knows two properties from its description: equal keys are
  * walked in the order of their insertion, and above a leaf there is one node for every bit that is
  * the highest in which the leaf's key differs from another.
  */
@@ -26,7 +26,7 @@ enum where { NOWHERE, WAIT_QUEUE, RUN_QUEUE };
 struct task {
     enum where where;
     uint64_t expire;
-    uint64_t key; /* by which it stands in the wait queue */
+    uint64_t key; /* the key in the wait queue */
     uint64_t order;
 };
 
@@ -251,7 +251,7 @@ static void what_differs_is_said(void **state)
 
 /* --- the trees of the original's description ------------------------------------------------- */
 
-/* 8, 10, 12, 13 and 14, in any order, make one tree; and it closes up over what is taken out. */
+/* 8, 10, 12, 13 and 14, in any order, make one tree; and a removal closes the gap. */
 static void keys_make_one_tree(void **state)
 {
     (void)state;

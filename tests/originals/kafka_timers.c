@@ -1,17 +1,17 @@
 /*
- * hier-wheel with clock=bucket beside Kafka's: server-common, TimingWheel.java (add, advanceClock),
- * SystemTimer.java (addTimerTaskEntry, advanceClock) and TimerTaskList.java (setExpiration, flush)
- * of apache/kafka (October 2024). Left out: locks and threads, and in which order the delay queue
- * yields buckets that expire at one time.
+ * hier-wheel with clock=bucket compared with Kafka's: server-common, TimingWheel.java (add,
+ * advanceClock), SystemTimer.java (addTimerTaskEntry, advanceClock) and TimerTaskList.java
+ * (setExpiration, flush) of apache/kafka (October 2024). Not modelled: locks and threads, and in
+ * which order the delay queue yields buckets that expire at one time.
  */
 #include "original.h"
 
 enum habit {
-    RUNS_WHEN_ADDED = 1, /* what is already due, in the very next advance at the latest */
+    RUNS_WHEN_ADDED = 1, /* timers that are already due, in the very next advance at the latest */
 };
 
 enum { WHEELS_MAX = 40, SLOTS_MAX = 20 };
-enum { NOWHERE = -1, EXPIRED = -2 }; /* beside wheels, from 0 */
+enum { NOWHERE = -1, EXPIRED = -2 }; /* in addition to wheels, from 0 */
 #define NEVER_SET UINT64_MAX
 
 struct timing_wheel {
@@ -174,7 +174,8 @@ static void run_expired(struct system_timer *timer, const struct original_fire *
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
         expired[id] = timer->wheel[id] == EXPIRED;
     }
-    /* What a callback starts when already due has another turn, unless it is run when added. */
+    /* A timer started by a callback when already due waits for another turn, unless it runs when
+     * added. */
     for (uint32_t id = 0; id < ORIGINAL_IDS; id++) {
         if (expired[id] && timer->wheel[id] == EXPIRED) {
             timer->wheel[id] = NOWHERE;

@@ -1,7 +1,7 @@
 /*
- * GLib's wrapper beside its list of sources. Heaps beside the event loops whose heaps they are:
- * here the original itself is there to ask, by the structures that wrap libuv, libevent and libev.
- * What is not in this build is left out.
+ * GLib's wrapper compared with its list of sources; heaps compared with the event loops that have
+ * them: the original itself is available in the structures that wrap libuv, libevent and libev.
+ * Libraries that are not in this build are skipped.
  */
 #include "original.h"
 
@@ -95,10 +95,10 @@ static void skip_unless(const char *name)
 /* --- GLib, of which the wrapper is held to a model -------------------------------------------- */
 
 /*
- * The main loop of GLib 2.74, gmain.c: g_main_context_check asks the sources in the order in which
- * they were attached, and g_main_dispatch calls those that it found ready, unless they have been
- * destroyed since. A ready time that is set anew takes a source off that list no more than it puts
- * it there. Left out: other priorities, what files wake, sources that stay.
+ * The main loop of GLib 2.74, gmain.c: g_main_context_check examines the sources in the order in
+ * which they were attached, and g_main_dispatch calls those that it found ready, unless they have
+ * been destroyed since. Setting a ready time again neither removes a source from that list nor adds
+ * it. Not modelled: other priorities, sources woken by files, sources that stay.
  */
 enum glib_habit { DISPATCHES_WHAT_WAS_READY = 1 };
 
@@ -136,7 +136,7 @@ static bool glib_stop(void *self, uint32_t id)
     return was;
 }
 
-/* The next source behind those that were attached by `after`; ORIGINAL_IDS: none. */
+/* The next source after those that were attached by `after`; ORIGINAL_IDS: none. */
 static uint32_t glib_source(const struct glib_loop *loop, uint64_t after)
 {
     uint32_t first = ORIGINAL_IDS;

@@ -2,10 +2,10 @@
  * The wheels of Linux, and the paper's that the older of them follows:
  *
  *   coarse-wheel      kernel/time/timer.c of Linux 5.10: calc_wheel_index, calc_index, __mod_timer,
- *                     forward_timer_base, __run_timers. Left out: other processors, deferrable
+ *                     forward_timer_base, __run_timers. Not modelled: other processors, deferrable
  *                     timers, idle ones.
  *   cascading-wheel   kernel/time/timer.c of Linux 4.7: internal_add_timer, mod_timer, apply_slack,
- *                     cascade, __run_timers. Left out: the same.
+ *                     cascade, __run_timers. Not modelled: the same.
  *                     Varghese and Lauck 1987, section 6.2: days, hours, minutes and seconds, where
  *                     the coarsest unit in which deadline and clock differ names the array.
  */

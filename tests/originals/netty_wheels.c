@@ -1,14 +1,15 @@
 /*
- * netty-wheel beside Netty's: HashedWheelTimer.java of netty/netty 4.2 (November 2025), newTimeout,
- * cancel, transferTimeoutsToBuckets, expireTimeouts, processCancelledTasks, pendingTimeouts, and
- * the worker's loop; and Dubbo's of the same name, which sees to what was cancelled first. Left
- * out: threads, the executor, stop, times below a tick.
+ * netty-wheel compared with Netty's: HashedWheelTimer.java of netty/netty 4.2 (November 2025),
+ * newTimeout, cancel, transferTimeoutsToBuckets, expireTimeouts, processCancelledTasks,
+ * pendingTimeouts, and the worker's loop; and with Dubbo's of the same name, which handles
+ * cancelled timeouts first. Not modelled: threads, the executor, stop, times below a tick.
  */
 #include "original.h"
 
 enum habit {
     RUNS_TICK_BY_TICK = 1,         /* each tick's tasks before the next tick is worked off */
-    COUNTS_CANCELLED_TRANSFER = 2, /* what was cancelled in the queue takes a place of a tick */
+    COUNTS_CANCELLED_TRANSFER = 2, /* a timeout cancelled in the queue counts toward a tick's
+                                    * limit */
 };
 
 enum { INIT, CANCELLED, EXPIRED };

@@ -1,17 +1,17 @@
 /*
- * nexus-wheel beside nexus-timer's TimerWheel.
+ * nexus-wheel compared with nexus-timer's TimerWheel.
  *
  * The model follows nexus-timer/src/wheel.rs and level.rs of Abso1ut3Zer0/nexus: select_level,
  * insert_entry, remove_entry, cancel, reschedule, poll_inner and poll_level, next_deadline. Its
- * version without rebalancing is the same with a budget of 0 for it. Left out: times (all is in
+ * version without rebalancing is the same with a budget of 0 for it. Not modelled: times (all is in
  * ticks), the slab, handles and their counts of references.
  */
 #include "original.h"
 
 enum habit {
-    HANDS_OUT_VALUES = 1, /* what a poll collects is not pending before the first callback */
-    KEEPS_WHAT_IT_SAID =
-        2, /* next_deadline caches what it finds, though slots may be empty later */
+    HANDS_OUT_VALUES = 1,   /* the timers that a poll collects are not pending before the first
+                           * callback */
+    KEEPS_WHAT_IT_SAID = 2, /* next_deadline caches its result, though slots may be empty later */
 };
 
 enum { LEVELS_MAX = 8, SLOTS_MAX = 64 };
@@ -154,7 +154,7 @@ static bool wheel_stop(void *self, uint32_t id)
     return true;
 }
 
-/* schedule, or reschedule of what is pending */
+/* schedule, or reschedule of a pending timer */
 static bool wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct wheel *wheel = self;
@@ -201,7 +201,7 @@ static uint32_t entry_after(const struct wheel *wheel, uint32_t level, uint32_t 
     return found;
 }
 
-/* Appends what is due in a slot to `collected`. */
+/* Append the due timers of a slot to `collected`. */
 static void poll_slot(struct wheel *wheel, uint32_t level, uint32_t slot, uint64_t *rebalances,
                       uint32_t *collected, uint32_t *count)
 {

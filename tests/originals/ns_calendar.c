@@ -1,11 +1,11 @@
 /*
- * snoopy-calendar beside ns-2's calendar scheduler.
+ * snoopy-calendar compared with ns-2's calendar scheduler.
  *
  * The model follows common/scheduler.cc of ns-2.35: events fire in order of time, equal ones in the
  * order of their insertion; four days at first, twice as many above two different times a day, half
- * as many below half of the days less two. It leaves out the pages. How the length of a day follows
- * from what searching and inserting have cost is held to the same source by worked examples, in
- * which each firing costs the same.
+ * as many below half of the days less two. It omits the pages. Worked examples, in which each
+ * expiry costs the same, check against the same source how the length of a day follows from the
+ * cost of searching and inserting.
  */
 #include "original.h"
 
@@ -220,10 +220,10 @@ static void run_until(struct stand *s, uint64_t fired)
     }
 }
 
-/* Four timers, 16 ticks apart, in four days of a tick: each firing turns a year's pages in vain,
- * and each start enters a page with another timer. So every 21 rounds of four firings, after the
- * first firing, a day doubles, until each has one of its own; then nothing is entered any more, and
- * it grows by the root of all that was searched, after which all four are on one page. */
+/* Four timers, 16 ticks apart, in four days of a tick: each expiry searches a year's pages in vain,
+ * and each start enters a page with another timer. So every 21 rounds of four expiries, after the
+ * first expiry, a day doubles, until each timer has one of its own; then no start searches any
+ * more, and the day grows by the root of all searches, after which all four are on one page. */
 static void days_that_are_too_short_double(void **state)
 {
     (void)state;
@@ -253,9 +253,9 @@ static double steps_per_firing(struct stand *s, uint64_t firings)
     return (double)(work.compares + work.slots) / (double)(s->fired - from);
 }
 
-/* As many timers as before, of which the delays become so many times as long, or as short: the
- * calendar that measures when the number changes stays as it is, the one that watches what it costs
- * is as good as before. */
+/* As many timers as before, with delays multiplied or divided by a factor: the calendar that
+ * measures only when the number of timers changes stays as it is, the one that watches its cost is
+ * as good as before. */
 static void days_follow_the_delays(void **state)
 {
     (void)state;

@@ -17,11 +17,11 @@ enum {
     WHY_BYTES = 400,
 };
 
-/* Every other delay that a callback starts with is short; and so many starts of one advance are
+/* Every other delay of a callback's start is short; and this many starts in one advance are
  * enough. */
 #define CALLED_MAX 200u
 
-/* What one side fired in an advance. */
+/* The expiries of one side in an advance. */
 struct fired {
     uint32_t ids[FIRED_MAX];
     uint32_t count;
@@ -32,14 +32,14 @@ struct run {
     struct stand stand; /* the structure */
     void *model;
     uint64_t seed;
-    uint32_t arming[2][ORIGINAL_IDS]; /* firings of each timer, on each side */
+    uint32_t arming[2][ORIGINAL_IDS]; /* expiries of each timer, on each side */
     struct fired fired[2];
     char why[WHY_BYTES]; /* the first difference; empty: none yet */
 };
 
 enum side { STRUCTURE, MODEL };
 
-/* What a callback sees: the same for both sides. */
+/* A callback's view: the same for both sides. */
 struct side_of_run {
     struct run *run;
     enum side side;
@@ -99,8 +99,8 @@ static bool stop_on(struct run *run, enum side side, uint32_t id)
                          : stand_stop(&run->stand, id) == TL_OK;
 }
 
-/* The callback of both sides. What it does depends on the timer and on how often it has fired; on
- * other timers it acts only where the order of firing is the same. */
+/* The callback of both sides. Its actions depend on the timer and on how often it has fired; it
+ * starts other timers only if both sides fire in the same order. */
 static void on_fire(void *ctx, uint32_t id)
 {
     struct side_of_run *at = ctx;

@@ -1,15 +1,16 @@
 /*
- * original.h: a structure beside a small model of the one that its descriptor names as origin.
+ * original.h: a structure compared with a small model of the one that its descriptor names as
+ * origin.
  *
- * A model is written from the published source or paper of the original, not from algos/: it says
- * which file and version it follows, and what it leaves out. It does what the original does,
- * habits included; what the structure of algos/ does not take over is a habit that can be switched
- * off, and each has its words in the descriptor's `differs`. So two things are held:
+ * A model is written from the published source or paper of the original, not from algos/: it names
+ * the file and version that it follows, and its omissions. It does the same as the original, habits
+ * included; a habit that the structure of algos/ does not share can be switched off, and is
+ * described in the descriptor's `differs`. So there are two checks:
  *
  *   original_agrees    with all such habits off, the same random operations have the same outcome:
- *                      what start and stop answer, which timers fire in which advance, in which
- *                      order where both have one, what `next` says, what is inside
- *   original_differs   with one habit on, some of them have not, and `differs` says so
+ *                      the results of start and stop, the expiries of each advance, their order
+ *                      where both have one, `next`, the inside
+ *   original_differs   with one habit on, some outcomes differ, and `differs` has the words
  *
  * Timers fire into a callback that starts, and on request stops, timers itself.
  */
@@ -18,7 +19,7 @@
 
 #include "stand.h"
 
-/* What a model calls for a timer that fires; by then the timer is not pending in the model. */
+/* The callback of a model for an expired timer, which is no longer pending in the model. */
 struct original_fire {
     void *ctx;
     void (*call)(void *ctx, uint32_t id);
@@ -49,8 +50,8 @@ struct original {
      * `pending`, `level` and `slot` as far as the original has them. They are compared afterwards. */
     void (*place)(const void *self, uint32_t id, struct place *place);
 
-    /* Optional: compares what is inside, after every operation. False, with a sentence in `why`,
-     * where it is not the same. */
+    /* Optional: compare the inside, after every operation. False, with a sentence in `why`, if it
+     * differs. */
     bool (*inside)(void *self, const struct tl_algo *algo, const void *structure, char *why,
                    size_t why_bytes);
 };
@@ -64,7 +65,7 @@ enum original_next {
     ORIGINAL_NEXT_AFTER,  /* the same or after: the original may */
 };
 
-/* What is compared, and with which operations. */
+/* The compared pair, and the operations. */
 struct original_case {
     const struct original *original;
     const char *structure;
@@ -95,8 +96,8 @@ struct year year_of(const struct tl_algo *algo, const void *structure);
 /* Fails, with the seed and the operation, if the structure does other than the model. */
 void original_agrees(const struct original_case *wanted);
 
-/* Fails if `habit` alone makes no difference to any stream, or if what the structure says of its
- * differences does not have these words. */
+/* Fail if `habit` alone makes no difference in any stream, or if the structure's `differs` does not
+ * contain these words. */
 void original_differs(const struct original_case *wanted, uint32_t habit, const char *words);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * Structures from papers, beside what their papers promise.
+ * Structures from papers, compared with the promises of those papers.
  *
- * Where a descriptor says that it differs in nothing that a caller can notice, the model is the
- * abstract one of those papers: what is due first is taken first, equal ones in the order of their
- * starts, if the structure promises order. Taken from the registry.
+ * If a descriptor has no differences that a caller can notice, the model is the abstract one of
+ * those papers: the first due timer is taken first, equal ones in the order of their starts, if the
+ * structure promises order. Taken from the registry.
  *
- * ffs-queue beside the circular queue of Eiffel (Saeed et al. 2019, section 3.1.1): two windows of
- * buckets, and what lies beyond them is put into the last one. Left out: how buckets are found.
+ * ffs-queue compared with the circular queue of Eiffel (Saeed et al. 2019, section 3.1.1): two
+ * windows of buckets; timers beyond them go into the last one. Not modelled: how buckets are found.
  *
- * kv-wheel beside what its table is for: tasks, of which a scheduler fetches those due before now.
+ * kv-wheel compared with the purpose of its table: tasks, from which a scheduler fetches those due
+ * before now.
  */
 #include "original.h"
 
@@ -16,7 +17,7 @@
 
 enum habit {
     SERVES_THE_LAST_BUCKET = 1, /* when its time comes, whatever is in it */
-    WAITS_FOR_THE_NEXT = 2,     /* fetches what was due before now */
+    WAITS_FOR_THE_NEXT = 2,     /* fetches the tasks that are due before now */
 };
 
 enum { BUCKETS = 100 };

@@ -1,13 +1,14 @@
 /*
- * The wheels that need no more than a ring of slots and a hand.
+ * Wheels that consist of a ring of slots and a hand.
  *
- * round-wheel beside scheme 6 of Varghese and Lauck 1987, section 6.1.2: each tick the hand moves
- * to the next slot and looks at all that are in it: who has no rounds left expires there and then,
- * the others have one less. A start is for at least one tick ahead.
+ * round-wheel compared with scheme 6 of Varghese and Lauck 1987, section 6.1.2: each tick the hand
+ * moves to the next slot and visits all its timers: those without rounds left expire, the others
+ * have one less. A start is for at least one tick ahead.
  *
- * fixed-wheel beside the ring in which many servers keep idle connections (taught so by Chen Shuo's
- * muduo, section 7.10, and in Tcl and Perl before it): who is heard of goes to the slot behind the
- * hand, and what the hand finds is closed, all of it, in one sweep. Deadlines are not known to it.
+ * fixed-wheel compared with the ring in which many servers keep idle connections (taught by Chen
+ * Shuo's muduo, section 7.10, and known in Tcl and Perl before it): an active connection moves to
+ * the slot after the hand, and all connections in the hand's slot are closed in one sweep. It knows
+ * no deadlines.
  */
 #include "original.h"
 
@@ -38,7 +39,7 @@ static void enter(struct slot *slot, uint32_t id)
 /* --- scheme 6 --------------------------------------------------------------------------------- */
 
 enum scheme_6_habit {
-    ASKS_FOR_ONE_AHEAD = 1, /* refuses what is not after the clock */
+    ASKS_FOR_ONE_AHEAD = 1, /* refuses deadlines that are not after the clock */
     VISITS = 2,             /* expires whom it finds, while it looks at the slot */
 };
 
@@ -159,7 +160,7 @@ static void round_wheel_is_scheme_6(void **state)
 /* --- one timeout for all ---------------------------------------------------------------------- */
 
 enum ring_habit {
-    KNOWS_NO_DEADLINE = 1, /* all go behind the hand */
+    KNOWS_NO_DEADLINE = 1, /* all go to the slot after the hand */
     WHOLE_SLOTS = 2,       /* the slot that the hand has begun does not count */
     SWEEPS = 4,            /* closes all that it has found */
 };

@@ -1,14 +1,14 @@
 /*
- * duration-queues beside those who keep a queue for each duration:
+ * duration-queues compared with programs that keep a queue for each duration:
  *
  *   libevent 2.1, event.c: event_base_init_common_timeout, common_timeout_schedule,
- *   common_timeout_callback, event_del. Left out: the callers' part, to say which are common.
+ *   common_timeout_callback, event_del. Not modelled: the callers' choice of common timeouts.
  *
- *   Lawn, src/lawn.c (2026): set_element_ttl, del_element_exp, next_at, pop_expired. Left out:
- * names.
+ *   Lawn, src/lawn.c (2026): set_element_ttl, del_element_exp, next_at, pop_expired. Not modelled:
+ *   names.
  *
  *   Envoy 1.20, scaled_range_timer_manager_impl.cc: enableTimer with a minimum of 0, activateTimer,
- *   removeTimer, onQueueTimerFired. Left out: what waits for its minimum.
+ *   removeTimer, onQueueTimerFired. Not modelled: timers that wait for their minimum.
  */
 #include "original.h"
 
@@ -19,7 +19,7 @@ enum habit {
     EMPTY_QUEUES_WAKE = 1,     /* libevent: the event of a queue stays when its last timer goes */
     STARTS_LEAVE_A_COPY = 2,   /* Lawn: a second start of an element does not take out the first */
     SCALES = 4,                /* Envoy: by a factor, here of one half */
-    EXACT_NEXT = 8,            /* Lawn, Envoy: what is stopped is not waited for */
+    EXACT_NEXT = 8,            /* Lawn, Envoy: stopped timers are not waited for */
     STOP_ALWAYS_SUCCEEDS = 16, /* all three */
 };
 
@@ -34,7 +34,7 @@ struct queues {
     uint64_t due[ORIGINAL_IDS];
     uint64_t duration[ORIGINAL_IDS];
     uint64_t started[ORIGINAL_IDS];
-    uint64_t copy[ORIGINAL_IDS]; /* when what a start left behind expires; 0: nothing */
+    uint64_t copy[ORIGINAL_IDS]; /* when the remains of a start expire; 0: none */
     uint64_t wakes[QUEUES];      /* by duration: when its event is scheduled; 0: it is not */
 };
 

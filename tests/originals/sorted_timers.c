@@ -1,26 +1,27 @@
 /*
- * Structures that keep timers in order, beside those whose order they keep:
+ * Structures that keep timers in order, compared with programs of the same order:
  *
  *   skip-list        DPDK 23.03, lib/timer/rte_timer.c: timer_add, __rte_timer_reset,
- *                    __rte_timer_stop, __rte_timer_manage, rte_timer_next_ticks. Left out: other
- *                    cores, periodic timers, and the lanes, whose heights are drawn by chance.
+ *                    __rte_timer_stop, __rte_timer_manage, rte_timer_next_ticks. Not modelled: other
+ *                    cores, periodic timers, and the lanes, which have random heights.
  *   rbtree           nginx 1.24, ngx_event_timer.h and .c: ngx_event_add_timer, _del_timer,
- *                    _find_timer, _expire_timers. Left out: the tree.
+ *                    _find_timer, _expire_timers. Not modelled: the tree.
  *                    Linux 6.1, kernel/time/hrtimer.c: hrtimer_start_range_ns, hrtimer_cancel,
- *                    __hrtimer_run_queues, __hrtimer_next_event_base. Left out: clocks and bases,
+ *                    __hrtimer_run_queues, __hrtimer_next_event_base. Not modelled: clocks and bases,
  *                    soft interrupts, the tree.
  *   unordered-list   Redis 7, ae.c: aeCreateTimeEvent, aeDeleteTimeEvent, processTimeEvents,
- *                    usUntilEarliestTimer. Left out: periodic events, and finalizers.
+ *                    usUntilEarliestTimer. Not modelled: periodic events, and finalizers.
  *
- * They agree in what they fire; the model is a list from which the first is taken.
+ * They fire the same timers; the model is a list from which the first is taken.
  */
 #include "original.h"
 
 enum habit {
     STOP_ALWAYS_SUCCEEDS = 1, /* rte_timer: 0, pending or not */
-    RUN_LIST_IS_FINAL = 2,    /* rte_timer: what this manage fires cannot be stopped or moved */
+    RUN_LIST_IS_FINAL = 2,    /* rte_timer: timers that this manage fires cannot be stopped or
+                               * moved */
     LAZY_RESTARTS = 4,        /* nginx: not by less than 300 ms */
-    SAME_LOOP = 8,            /* nginx, hrtimer: what a callback starts and is due fires, too */
+    SAME_LOOP = 8,            /* nginx, hrtimer: a due timer started by a callback fires, too */
     SLACK = 16,               /* hrtimer: the clock event is set to the end of a range */
     NEWEST_FIRST = 32,        /* Redis */
 };
@@ -31,7 +32,7 @@ struct list {
     uint32_t habits;
     uint64_t clock;
     uint64_t order;   /* of starts */
-    uint32_t running; /* whose callback is called */
+    uint32_t running; /* the timer with the running callback */
     bool pending[ORIGINAL_IDS];
     bool taken[ORIGINAL_IDS]; /* to fire in this advance */
     uint64_t due[ORIGINAL_IDS];

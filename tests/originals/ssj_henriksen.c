@@ -1,11 +1,11 @@
 /*
- * henriksen-list beside SSJ's event list of that name.
+ * henriksen-list compared with SSJ's event list of that name.
  *
  * The model follows umontreal/ssj/simevents/eventlist/Henriksen.java of SSJ (commit 65a52c66): a
- * doubly linked list between two ends, an index in falling order whose first entry is the upper
- * end, a pointer pulled for every fourth event that a search goes over, an index that doubles where
- * there is no next pointer and is halved where the first event has passed its middle. It leaves out
- * priorities and iterators.
+ * doubly linked list between two ends, an index in falling order that begins with the upper end, a
+ * pointer pulled for every fourth event that a search passes, an index that doubles without a next
+ * pointer and is halved when the first event has passed its middle. It omits priorities and
+ * iterators.
  */
 #include "original.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum habit {
-    REDIRECTS_POINTERS = 1, /* of what is removed, to the event before */
+    REDIRECTS_POINTERS = 1, /* of removed events, to the event before */
     ENTERS_THE_PASSED = 2,  /* at its own tick */
 };
 
@@ -62,7 +62,7 @@ static void change_size(struct henriksen *list, uint32_t size)
     list->size = size;
 }
 
-/* Without REDIRECTS_POINTERS: whether what an entry points to is there still, where it was. */
+/* Without REDIRECTS_POINTERS: whether an entry's event is still at its place. */
 static bool is_there(const struct henriksen *list, uint32_t i)
 {
     const struct event *event = &list->events[list->index[i].event];
@@ -148,7 +148,7 @@ static bool henriksen_stop(void *self, uint32_t id)
     return was;
 }
 
-/* What stands aside is entered, in the order of starts, at the clock. */
+/* Enter the events that wait aside, in the order of starts, at the clock. */
 static void enter_aside(struct henriksen *list)
 {
     for (;;) {
@@ -196,7 +196,8 @@ static uint64_t henriksen_next(void *self)
     return first != UPPER ? list->events[first].time : TL_NEVER;
 }
 
-/* --- what the structure shows of its index --------------------------------------------------- */
+/* --- the index as the structure shows it
+ * ------------------------------------------------------- */
 
 struct shown {
     bool in_index;

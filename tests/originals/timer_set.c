@@ -1,8 +1,8 @@
 /*
- * radix-heap beside Seastar's timer_set.
+ * radix-heap compared with Seastar's timer_set.
  *
  * The model follows include/seastar/core/timer-set.hh (2024): get_index, insert, remove, expire,
- * get_next_timeout. Left out: that time stamps are signed, with 64 buckets for 63 bits.
+ * get_next_timeout. Not modelled: that time stamps are signed, with 64 buckets for 63 bits.
  */
 #include "original.h"
 

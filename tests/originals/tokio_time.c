@@ -1,15 +1,15 @@
 /*
- * tokio-wheel beside tokio's timer wheel.
+ * tokio-wheel compared with tokio's timer wheel.
  *
  * The model follows tokio/src/runtime/time of tokio 1.x: wheel/mod.rs (insert, remove, poll,
  * process_expiration, next_expiration, level_for), wheel/level.rs (next_expiration, slot_for) and
- * of entry.rs and mod.rs extend_expiration, mark_pending and reregister. Left out: wakers, atomics,
- * and the conversion of instants.
+ * of entry.rs and mod.rs extend_expiration, mark_pending and reregister. Not modelled: wakers,
+ * atomics, and the conversion of instants.
  */
 #include "original.h"
 
 enum habit {
-    REFUSES_ELAPSED = 1, /* insert, what is not ahead */
+    REFUSES_ELAPSED = 1, /* insert, of a timer that is not ahead */
     FIRES_FIRST = 2,     /* all that a poll finds, before any task runs */
 };
 
@@ -268,7 +268,7 @@ static void blocks_of_tokio(void **state)
     original_agrees(&small_case);
 }
 
-/* A jump of many turns looks at what is far once; what fires, and when, is the same. */
+/* A jump of many turns visits far timers once; expiries and their ticks are the same. */
 static void and_its_firings_after_a_leap(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /*
- * vpp-wheel beside VPP's tw_timer.
+ * vpp-wheel compared with VPP's tw_timer.
  *
- * The model follows src/vppinfra/tw_timer_template.c of FD.io VPP (commit 0442428e): where a timer
- * goes by the digits of its interval and of the current tick, with carry; what it keeps there,
- * which is the lower digits, or in the overflow its tick; one tick after the other, with what is
- * done when one, two or three digits come round to 0; the bitmap that a stop leaves alone. It
- * leaves out the pool and the clock in seconds. Handles are handed out at the end of a call, as by
+ * The model follows src/vppinfra/tw_timer_template.c of FD.io VPP (commit 0442428e): the place of a
+ * timer by the digits of its interval and of the current tick, with carry; the value that it keeps
+ * there, its lower digits or, in the overflow, its tick; one tick after the other, with the actions
+ * when one, two or three digits return to 0; the bitmap that a stop leaves alone. It omits the pool
+ * and the clock in seconds. Handles are handed out at the end of a call, as by
  * tw_timer_expire_timers_vec. VPP handles the current slot before it counts the tick; that is one
  * of the habits.
  */
@@ -15,7 +15,7 @@ enum habit {
     COUNTS_AFTERWARDS = 1, /* a slot comes up with the tick after */
     LAST_FILED_FIRST = 2,  /* in a slot */
     GOES_ROUND = 4,        /* takes any interval of less than a turn of all rings */
-    CAPS_EXPIRATIONS = 8,  /* max_expirations, here 2: what is left of the ticks comes later */
+    CAPS_EXPIRATIONS = 8,  /* max_expirations, here 2: the rest of the ticks comes later */
     WAKES_EVERY_TURN = 16, /* tw_timer_first_expires_in_ticks looks at the fast ring alone */
 };
 
@@ -259,8 +259,8 @@ static void advance(void *self, uint64_t now, const struct original_fire *fire)
     }
 }
 
-/* tw_timer_first_expires_in_ticks: of several rings the end of the fast one's turn is looked at,
- * too, for what it may bring; of one ring it is not, and the bitmap goes round. */
+/* tw_timer_first_expires_in_ticks: with several rings it also examines the end of the fast one's
+ * turn; with one ring it does not, and the bitmap wraps around. */
 static uint64_t next(void *self)
 {
     const struct tw *tw = self;
