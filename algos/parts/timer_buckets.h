@@ -127,7 +127,7 @@ static inline enum tl_status buckets_reserve(void *self, uint32_t capacity)
         return status;
     }
     for (uint32_t head = 0; fresh && head < buckets->first_timer; head++) {
-        slot_clear(buckets, head);
+        *node_at(buckets, head) = (struct node){.next = head, .prev = head};
     }
 #if BUCKET_STRIPES > 1
     size_t bytes = (size_t)buckets->capacity * sizeof(struct node);

@@ -13,11 +13,10 @@
  * sifts it. advance(3) fires id 7: the hole at the root sinks to the bottom along the first
  * children, and the last entry fills it.
  *
- * An entry holds its key, so that sifting follows no reference: 16 bytes, four in a cache line.
- * Because the root has index 1, two children share a line. Sifting moves a hole: one write for each
- * level, not a swap. The processor cannot predict which child is first or how far an entry rises,
- * so these choices are arithmetic, not branches. Entry 0 precedes every other entry and ends each
- * rise.
+ * An entry holds its key, so that sifting follows no reference: 16 bytes, four in a cache line; as
+ * the root has index 1, two children share a line. Sifting moves a hole: one write for each level,
+ * not a swap. Which child is first cannot be predicted, so it is chosen by arithmetic. Entry 0 is
+ * before every other and ends each rise.
  *
  * A timer that fires leaves its entry at the root until its callback has returned. If the callback
  * starts a timer, usually its own, the new entry takes that place, so that an expiry with a restart
@@ -39,8 +38,7 @@
  * many timers, because each level that an entry moves writes a position elsewhere in memory.
  *
  * Source: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 7(6), 1964; I. Wegener, "Bottom-up
- * heapsort", 1993. libuv and libevent keep their timers in binary heaps. libuv's takes 2.4 to 4
- * times as long: it links its nodes by pointers, so that each comparison loads another cache line.
+ * heapsort", 1993. libuv and libevent keep their timers in binary heaps of references to nodes.
  */
 #include "timerlab.h"
 
@@ -105,37 +103,8 @@ static inline size_t first_child(struct binary_heap *heap, size_t hole)
     return child;
 }
 
-/* Fills the hole with `entry`, which is not after anything below it, or with its parents. `latest`:
- * it has the latest serial. How far it rises cannot be predicted, and mostly it is less than two
- * levels: these have no branch. */
-static ALWAYS_INLINE void rise(struct binary_heap *heap, size_t hole, heap_entry entry, bool latest)
-{
-    const heap_entry *entries = heap->entries;
-    heap_entry parent = entries[hole / 2];
-    heap_entry grandparent = entries[hole / 4];
-    bool above_parent = heap_entry_precedes(entry, parent, latest);
-    bool above_grandparent = heap_entry_precedes(entry, grandparent, latest);
-    TL_COUNT(heap, compares, (hole > ROOT) + (above_parent & (hole / 2 > ROOT)));
-    TL_COUNT(heap, moves, 1 + above_parent);
-    put(heap, hole, heap_entry_choose(above_parent, parent, entry));
-    put(heap, hole >> above_parent, heap_entry_choose(above_grandparent, grandparent, entry));
-    if (!above_grandparent) {
-        return;
-    }
-    hole /= 4;
-    TL_COUNT(heap, compares, hole > ROOT);
-    while (heap_entry_precedes(entry, entries[hole / 2], latest)) {
-        TL_COUNT(heap, moves, 1);
-        put(heap, hole, entries[hole / 2]);
-        hole /= 2;
-        TL_COUNT(heap, compares, hole > ROOT);
-    }
-    TL_COUNT(heap, moves, 1);
-    put(heap, hole, entry);
-}
-
-/* The same where an entry hardly ever rises at all. */
-static inline void rise_rarely(struct binary_heap *heap, size_t hole, heap_entry entry)
+/* Fill the hole with `entry`, which is before everything below it, or with its parents. */
+static void rise(struct binary_heap *heap, size_t hole, heap_entry entry)
 {
     TL_COUNT(heap, compares, hole > ROOT);
     while (heap_entry_before(entry, heap->entries[hole / 2])) {
@@ -148,40 +117,24 @@ static inline void rise_rarely(struct binary_heap *heap, size_t hole, heap_entry
     put(heap, hole, entry);
 }
 
-/* Fills the hole with `entry`, which is not before its parent, or with its children. Three places
- * of four have no grandchildren. How many levels down there still are some follows from the place,
- * so that the loop's end is known before the entries have come from memory; only the subtree with
- * the end of the array in it may have a level more. At the bottom nothing depends on a branch. */
-static ALWAYS_INLINE void sink(struct binary_heap *heap, size_t hole, heap_entry entry, bool latest)
+/* Fill the hole with `entry`, which is after its parent, or with its children. */
+static void sink(struct binary_heap *heap, size_t hole, heap_entry entry)
 {
-    const heap_entry *entries = heap->entries;
-    for (size_t last = 4 * hole + 3; last <= heap->count || 4 * hole <= heap->count;
-         last = 2 * last + 1) {
-        PREFETCH(&entries[4 * hole]);
-        size_t child = 2 * hole + heap_entry_before(entries[2 * hole + 1], entries[2 * hole]);
-        TL_COUNT(heap, compares, 2);
-        if (heap_entry_precedes(entry, entries[child], latest)) {
-            TL_COUNT(heap, moves, 1);
-            put(heap, hole, entry);
-            return;
+    while (2 * hole <= heap->count) {
+        size_t child = first_child(heap, hole);
+        TL_COUNT(heap, compares, 1);
+        if (heap_entry_before(entry, heap->entries[child])) {
+            break;
         }
         TL_COUNT(heap, moves, 1);
-        put(heap, hole, entries[child]);
+        put(heap, hole, heap->entries[child]);
         hole = child;
     }
-    bool has_child = 2 * hole <= heap->count;
-    bool has_two = 2 * hole < heap->count;
-    size_t child = hole << has_child; /* without children: the hole itself, for nothing */
-    child += heap_entry_before(entries[child + has_two], entries[child]);
-    heap_entry first = entries[child];
-    bool below = has_child & !heap_entry_precedes(entry, first, latest);
-    TL_COUNT(heap, compares, has_child + has_two);
-    TL_COUNT(heap, moves, 1 + below);
-    put(heap, hole, heap_entry_choose(below, first, entry));
-    put(heap, heap_entry_choose_index(below, child, hole), entry);
+    TL_COUNT(heap, moves, 1);
+    put(heap, hole, entry);
 }
 
-/* Moves the hole at the root to the bottom, along the first children; returns where it arrives. */
+/* Move the hole at the root to the bottom, along the first children. Return its place there. */
 static inline size_t sink_hole(struct binary_heap *heap)
 {
     size_t hole = ROOT;
@@ -204,15 +157,15 @@ static void close_root(struct binary_heap *heap)
     heap->vacant = false;
     heap_entry last = heap->entries[heap->count--];
     if (heap->count > 0) {
-        rise_rarely(heap, sink_hole(heap), last);
+        rise(heap, sink_hole(heap), last);
     }
 }
 
-/* The same with `entry`, which has the latest serial, taking its place. */
+/* The same with `entry`, which has the latest serial, in its place. */
 static void replace_root(struct binary_heap *heap, heap_entry entry)
 {
     heap->vacant = false;
-    rise(heap, sink_hole(heap), entry, true);
+    rise(heap, sink_hole(heap), entry);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -230,15 +183,15 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         if (heap->vacant) {
             replace_root(heap, entry);
         } else {
-            rise(heap, ++heap->count, entry, true);
+            rise(heap, ++heap->count, entry);
         }
         return TL_OK;
     }
     TL_COUNT(heap, compares, 1);
     if (due < heap_entry_due(heap->entries[position])) {
-        rise(heap, position, entry, true);
+        rise(heap, position, entry);
     } else {
-        sink(heap, position, entry, true);
+        sink(heap, position, entry);
     }
     return TL_OK;
 }
@@ -255,9 +208,9 @@ static enum tl_status heap_stop(void *self, uint32_t id)
     if (position <= heap->count) {
         TL_COUNT(heap, compares, 1);
         if (heap_entry_before(last, heap->entries[position])) {
-            rise(heap, position, last, false);
+            rise(heap, position, last);
         } else {
-            sink(heap, position, last, false);
+            sink(heap, position, last);
         }
     }
     return TL_OK;
@@ -283,8 +236,7 @@ TL_ALGO(binary_heap) = {
     .origin = "Williams 1964; libuv, libevent",
     .description =
         "A binary heap in an array, ordered by due tick and then by start, with the keys in the "
-        "array and the place of every timer in a second one: start, stop and restart take a number "
-        "of steps that grows with the logarithm of the timers. Exact in everything: order, next "
+        "array and the place of every timer in a second one. Exact in everything: order, next "
         "expiry, no horizon. Bad at: very many timers, where each level moved is a cache miss.",
     .differs =
         "timers of one tick fire in the order of their starts, as in libuv, in libevent in any "
@@ -292,8 +244,7 @@ TL_ALGO(binary_heap) = {
         "libevent and in libuv from 1.48 on, where older ones call it in the same turn; next has "
         "no upper limit, where libuv's is 2^31 - 1 milliseconds and libevent's 35 minutes; stop "
         "says whether the timer was pending, where uv_timer_stop and event_del answer 0 either "
-        "way; the keys are in the array, where both follow references to compare; a timer that "
-        "starts itself when it fires sifts once, where theirs goes through the heap twice.",
+        "way; a timer that starts itself when it fires sifts once, in theirs twice.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .create = heap_create,
     .start = heap_start,

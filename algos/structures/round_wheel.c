@@ -14,33 +14,20 @@
  * rounds fires, the others get one round less. advance(11) fires the timer of slot 3. stop(a)
  * unlinks a.
  *
- * With deadline and clock in units of `tick`, and `current` the first bucket that the hand has not
- * visited:
- *
- *   rounds = (deadline - current) / slots        slot = max(deadline, current) mod slots
- *
  * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. By default
- * there are as many slots as timers, or as the longest delay needs. `slots` is rounded up to a power
- * of two, so that slot and rounds are a mask and a shift; pow2=no divides.
- * netty-wheel is Netty's variant of this scheme, with a queue and slots that fire at their end.
- *
- * Expired timers move to the list DUE, and fire from there, so that a budget can leave some and
- * callbacks can start timers in any slot. A jump over k turns visits each slot once and subtracts k
- * rounds. A timer that is due at its start goes to the list LATE, which the next advance appends to
- * DUE. Scouts prefetch the timers of the next slots: see slot_scouts.h.
+ * there are as many slots as timers, or as the longest delay needs, rounded up to a power of two,
+ * so that slot and rounds are a mask and a shift; pow2=no divides. A jump over k turns visits each
+ * slot once and subtracts k rounds. Scouts prefetch the timers of the next slots (slot_scouts.h).
  *
  * Invariants
  *   - a timer of bucket b (it fires at tick b * tick) is in slot b mod slots, and the hand visits
  *     that slot `rounds` times before the visit that fires it
- *   - the slots, DUE and LATE together hold exactly the pending timers
  *
  * Complexity: start and stop O(1), a tick O(n / slots), expiry O(1) and a visit for every round.
  * Use it for any delays if there are more slots than timers. Bad at: many timers in few slots with
- * long delays, all of which are visited once a turn; sleeping, since it must be driven at every
- * tick.
+ * long delays, each visited once a turn; sleeping, since it must be driven at every tick.
  *
- * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, section
- * 6.1.2.
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, 6.1.2.
  */
 #include "timerlab.h"
 
@@ -59,25 +46,17 @@ struct node {
     uint32_t next;
     uint32_t prev;
 };
-#define SLOT_LISTS struct round_wheel
-#include "slot_scouts.h"
+#include "slot_ring.h"
 
 struct round_wheel {
-    struct node *nodes AND_RECORDS; /* DUE, LATE, the slots, the timers */
-    uint32_t first_timer;           /* index of timer 0 */
+    struct timer_buckets buckets;
     uint32_t slots;
-    uint32_t shift; /* log2 of slots, where pow2 */
-    bool pow2;      /* slots is a power of two, and treated as one */
-    uint64_t clock;
+    uint32_t shift;   /* log2 of slots, where pow2 */
+    bool pow2;        /* slots is a power of two, and treated as one */
     uint64_t current; /* the first bucket that the hand has not visited: clock / tick + 1 */
     uint64_t tick;
-    uint64_t count;
-    uint32_t capacity;
     struct slot_scouts scouts;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
 };
-#include "slot_ring.h"
 
 #define STRUCTURE struct round_wheel
 #include "structure.h"
@@ -97,64 +76,59 @@ static inline uint32_t slot_of(const struct round_wheel *wheel, uint64_t bucket)
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct round_wheel *wheel = self;
-    uint32_t index = wheel->first_timer + id;
-    (void)buckets_take(wheel, index);
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t index = timer_index(buckets, id);
+    (void)buckets_take(buckets, index);
     uint32_t list = LATE;
-    if (deadline > wheel->clock) {
-        /* After the clock, so rounded up to `current` at the least. */
-        uint64_t bucket = wheel->tick == 1 ? deadline : (deadline + wheel->tick - 1) / wheel->tick;
-        node_at(wheel, index)->rounds = turns_of(wheel, bucket - wheel->current);
+    if (deadline > buckets->clock) {
+        uint64_t bucket = (deadline + wheel->tick - 1) / wheel->tick; /* `current` or later */
+        node_at(buckets, index)->rounds = turns_of(wheel, bucket - wheel->current);
         list = FIRST_SLOT + slot_of(wheel, bucket);
     }
-    bucket_append(wheel, list, index);
+    bucket_append(buckets, list, index);
     return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* The hand at a slot, for `turns` turns at once: timers with fewer rounds left are due. */
+/* Pass a slot `turns` times at once: timers with fewer rounds left are due. */
 static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
 {
-    uint32_t index = node_at(wheel, head)->next;
+    struct timer_buckets *buckets = &wheel->buckets;
+    uint32_t index = node_at(buckets, head)->next;
     while (index != head) {
-        struct node *node = node_at(wheel, index);
+        struct node *node = node_at(buckets, index);
         uint32_t next = node->next;
-        slot_scout_step(wheel, &wheel->scouts);
-        TL_COUNT(wheel, compares, 1);
+        slot_scout_step(buckets, &wheel->scouts);
+        TL_COUNT(buckets, compares, 1);
         if (node->rounds >= turns) {
             node->rounds -= turns;
         } else {
-            slot_remove(wheel, index);
-            bucket_append(wheel, DUE, index);
+            slot_remove(buckets, index);
+            bucket_append(buckets, DUE, index);
         }
         index = next;
     }
-    TL_COUNT(wheel, slots, 1);
-}
-
-/* Moves the clock to `now`, and everything that is due by then to DUE. */
-static void collect_due(struct round_wheel *wheel, uint64_t now)
-{
-    bucket_move_all(wheel, LATE, DUE);
-    uint64_t after = (wheel->tick == 1 ? now : now / wheel->tick) + 1;
-    uint64_t steps = after - wheel->current;
-    uint64_t visits = steps < wheel->slots ? steps : wheel->slots;
-    for (uint64_t i = 0; i < visits; i++) {
-        uint32_t slot = slot_of(wheel, wheel->current + i);
-        uint32_t ahead = slot + SLOT_SCOUTS;
-        slot_scout_send(wheel, &wheel->scouts, slot,
-                        FIRST_SLOT + (ahead < wheel->slots ? ahead : slot));
-        visit_slot(wheel, FIRST_SLOT + slot, turns_of(wheel, steps - 1 - i) + 1);
-    }
-    wheel->current = after;
-    wheel->clock = now;
+    TL_COUNT(buckets, slots, 1);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct round_wheel *wheel = self;
-    collect_due(wheel, now);
-    return buckets_fire(wheel, now, budget, fire, ctx);
+    bucket_move_all(&wheel->buckets, LATE, DUE);
+    uint64_t after = now / wheel->tick + 1;
+    uint64_t steps = after - wheel->current;
+    uint64_t visits = steps < wheel->slots ? steps : wheel->slots;
+    for (uint64_t i = 0; i < visits; i++) {
+        uint32_t slot = slot_of(wheel, wheel->current + i);
+        uint32_t ahead = slot + SLOT_SCOUTS;
+        slot_scout_send(&wheel->buckets, &wheel->scouts, slot,
+                        FIRST_SLOT + (ahead < wheel->slots ? ahead : slot));
+        visit_slot(wheel, FIRST_SLOT + slot, turns_of(wheel, steps - 1 - i) + 1);
+    }
+    wheel->current = after;
+    wheel->buckets.clock = now;
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -165,8 +139,7 @@ struct wheel_options {
     uint64_t tick;
 };
 
-/* A slot for each timer keeps visits O(1); more slots than a turn of the longest delay are of no
- * use. */
+/* A slot for each timer keeps visits O(1); more than a turn of the longest delay are useless. */
 static uint32_t slots_for(const struct tl_config *config, uint64_t tick)
 {
     uint64_t slots = config->capacity > SLOTS_FEW ? config->capacity : SLOTS_FEW;
@@ -178,31 +151,23 @@ static uint32_t slots_for(const struct tl_config *config, uint64_t tick)
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     const struct wheel_options *options = config->options;
-    uint32_t slots = options->slots;
-    if (slots == SLOTS_AUTO) {
-        slots = slots_for(config, options->tick);
-    }
-    bool pow2 = options->pow2 != 0;
+    uint32_t slots =
+        options->slots == SLOTS_AUTO ? slots_for(config, options->tick) : options->slots;
     uint32_t shift = 0;
-    if (pow2) {
-        while ((UINT32_C(1) << shift) < slots) {
-            shift++;
-        }
-        slots = UINT32_C(1) << shift;
+    while ((UINT32_C(1) << shift) < slots) {
+        shift++;
     }
-    uint64_t tick = options->tick;
+    slots = options->pow2 != 0 ? UINT32_C(1) << shift : slots;
     return structure_create(config,
                             &(struct round_wheel){
-                                .first_timer = FIRST_SLOT + slots,
+                                .buckets = buckets_empty(config, FIRST_SLOT + slots),
                                 .slots = slots,
                                 .shift = shift,
-                                .pow2 = pow2,
-                                .clock = config->now,
-                                .current = config->now / tick + 1,
-                                .tick = tick,
-                                .allocator = config->allocator,
+                                .pow2 = options->pow2 != 0,
+                                .current = config->now / options->tick + 1,
+                                .tick = options->tick,
                             },
-                            buckets_reserve, nodes_destroy, self);
+                            buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice slots_choices[] = {
@@ -229,8 +194,7 @@ static const struct tl_option wheel_option_table[] = {
 static struct tl_precision wheel_precision(const void *given, uint64_t delay_ticks)
 {
     const struct wheel_options *options = given;
-    uint64_t rounding = options->tick - 1;
-    return (struct tl_precision){.late_ticks = delay_ticks > 0 ? rounding : 0};
+    return (struct tl_precision){.late_ticks = delay_ticks > 0 ? options->tick - 1 : 0};
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -238,30 +202,29 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct round_wheel *wheel = self;
-    if (wheel->current != wheel->clock / wheel->tick + 1) {
-        return corrupt(why, why_bytes, "the hand is before bucket %" PRIu64 " at tick %" PRIu64,
-                       wheel->current, wheel->clock);
-    }
-    for (uint32_t id = 0; id < wheel->capacity; id++) {
-        uint32_t index = wheel->first_timer + id;
-        uint64_t rounds = node_at(wheel, index)->rounds;
-        if (slot_is_linked(wheel, index) && rounds > turns_of(wheel, TL_DEADLINE_MAX)) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " waits for %" PRIu64 " rounds", id,
-                           rounds);
+    const struct timer_buckets *buckets = &wheel->buckets;
+    for (uint32_t id = 0; id < buckets->capacity; id++) {
+        uint32_t index = timer_index(buckets, id);
+        if (slot_is_linked(buckets, index) &&
+            node_at(buckets, index)->rounds > turns_of(wheel, TL_DEADLINE_MAX)) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " has too many rounds", id);
         }
     }
-    return buckets_check(wheel, 0, why, why_bytes);
+    if (wheel->current != buckets->clock / wheel->tick + 1) {
+        return corrupt(why, why_bytes, "the hand is before bucket %" PRIu64, wheel->current);
+    }
+    return buckets_check(buckets, 0, why, why_bytes);
 }
 
-static void keep_rounds(const struct round_wheel *wheel, uint32_t index, struct tl_held *held)
+static void keep_rounds(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
 {
-    held->rounds = node_at(wheel, index)->rounds;
+    held->rounds = node_at(buckets, index)->rounds;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct round_wheel *wheel = self;
-    ring_walk(wheel, wheel->slots, wheel->current - 1, wheel->tick, keep_rounds, visitor);
+    ring_walk(&wheel->buckets, wheel->slots, wheel->current - 1, wheel->tick, keep_rounds, visitor);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -274,15 +237,15 @@ TL_ALGO(round_wheel) = {
     .origin = "Varghese and Lauck 1987, scheme 6",
     .description =
         "One wheel of lists; a timer is filed under its due tick modulo the slots, with the number "
-        "of turns to wait, and each turn takes one round from it. No horizon, and the wheel is as "
-        "small as one likes. Bad at: many timers on few slots with delays of many turns, each "
-        "visited once a turn, and idle times, since it must be driven every tick.",
+        "of turns to wait, and each turn takes one round from it. No horizon. Bad at: many timers "
+        "on few slots with delays of many turns, and idle times, since it must be driven every "
+        "tick.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = nodes_destroy,
+    .destroy = buckets_destroy,
     .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
@@ -290,8 +253,7 @@ TL_ALGO(round_wheel) = {
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .differs = "deadlines may be rounded up to a multiple of `tick`; what expires is collected "
-               "first, so a callback never meets a slot half visited, and several turns that one "
-               "advance passes are taken off a timer at once; a deadline that is not after the "
-               "clock fires at the next advance, where the original asks for one ahead.",
+    .differs = "deadlines may be rounded up to a multiple of `tick`; expired timers are collected "
+               "before the first callback, and several turns are subtracted at once; a deadline "
+               "that is not after the clock fires at the next advance.",
 };
