@@ -1,6 +1,9 @@
 /*
- * index_heap.h: a heap of node indices (index_sift.h), for timers that no bucket of timer_buckets.h
- * takes.
+ * index_heap.h: a binary heap of node indices, for timers that no bucket of timer_buckets.h takes.
+ *
+ *   heap   [40]              four bytes an entry, the first due at 0; a place has its
+ *          [7] [12]          children at 2 * place + 1 and + 2
+ *          [9] ...
  *
  * Internal, and a template. The including file first defines
  *
@@ -8,7 +11,7 @@
  *                 uint32_t *heap; uint32_t heap_count
  *   HEAP_OTHERS   optional: the heap also holds nodes that are no timers
  *
- * and afterwards the functions that index_sift.h declares without a body. A timer in the heap has its
+ * and afterwards the functions that are declared below without a body. A timer in the heap has its
  * place there in `prev`, and IN_HEAP in `next`.
  */
 #ifndef ALGOS_INDEX_HEAP_H
@@ -16,15 +19,24 @@
 
 #include "timer_buckets.h"
 
-#define HEAP_COUNTERS(self) (&(self)->buckets)
-#include "index_sift.h"
-
 #include <string.h>
 
 #define HEAP_ALIGN 64
 #define IN_HEAP    (SLOT_NONE - 1) /* `next` of a timer in the heap */
 
-#ifndef HEAP_OTHERS
+/* The tick that orders a node. The including file's. */
+static inline uint64_t heap_key(const INDEX_HEAP *self, uint32_t index);
+
+/* The tick that orders the node at a place. */
+static inline uint64_t heap_due(const INDEX_HEAP *self, uint32_t place)
+{
+    return heap_key(self, self->heap[place]);
+}
+
+/* Write a node to a place, and the place to where it is kept. */
+#ifdef HEAP_OTHERS
+static inline void heap_put(INDEX_HEAP *self, uint32_t place, uint32_t index);
+#else
 static inline void heap_put(INDEX_HEAP *self, uint32_t place, uint32_t index)
 {
     self->heap[place] = index;
@@ -32,6 +44,32 @@ static inline void heap_put(INDEX_HEAP *self, uint32_t place, uint32_t index)
     TL_COUNT(&self->buckets, moves, 1);
 }
 #endif
+
+/* Puts a node, which comes due at `due`, where it belongs, from the hole at `place` up or down. */
+static NEVER_INLINE void heap_sift(INDEX_HEAP *self, uint32_t place, uint32_t index, uint64_t due)
+{
+    while (place > 0) {
+        uint32_t parent = (place - 1) / 2;
+        TL_COUNT(&self->buckets, compares, 1);
+        if (heap_due(self, parent) <= due) {
+            break;
+        }
+        heap_put(self, place, self->heap[parent]);
+        place = parent;
+    }
+    for (uint32_t child = 2 * place + 1; child < self->heap_count; child = 2 * place + 1) {
+        TL_COUNT(&self->buckets, compares, 2);
+        if (child + 1 < self->heap_count && heap_due(self, child + 1) < heap_due(self, child)) {
+            child++;
+        }
+        if (due <= heap_due(self, child)) {
+            break;
+        }
+        heap_put(self, place, self->heap[child]);
+        place = child;
+    }
+    heap_put(self, place, index);
+}
 
 /* For the hook `reserve`: grows heap and buckets to `capacity` timers, more than before, and
  * `others` entries of the heap that are no timers. */

@@ -74,14 +74,9 @@ struct system_timer {
 #define HEAP_OTHERS
 #include "index_heap.h"
 
-static inline uint64_t *bucket_expiration(const struct system_timer *timer, uint32_t bucket)
-{
-    return &node_at(&timer->buckets, bucket)->due;
-}
-
 static inline uint64_t heap_key(const struct system_timer *timer, uint32_t bucket)
 {
-    return *bucket_expiration(timer, bucket);
+    return node_at(&timer->buckets, bucket)->due;
 }
 
 static inline void heap_put(struct system_timer *timer, uint32_t place, uint32_t bucket)
@@ -113,9 +108,9 @@ static void timing_wheel_add(struct system_timer *timer, uint32_t index, uint64_
     uint32_t bucket = bucket_at(timer, n, virtual_id % timer->wheel_size);
     node_at(&timer->buckets, index)->due = due;
     bucket_append(&timer->buckets, bucket, index);
-    if (*bucket_expiration(timer, bucket) == NOT_QUEUED) {
+    if (heap_key(timer, bucket) == NOT_QUEUED) {
         uint64_t expiration = virtual_id * wheel->tick;
-        *bucket_expiration(timer, bucket) = expiration;
+        node_at(&timer->buckets, bucket)->due = expiration;
         heap_sift(timer, timer->heap_count++, bucket, expiration);
         timer->work_at =
             expiration < timer->work_at / timer->unit ? expiration * timer->unit : timer->work_at;
@@ -177,9 +172,9 @@ static void bucket_flush(struct system_timer *timer)
     uint32_t bucket = timer->heap[0];
     uint32_t last = timer->heap[--timer->heap_count];
     if (timer->heap_count > 0) {
-        heap_sift(timer, 0, last, *bucket_expiration(timer, last));
+        heap_sift(timer, 0, last, heap_key(timer, last));
     }
-    *bucket_expiration(timer, bucket) = NOT_QUEUED;
+    node_at(&timer->buckets, bucket)->due = NOT_QUEUED;
     TL_COUNT(&timer->buckets, slots, 1);
     if (bucket < bucket_at(timer, 1, 0)) { /* of level 1, a unit wide: all are due */
         bucket_move_all(&timer->buckets, bucket, DUE);
@@ -299,19 +294,12 @@ static struct tl_precision timer_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static bool bucket_is_right(const struct timer_buckets *buckets, const struct timing_wheel *wheel,
-                            uint32_t bucket)
+static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
+                         const struct node *node)
 {
-    uint64_t at = node_at(buckets, bucket)->due;
-    if (at == NOT_QUEUED) {
-        return bucket_is_empty(buckets, bucket);
-    }
-    uint32_t i = bucket_first(buckets, bucket);
-    while (i != SLOT_NONE && node_at(buckets, i)->due - at < wheel->tick) {
-        i = bucket_after(buckets, bucket, i);
-    }
-    return i == SLOT_NONE && at > wheel->current_time && at % wheel->tick == 0 &&
-           at - wheel->current_time < wheel->interval;
+    const struct system_timer *timer = (const void *)buckets;
+    uint32_t n = (bucket - FIRST_BUCKET) / timer->wheel_size;
+    return node->due - heap_key(timer, bucket) < timer->wheels[n].tick;
 }
 
 static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
@@ -319,23 +307,26 @@ static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
     const struct system_timer *timer = self;
     uint64_t time = timer->wheels[0].current_time;
     uint32_t queued = 0;
-    if (buckets_check(&timer->buckets, 0, why, why_bytes) != TL_OK) {
-        return TL_ERR_CORRUPT;
-    }
     for (uint32_t i = 0; i < timer->wheel_count * timer->wheel_size; i++) {
-        queued += *bucket_expiration(timer, FIRST_BUCKET + i) != NOT_QUEUED;
         const struct timing_wheel *wheel = &timer->wheels[i / timer->wheel_size];
+        uint64_t at = heap_key(timer, FIRST_BUCKET + i);
+        queued += at != NOT_QUEUED;
         if (wheel->current_time != time - time % wheel->tick ||
-            !bucket_is_right(&timer->buckets, wheel, FIRST_BUCKET + i)) {
-            return corrupt(why, why_bytes, "bucket %" PRIu32 " is wrong", i);
+            (at == NOT_QUEUED ? !bucket_is_empty(&timer->buckets, FIRST_BUCKET + i)
+                              : at % wheel->tick != 0 || at <= wheel->current_time ||
+                                    at - wheel->current_time >= wheel->interval)) {
+            return corrupt(why, why_bytes, "bucket %" PRIu32 " cannot expire in unit %" PRIu64, i,
+                           at);
         }
     }
     bool ordered = queued == timer->heap_count &&
                    (queued == 0 || heap_due(timer, 0) >= timer->work_at / timer->unit);
-    for (uint32_t i = 1; ordered && i < timer->heap_count; i++) {
+    for (uint32_t i = 1; ordered && i < queued; i++) {
         ordered = heap_due(timer, (i - 1) / 2) <= heap_due(timer, i);
     }
-    return ordered ? TL_OK : corrupt(why, why_bytes, "the delay queue is out of order");
+    return ordered ? buckets_check_timers(&timer->buckets, 0, FIRST_BUCKET, bucket_takes, why,
+                                          why_bytes)
+                   : corrupt(why, why_bytes, "the delay queue is out of order");
 }
 
 /* With a unit of 1 the unit in which a timer is due is its deadline. */
@@ -360,7 +351,7 @@ static void timer_walk(const void *self, const struct tl_visitor *visitor)
             uint32_t bucket = bucket_at(timer, n, slot);
             uint64_t ahead = (slot + timer->wheel_size - hand) % timer->wheel_size;
             uint64_t from = (time / wheel->tick + ahead) * bucket_ticks;
-            bool queued = *bucket_expiration(timer, bucket) != NOT_QUEUED;
+            bool queued = heap_key(timer, bucket) != NOT_QUEUED;
             walk_slot(visitor, slot, from + bucket_ticks - 1 - timer->round_up, bucket_ticks,
                       (ahead == 0 ? TL_MARK_HAND : 0u) | (queued ? TL_MARK_QUEUED : 0u));
             bucket_walk(&timer->buckets, bucket, keep_deadline, visitor);
