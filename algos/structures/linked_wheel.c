@@ -2,37 +2,38 @@
  * linked-wheel: a hierarchical wheel of linked lists, for every tick length and spread of
  * deadlines.
  *
- *   level   ticks a slot   a block   takes a deadline
- *     1                1       512   in this block of 512 ticks, or in the next
- *     2              128    65,536   in this block of 65,536 ticks, or in the next
- *     9             2^56         -   any other
+ *   level   ticks a slot   slots   takes a deadline
+ *     1                1   1,024   in this or the next 512 ticks, as one slot of level 2 has them
+ *     2              512     256   in this or the next 65,536 ticks, as one slot of level 3 has them
+ *     3           65,536     256   in this or the next 2^23 ticks
+ *     9             2^58     256   any other
  *
- *   slot   head <-> node <-> node <-> head       1,024 a level; occupied: one byte each
- *   node   { next, prev, due, filed }            24 bytes in one array, links being numbers;
- *                                                32 in the caller's records, links being addresses
+ *   slot   4 lists: head <-> node <-> node <-> head
+ *   node   { next, prev, due, filed }     24 bytes in one array, where links are numbers; 32 in
+ *                                         the caller's records, where links are addresses
  *
- * At tick 0, start(a, 1100) puts a in slot 8 of level 2, which begins at tick 1,024: a is `filed`
+ * At tick 0, start(a, 1100) puts a in slot 2 of level 2, which begins at tick 1,024: a is `filed`
  * under that tick. start(a, 1500) only sets `due`, because the slot comes up before tick 1,500
  * anyway; start(a, 300) moves a to slot 300 of level 1. stop(a) unlinks it at once.
  *
- * While the clock is in a block of level 1, the four slots of level 2 that make the next block are
- * moved down, one node of each by turns: at least 16 nodes an advance, and enough that all are
- * moved when the clock enters the block. Every level works this way. No tick has a bulk to move,
- * and several nodes are on their way from memory at once. An advance over several blocks takes the
- * slots that it passes or enters to DUE, fires the due timers and files the rest again. Advances
- * before work_at only set the clock. LATE has timers that were due when started; they fire in the
- * next advance.
+ * While the clock is in slot 1 of level 2, the timers of slot 2 are moved down: at least 16 in each
+ * advance, and enough that none is left when the clock enters slot 2. No tick has a bulk to move.
+ * Every level works this way, unless an advance passes whole slots of it. Those slots, and the one
+ * that the advance enters, go to DUE unopened; of DUE the due timers fire, and the rest is filed
+ * again. LATE has timers that were due when started; they fire in the next advance. An advance
+ * before `work_at` only sets the clock.
  *
- * It differs from a plain hierarchical wheel in three ways: a restart to a later tick only stores
- * the deadline, slots are moved down ahead of time and by turns, and a start first tries the level
- * of most starts before; docs/internals/chunk-wheel.md has the gains.
+ * Among many timers a node's address says which of its slot's lists it is in. A list is taken down
+ * from its front, and waits there for a cache line at each node; four lists, taken down by turns,
+ * wait for four at once. Few timers use only the first list.
  *
  * Invariants
  *   - a pending timer is in one list, and is not due before the tick that it is filed under, the
- *     first of its slot; that slot is 1 to 1,024 slots after the clock's on its level
- *   - a list is marked in `occupied` exactly if it has a node
- *   - first_at is not after the first occupied slot of level 1, upper_at not after the tick at
- *     which a slot is to be moved down; work_at is after neither, and 0 if DUE or LATE have nodes
+ *     first of its slot; that slot is 1 to 1,024, or 1 to 256, after the clock's on its level
+ *   - a slot's bit in `occupied` is set exactly if it has a node, and a word's bit in `words`
+ *     exactly if the word is not 0
+ *   - near_at is not after the first occupied slot of level 1, far_at not after the next tick with
+ *     work on another; work_at is after neither, and 0 if DUE or LATE have nodes
  *
  * Complexity (m levels): start, stop, restart, a tick O(1); expiry O(m) moves; a jump over empty
  * ticks O(m). Good where nothing is known of the traffic. From some 300,000 timers on, chunk-wheel
@@ -48,30 +49,39 @@
 #include "tuning.h"
 #include "walk.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdalign.h>
-#include <string.h>
 
 /* --- data ------------------------------------------------------------------------------------- */
 
 enum {
-    BITS = 7,       /* log2 of the ratio of two levels' slots */
-    LISTS_BITS = 2, /* log2 of the slots of a block, which are moved down by turns */
-    LISTS = 1 << LISTS_BITS,
-    SLOTS = 2 << (BITS + LISTS_BITS), /* of each level: two blocks of the next */
     LEVELS = 9,
-    DUE = 0,   /* collected by an advance over several slots, or left by its budget */
-    LATE,      /* started when already due */
-    FIRST = 8, /* the first head of level 1 */
-    HEADS = FIRST + LEVELS * SLOTS,
-    PORTION = 16, /* nodes moved down from a slot in one advance, at least */
-    EVEN_BITS =
-        6,       /* in half a block, 2^-6 of all timers are moved at least; in the other half all */
-    STEADY = 16, /* starts in succession that make a level the usual one */
-    AHEAD = 2,   /* ticks before its own a slot's first node is fetched */
+    NEAR_BITS = 9, /* log2 of the ticks of a slot of level 2, which are half of level 1 */
+    FAR_BITS = 7,  /* log2 of the ratio of two slots above, which is half of a level */
+    NEAR_SLOTS = 2 << NEAR_BITS,
+    FAR_SLOTS = 2 << FAR_BITS,
+    NEAR_WORDS = NEAR_SLOTS / 64, /* of `occupied` */
+    FAR_WORDS = FAR_SLOTS / 64,
+    DUE =
+        NEAR_SLOTS + (LEVELS - 1) * FAR_SLOTS, /* collected by an advance, or left by its budget */
+    LATE,                                      /* started when already due */
+    LISTS,                                     /* of a stripe: of each slot one */
+    STRIPES = 4,
+    HEADS = STRIPES * LISTS,
+    WORDS = LISTS / 64 + 1,
+    FAR_BYTES = 1 << 20,  /* with nodes of more bytes all stripes are used above level 1, */
+    NEAR_BYTES = 1 << 22, /* and with more than this on level 1, */
+    BULK = 1024,          /* or where an advance moves this many nodes down */
+    PORTION = 16,         /* nodes moved down from a slot in one advance, at least */
+    EVEN_BITS = 6, /* while the clock is in the first half of a slot, 2^-6 of all timers are moved
+                    * down at least; in the second half all */
+    AHEAD = 2,     /* ticks before its own a slot's first node is fetched */
     ALIGN = 64,
 };
+static_assert((LEVELS - 1) * FAR_WORDS == 32 && WORDS <= 64, "a word has a bit in `words`");
 #define CAPACITY_MAX (UINT32_C(1) << 30)
+#define NO_SLOT      UINT64_MAX
 
 /* To a head or a node. */
 #ifdef TL_EMBEDDED
@@ -94,136 +104,130 @@ struct node {
 };
 #define NODE_LINKS (sizeof(struct node) / sizeof(struct links))
 
+struct level {
+    uint64_t begin;  /* the first deadline that it takes, */
+    uint64_t span;   /* of this many */
+    uint64_t notice; /* ticks before a slot begins that advances have work with it */
+    uint32_t first;  /* its first slot */
+    uint32_t mask;   /* its slots, less one */
+    uint32_t shift;  /* log2 of the ticks of a slot */
+};
+
 struct linked_wheel {
     alignas(ALIGN) uint64_t work_at; /* an advance to before this only sets the clock */
     uint64_t clock;
     uint64_t levels_end; /* from this tick on the levels begin later; an advance that has nothing to
                           * do leaves that to the next start */
-    uint64_t usual_from; /* the usual level takes deadlines from here on, */
-    uint64_t usual_span; /* this many */
-    uint32_t usual_shift;
-    uint32_t usual_first;            /* its first head */
+    const struct level *usual;       /* the level of the last start above the first */
     struct links *heads AND_RECORDS; /* and after them the wheel's own nodes */
+    uint64_t words;                  /* which words of `occupied` are not 0 */
     uint64_t count;                  /* timers pending */
-    uint64_t first_at;               /* nothing is on level 1 before this tick */
-    uint64_t upper_at;               /* no other level has anything to do before */
-    uint64_t begins[LEVELS + 1];     /* the first deadline that a level takes; the end of all */
-    uint32_t usual;
-    bool passes;   /* slots of a next block stay where they are: advances pass over whole blocks */
-    uint32_t last; /* the level of the last start that was not usual, */
-    uint32_t same; /* and how many before it had the same */
+    uint64_t near_at;                /* nothing is on level 1 before this tick */
+    uint64_t far_at;                 /* no other level has anything to do before */
+    uint32_t stripes;                /* the last stripe in use, */
+    uint32_t near_stripes;           /* and by filing on level 1 */
+    uint32_t passed;                 /* levels above the first with slots that advances pass */
     uint32_t capacity;
-    const struct tl_allocator *allocator;
 #ifdef TL_EMBEDDED
-    uint32_t stride_shift;   /* a record's stride is an odd number times 2^stride_shift; */
+    uint32_t stride_shift;   /* a node's stride is an odd number times 2^stride_shift; */
     uint32_t stride_inverse; /* that number times this is 1 modulo 2^32 */
 #endif
+    const struct tl_allocator *allocator;
     struct tl_counters counters;
-    uint8_t occupied[HEADS]; /* 1: the list has a node */
+    uint64_t occupied[WORDS]; /* one bit a slot */
+    struct level levels[LEVELS];
 };
 
 /* --- data: links ------------------------------------------------------------------------------ */
 
 #ifdef TL_EMBEDDED
 
-static inline struct links *at(const struct linked_wheel *wheel, ref to)
-{
-    (void)wheel;
-    return to;
-}
+#define at(wheel, to)         ((void)(wheel), (to))
+#define head_at(wheel, index) (&(wheel)->heads[index])
+#define head_index(wheel, head)                                                                    \
+    (uint32_t)(((uintptr_t)(head) - (uintptr_t)(wheel)->heads) / sizeof *(head))
+#define timer_of(wheel, id)              ((ref)record_at(&(wheel)->records, id))
+/* A record's address is a multiple of 2^stride_shift after that of the first. */
+#define stripe_of(wheel, timer, stripes) ((uintptr_t)(timer) >> (wheel)->stride_shift & (stripes))
 
-static inline ref head_of(const struct linked_wheel *wheel, uint32_t slot)
-{
-    return &wheel->heads[slot];
-}
-
-static inline ref timer_of(const struct linked_wheel *wheel, uint32_t id)
-{
-    return record_at(&wheel->records, id);
-}
-
-/* Without a division: the distance is a multiple of the stride. */
+/* The distance is a multiple of the stride, so a multiplication divides it. */
 static inline uint32_t id_of(const struct linked_wheel *wheel, ref timer)
 {
     size_t distance = (size_t)((char *)timer - wheel->records.first);
     return (uint32_t)(distance >> wheel->stride_shift) * wheel->stride_inverse;
 }
 
-/* The slot of a head. */
-static inline uint32_t slot_of(const struct linked_wheel *wheel, ref head)
-{
-    return (uint32_t)(((uintptr_t)head - (uintptr_t)wheel->heads) / sizeof *head);
-}
-
 #else
 
-static inline struct links *at(const struct linked_wheel *wheel, ref to)
-{
-    return &wheel->heads[to];
-}
-
-static inline ref head_of(const struct linked_wheel *wheel, uint32_t slot)
-{
-    (void)wheel;
-    return slot;
-}
-
-static inline ref timer_of(const struct linked_wheel *wheel, uint32_t id)
-{
-    (void)wheel;
-    return HEADS + id * (uint32_t)NODE_LINKS;
-}
-
-static inline uint32_t id_of(const struct linked_wheel *wheel, ref timer)
-{
-    (void)wheel;
-    return (timer - HEADS) / (uint32_t)NODE_LINKS;
-}
-
-static inline uint32_t slot_of(const struct linked_wheel *wheel, ref head)
-{
-    (void)wheel;
-    return head;
-}
+#define at(wheel, to)                    (&(wheel)->heads[to])
+#define head_at(wheel, index)            (index)
+#define head_index(wheel, head)          (head)
+#define timer_of(wheel, id)              (HEADS + (id) * (uint32_t)NODE_LINKS)
+#define id_of(wheel, timer)              (((timer)-HEADS) / (uint32_t)NODE_LINKS)
+                      /* As well spread as ids, because NODE_LINKS is odd. */
+#define stripe_of(wheel, timer, stripes) ((timer) & (stripes))
 
 #endif
+
+/* The head of one of a slot's lists. */
+#define head_of(wheel, slot, stripe) head_at(wheel, (uint32_t)((slot) + (stripe)*LISTS))
 
 static inline struct node *node_at(const struct linked_wheel *wheel, ref timer)
 {
     return (struct node *)(void *)at(wheel, timer);
 }
 
-static inline struct links *ends_of(const struct linked_wheel *wheel, uint32_t slot)
+static inline void clear(struct linked_wheel *wheel, ref head)
 {
-    return at(wheel, head_of(wheel, slot));
+    at(wheel, head)->next = head;
+    at(wheel, head)->prev = head;
 }
 
-static inline bool is_empty(const struct linked_wheel *wheel, uint32_t slot)
+/* --- data: slots ------------------------------------------------------------------------------ */
+
+static inline bool is_occupied(const struct linked_wheel *wheel, uint32_t slot)
 {
-    return ends_of(wheel, slot)->next == head_of(wheel, slot);
+    return (wheel->occupied[slot / 64] >> slot % 64 & 1) != 0;
 }
 
-static inline void clear(struct linked_wheel *wheel, uint32_t slot)
+static inline void set_occupied(struct linked_wheel *wheel, uint32_t slot)
 {
-    ends_of(wheel, slot)->next = head_of(wheel, slot);
-    ends_of(wheel, slot)->prev = head_of(wheel, slot);
-    wheel->occupied[slot] = 0;
+    uint64_t word = wheel->occupied[slot / 64];
+    wheel->occupied[slot / 64] = word | UINT64_C(1) << slot % 64;
+    if (UNLIKELY(word == 0)) {
+        wheel->words |= UINT64_C(1) << slot / 64;
+    }
 }
 
-/* Put a node that is in no list at the end of a slot's. */
-static inline void append(struct linked_wheel *wheel, uint32_t slot, ref timer)
+static inline void clear_occupied(struct linked_wheel *wheel, uint32_t slot)
 {
-    ref last = ends_of(wheel, slot)->prev;
+    uint64_t word = wheel->occupied[slot / 64] & ~(UINT64_C(1) << slot % 64);
+    wheel->occupied[slot / 64] = word;
+    if (UNLIKELY(word == 0)) {
+        wheel->words &= ~(UINT64_C(1) << slot / 64);
+    }
+}
+
+/* Whether DUE or LATE has nodes: they alone have bits in the last word. */
+static inline bool has_due(const struct linked_wheel *wheel)
+{
+    return wheel->occupied[WORDS - 1] != 0;
+}
+
+/* Put a node that is in no list at the end of one of a slot's. */
+static inline void append(struct linked_wheel *wheel, uint32_t slot, uint32_t stripes, ref timer)
+{
+    ref head = head_of(wheel, slot, stripe_of(wheel, timer, stripes));
+    ref last = at(wheel, head)->prev;
     TL_COUNT(wheel, moves, 1);
     /* In this order: side by side, gcc joins the two by way of a vector's register. */
-    at(wheel, timer)->next = head_of(wheel, slot);
-    ends_of(wheel, slot)->prev = timer;
+    at(wheel, timer)->next = head;
+    at(wheel, head)->prev = timer;
     at(wheel, timer)->prev = last;
     at(wheel, last)->next = timer;
-    wheel->occupied[slot] = 1;
+    set_occupied(wheel, slot);
 }
 
-/* Unlink a node, and unmark the slot if it was alone. */
 static inline void unlink_timer(struct linked_wheel *wheel, ref timer)
 {
     ref next = at(wheel, timer)->next;
@@ -231,157 +235,208 @@ static inline void unlink_timer(struct linked_wheel *wheel, ref timer)
     TL_COUNT(wheel, moves, 1);
     at(wheel, next)->prev = prev;
     at(wheel, prev)->next = next;
-    if (next == prev) { /* then both are the head */
-        wheel->occupied[slot_of(wheel, next)] = 0;
+    if (next == prev && wheel->stripes == 0) { /* then both are the head */
+        clear_occupied(wheel, head_index(wheel, next));
     }
 }
 
-/* Make a list begin with this node; the head itself: make it empty. */
-static inline void begin_with(struct linked_wheel *wheel, uint32_t slot, ref first)
+/* Takes nodes from the fronts of a slot's lists: by turns, so that several are on their way from
+ * memory at once, until a list is empty; then list by list, which is easier to predict. */
+struct taker {
+    ref head;
+    uint32_t slot;
+    uint32_t stripe;
+    bool by_turns;
+};
+
+static inline struct taker take_from(const struct linked_wheel *wheel, uint32_t slot)
 {
-    ends_of(wheel, slot)->next = first;
-    at(wheel, first)->prev = head_of(wheel, slot);
-    wheel->occupied[slot] = first != head_of(wheel, slot);
+    return (struct taker){
+        .head = head_of(wheel, slot, 0), .slot = slot, .by_turns = wheel->stripes != 0};
+}
+
+/* The next node; NONE: the slot is empty. */
+static inline ref next_node(const struct linked_wheel *wheel, struct taker *from)
+{
+    for (;;) {
+        ref timer = at(wheel, from->head)->next;
+        if (timer != from->head) {
+            return timer;
+        }
+        if (from->by_turns) {
+            from->by_turns = false;
+            from->stripe = 0;
+        } else if (from->stripe++ == wheel->stripes) {
+            return NONE;
+        }
+        from->head = head_of(wheel, from->slot, from->stripe);
+    }
+}
+
+/* Unlink the node that next_node has returned. */
+static inline void take(struct linked_wheel *wheel, struct taker *from, ref timer)
+{
+    ref next = at(wheel, timer)->next;
+    PREFETCH(at(wheel, next));
+    at(wheel, from->head)->next = next;
+    at(wheel, next)->prev = from->head;
+    if (from->by_turns) {
+        from->stripe = (from->stripe + 1) & wheel->stripes;
+        from->head = head_of(wheel, from->slot, from->stripe);
+    }
 }
 
 /* Move all nodes of a slot to the end of DUE. */
-static void splice_to_due(struct linked_wheel *wheel, uint32_t slot)
+static void move_to_due(struct linked_wheel *wheel, uint32_t slot)
 {
-    if (is_empty(wheel, slot)) {
+    if (!is_occupied(wheel, slot)) {
         return;
     }
     TL_COUNT(wheel, slots, 1);
-    ref first = ends_of(wheel, slot)->next;
-    ref last = ends_of(wheel, slot)->prev;
-    ref end = ends_of(wheel, DUE)->prev;
-    at(wheel, end)->next = first;
-    at(wheel, first)->prev = end;
-    at(wheel, last)->next = head_of(wheel, DUE);
-    ends_of(wheel, DUE)->prev = last;
-    wheel->occupied[DUE] = 1;
-    clear(wheel, slot);
-}
-
-/* --- data: filing ----------------------------------------------------------------------------- */
-
-static inline uint32_t shift_of(uint32_t level)
-{
-    return level * BITS;
-}
-
-static inline uint32_t first_head(uint32_t level)
-{
-    return FIRST + level * SLOTS;
-}
-
-/* Log2 of the ticks of a block. */
-static inline uint32_t block_shift(uint32_t level)
-{
-    return level * BITS + LISTS_BITS;
-}
-
-/* The slot of a tick on a level, counted from 0. */
-static inline uint32_t slot_on(uint32_t level, uint64_t tick)
-{
-    return first_head(level) + ((uint32_t)(tick >> shift_of(level)) & (SLOTS - 1));
-}
-
-static inline void file_on(struct linked_wheel *wheel, uint32_t shift, uint32_t first, ref timer,
-                           uint64_t due)
-{
-    uint64_t slot = due >> shift;
-    node_at(wheel, timer)->filed = slot << shift;
-    append(wheel, first + ((uint32_t)slot & (SLOTS - 1)), timer);
-    if (UNLIKELY(due < wheel->first_at)) { /* it may be on level 1 */
-        wheel->first_at = due;
-        wheel->work_at = due < wheel->work_at ? due : wheel->work_at;
+    clear_occupied(wheel, slot);
+    set_occupied(wheel, DUE);
+    for (uint32_t stripe = 0; stripe <= wheel->stripes; stripe++) {
+        ref head = head_of(wheel, slot, stripe);
+        ref due = head_of(wheel, DUE, stripe);
+        ref first = at(wheel, head)->next;
+        ref last = at(wheel, head)->prev;
+        ref end = at(wheel, due)->prev;
+        if (first != head) {
+            at(wheel, end)->next = first;
+            at(wheel, first)->prev = end;
+            at(wheel, last)->next = due;
+            at(wheel, due)->prev = last;
+            clear(wheel, head);
+        }
     }
 }
 
-/* A level above the first has to be looked at from this tick on. */
-static void look_from(struct linked_wheel *wheel, uint64_t tick)
+/* --- data: levels ----------------------------------------------------------------------------- */
+
+/* Which slot of its level a tick is in, counted from tick 0. */
+static inline uint64_t position(const struct level *level, uint64_t tick)
 {
-    wheel->upper_at = tick < wheel->upper_at ? tick : wheel->upper_at;
-    wheel->work_at = tick < wheel->work_at ? tick : wheel->work_at;
+    return tick >> level->shift;
 }
 
-/* When a slot's block is to be moved down: while the clock is in the block before. */
-static inline uint64_t move_at(uint32_t level, uint64_t tick)
+static inline uint32_t slot_on(const struct level *level, uint64_t tick)
 {
-    return ((tick >> block_shift(level)) - 1) << block_shift(level);
+    return level->first + ((uint32_t)position(level, tick) & level->mask);
 }
 
-/* The end of the block in which the clock was when the levels were set. */
-static inline uint64_t end_of_block(const struct linked_wheel *wheel, uint32_t level)
+/* The slot of level 1. */
+static inline uint32_t near_slot(uint64_t tick)
 {
-    return wheel->begins[level] - (UINT64_C(1) << block_shift(level));
+    return (uint32_t)tick & (NEAR_SLOTS - 1);
 }
 
-/* The level that takes a deadline after the clock. */
-static inline uint32_t level_for(const struct linked_wheel *wheel, uint64_t due)
+/* The first tick of the clock's half of level 1. */
+static inline uint64_t half_of(uint64_t clock)
 {
-    uint64_t ahead = (due - wheel->clock) | 1 << LISTS_BITS;
-    uint32_t level = (63 - LISTS_BITS - (uint32_t)__builtin_clzll(ahead)) / BITS;
-    return level - (due < wheel->begins[level]);
+    return clock >> NEAR_BITS << NEAR_BITS;
 }
 
-/* File a node again that was filed too early, or on a level above. */
-static inline void file_again(struct linked_wheel *wheel, ref timer, uint64_t due)
+/* How many slots are between a position on a level and the first occupied slot after it, which may
+ * be the position's own, a turn later; NO_SLOT if none is. */
+static inline uint64_t slots_between(const struct linked_wheel *wheel, const struct level *level,
+                                     uint64_t from)
 {
-    uint32_t level = due < wheel->begins[1] ? 0 : level_for(wheel, due);
-    TL_COUNT(wheel, cascades, 1);
-    file_on(wheel, shift_of(level), first_head(level), timer, due);
-    if (level > 0) {
-        look_from(wheel, move_at(level, due));
+    uint32_t begin = (uint32_t)(from + 1) & level->mask;
+    uint32_t first = level->first / 64;
+    uint32_t word = begin / 64;
+    uint64_t bits = wheel->occupied[first + word] >> begin % 64;
+    if (bits != 0) {
+        return bitmap_first(bits);
     }
+    uint32_t count = (level->mask + 1) / 64;
+    uint64_t all = (UINT64_C(1) << count) - 1;
+    uint64_t filled = wheel->words >> first & all;
+    filled = (filled | filled << count) >> (word + 1) & all;
+    if (filled == 0) {
+        return NO_SLOT;
+    }
+    uint32_t ahead = bitmap_first(filled) + 1; /* `count` is the same word again */
+    bits = wheel->occupied[first + ((word + ahead) & (count - 1))];
+    return ahead * 64 - begin % 64 + bitmap_first(bits);
 }
 
-static void set_usual(struct linked_wheel *wheel, uint32_t level)
+/* The first tick after this one with an occupied slot of level 1; TL_NEVER if there is none. */
+static inline uint64_t next_near(const struct linked_wheel *wheel, uint64_t tick)
 {
-    wheel->usual = level;
-    wheel->usual_from = wheel->begins[level];
-    wheel->usual_span = wheel->begins[level + 1] - wheel->begins[level];
-    wheel->usual_shift = shift_of(level);
-    wheel->usual_first = first_head(level);
+    uint64_t between = slots_between(wheel, &wheel->levels[0], tick);
+    return between != NO_SLOT ? tick + 1 + between : TL_NEVER;
 }
 
-static NEVER_INLINE void file_unusual(struct linked_wheel *wheel, ref timer, uint64_t due)
+/* Which words of `occupied` are not 0 on the levels above the first, FAR_WORDS bits a level. */
+static inline uint64_t far_words(const struct linked_wheel *wheel)
 {
-    uint32_t level = level_for(wheel, due);
-    wheel->same = level == wheel->last ? wheel->same + 1 : 0;
-    wheel->last = level;
-    if (wheel->same >= STEADY) {
-        set_usual(wheel, level);
-        wheel->same = 0;
-    }
-    file_on(wheel, shift_of(level), first_head(level), timer, due);
-    if (level > 0) {
-        look_from(wheel, level == wheel->usual ? end_of_block(wheel, level) : move_at(level, due));
-    }
+    return (uint32_t)(wheel->words >> NEAR_WORDS); /* without the one of DUE and LATE */
 }
 
 /* Set where the levels begin, as the clock stands. */
-static void set_levels(struct linked_wheel *wheel)
+static NEVER_INLINE void set_levels(struct linked_wheel *wheel)
 {
-    for (uint32_t level = 1; level < LEVELS; level++) {
-        uint64_t begin = ((wheel->clock >> block_shift(level)) + 2) << block_shift(level);
-        if (wheel->begins[level] == begin) {
+    struct level *levels = wheel->levels;
+    for (uint32_t i = 1; i < LEVELS; i++) {
+        uint64_t begin = (position(&levels[i], wheel->clock) + 2) << levels[i].shift;
+        levels[i - 1].span = begin - levels[i - 1].begin;
+        if (levels[i].begin == begin) {
             break; /* nor do those above change */
         }
-        wheel->begins[level] = begin;
+        levels[i].begin = begin;
     }
-    wheel->levels_end = end_of_block(wheel, 1);
-    set_usual(wheel, wheel->usual);
+    wheel->levels_end = half_of(wheel->clock) + (UINT64_C(1) << NEAR_BITS);
+}
+
+/* Advances have work at this tick, on level 1 or elsewhere. Return the status of a start, so that
+ * starts end with a jump to this. */
+static NEVER_INLINE enum tl_status note_work(struct linked_wheel *wheel, bool far, uint64_t tick)
+{
+    *(far ? &wheel->far_at : &wheel->near_at) = tick;
+    wheel->work_at = tick < wheel->work_at ? tick : wheel->work_at;
+    return TL_OK;
+}
+
+/* The level that takes a deadline after the clock. */
+static inline const struct level *level_for(struct linked_wheel *wheel, uint64_t due)
+{
+    uint64_t ahead = (due - wheel->clock) | 1 << (NEAR_BITS - FAR_BITS);
+    uint32_t number = (63 + FAR_BITS - NEAR_BITS - (uint32_t)__builtin_clzll(ahead)) / FAR_BITS;
+    return &wheel->levels[number - (due < wheel->levels[number].begin)];
+}
+
+/* File a node that is in no list on a level above the first. */
+static inline enum tl_status file_far(struct linked_wheel *wheel, const struct level *level,
+                                      ref timer, uint64_t due)
+{
+    uint64_t filed = position(level, due) << level->shift;
+    uint64_t work = filed - level->notice;
+    node_at(wheel, timer)->filed = filed;
+    append(wheel, slot_on(level, due), wheel->stripes, timer);
+    return UNLIKELY(work < wheel->far_at) ? note_work(wheel, true, work) : TL_OK;
+}
+
+/* File a node that is in no list on level 1. */
+static inline enum tl_status file_near(struct linked_wheel *wheel, ref timer, uint64_t due)
+{
+    node_at(wheel, timer)->filed = due;
+    append(wheel, near_slot(due), wheel->near_stripes, timer);
+    return UNLIKELY(due < wheel->near_at) ? note_work(wheel, false, due) : TL_OK;
+}
+
+/* File a node again that was filed too early, or on a level above. */
+static inline void file_again(struct linked_wheel *wheel, ref timer)
+{
+    uint64_t due = node_at(wheel, timer)->due;
+    TL_COUNT(wheel, cascades, 1);
+    if (LIKELY(due < wheel->levels[1].begin)) {
+        (void)file_near(wheel, timer, due);
+    } else {
+        (void)file_far(wheel, level_for(wheel, due), timer, due);
+    }
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
-
-/* DUE or LATE holds something, so that the next advance has work at once. */
-static inline void leave_work(struct linked_wheel *wheel)
-{
-    wheel->upper_at = 0;
-    wheel->work_at = 0;
-}
 
 static NEVER_INLINE enum tl_status start_late(struct linked_wheel *wheel, ref timer)
 {
@@ -393,27 +448,23 @@ static NEVER_INLINE enum tl_status start_late(struct linked_wheel *wheel, ref ti
     }
     node->due = wheel->clock;
     node->filed = wheel->clock;
-    append(wheel, LATE, timer);
-    leave_work(wheel);
-    return TL_OK;
+    append(wheel, LATE, wheel->stripes, timer);
+    return note_work(wheel, true, 0);
 }
 
-static inline enum tl_status file_start(struct linked_wheel *wheel, ref timer, uint64_t deadline)
+/* A start on another level than the last one above the first, or after advances that have left the
+ * levels as they were. */
+static NEVER_INLINE enum tl_status start_unusual(struct linked_wheel *wheel, ref timer,
+                                                 uint64_t deadline)
 {
-    if (LIKELY(deadline - wheel->usual_from < wheel->usual_span)) {
-        file_on(wheel, wheel->usual_shift, wheel->usual_first, timer, deadline);
-    } else {
-        file_unusual(wheel, timer, deadline);
+    if (wheel->clock >= wheel->levels_end) {
+        set_levels(wheel);
     }
-    return TL_OK;
-}
-
-/* The first start after advances that have left the levels as they were. */
-static NEVER_INLINE enum tl_status start_after_jump(struct linked_wheel *wheel, ref timer,
-                                                    uint64_t deadline)
-{
-    set_levels(wheel);
-    return file_start(wheel, timer, deadline);
+    if (deadline < wheel->levels[1].begin) {
+        return file_near(wheel, timer, deadline);
+    }
+    wheel->usual = level_for(wheel, deadline);
+    return file_far(wheel, wheel->usual, timer, deadline);
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -434,10 +485,17 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         }
         unlink_timer(wheel, timer);
     }
+    const struct level *usual = wheel->usual;
     if (UNLIKELY(wheel->clock >= wheel->levels_end)) {
-        return start_after_jump(wheel, timer, deadline);
+        return start_unusual(wheel, timer, deadline);
     }
-    return file_start(wheel, timer, deadline);
+    if (deadline < wheel->levels[1].begin) {
+        return file_near(wheel, timer, deadline);
+    }
+    if (LIKELY(deadline - usual->begin < usual->span)) {
+        return file_far(wheel, usual, timer, deadline);
+    }
+    return start_unusual(wheel, timer, deadline);
 }
 
 static enum tl_status wheel_stop(void *self, uint32_t id)
@@ -455,65 +513,45 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* How many slots are between that of `tick` on a level and the first occupied one of the next
- * `most`, going round; SLOTS if none is. */
-static inline uint32_t to_occupied(const struct linked_wheel *wheel, uint32_t level, uint64_t tick,
-                                   uint64_t most)
+/* Fire the due timers of a slot that nothing is filed into meanwhile; file the rest again. False:
+ * the budget is used up before its end. */
+static inline bool fire_slot(struct linked_wheel *wheel, uint32_t slot, uint64_t *left,
+                             tl_fire_fn fire, void *ctx)
 {
-    const uint8_t *occupied = &wheel->occupied[first_head(level)];
-    uint32_t begin = (uint32_t)((tick >> shift_of(level)) + 1) & (SLOTS - 1);
-    uint64_t bytes = 0; /* the first few at once: mostly one of them is */
-    if (begin + sizeof bytes <= SLOTS) {
-        memcpy(&bytes, &occupied[begin], sizeof bytes);
-    }
-    if (bytes != 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
-        return bitmap_first(bytes) / 8;
-    }
-    size_t up = most < SLOTS - begin ? (size_t)most : SLOTS - begin;
-    size_t down = most - up < begin ? (size_t)(most - up) : begin;
-    const uint8_t *found = memchr(&occupied[begin], 1, up);
-    found = found != NULL ? found : memchr(occupied, 1, down);
-    return found != NULL ? (uint32_t)(found - &occupied[begin]) & (SLOTS - 1) : SLOTS;
-}
-
-/* The first tick after this one with an occupied slot of level 1; TL_NEVER if there is none. */
-static inline uint64_t next_tick(const struct linked_wheel *wheel, uint64_t tick)
-{
-    uint32_t ahead = to_occupied(wheel, 0, tick, SLOTS);
-    return ahead < SLOTS ? tick + 1 + ahead : TL_NEVER;
-}
-
-/* When a level above the first has to be looked at next, if nothing is in the blocks that are moved
- * down now. Starts on the usual level do not lower `upper_at`, so the end of its block counts. */
-static uint64_t next_move(struct linked_wheel *wheel)
-{
-    uint64_t first = TL_NEVER;
-    for (uint32_t level = 1; level < LEVELS && end_of_block(wheel, level) < first; level++) {
-        uint32_t ahead = to_occupied(wheel, level, wheel->clock, SLOTS);
-        if (ahead < SLOTS && level == wheel->usual) {
-            first = end_of_block(wheel, level);
-        } else if (ahead < SLOTS) {
-            uint64_t slot = (wheel->clock >> shift_of(level)) + 1 + ahead;
-            uint64_t tick = move_at(level, slot << shift_of(level));
-            tick = tick > wheel->clock ? tick : end_of_block(wheel, level);
-            first = tick < first ? tick : first;
-        } else if (level == wheel->usual) {
-            set_usual(wheel, 0);
+    uint64_t now = wheel->clock;
+    struct taker from = take_from(wheel, slot);
+    for (ref timer; (timer = next_node(wheel, &from)) != NONE;) {
+        struct node *node = node_at(wheel, timer);
+        bool due = node->due <= now;
+        if (due && *left == 0) {
+            return false;
         }
+        take(wheel, &from, timer);
+        if (UNLIKELY(!due)) {
+            file_again(wheel, timer);
+            continue;
+        }
+        TL_COUNT(wheel, moves, 1);
+        node->links.next = NONE;
+        wheel->count--;
+        --*left;
+        fire(ctx, id_of(wheel, timer), now);
     }
-    return first;
+    clear_occupied(wheel, slot);
+    return true;
 }
 
-/* --- advance and next: moving slots down ------------------------------------------------------ */
+/* --- advance and next: levels above the first ------------------------------------------------- */
 
-/* How many nodes of the next block's slot to move down in an advance by this many ticks. Most slots
- * have few of all timers: they are empty after half of the block. In the second half the portions
- * suffice for all timers, and the last tick moves all that is left. */
-static uint32_t portion_of(const struct linked_wheel *wheel, uint32_t level, uint64_t ticks)
+/* How many nodes of the next slot to move down in an advance by this many ticks. Most slots have
+ * few of all timers: they are empty when the clock is half through the slot before. From there on
+ * the portions suffice for all timers, and the last tick moves all that is left. */
+static uint32_t portion_of(const struct linked_wheel *wheel, const struct level *level,
+                           uint64_t ticks)
 {
-    uint32_t half = block_shift(level) - 1;
+    uint32_t half = level->shift - 1;
     uint32_t tick_bits = ticks > 1 ? 64 - (uint32_t)__builtin_clzll(ticks - 1) : 0;
-    uint32_t advances = half > tick_bits ? half - tick_bits : 0; /* log2, in half a block */
+    uint32_t advances = half > tick_bits ? half - tick_bits : 0; /* log2, in half a slot */
     if ((wheel->clock + 1) % (UINT64_C(2) << half) == 0) {
         return UINT32_MAX;
     }
@@ -522,177 +560,151 @@ static uint32_t portion_of(const struct linked_wheel *wheel, uint32_t level, uin
     return share > PORTION ? (uint32_t)share : PORTION;
 }
 
-/* Move down up to `most` nodes of a block's slots, of which the first is given. They
- * are taken by turns, so that several nodes are on their way from memory at once. Returns whether
- * any is left. */
-static inline bool move_block(struct linked_wheel *wheel, uint32_t slot, uint32_t most)
+/* Move up to `most` nodes of a slot down. Return whether any is left. */
+static bool move_slot_down(struct linked_wheel *wheel, uint32_t slot, uint32_t most)
 {
-    ref timers[LISTS];
-    for (uint32_t i = 0; i < LISTS; i++) {
-        timers[i] = ends_of(wheel, slot + i)->next;
-        PREFETCH(at(wheel, timers[i]));
+    struct taker from = take_from(wheel, slot);
+    uint32_t near_stripes = wheel->near_stripes;
+    ref timer;
+    TL_COUNT(wheel, slots, 1);
+    wheel->near_stripes = most >= BULK ? wheel->stripes : near_stripes;
+    while ((timer = next_node(wheel, &from)) != NONE && most-- > 0) {
+        take(wheel, &from, timer);
+        file_again(wheel, timer);
     }
-    uint32_t done = 0;
-    for (uint32_t moved = 1; moved > 0 && done + LISTS <= most; done += moved) {
-        moved = 0;
-        for (uint32_t i = 0; i < LISTS; i++) {
-            ref timer = timers[i];
-            if (timer != head_of(wheel, slot + i)) {
-                timers[i] = at(wheel, timer)->next;
-                PREFETCH(at(wheel, timers[i]));
-                file_again(wheel, timer, node_at(wheel, timer)->due);
-                moved++;
-            }
-        }
+    wheel->near_stripes = near_stripes;
+    if (timer == NONE) {
+        clear_occupied(wheel, slot);
     }
+    return timer != NONE;
+}
+
+/* Advances by this many ticks pass slots of the levels that have no wider ones, and move the next
+ * slot of the others down. */
+static void set_passed(struct linked_wheel *wheel, uint64_t ticks)
+{
+    uint32_t passed = 0;
+    while (passed + 1 < LEVELS && ticks >> wheel->levels[passed + 1].shift > 0) {
+        passed++;
+    }
+    for (uint32_t i = 1; passed != wheel->passed && i < LEVELS; i++) {
+        wheel->levels[i].notice = i <= passed ? 0 : UINT64_C(1) << wheel->levels[i].shift;
+    }
+    wheel->passed = passed;
+}
+
+/* Return whether any node of the next slots is left. */
+static bool move_down(struct linked_wheel *wheel, uint64_t ticks)
+{
     bool left = false;
-    for (uint32_t i = 0; i < LISTS; i++) {
-        begin_with(wheel, slot + i, timers[i]);
-        left |= wheel->occupied[slot + i] != 0;
+    const struct level *level = &wheel->levels[1 + wheel->passed];
+    uint64_t words = far_words(wheel) >> wheel->passed * FAR_WORDS;
+    for (; words != 0; level++, words >>= FAR_WORDS) {
+        uint32_t slot = slot_on(level, level->begin - 1);
+        if (is_occupied(wheel, slot)) {
+            left |= move_slot_down(wheel, slot, portion_of(wheel, level, ticks));
+        }
     }
     return left;
 }
 
-/* Move down the share of the next blocks that is due for this many ticks. */
-static NEVER_INLINE void move_down(struct linked_wheel *wheel, uint64_t ticks)
+/* The first tick after the clock at which a slot above the first level begins, or, with `notice`, at
+ * which an advance has work with one; TL_NEVER: none. */
+static uint64_t next_far(const struct linked_wheel *wheel, bool notice)
 {
-    bool left = false;
-    wheel->passes = false;
-    for (uint32_t level = LEVELS - 1; level >= 1; level--) {
-        uint64_t next = (wheel->clock >> block_shift(level)) + 1;
-        uint32_t slot = slot_on(level, next << block_shift(level));
-        uint32_t occupied;
-        memcpy(&occupied, &wheel->occupied[slot], LISTS);
-        if (occupied != 0 && ticks >> block_shift(level) > 0) {
-            wheel->passes = true;
-        } else if (occupied != 0) {
-            TL_COUNT(wheel, slots, 1);
-            left |= move_block(wheel, slot, portion_of(wheel, level, ticks));
+    uint64_t next = TL_NEVER;
+    const struct level *level = &wheel->levels[1];
+    for (uint64_t words = far_words(wheel); words != 0; level++, words >>= FAR_WORDS) {
+        uint64_t from = position(level, wheel->clock);
+        if (next <= (from + 1) << level->shift) {
+            break; /* neither this level nor those above have one before */
+        }
+        uint64_t between = slots_between(wheel, level, from);
+        if (between != NO_SLOT) {
+            uint64_t tick = (from + 1 + between) << level->shift;
+            tick -= notice ? level->notice : 0;
+            next = tick < next ? tick : next;
         }
     }
-    wheel->upper_at = left ? wheel->clock + 1 : next_move(wheel);
+    return next;
 }
 
-/* Move the clock to `now`, and to DUE the slots that it passes, and the rest of the blocks that it
- * enters, from a level up. */
-static void collect(struct linked_wheel *wheel, uint32_t level, uint64_t now)
+/* Move to DUE the slots of level 1 before the clock's half, which callbacks may file into, and
+ * those that the clock has entered or passed on levels above. */
+static void collect_passed(struct linked_wheel *wheel, uint64_t old)
 {
-    uint64_t old = wheel->clock;
-    wheel->clock = now;
-    set_levels(wheel);
-    for (; level < LEVELS; level++) {
-        uint64_t block = level > 0 ? UINT64_C(1) << block_shift(level) : 1;
-        uint64_t slots = ((now | (block - 1)) >> shift_of(level)) - (old >> shift_of(level));
-        if (old / block == now / block) {
-            break; /* nor has any level above moved */
+    uint64_t half = half_of(wheel->clock);
+    if (wheel->near_at < half) {
+        for (uint64_t tick = wheel->near_at; tick < half; tick = next_near(wheel, tick)) {
+            move_to_due(wheel, near_slot(tick));
         }
-        uint64_t tick = old;
-        uint32_t ahead = to_occupied(wheel, level, tick, slots);
-        while (ahead < SLOTS && ahead < slots) {
-            slots -= ahead + 1;
-            tick += (uint64_t)(ahead + 1) << shift_of(level);
-            splice_to_due(wheel, slot_on(level, tick));
-            ahead = to_occupied(wheel, level, tick, slots);
+        wheel->near_at = next_near(wheel, half - 1);
+    }
+    const struct level *level = &wheel->levels[1];
+    for (uint64_t words = far_words(wheel); words != 0; level++, words >>= FAR_WORDS) {
+        uint64_t from = position(level, old);
+        uint64_t to = position(level, wheel->clock);
+        if (from == to) {
+            break; /* nor has the clock entered a slot of the levels above */
+        }
+        uint64_t between = slots_between(wheel, level, from);
+        while (between < to - from) {
+            from += 1 + between;
+            move_to_due(wheel, level->first + ((uint32_t)from & level->mask));
+            between = slots_between(wheel, level, from);
         }
     }
 }
 
-/* Fire the due timers of a list that nothing is filed into meanwhile; file the rest again. False:
- * the budget is used up before its end. */
-static inline bool fire_list(struct linked_wheel *wheel, uint32_t slot, uint64_t *left,
-                             tl_fire_fn fire, void *ctx)
-{
-    uint64_t now = wheel->clock;
-    ref head = head_of(wheel, slot);
-    ref timer;
-    while ((timer = at(wheel, head)->next) != head) {
-        struct node *node = node_at(wheel, timer);
-        ref next = node->links.next;
-        bool due = node->due <= now;
-        if (LIKELY(due) && __builtin_sub_overflow(*left, 1, left)) {
-            return false;
-        }
-        at(wheel, head)->next = next;
-        at(wheel, next)->prev = head;
-        if (UNLIKELY(!due)) {
-            file_again(wheel, timer, node->due);
-            continue;
-        }
-        TL_COUNT(wheel, moves, 1);
-        node->links.next = NONE;
-        wheel->count--;
-        fire(ctx, id_of(wheel, timer), now);
-    }
-    wheel->occupied[slot] = 0;
-    return true;
-}
-
-static inline void set_work_at(struct linked_wheel *wheel, uint64_t first_at)
-{
-    wheel->first_at = first_at;
-    wheel->work_at = first_at < wheel->upper_at ? first_at : wheel->upper_at;
-}
-
-/* An advance out of the block, or with something left by the one before. */
-static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
+/* The work of an advance from `old` with all but the clock's half of level 1. Return the rest of
+ * the budget. */
+static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t old, uint64_t budget,
                                          tl_fire_fn fire, void *ctx)
 {
+    uint64_t ticks = wheel->clock - old;
     uint64_t left = budget;
-    uint64_t ticks = now - wheel->clock;
-    splice_to_due(wheel, LATE);
-    bool first = wheel->first_at <= now;
-    collect(wheel, first ? 0 : 1, now);
-    bool all = fire_list(wheel, DUE, &left, fire, ctx);
-    if (wheel->upper_at <= now) {
-        move_down(wheel, ticks);
+    move_to_due(wheel, LATE);
+    collect_passed(wheel, old);
+    if (is_occupied(wheel, DUE)) {
+        (void)fire_slot(wheel, DUE, &left, fire, ctx);
     }
-    set_work_at(wheel, first ? next_tick(wheel, now) : wheel->first_at);
-    if (!all || !is_empty(wheel, LATE)) {
-        leave_work(wheel);
-    }
-    return all ? budget - left : budget;
+    set_passed(wheel, ticks);
+    wheel->far_at = move_down(wheel, ticks) ? wheel->clock + 1 : next_far(wheel, true);
+    return left;
 }
 
-/* The budget is used up: all slots of level 1 from this tick on that are due are left in DUE. */
-static NEVER_INLINE void defer(struct linked_wheel *wheel, uint64_t tick)
-{
-    for (; tick <= wheel->clock; tick = next_tick(wheel, tick)) {
-        splice_to_due(wheel, slot_on(0, tick));
-    }
-    wheel->first_at = tick;
-    leave_work(wheel);
-}
-
-/* From `work_at` on. Within one block only slots of level 1 are due, and are fired where they are:
- * nothing that a callback starts is filed there. */
+/* An advance to `work_at` or after it. The slots of level 1 in the clock's half are fired where
+ * they are: nothing that a callback starts is filed there. */
 static NEVER_INLINE uint64_t advance_awake(struct linked_wheel *wheel, uint64_t now,
                                            uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    if (UNLIKELY(now >= wheel->upper_at || now >= wheel->levels_end)) {
-        uint64_t ticks = now - wheel->clock;
-        if (wheel->upper_at == 0 || wheel->passes ||
-            (wheel->clock + 1) >> block_shift(1) != now >> block_shift(1)) {
-            return advance_far(wheel, now, budget, fire, ctx);
-        }
-        wheel->clock = now;
-        set_levels(wheel);
-        if (now >= wheel->upper_at) {
-            move_down(wheel, ticks);
-        }
-    }
     uint64_t left = budget;
-    uint64_t tick = wheel->first_at;
+    uint64_t old = wheel->clock;
     wheel->clock = now;
-    wheel->first_at = 0; /* is looked up below */
-    for (; tick <= now; tick = next_tick(wheel, tick)) {
-        TL_COUNT(wheel, slots, 1);
-        if (!fire_list(wheel, slot_on(0, tick), &left, fire, ctx)) {
-            defer(wheel, tick);
-            return budget;
-        }
+    if (UNLIKELY(now >= wheel->levels_end)) {
+        set_levels(wheel);
     }
-    set_work_at(wheel, tick);
-    PREFETCH(at(wheel, ends_of(wheel, slot_on(0, now + AHEAD))->next));
+    if (now >= wheel->far_at || wheel->near_at < half_of(now)) {
+        left = advance_far(wheel, old, budget, fire, ctx);
+    }
+    uint64_t tick = wheel->near_at;
+    wheel->near_at = 0; /* is looked up below */
+    for (bool all = true; all && tick <= now; tick = all ? next_near(wheel, tick) : tick) {
+        TL_COUNT(wheel, slots, 1);
+        all = fire_slot(wheel, near_slot(tick), &left, fire, ctx);
+    }
+    for (; tick <= now; tick = next_near(wheel, tick)) { /* the budget is used up */
+        move_to_due(wheel, near_slot(tick));
+    }
+    wheel->near_at = tick;
+    wheel->work_at = tick < wheel->far_at ? tick : wheel->far_at;
+    if (has_due(wheel)) {
+        (void)note_work(wheel, true, 0);
+    }
+    for (uint32_t stripe = 0; stripe <= wheel->stripes; stripe++) {
+        ref head = head_of(wheel, near_slot(now + AHEAD), stripe);
+        PREFETCH(at(wheel, at(wheel, head)->next));
+    }
     return budget - left;
 }
 
@@ -709,23 +721,15 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 static uint64_t wheel_next(const void *self)
 {
     const struct linked_wheel *wheel = self;
-    uint64_t next = TL_NEVER;
     if (wheel->count == 0) {
-        return next;
+        return TL_NEVER;
     }
-    if (!is_empty(wheel, DUE) || !is_empty(wheel, LATE)) {
+    if (has_due(wheel)) {
         return wheel->clock;
     }
-    for (uint32_t level = 0; level < LEVELS; level++) {
-        uint64_t from = wheel->clock >> shift_of(level);
-        if (next <= (from + 1) << shift_of(level)) {
-            break; /* neither this level nor those above have a slot that begins before */
-        }
-        uint32_t ahead = to_occupied(wheel, level, wheel->clock, SLOTS);
-        uint64_t begin = (from + 1 + ahead) << shift_of(level);
-        next = ahead < SLOTS && begin < next ? begin : next;
-    }
-    return next;
+    uint64_t near = next_near(wheel, wheel->clock);
+    uint64_t far = next_far(wheel, false);
+    return near < far ? near : far;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -745,15 +749,15 @@ static void note_stride(struct linked_wheel *wheel)
 
 static ref moved_link(const struct linked_wheel *wheel, const struct linked_wheel *old, ref to)
 {
-    uint64_t slot = ((uintptr_t)to - (uintptr_t)old->heads) / sizeof *to;
-    return slot < HEADS ? head_of(wheel, (uint32_t)slot) : timer_of(wheel, id_of(old, to));
+    uint64_t index = ((uintptr_t)to - (uintptr_t)old->heads) / sizeof *to;
+    return index < HEADS ? head_at(wheel, (uint32_t)index) : timer_of(wheel, id_of(old, to));
 }
 
 /* Heads and timers have been copied from where they were in `old`: correct the links. */
 static void relink(struct linked_wheel *wheel, const struct linked_wheel *old)
 {
     for (uint32_t i = 0; i < HEADS + old->capacity; i++) {
-        ref to = i < HEADS ? head_of(wheel, i) : timer_of(wheel, i - HEADS);
+        ref to = i < HEADS ? head_at(wheel, i) : timer_of(wheel, i - HEADS);
         if (to->next != NONE) {
             to->next = moved_link(wheel, old, to->next);
             to->prev = moved_link(wheel, old, to->prev);
@@ -812,9 +816,12 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
         OWN_ARRAY(wheel, &heads[HEADS], sizeof(struct node));
     }
     wheel->capacity = capacity;
+    size_t node_bytes = capacity * sizeof(struct node);
+    wheel->stripes = TUNED && node_bytes > FAR_BYTES ? STRIPES - 1 : 0;
+    wheel->near_stripes = TUNED && node_bytes > NEAR_BYTES ? STRIPES - 1 : 0;
     note_stride(wheel);
-    for (uint32_t slot = 0; fresh && slot < HEADS; slot++) {
-        clear(wheel, slot);
+    for (uint32_t i = 0; fresh && i < HEADS; i++) {
+        clear(wheel, head_at(wheel, i));
     }
     if (!fresh && wheel->heads != old.heads) {
         relink(wheel, &old);
@@ -835,12 +842,26 @@ static void wheel_destroy(void *self)
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     struct linked_wheel empty = {.clock = config->now,
-                                 .first_at = TL_NEVER,
-                                 .begins[LEVELS] = UINT64_MAX,
+                                 .near_at = TL_NEVER,
+                                 .far_at = TL_NEVER,
+                                 .work_at = TL_NEVER,
+                                 .levels[0].mask = NEAR_SLOTS - 1,
                                  .allocator = config->allocator};
+    for (uint32_t i = 1; i < LEVELS; i++) {
+        uint32_t shift = NEAR_BITS + (i - 1) * FAR_BITS;
+        empty.levels[i] = (struct level){.span = UINT64_C(1) << 63, /* of the last level */
+                                         .notice = UINT64_C(1) << shift,
+                                         .first = NEAR_SLOTS + (i - 1) * FAR_SLOTS,
+                                         .mask = FAR_SLOTS - 1,
+                                         .shift = shift};
+    }
     set_levels(&empty);
-    empty.upper_at = empty.work_at = TL_NEVER;
-    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
+    enum tl_status status = structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
+    if (status == TL_OK) {
+        struct linked_wheel *wheel = *self;
+        wheel->usual = &wheel->levels[1];
+    }
+    return status;
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -849,49 +870,53 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 static const char *check_node(const struct linked_wheel *wheel, uint32_t slot,
                               const struct node *node)
 {
-    if (slot < FIRST) {
+    if (slot >= DUE) {
         return wheel->work_at != 0 ? "the due timers are not examined" : NULL;
     }
-    uint32_t level = (slot - FIRST) / SLOTS;
-    uint64_t block = level == 0 ? 1 : UINT64_C(1) << block_shift(level);
-    uint64_t ahead = (node->filed >> shift_of(level)) - (wheel->clock >> shift_of(level));
-    if (slot_on(level, node->filed) != slot || ahead - 1 >= SLOTS || node->due < node->filed) {
+    uint32_t number = slot < NEAR_SLOTS ? 0 : 1 + (slot - NEAR_SLOTS) / FAR_SLOTS;
+    const struct level *level = &wheel->levels[number];
+    uint64_t ahead = position(level, node->filed) - position(level, wheel->clock);
+    if (slot_on(level, node->filed) != slot || ahead - 1 > level->mask || node->due < node->filed) {
         return "a timer is in the wrong slot";
     }
-    uint64_t before = level == 0 || wheel->passes ? 0 : block;
-    uint64_t wake = level == 0 ? node->filed : node->filed / block * block - before;
-    uint64_t by = level == 0 ? wheel->first_at : wheel->upper_at;
-    bool asleep = wheel->work_at > by || (by > wake && by > wheel->clock + 1);
+    uint64_t work = node->filed - level->notice;
+    uint64_t by = number == 0 ? wheel->near_at : wheel->far_at;
+    bool asleep = wheel->work_at > by || (by > work && by > wheel->clock + 1);
     return asleep ? "a slot is looked at too late" : NULL;
 }
 
-/* Check one list and count its nodes. */
-static const char *check_list(const struct linked_wheel *wheel, uint32_t slot, uint64_t *seen)
+/* Check a slot's lists and count their nodes. */
+static const char *check_slot(const struct linked_wheel *wheel, uint32_t slot, uint64_t *seen)
 {
-    if ((wheel->occupied[slot] != 0) == is_empty(wheel, slot)) {
-        return "a slot's mark lies";
-    }
-    const char *wrong = NULL;
-    ref before = head_of(wheel, slot);
-    ref timer = ends_of(wheel, slot)->next;
-    for (; wrong == NULL && timer != head_of(wheel, slot); timer = at(wheel, timer)->next) {
-        uint32_t id = id_of(wheel, timer);
-        if (id >= wheel->capacity || timer_of(wheel, id) != timer ||
-            at(wheel, timer)->prev != before || ++*seen > wheel->count) {
-            return "the links do not agree";
+    uint64_t before = *seen;
+    for (uint32_t stripe = 0; stripe < STRIPES; stripe++) {
+        ref head = head_of(wheel, slot, stripe);
+        ref prev = head;
+        for (ref timer = at(wheel, head)->next; timer != head; timer = at(wheel, timer)->next) {
+            uint32_t id = id_of(wheel, timer);
+            if (id >= wheel->capacity || timer_of(wheel, id) != timer ||
+                at(wheel, timer)->prev != prev || ++*seen > wheel->count) {
+                return "the links do not agree";
+            }
+            const char *wrong = check_node(wheel, slot, node_at(wheel, timer));
+            if (wrong != NULL) {
+                return wrong;
+            }
+            prev = timer;
         }
-        wrong = check_node(wheel, slot, node_at(wheel, timer));
-        before = timer;
     }
-    return wrong;
+    bool word = (wheel->words >> slot / 64 & 1) != 0;
+    bool lies =
+        is_occupied(wheel, slot) != (*seen > before) || word != (wheel->occupied[slot / 64] != 0);
+    return lies ? "a slot's bit lies" : NULL;
 }
 
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct linked_wheel *wheel = self;
     uint64_t seen = 0;
-    for (uint32_t slot = 0; slot < HEADS; slot++) {
-        const char *wrong = check_list(wheel, slot, &seen);
+    for (uint32_t slot = 0; slot < LISTS; slot++) {
+        const char *wrong = check_slot(wheel, slot, &seen);
         if (wrong != NULL) {
             return corrupt(why, why_bytes, "%s (slot %" PRIu32 ")", wrong, slot);
         }
@@ -910,38 +935,41 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 
 /* With each timer goes the tick by which it is filed: its deadline, or, after a restart to beyond
  * its slot, the slot's first. */
-static void walk_list(const struct linked_wheel *wheel, uint32_t slot, uint64_t width,
-                      const struct tl_visitor *visitor)
+static void walk_nodes(const struct linked_wheel *wheel, uint32_t slot, uint64_t width,
+                       const struct tl_visitor *visitor)
 {
-    for (ref timer = ends_of(wheel, slot)->next; timer != head_of(wheel, slot);
-         timer = at(wheel, timer)->next) {
-        const struct node *node = node_at(wheel, timer);
-        uint64_t by = node->due - node->filed < width ? node->due : node->filed;
-        walk_timer(visitor, id_of(wheel, timer), width == 0 ? TL_NEVER : by, 0);
+    for (uint32_t stripe = 0; stripe <= wheel->stripes; stripe++) {
+        ref head = head_of(wheel, slot, stripe);
+        for (ref timer = at(wheel, head)->next; timer != head; timer = at(wheel, timer)->next) {
+            const struct node *node = node_at(wheel, timer);
+            uint64_t by = node->due - node->filed < width ? node->due : node->filed;
+            walk_timer(visitor, id_of(wheel, timer), width == 0 ? TL_NEVER : by, 0);
+        }
     }
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct linked_wheel *wheel = self;
-    if (!is_empty(wheel, DUE) || !is_empty(wheel, LATE)) {
+    if (has_due(wheel)) {
         walk_due_part(visitor);
         walk_node(visitor, 0, TL_NEVER);
-        walk_list(wheel, DUE, 0, visitor);
-        walk_list(wheel, LATE, 0, visitor);
+        walk_nodes(wheel, DUE, 0, visitor);
+        walk_nodes(wheel, LATE, 0, visitor);
     }
-    for (uint32_t level = 0; level < LEVELS; level++) {
-        uint64_t width = UINT64_C(1) << shift_of(level);
-        uint64_t hand = wheel->clock >> shift_of(level);
-        walk_level(visitor, level + 1, width);
-        for (uint32_t i = 0; i < SLOTS; i++) {
-            uint32_t slot = first_head(level) + i;
-            uint64_t ahead = (i - hand) & (SLOTS - 1);
-            uint64_t from = (hand + ahead) << shift_of(level);
+    for (uint32_t number = 0; number < LEVELS; number++) {
+        const struct level *level = &wheel->levels[number];
+        uint64_t width = UINT64_C(1) << level->shift;
+        uint64_t hand = position(level, wheel->clock);
+        walk_level(visitor, number + 1, width);
+        for (uint32_t i = 0; i <= level->mask; i++) {
+            uint32_t slot = level->first + i;
+            uint64_t ahead = (i - hand) & level->mask;
+            uint64_t from = (hand + ahead) << level->shift;
             walk_span(visitor, i, from, from + (width - 1),
                       (ahead == 0 ? TL_MARK_HAND : 0u) |
-                          (wheel->occupied[slot] != 0 ? TL_MARK_FLAGGED : 0u));
-            walk_list(wheel, slot, width, visitor);
+                          (is_occupied(wheel, slot) ? TL_MARK_FLAGGED : 0u));
+            walk_nodes(wheel, slot, width, visitor);
         }
     }
 }
@@ -956,12 +984,12 @@ TL_ALGO(linked_wheel) = {
                "moved down ahead of time",
     .origin = "our own",
     .description =
-        "Nine levels of 1,024 slots; a slot is 128 times as wide as one of the level below. "
-        "A level takes the deadlines of its current block of 512 slots and of the next; while the "
-        "clock is in one, the slots of the next are moved a level down, a few nodes in each "
-        "advance. A restart to a later tick stores only the deadline, and the node moves when its "
-        "slot comes up. The node may be stored in the caller's record. Bad at: more timers than "
-        "the caches hold.",
+        "A level of 1,024 slots of a tick, and eight of 256 slots, each 128 times as wide as one "
+        "of the level below, the first 512 ticks. A level takes the deadlines of the current and "
+        "the next slot of the level above; while the clock is in one, the next one is moved a "
+        "level down, a few nodes in each advance. A restart to a later tick stores only the "
+        "deadline, and the node moves when its slot comes up. The node may be stored in the "
+        "caller's record. Bad at: more timers than the caches hold.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .create = wheel_create,
     .destroy = wheel_destroy,
