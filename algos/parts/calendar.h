@@ -4,60 +4,73 @@
  *
  * Internal, and a template. The including file first defines
  *
- *   DAYS_MIN   days that a calendar begins with, and has at least: a power of two
- *   CALENDAR   its own struct, with the members
- *                struct timer *timers AND_RECORDS
- *                struct node *heads    LATE and the pages, in one block after the timers
- *                uint32_t capacity
- *                uint32_t days         of a year, a power of two
- *                uint32_t shift        a day lasts 1 << shift ticks
- *                uint64_t today        the day up to which pages are turned, counted from tick 0
- *                uint64_t bound        no timer on the pages is due before
- *                uint64_t count
- *                uint64_t paged        timers on the pages
- *                uint64_t clock
- *                const struct tl_allocator *allocator
- *                struct tl_counters counters
- *
- * and afterwards the functions that are declared below without a body.
+ *   DAYS_MIN        the least number of days, and the first: a power of two
+ *   CALENDAR_COST   optional: a struct for the costs from which the file chooses the length of a
+ *                   day. It then defines the functions that are declared below without a body
  */
 #ifndef ALGOS_CALENDAR_H
 #define ALGOS_CALENDAR_H
 
+#include "records.h"
 #include "timerlab.h"
-
-#include <inttypes.h>
-
-#include "check.h"
-#include "walk.h"
 
 #define FIRST_PAGE  (HEAD_BIT + 1)
 #define SHIFT_MAX   62u
 #define SAMPLES_MAX 25u
 
-#define SLOT_LISTS  CALENDAR
+struct calendar {
+    struct timer *timers AND_RECORDS;
+    struct node *heads; /* LATE and the pages, in one block after the timers */
+    uint32_t capacity;
+    uint32_t days;  /* of a year, a power of two */
+    uint32_t shift; /* a day lasts 1 << shift ticks */
+    uint64_t today; /* the day up to which pages are turned, counted from tick 0 */
+    uint64_t bound; /* no timer on the pages is due before */
+    uint64_t count;
+    uint64_t paged; /* timers on the pages */
+    uint64_t clock;
+    const struct tl_allocator *allocator;
+    struct tl_counters counters;
+#ifdef CALENDAR_COST
+    CALENDAR_COST cost;
+#endif
+};
+
+#define SLOT_LISTS struct calendar
 #include "timer_lists.h"
-#define STRUCTURE CALENDAR
+#define STRUCTURE struct calendar
 #include "structure.h"
+#include "tuning.h"
 
-/* Rebuild the calendar with this number of days: chain_pages, refill. The including file's. */
-static void remake(CALENDAR *queue, uint32_t days);
+static uint32_t sample_day(struct calendar *queue, uint32_t **end);
 
-/* Called after a timer was written on its page, with the number of comparisons; after a search for
- * the first timer, with the number of pages turned; and before a timer fires. The including
- * file's. */
-static inline void calendar_entered(CALENDAR *queue, uint32_t seen);
-static inline void calendar_turned(CALENDAR *queue, uint32_t pages);
-static inline void calendar_fires(CALENDAR *queue, uint32_t id);
+#ifdef CALENDAR_COST
+/* Return the length of a day for another number of days, or sample_day(queue, end). */
+static uint32_t calendar_day(struct calendar *queue, uint32_t **end);
+/* The days have changed. */
+static void calendar_forget(struct calendar *queue);
+/* A start has passed `seen` timers on its page. */
+static inline void calendar_entered(struct calendar *queue, uint32_t seen);
+/* A search for the first timer has turned this many pages. */
+static inline void calendar_turned(struct calendar *queue, uint32_t pages);
+/* A timer is about to fire. */
+static inline void calendar_fires(struct calendar *queue, uint32_t id);
+#else
+#define calendar_day                  sample_day
+#define calendar_forget(queue)        ((void)0)
+#define calendar_entered(queue, seen) ((void)(seen))
+#define calendar_turned(queue, pages) ((void)0)
+#define calendar_fires(queue, id)     ((void)0)
+#endif
 
-static inline uint32_t page_of(const CALENDAR *queue, uint64_t day)
+static inline uint32_t page_of(const struct calendar *queue, uint64_t day)
 {
     return FIRST_PAGE + (uint32_t)(day & (queue->days - 1));
 }
 
-/* Writes a timer that is in no list on its page, after the timers due by its tick. Return the
- * number of timers that it looked at. */
-static uint32_t file(CALENDAR *queue, uint32_t id)
+/* Write a timer that is in no list on its page, after the timers due by its tick. Return the number
+ * of timers that it has compared. */
+static uint32_t write_on_page(struct calendar *queue, uint32_t id)
 {
     uint64_t due = timer_at(queue, id)->due;
     uint64_t day = due >> queue->shift;
@@ -89,8 +102,8 @@ static uint32_t file(CALENDAR *queue, uint32_t id)
     return seen;
 }
 
-/* Turns pages to the first timer; there is one. Raises `today` and `bound` to it. */
-static uint32_t find_first(CALENDAR *queue)
+/* Turn pages to the first timer; there is one. Raise `today` and `bound` to it. */
+static uint32_t find_first(struct calendar *queue)
 {
     for (uint32_t turned = 0; turned < queue->days; turned++, queue->today++) {
         uint32_t page = page_of(queue, queue->today);
@@ -117,7 +130,7 @@ static uint32_t find_first(CALENDAR *queue)
     return first;
 }
 
-/* The length of a day, as a shift, of about this many ticks: the nearest power of two. */
+/* Return the nearest power of two, as a shift. */
 static inline uint32_t day_shift(uint64_t ticks)
 {
     uint32_t shift = 0;
@@ -127,7 +140,7 @@ static inline uint32_t day_shift(uint64_t ticks)
     return shift > 0 && (ticks >> (shift - 1) & 1) != 0 ? shift + 1 : shift;
 }
 
-/* The length of a day, as a shift, that suits timers due at these ticks, in order. */
+/* Return Brown's length of a day, as a shift, for timers due at these ticks, in order. */
 static inline uint32_t day_for(const uint64_t *due, uint32_t samples)
 {
     if (samples < 2) {
@@ -149,9 +162,9 @@ static inline uint32_t day_for(const uint64_t *due, uint32_t samples)
     return day_shift(width);
 }
 
-/* The length of a day, as a shift, as Brown has it: from the first timers, which it takes off their
- * pages and puts into a chain that begins at **end, and moves *end to the chain's end. */
-static uint32_t sample_day(CALENDAR *queue, uint32_t **end)
+/* Return Brown's length of a day for the first timers. These leave their pages for a chain that
+ * begins at **end; *end moves to the end of the chain. */
+static uint32_t sample_day(struct calendar *queue, uint32_t **end)
 {
     uint64_t due[SAMPLES_MAX];
     uint32_t samples = queue->paged <= 5    ? (uint32_t)queue->paged
@@ -167,9 +180,8 @@ static uint32_t sample_day(CALENDAR *queue, uint32_t **end)
     return day_for(due, samples);
 }
 
-/* Takes all timers off their pages, in a chain that begins at *end. Equal ticks
- * keep their order. */
-static void chain_pages(CALENDAR *queue, uint32_t *end)
+/* Move all timers from their pages to a chain that begins at *end. Equal ticks keep their order. */
+static void chain_pages(struct calendar *queue, uint32_t *end)
 {
     for (uint32_t page = FIRST_PAGE; page < FIRST_PAGE + queue->days; page++) {
         struct node *head = slot_node(queue, page);
@@ -182,7 +194,7 @@ static void chain_pages(CALENDAR *queue, uint32_t *end)
 }
 
 /* Write such a chain on the pages of a number of days of a length. */
-static void refill(CALENDAR *queue, uint32_t days, uint32_t shift, uint32_t chain)
+static void refill(struct calendar *queue, uint32_t days, uint32_t shift, uint32_t chain)
 {
     queue->shift = shift;
     queue->days = days;
@@ -197,87 +209,61 @@ static void refill(CALENDAR *queue, uint32_t days, uint32_t shift, uint32_t chai
         if (chain != SLOT_NONE) {
             PREFETCH(timer_at(queue, chain));
         }
-        (void)file(queue, id);
+        (void)write_on_page(queue, id);
     }
 }
 
+/* Rebuild the calendar with this number of days. */
+static void remake(struct calendar *queue, uint32_t days)
+{
+    uint32_t chain = SLOT_NONE; /* of all timers: the first ones, and then page by page */
+    uint32_t *end = &chain;
+    uint32_t shift = calendar_day(queue, &end);
+    chain_pages(queue, end);
+    refill(queue, days, shift, chain);
+    calendar_forget(queue);
+}
+
 /* Write a timer with a `due` on its page, and keep the days in proportion. */
-static void add(CALENDAR *queue, uint32_t id)
+static void queue_file(struct calendar *queue, uint32_t id)
 {
     if (queue->paged++ == 0) {
         queue->today = UINT64_MAX;
         queue->bound = TL_NEVER;
     }
-    calendar_entered(queue, file(queue, id));
+    calendar_entered(queue, write_on_page(queue, id));
     if (queue->paged > 2 * (uint64_t)queue->days) {
         remake(queue, 2 * queue->days);
     }
 }
 
-/* Takes a pending timer out of its list. */
-static void take(CALENDAR *queue, uint32_t id)
+static void queue_take(struct calendar *queue, uint32_t id)
 {
-    bool late = timer_at(queue, id)->due == TL_NEVER;
+    queue->paged -= timer_at(queue, id)->due != TL_NEVER;
     slot_remove(queue, id);
-    queue->count--;
-    queue->paged -= !late;
     TL_COUNT(queue, moves, 1);
 }
 
-/* Whether there are so few timers that half the days will do. */
-static inline bool is_sparse(const CALENDAR *queue)
+/* Whether half the days are enough. */
+static inline bool is_sparse(const struct calendar *queue)
 {
     return queue->paged + 2 < queue->days / 2;
 }
 
-static void shrink(CALENDAR *queue)
+static void shrink(struct calendar *queue)
 {
     if (is_sparse(queue)) {
         remake(queue, queue->days / 2);
     }
 }
 
-static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
-{
-    CALENDAR *queue = self;
-    if (slot_is_linked(queue, id)) {
-        take(queue, id);
-    }
-    queue->count++;
-    if (deadline > queue->clock) {
-        timer_at(queue, id)->due = deadline;
-        add(queue, id);
-    } else {
-        timer_at(queue, id)->due = TL_NEVER; /* marks it as in LATE; due at the clock */
-        slot_append(queue, LATE, id);
-        TL_COUNT(queue, moves, 1);
-        shrink(queue);
-    }
-    return TL_OK;
-}
-
-static enum tl_status queue_stop(void *self, uint32_t id)
-{
-    CALENDAR *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    take(queue, id);
-    shrink(queue);
-    return TL_OK;
-}
+#define QUEUE_SETTLE shrink
+#include "late_list.h"
 
 static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    CALENDAR *queue = self;
-    while (!slot_is_empty(queue, LATE)) {
-        uint32_t id = slot_node(queue, LATE)->next;
-        slot_remove(queue, id);
-        timer_at(queue, id)->due = queue->clock;
-        TL_COUNT(queue, cascades, 1);
-        add(queue, id);
-    }
-    queue->clock = now;
+    struct calendar *queue = self;
+    queue_set_clock(queue, now);
     uint64_t fired = 0;
     while (fired < budget && queue->paged > 0 && queue->bound <= now) {
         uint32_t id = find_first(queue);
@@ -286,7 +272,8 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
             break;
         }
         calendar_fires(queue, id);
-        take(queue, id);
+        queue_take(queue, id);
+        queue->count--;
         shrink(queue);
         fired++;
         fire(ctx, id, now);
@@ -296,7 +283,7 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 
 static uint64_t queue_next(const void *self)
 {
-    const CALENDAR *queue = self;
+    const struct calendar *queue = self;
     if (queue->count == 0) {
         return TL_NEVER;
     }
@@ -311,19 +298,20 @@ static size_t heads_of(uint32_t capacity)
 
 static enum tl_status queue_reserve(void *self, uint32_t capacity)
 {
-    CALENDAR *queue = self;
+    struct calendar *queue = self;
     return lists_reserve(queue, capacity, HEAD_BIT - 2, heads_of, 1 + (size_t)queue->days);
 }
 
 static void queue_destroy(void *self)
 {
-    CALENDAR *queue = self;
+    struct calendar *queue = self;
     lists_free(queue, heads_of(queue->capacity));
     structure_free(queue, queue->allocator);
 }
 
 /* For the hook `create`, of a calendar that begins as `empty`. */
-static enum tl_status calendar_create(const struct tl_config *config, CALENDAR empty, void **self)
+static enum tl_status calendar_create(const struct tl_config *config, struct calendar empty,
+                                      void **self)
 {
     empty.days = DAYS_MIN;
     empty.clock = config->now;
@@ -336,7 +324,7 @@ static enum tl_status calendar_create(const struct tl_config *config, CALENDAR e
 }
 
 /* Whether a page's timers belong there, in order. */
-static bool page_is_right(const CALENDAR *queue, uint32_t page)
+static bool page_is_right(const struct calendar *queue, uint32_t page)
 {
     uint64_t last = 0;
     for (uint32_t id = slot_node(queue, page)->next; id != page;
@@ -353,7 +341,7 @@ static bool page_is_right(const CALENDAR *queue, uint32_t page)
 
 static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
 {
-    const CALENDAR *queue = self;
+    const struct calendar *queue = self;
     uint64_t seen = 0;
     uint64_t late = 0;
     bool linked_right = slot_walk(queue, LATE, queue->count, &late);
@@ -363,23 +351,20 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
             return corrupt(why, why_bytes, "a timer on page %" PRIu32 " is out of place", i);
         }
     }
-    uint64_t linked = lists_linked(queue);
-    if (!linked_right || seen != queue->paged || seen + late != queue->count ||
-        linked != queue->count) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " timers on pages, %" PRIu64 " with links, %" PRIu64 " counted",
-                       seen, linked, queue->count);
+    if (!linked_right || seen != queue->paged) {
+        return corrupt(why, why_bytes, "%" PRIu64 " timers are on pages, not %" PRIu64, seen,
+                       queue->paged);
     }
     if (queue->paged > 2 * (uint64_t)queue->days || is_sparse(queue)) {
         return corrupt(why, why_bytes, "%" PRIu64 " timers on %" PRIu32 " pages", queue->paged,
                        queue->days);
     }
-    return TL_OK;
+    return queue_check_count(queue, seen + late, why, why_bytes);
 }
 
-/* The day that the year begins with as it is shown: the clock's, or an earlier one of which a
- * budget has left timers. */
-static uint64_t first_day(const CALENDAR *queue)
+/* Return the first day of the year that is shown: the clock's, or an earlier one if a budget has
+ * left timers of it. */
+static uint64_t first_day(const struct calendar *queue)
 {
     bool left_over = queue->paged > 0 && queue->bound < queue->clock;
     return (left_over ? queue->bound : queue->clock) >> queue->shift;
@@ -387,7 +372,7 @@ static uint64_t first_day(const CALENDAR *queue)
 
 static void queue_walk(const void *self, const struct tl_visitor *visitor)
 {
-    const CALENDAR *queue = self;
+    const struct calendar *queue = self;
     lists_walk_late(queue, visitor);
     uint64_t first = first_day(queue);
     uint64_t hand = queue->clock >> queue->shift;

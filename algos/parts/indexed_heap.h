@@ -1,5 +1,5 @@
 /*
- * indexed_heap.h: heaps in arrays that know where each id stands.
+ * indexed_heap.h: heaps in arrays, with the position of each id.
  *
  *   entries   [before every other] [root] ... [last]          positions   [4, 2, 5, -, 3, ...]
  *
@@ -19,27 +19,13 @@
 
 #include "check.h"
 #include "heap_entry.h"
-#include "records.h"
 #include "timerlab.h"
 #include "tuning.h"
 #include "walk.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <string.h>
 
-#define HEAP_CAPACITY_MAX (UINT32_C(1) << 31)
-#define FIRST_SERIAL      (UINT32_MAX - 100) /* the first renumbering comes early */
-
-/* Where the timer of that id stands. */
-#ifdef TL_EMBEDDED
-static inline uint32_t *position_at(const INDEXED_HEAP *heap, uint32_t id)
-{
-    return record_at(&heap->records, id);
-}
-#else
-#define position_at(heap, id) (&(heap)->positions[id])
-#endif
+#define FIRST_SERIAL (UINT32_MAX - 100) /* the first renumbering comes early */
 
 /* The index of the root, and the one after the last entry. The including file's, like the rest. */
 static inline size_t heap_root(const INDEXED_HEAP *heap);
@@ -52,14 +38,23 @@ static inline size_t heap_parent(const INDEXED_HEAP *heap, size_t index);
 /* Remove the entry of an expired timer at the root; the root is not vacant then. */
 static void close_root(INDEXED_HEAP *heap);
 
-/* Writes an entry, and where it stands. */
+#define PLACED       INDEXED_HEAP
+#define ENTRY        heap_entry
+#define VALUE        uint32_t
+#define VALUE_IDLE   0
+#define PLACED_FIRST heap_root
+#define PLACED_END   heap_end
+#include "placed_entries.h"
+#define position_at value_at
+
+/* Write an entry, and its position. */
 static inline void put(INDEXED_HEAP *heap, size_t index, heap_entry entry)
 {
     heap->entries[index] = entry;
     *position_at(heap, heap_entry_id(entry)) = (uint32_t)index;
 }
 
-/* Numbers the entries from 0 in the heap's order, and the fence with them. */
+/* Number the entries from 0 in the heap's order, and the fence with them. */
 static void renumber(INDEXED_HEAP *heap)
 {
     if (heap->vacant) {
@@ -92,8 +87,7 @@ static void renumber(INDEXED_HEAP *heap)
 
 /* --- hooks ----------------------------------------------------------------------------------- */
 
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more
- * than to see that. */
+/* Not inlined, so that an advance without expiries needs no stack frame. */
 static NEVER_INLINE uint64_t expire(INDEXED_HEAP *heap, uint64_t now, uint64_t budget,
                                     tl_fire_fn fire, void *ctx)
 {
@@ -142,61 +136,15 @@ static uint64_t heap_count(const void *self)
     return heap_end(heap) - heap_root(heap) - heap->vacant;
 }
 
-static size_t block_bytes(const INDEXED_HEAP *heap, uint32_t capacity)
-{
-    return (heap_root(heap) + capacity) * sizeof(heap_entry) +
-           (size_t)OWN_ENTRIES(heap, capacity) * sizeof(uint32_t);
-}
-
 static enum tl_status heap_reserve(void *self, uint32_t capacity)
 {
     INDEXED_HEAP *heap = self;
-    if (capacity <= heap->capacity && heap->entries != NULL) {
-        return TL_OK;
+    enum tl_status status = placed_reserve(heap, capacity);
+    if (status == TL_OK) {
+        heap->entries[heap_root(heap) - 1] = heap_entry_make(0, 0, 0); /* before every other */
     }
-    if (capacity > HEAP_CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    heap_entry *entries = tl_alloc(heap->allocator, block_bytes(heap, capacity), HEAP_ENTRY_LINE);
-    if (entries == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    size_t root = heap_root(heap);
-    uint32_t *positions = (uint32_t *)(void *)&entries[root + capacity];
-    memset(positions, 0, (size_t)OWN_ENTRIES(heap, capacity) * sizeof *positions);
-    if (heap->entries != NULL) {
-        memcpy(&entries[root], &heap->entries[root], (heap_end(heap) - root) * sizeof *entries);
-        memcpy(positions, heap->positions,
-               (size_t)OWN_ENTRIES(heap, heap->capacity) * sizeof *positions);
-        tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
-    }
-    entries[root - 1] = heap_entry_make(0, 0, 0); /* before every other */
-    heap->entries = entries;
-    heap->positions = positions;
-    OWN_ARRAY(heap, positions, sizeof *positions);
-    heap->capacity = capacity;
-    return TL_OK;
+    return status;
 }
-
-static void heap_destroy(void *self)
-{
-    INDEXED_HEAP *heap = self;
-    tl_free(heap->allocator, heap->entries, block_bytes(heap, heap->capacity), HEAP_ENTRY_LINE);
-    tl_free(heap->allocator, heap, sizeof *heap, alignof(INDEXED_HEAP));
-}
-
-static void heap_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const INDEXED_HEAP *)self)->counters;
-}
-
-#ifdef TL_EMBEDDED
-static inline void heap_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((INDEXED_HEAP *)self)->records, records);
-}
-#define STRUCTURE_MOVED heap_moved
-#endif
 
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
@@ -206,16 +154,13 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
         heap_entry entry = heap->entries[i];
         uint32_t id = heap_entry_id(entry);
         if (i > root && heap_entry_before(entry, heap->entries[heap_parent(heap, i)])) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", id);
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is below a later one", id);
         }
         if (id >= heap->capacity || *position_at(heap, id) != i) {
             return corrupt(why, why_bytes, "the back-index of timer %" PRIu32 " is not %zu", id, i);
         }
     }
-    size_t placed = 0;
-    for (uint32_t id = 0; id < heap->capacity; id++) {
-        placed += *position_at(heap, id) != 0;
-    }
+    size_t placed = placed_count(heap);
     if (placed != heap_end(heap) - root) {
         return corrupt(why, why_bytes, "%zu timers have a place, %zu are in the heap", placed,
                        heap_end(heap) - root);
@@ -236,8 +181,9 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
 
 /* For the descriptor: the hooks of this file, and embedded_bytes. */
 #define HEAP_HOOKS                                                                                 \
-    .destroy = heap_destroy, .reserve = heap_reserve, .advance = heap_advance, .next = heap_next,  \
-    .count = heap_count, .counters = heap_counters, .check = heap_check, .walk = heap_walk,        \
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)), .moved = EMBEDDED_HOOK(heap_moved)
+    .destroy = placed_destroy, .reserve = heap_reserve, .advance = heap_advance,                   \
+    .next = heap_next, .count = heap_count, .counters = placed_counters, .check = heap_check,      \
+    .walk = heap_walk, .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),                         \
+    .moved = EMBEDDED_HOOK(placed_moved)
 
 #endif

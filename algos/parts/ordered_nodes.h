@@ -41,13 +41,14 @@ static inline enum tl_status ordered_start(void *self, uint32_t id, uint64_t dea
 {
     STRUCTURE *structure = self;
     uint32_t index = NODES_FIRST + id;
+    struct node *node = node_at(structure, index);
     if (order_is_pending(structure, index)) {
         order_remove(structure, index);
     } else {
         structure->count++;
     }
-    node_at(structure, index)->due = deadline > structure->clock ? deadline : structure->clock;
-    node_at(structure, index)->serial = structure->serial++;
+    node->due = deadline > structure->clock ? deadline : structure->clock;
+    node->serial = structure->serial++;
     order_insert(structure, index);
     return TL_OK;
 }
@@ -58,8 +59,8 @@ static enum tl_status ordered_stop(void *self, uint32_t id)
     if (!order_is_pending(structure, NODES_FIRST + id)) {
         return TL_IDLE;
     }
-    order_remove(structure, NODES_FIRST + id);
     structure->count--;
+    order_remove(structure, NODES_FIRST + id);
     return TL_OK;
 }
 
@@ -77,9 +78,9 @@ static NEVER_INLINE uint64_t ordered_expire(STRUCTURE *structure, uint64_t now, 
         if (node->due > now || node->serial >= serials) {
             break;
         }
-        ORDER_REMOVE_FIRST(structure, first);
         structure->count--;
         fired++;
+        ORDER_REMOVE_FIRST(structure, first);
         fire(ctx, first - NODES_FIRST, now);
     }
     return fired;
@@ -126,8 +127,8 @@ static inline enum tl_status ordered_create(const struct tl_config *config, void
 
 /* For the hook `check`: no pending timer is before the first, and as many are pending as are linked
  * and counted. */
-static inline enum tl_status ordered_check(const STRUCTURE *structure, uint64_t linked, char *why,
-                                           size_t why_bytes)
+static inline enum tl_status ordered_check_count(const STRUCTURE *structure, uint64_t linked,
+                                                 char *why, size_t why_bytes)
 {
     uint32_t first = order_first(structure);
     uint64_t pending = 0;
@@ -157,9 +158,11 @@ static inline void ordered_walk_node(const STRUCTURE *structure, uint32_t index,
     walk_timer(visitor, index - NODES_FIRST, node_at(structure, index)->due, 0);
 }
 
-/* For the descriptor, with NODES_HOOKS. Create, reserve and start are ordered_create,
- * ordered_reserve and ordered_start, or the file's own. */
+/* For the descriptor, with NODES_HOOKS: all hooks but create, reserve and start, which are ordered_create,
+ * ordered_reserve and ordered_start or the file's own. The file has ordered_check and
+ * ordered_walk. */
 #define ORDERED_HOOKS                                                                              \
-    .destroy = nodes_destroy, .stop = ordered_stop, .advance = ordered_advance, .next = ordered_next
+    .destroy = nodes_destroy, .stop = ordered_stop, .advance = ordered_advance,                    \
+    .next = ordered_next, .check = ordered_check, .walk = ordered_walk
 
 #endif

@@ -34,10 +34,10 @@ static enum tl_status tree_check_links(const STRUCTURE *tree, char *why, size_t 
             }
         }
     }
-    return ordered_check(tree, links, why, why_bytes);
+    return ordered_check_count(tree, links, why, why_bytes);
 }
 
-static void tree_walk(const void *self, const struct tl_visitor *visitor)
+static void ordered_walk(const void *self, const struct tl_visitor *visitor)
 {
     const STRUCTURE *tree = self;
     walk_part(visitor, "tree", TL_FORM_TREE, 0);

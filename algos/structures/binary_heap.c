@@ -51,7 +51,7 @@
 
 struct binary_heap {
     heap_entry *entries; /* [0] is before every other; followed by the positions, in one block */
-    uint32_t *positions AND_RECORDS;
+    uint32_t *by_id AND_RECORDS; /* positions */
     uint64_t clock;
     uint32_t count;   /* of the entries */
     bool vacant;      /* the timer at the root has fired, and its place is not taken yet */
@@ -222,7 +222,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct binary_heap empty = {
         .allocator = config->allocator, .clock = config->now, .serial = FIRST_SERIAL};
-    return structure_create(config, &empty, heap_reserve, heap_destroy, self);
+    return structure_create(config, &empty, heap_reserve, placed_destroy, self);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */

@@ -44,65 +44,16 @@
  */
 #include "timerlab.h"
 
-#include "records.h"
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define DAYS_MIN 2u
-
-struct calendar_queue {
-    struct timer *timers AND_RECORDS;
-    struct node *heads;
-    uint32_t capacity;
-    uint32_t days;
-    uint32_t shift;
-    uint64_t today;
-    uint64_t bound;
-    uint64_t count;
-    uint64_t paged;
-    uint64_t clock;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
-};
-#define CALENDAR struct calendar_queue
 #include "calendar.h"
-
-/* --- advance and next ------------------------------------------------------------------------- */
-
-/* Rebuild the calendar with this number of days; the first timers decide their length. */
-static void remake(struct calendar_queue *queue, uint32_t days)
-{
-    uint32_t chain = SLOT_NONE; /* of all timers: the first ones, and then page by page */
-    uint32_t *end = &chain;
-    uint32_t shift = sample_day(queue, &end);
-    chain_pages(queue, end);
-    refill(queue, days, shift, chain);
-}
-
-/* The costs of the calendar do not change its days here. */
-static inline void calendar_entered(struct calendar_queue *queue, uint32_t seen)
-{
-    (void)queue;
-    (void)seen;
-}
-
-static inline void calendar_turned(struct calendar_queue *queue, uint32_t pages)
-{
-    (void)queue;
-    (void)pages;
-}
-
-static inline void calendar_fires(struct calendar_queue *queue, uint32_t id)
-{
-    (void)queue;
-    (void)id;
-}
 
 /* --- create and options ----------------------------------------------------------------------- */
 
 static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
-    return calendar_create(config, (struct calendar_queue){0}, self);
+    return calendar_create(config, (struct calendar){0}, self);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -130,14 +81,5 @@ TL_ALGO(calendar_queue) = {
              .stop = "O(1) amortised",
              .tick = "O(1)",
              .expire = "O(1) expected, O(n) worst"},
-    .create = queue_create,
-    .destroy = queue_destroy,
-    .reserve = queue_reserve,
-    .start = queue_start,
-    .stop = queue_stop,
-    .advance = queue_advance,
-    .next = queue_next,
-    LISTS_HOOKS,
-    .check = queue_check,
-    .walk = queue_walk,
+    QUEUE_HOOKS,
 };

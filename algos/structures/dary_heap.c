@@ -53,7 +53,7 @@ struct heap_options {
 
 struct dary_heap {
     heap_entry *entries; /* [arity - 1] is the root; followed by the positions, in one block */
-    uint32_t *positions AND_RECORDS;
+    uint32_t *by_id AND_RECORDS; /* positions */
     size_t root;
     size_t end; /* the index after the last entry */
     unsigned arity;
@@ -290,7 +290,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         .serial = FIRST_SERIAL,
         .allocator = config->allocator,
     };
-    return structure_create(config, &empty, heap_reserve, heap_destroy, self);
+    return structure_create(config, &empty, heap_reserve, placed_destroy, self);
 }
 
 static const struct tl_option heap_option_table[] = {

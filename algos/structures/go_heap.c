@@ -7,20 +7,18 @@
  *   timers    id 1: when 20, modified       id 4: zombie       id 2, id 7: as in the heap
  *
  * A timer has at most one entry in the heap and does not know its place: there is no back-index,
- * and sifting writes entries only. start(1, 20) moved timer 1 from tick 4: it wrote the new tick to
- * the timer and marked it `modified`; the entry stays under the old tick. stop(4) made timer 4 a
- * zombie. advance(3) fires id 7. When the entry of timer 1 comes to the top, at tick 4, it sinks by
- * the timer's own tick; the entry of timer 4 is dropped at the top. A start revives a zombie.
+ * and sifting writes entries only. start(1, 20) moved timer 1 from tick 4: it marked it `modified`,
+ * and the entry stays under the old tick. stop(4) made timer 4 a zombie. advance(3) fires id 7. At
+ * tick 4 the entry of timer 1 comes to the top and sinks by the timer's own tick; the entry of timer
+ * 4 is dropped at the top. A start revives a zombie.
  *
  * A restart to an earlier tick would be seen too late. So the earliest tick of all modified timers
- * is kept, and the first advance that reaches it adjusts the whole heap. The same happens when more
- * than a quarter of the entries are zombies. A start that adds an entry first removes marked
- * entries from the top, and zombies from the end of the array. With one entry for each timer at
- * most, stopped timers take no more memory.
+ * is kept, and the first advance that reaches it adjusts the whole heap; so does one with more than
+ * a quarter of zombies. A start that adds an entry first removes marked entries from the top, and
+ * zombies from the end.
  *
  * A timer that a callback starts when already due must not fire in the same advance. Go does not
- * see it because it read the clock before; here it is held back, as a zombie if it has an entry,
- * until the advance ends.
+ * see it because it read the clock before; here it is held back until the advance ends.
  *
  * Invariants
  *   - no entry is before its parent, by the tick in the entry
@@ -48,11 +46,9 @@
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define ARITY        4u
-#define ROOT         ((size_t)3) /* the children of an entry begin at a multiple of 4: one line */
-#define ENTRY_ALIGN  64
-#define CAPACITY_MAX (UINT32_C(1) << 31)
-#define NONE         UINT32_MAX
+#define ARITY 4u
+#define ROOT  ((size_t)3) /* the children of an entry begin at a multiple of 4: one line */
+#define NONE  UINT32_MAX
 
 enum state {
     HEAPED = 1,   /* has an entry */
@@ -75,8 +71,8 @@ struct entry {
 };
 
 struct go_heap {
-    struct node *nodes AND_RECORDS;
-    struct entry *entries; /* from ROOT to `end` */
+    struct entry *entries; /* from ROOT to `end`; followed by the nodes, in one block */
+    struct node *by_id AND_RECORDS;
     size_t end;
     size_t unlocked; /* the entries when others could last see them: Go's `len` */
     uint32_t zombies;
@@ -91,10 +87,17 @@ struct go_heap {
     struct tl_counters counters;
 };
 
-#define NODE_ARRAY  struct go_heap
-#define NODES_FIRST ((uint32_t)0)
-#include "node_array.h"
+#define PLACED               struct go_heap
+#define ENTRY                struct entry
+#define VALUE                struct node
+#define VALUE_IDLE           ((struct node){.behind = NONE})
+#define VALUE_IS_IDLE(value) (((value).state & PENDING) == 0)
+#define PLACED_FIRST(heap)   ROOT
+#define PLACED_END(heap)     ((heap)->end)
+#include "placed_entries.h"
+#define node_at   value_at
 #define STRUCTURE struct go_heap
+#include "counted.h"
 #include "structure.h"
 
 /* --- data: the heap --------------------------------------------------------------------------- */
@@ -107,6 +110,11 @@ static inline size_t parent_of(size_t index)
 static inline size_t children_of(size_t index)
 {
     return ARITY * (index - ROOT + 1);
+}
+
+static inline bool is_marked(const struct node *node, unsigned states)
+{
+    return (node->state & states) != 0;
 }
 
 static inline void put(struct go_heap *heap, size_t index, struct entry entry)
@@ -155,7 +163,7 @@ static inline struct node *entry_node(const struct go_heap *heap, size_t index)
 
 static inline void forget_entry(struct go_heap *heap, struct node *node)
 {
-    heap->zombies -= (node->state & ZOMBIE) != 0;
+    heap->zombies -= is_marked(node, ZOMBIE);
     node->state &= (uint8_t) ~(HEAPED | MODIFIED | ZOMBIE);
 }
 
@@ -170,31 +178,30 @@ static void delete_min(struct go_heap *heap)
     }
 }
 
-/* Deals with a marked entry at the top. False: it is not marked. */
+/* Process a marked entry at the top. False: it is not marked. */
 static bool update_top(struct go_heap *heap)
 {
     struct node *node = entry_node(heap, ROOT);
-    if ((node->state & ZOMBIE) != 0) {
+    if (!is_marked(node, MODIFIED | ZOMBIE)) {
+        return false;
+    }
+    if (is_marked(node, ZOMBIE)) {
         delete_min(heap);
-        return true;
-    }
-    if ((node->state & MODIFIED) != 0) {
-        struct entry entry = {.when = node->when, .id = heap->entries[ROOT].id};
+    } else {
         node->state &= (uint8_t)~MODIFIED;
-        sift_down(heap, ROOT, entry);
-        return true;
+        sift_down(heap, ROOT, (struct entry){node->when, heap->entries[ROOT].id});
     }
-    return false;
+    return true;
 }
 
-/* Drops zombies from the end, and process marked entries at the top, by turns: a zombie at the
- * top is replaced by the entry at the end. */
+/* Drop zombies at the end, and process marked entries at the top, in turn: the entry at the end
+ * replaces a zombie at the top. */
 static void clean_head(struct go_heap *heap)
 {
     while (heap->end > ROOT) {
         struct node *last = entry_node(heap, heap->end - 1);
         TL_COUNT(heap, compares, 1);
-        if ((last->state & ZOMBIE) != 0) {
+        if (is_marked(last, ZOMBIE)) {
             forget_entry(heap, last);
             heap->end--;
         } else if (!update_top(heap)) {
@@ -203,7 +210,7 @@ static void clean_head(struct go_heap *heap)
     }
 }
 
-/* Puts all entries right, drops the zombies, and makes it a heap again. */
+/* Update all entries, drop the zombies, and restore the heap. */
 static void adjust(struct go_heap *heap)
 {
     bool changed = false;
@@ -211,13 +218,13 @@ static void adjust(struct go_heap *heap)
     for (size_t i = ROOT; i < heap->end;) {
         struct node *node = entry_node(heap, i);
         TL_COUNT(heap, compares, 1);
-        if ((node->state & ZOMBIE) != 0) {
+        if (is_marked(node, ZOMBIE)) {
             forget_entry(heap, node);
             put(heap, i, heap->entries[--heap->end]);
             changed = true;
             continue; /* with the one that has come here */
         }
-        if ((node->state & MODIFIED) != 0) {
+        if (is_marked(node, MODIFIED)) {
             heap->entries[i].when = node->when;
             node->state &= (uint8_t)~MODIFIED;
             TL_COUNT(heap, cascades, 1);
@@ -239,14 +246,14 @@ static inline bool has_many_zombies(const struct go_heap *heap)
     return heap->zombies > heap->unlocked / 4;
 }
 
-/* Makes a timer that may have an entry pending. */
+/* Make a timer pending. It may have an entry. */
 static void modify(struct go_heap *heap, uint32_t id, uint64_t when)
 {
     struct node *node = node_at(heap, id);
     node->when = when;
     TL_COUNT(heap, moves, 1);
-    if ((node->state & HEAPED) != 0) {
-        heap->zombies -= (node->state & ZOMBIE) != 0;
+    if (is_marked(node, HEAPED)) {
+        heap->zombies -= is_marked(node, ZOMBIE);
         node->state &= (uint8_t)~ZOMBIE;
         node->state |= MODIFIED;
         heap->first_modified = when < heap->first_modified ? when : heap->first_modified;
@@ -258,7 +265,7 @@ static void modify(struct go_heap *heap, uint32_t id, uint64_t when)
     heap->unlocked = heap->end - ROOT;
 }
 
-/* Makes a zombie of a timer's entry, if it has one. */
+/* Mark a timer's entry, if it has one, as a zombie. */
 static void bury(struct go_heap *heap, struct node *node)
 {
     if ((node->state & (HEAPED | ZOMBIE)) == HEAPED) {
@@ -272,7 +279,7 @@ static void hold_back(struct go_heap *heap, uint32_t id)
     struct node *node = node_at(heap, id);
     bury(heap, node);
     node->state |= HELD_BACK;
-    if ((node->state & IN_QUEUE) != 0) {
+    if (is_marked(node, IN_QUEUE)) {
         return;
     }
     node->state |= IN_QUEUE;
@@ -285,14 +292,14 @@ static void hold_back(struct go_heap *heap, uint32_t id)
     heap->held_last = id;
 }
 
-/* Start the timers still held back, for the tick of the advance that has ended. */
+/* Start the timers still held back, for the tick of this advance. */
 static void let_go(struct go_heap *heap)
 {
     while (heap->held_first != NONE) {
         uint32_t id = heap->held_first;
         struct node *node = node_at(heap, id);
         heap->held_first = node->behind;
-        bool held = (node->state & HELD_BACK) != 0;
+        bool held = is_marked(node, HELD_BACK);
         node->state &= (uint8_t) ~(IN_QUEUE | HELD_BACK);
         if (held) {
             modify(heap, id, heap->clock);
@@ -304,7 +311,7 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct go_heap *heap = self;
     struct node *node = node_at(heap, id);
-    heap->count += (node->state & PENDING) == 0;
+    heap->count += !is_marked(node, PENDING);
     node->state |= PENDING;
     if (heap->firing && deadline <= heap->clock) {
         node->when = heap->clock;
@@ -320,7 +327,7 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 {
     struct go_heap *heap = self;
     struct node *node = node_at(heap, id);
-    if ((node->state & PENDING) == 0) {
+    if (!is_marked(node, PENDING)) {
         return TL_IDLE;
     }
     node->state &= (uint8_t) ~(PENDING | HELD_BACK);
@@ -332,16 +339,14 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Whether the top is to fire at `now`, after all that is marked above it has been dealt with. */
+/* Whether the top is due at `now`, after marked entries above it are processed. */
 static bool top_is_due(struct go_heap *heap, uint64_t now)
 {
     while (heap->end > ROOT) {
-        bool marked = (entry_node(heap, ROOT)->state & (MODIFIED | ZOMBIE)) != 0;
         TL_COUNT(heap, compares, 1);
-        if (!marked) {
+        if (!update_top(heap)) {
             return heap->entries[ROOT].when <= now;
         }
-        (void)update_top(heap);
     }
     return false;
 }
@@ -353,10 +358,9 @@ static inline uint64_t wake_time(const struct go_heap *heap)
     return heap->first_modified < when ? heap->first_modified : when;
 }
 
-/* Apart from heap_advance, so that a tick at which nothing is due costs no more
- * than to see that. */
-static NEVER_INLINE uint64_t run(struct go_heap *heap, uint64_t now, uint64_t budget,
-                                 tl_fire_fn fire, void *ctx)
+/* Not inlined, so that an advance without expiries needs no stack frame. */
+static NEVER_INLINE uint64_t expire(struct go_heap *heap, uint64_t now, uint64_t budget,
+                                    tl_fire_fn fire, void *ctx)
 {
     uint64_t fired = 0;
     heap->firing = true;
@@ -389,7 +393,7 @@ static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     if (heap->end == ROOT || (now < wake_time(heap) && !has_many_zombies(heap))) {
         return 0;
     }
-    return run(heap, now, budget, fire, ctx);
+    return expire(heap, now, budget, fire, ctx);
 }
 
 static uint64_t heap_next(const void *self)
@@ -400,46 +404,6 @@ static uint64_t heap_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static size_t entries_bytes(uint32_t capacity)
-{
-    return (ROOT + capacity) * sizeof(struct entry);
-}
-
-static enum tl_status heap_reserve(void *self, uint32_t capacity)
-{
-    struct go_heap *heap = self;
-    bool fresh = heap->entries == NULL;
-    if (capacity <= heap->capacity && !fresh) {
-        return TL_OK;
-    }
-    struct entry *entries = tl_alloc(heap->allocator, entries_bytes(capacity), ENTRY_ALIGN);
-    if (entries == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t old_capacity = heap->capacity;
-    enum tl_status status =
-        nodes_reserve(heap, capacity, CAPACITY_MAX, (struct node){.behind = NONE});
-    if (status != TL_OK) {
-        tl_free(heap->allocator, entries, entries_bytes(capacity), ENTRY_ALIGN);
-        return status;
-    }
-    for (size_t i = ROOT; i < heap->end; i++) {
-        entries[i] = heap->entries[i];
-    }
-    if (!fresh) {
-        tl_free(heap->allocator, heap->entries, entries_bytes(old_capacity), ENTRY_ALIGN);
-    }
-    heap->entries = entries;
-    return TL_OK;
-}
-
-static void heap_destroy(void *self)
-{
-    struct go_heap *heap = self;
-    tl_free(heap->allocator, heap->entries, entries_bytes(heap->capacity), ENTRY_ALIGN);
-    nodes_destroy(self);
-}
-
 static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct go_heap empty = {
@@ -449,57 +413,50 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .allocator = config->allocator,
     };
-    return structure_create(config, &empty, heap_reserve, heap_destroy, self);
+    return structure_create(config, &empty, placed_reserve, placed_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* An entry and its timer. */
-static enum tl_status check_entry(const struct go_heap *heap, size_t i, char *why, size_t why_bytes)
+/* Return the fault of an entry and its timer, or NULL. */
+static const char *check_entry(const struct go_heap *heap, size_t i)
 {
     struct entry entry = heap->entries[i];
     const struct node *node = node_at(heap, entry.id);
-    if (i > ROOT && entry.when < heap->entries[parent_of(i)].when) {
-        return corrupt(why, why_bytes, "timer %" PRIu32 " stands below a later one", entry.id);
-    }
-    bool pending = (node->state & PENDING) != 0;
-    if ((node->state & HEAPED) == 0 || pending == ((node->state & ZOMBIE) != 0)) {
-        return corrupt(why, why_bytes, "timer %" PRIu32 " is in the heap in state %u", entry.id,
-                       (unsigned)node->state);
-    }
-    if (pending && ((node->state & MODIFIED) == 0 ? node->when != entry.when
-                                                  : node->when < heap->first_modified)) {
-        return corrupt(why, why_bytes,
-                       "timer %" PRIu32 " is due at %" PRIu64 ", and no entry says so", entry.id,
-                       node->when);
-    }
-    return TL_OK;
+    bool pending = is_marked(node, PENDING);
+    bool is_placed =
+        is_marked(node, MODIFIED) ? node->when >= heap->first_modified : node->when == entry.when;
+    return i > ROOT && entry.when < heap->entries[parent_of(i)].when ? "is below a later one"
+           : !is_marked(node, HEAPED) || pending == is_marked(node, ZOMBIE)
+               ? "is in the heap, but its state differs"
+           : pending && !is_placed ? "is due at a tick that no entry has"
+                                   : NULL;
 }
 
 static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
 {
     const struct go_heap *heap = self;
-    enum tl_status status = TL_OK;
-    for (size_t i = ROOT; status == TL_OK && i < heap->end; i++) {
-        status = check_entry(heap, i, why, why_bytes);
+    for (size_t i = ROOT; i < heap->end; i++) {
+        const char *fault = check_entry(heap, i);
+        if (fault != NULL) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " %s", heap->entries[i].id, fault);
+        }
     }
-    uint64_t in_heap = 0;
-    uint64_t pending = 0;
-    uint64_t zombies = 0;
+    size_t in_heap = 0;
+    size_t zombies = 0;
+    size_t pending = placed_count(heap);
     for (uint32_t id = 0; id < heap->capacity; id++) {
-        in_heap += (node_at(heap, id)->state & HEAPED) != 0;
-        pending += (node_at(heap, id)->state & PENDING) != 0;
-        zombies += (node_at(heap, id)->state & ZOMBIE) != 0;
+        in_heap += is_marked(node_at(heap, id), HEAPED);
+        zombies += is_marked(node_at(heap, id), ZOMBIE);
     }
-    if (status == TL_OK && (in_heap != heap->end - ROOT || pending != heap->count ||
-                            zombies != heap->zombies || pending + zombies != in_heap)) {
+    if (in_heap != heap->end - ROOT || pending != heap->count || zombies != heap->zombies ||
+        pending + zombies != in_heap) {
         return corrupt(why, why_bytes,
-                       "%" PRIu64 " timers with entries, %" PRIu64 " pending, %" PRIu64
-                       " zombies; %" PRIu64 ", %" PRIu64 ", %" PRIu32 " counted",
-                       in_heap, pending, zombies, (uint64_t)(heap->end - ROOT), heap->count,
-                       heap->zombies);
+                       "%zu timers with entries, %zu pending, %zu zombies; %zu, %" PRIu64
+                       ", %" PRIu32 " counted",
+                       in_heap, pending, zombies, heap->end - ROOT, heap->count, heap->zombies);
     }
-    return status;
+    return TL_OK;
 }
 
 static void heap_walk(const void *self, const struct tl_visitor *visitor)
@@ -510,10 +467,10 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
         struct entry entry = heap->entries[i];
         const struct node *node = node_at(heap, entry.id);
         walk_node(visitor, i - ROOT, i > ROOT ? parent_of(i) - ROOT : TL_NEVER);
-        if ((node->state & MODIFIED) != 0) {
+        if (is_marked(node, MODIFIED)) {
             walk_stale(visitor, entry.id, entry.when); /* the tick of the entry */
         }
-        if ((node->state & ZOMBIE) == 0) {
+        if (!is_marked(node, ZOMBIE)) {
             walk_timer(visitor, entry.id, node->when, 0);
         }
     }
@@ -540,13 +497,13 @@ TL_ALGO(go_heap) = {
              .tick = "O(1)",
              .expire = "O(log n) amortised, O(n) after restarts to near ticks"},
     .create = heap_create,
-    .destroy = heap_destroy,
-    .reserve = heap_reserve,
+    .reserve = placed_reserve,
     .start = heap_start,
     .stop = heap_stop,
     .advance = heap_advance,
     .next = heap_next,
-    NODES_HOOKS,
+    .count = structure_count,
+    PLACED_HOOKS,
     .check = heap_check,
     .walk = heap_walk,
     .differs =

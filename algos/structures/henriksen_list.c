@@ -131,8 +131,9 @@ static uint32_t true_entry(struct henriksen *list, uint32_t entry)
     return found;
 }
 
-/* Put a timer that is in no list, and due after all passed ticks, into its place. */
-static void file(struct henriksen *list, uint32_t id)
+/* --- start and stop --------------------------------------------------------------------------- */
+
+static void queue_file(struct henriksen *list, uint32_t id)
 {
     uint64_t due = timer_at(list, id)->due;
     uint32_t entry = true_entry(list, search(list, due));
@@ -161,56 +162,20 @@ static void file(struct henriksen *list, uint32_t id)
     TL_COUNT(list, moves, 1);
 }
 
-static void take(struct henriksen *list, uint32_t id)
+static void queue_take(struct henriksen *list, uint32_t id)
 {
     slot_remove(list, id);
-    list->count--;
     TL_COUNT(list, moves, 1);
 }
 
-/* --- start and stop --------------------------------------------------------------------------- */
-
-static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct henriksen *list = self;
-    if (slot_is_linked(list, id)) {
-        take(list, id);
-    }
-    list->count++;
-    if (deadline > list->clock) {
-        timer_at(list, id)->due = deadline;
-        file(list, id);
-    } else {
-        timer_at(list, id)->due = TL_NEVER; /* marks it as in LATE; due at the clock */
-        slot_append(list, LATE, id);
-        TL_COUNT(list, moves, 1);
-    }
-    return TL_OK;
-}
-
-static enum tl_status list_stop(void *self, uint32_t id)
-{
-    struct henriksen *list = self;
-    if (!slot_is_linked(list, id)) {
-        return TL_IDLE;
-    }
-    take(list, id);
-    return TL_OK;
-}
+#include "late_list.h"
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct henriksen *list = self;
-    while (!slot_is_empty(list, LATE)) {
-        uint32_t id = slot_node(list, LATE)->next;
-        slot_remove(list, id);
-        timer_at(list, id)->due = list->clock;
-        TL_COUNT(list, cascades, 1);
-        file(list, id);
-    }
-    list->clock = now;
+    queue_set_clock(list, now);
     uint64_t fired = 0;
     while (fired < budget && !slot_is_empty(list, LIST)) {
         uint32_t id = slot_node(list, LIST)->next;
@@ -222,14 +187,15 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         if (list->entries > 1 && list->ticks[list->entries / 2] <= due) {
             list->entries /= 2;
         }
-        take(list, id);
+        queue_take(list, id);
+        list->count--;
         fired++;
         fire(ctx, id, now);
     }
     return fired;
 }
 
-static uint64_t list_next(const void *self)
+static uint64_t queue_next(const void *self)
 {
     const struct henriksen *list = self;
     if (!slot_is_empty(list, LATE)) {
@@ -247,7 +213,7 @@ static size_t heads_of(uint32_t capacity)
     return HEADS;
 }
 
-static enum tl_status list_reserve(void *self, uint32_t capacity)
+static enum tl_status queue_reserve(void *self, uint32_t capacity)
 {
     struct henriksen *list = self;
     uint32_t entries_max = 1;
@@ -293,7 +259,7 @@ static const struct tl_option list_option_table[] = {
     {0},
 };
 
-static void list_destroy(void *self)
+static void queue_destroy(void *self)
 {
     struct henriksen *list = self;
     lists_free(list, HEADS);
@@ -301,12 +267,12 @@ static void list_destroy(void *self)
     structure_free(list, list->allocator);
 }
 
-static enum tl_status list_create(const struct tl_config *config, void **self)
+static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
     const struct list_options *options = config->options;
     struct henriksen empty = {
         .pull = options->pull, .entries = 1, .clock = config->now, .allocator = config->allocator};
-    enum tl_status status = structure_create(config, &empty, list_reserve, list_destroy, self);
+    enum tl_status status = structure_create(config, &empty, queue_reserve, queue_destroy, self);
     for (uint32_t i = 0; status == TL_OK && i < HEADS; i++) {
         slot_clear(*self, HEAD_BIT | i);
     }
@@ -315,15 +281,12 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
+static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
 {
     const struct henriksen *list = self;
     uint64_t seen = 0;
-    if (!slot_walk(list, LATE, list->count, &seen) || !slot_walk(list, LIST, list->count, &seen) ||
-        seen != list->count || lists_linked(list) != list->count) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
-                       seen, lists_linked(list), list->count);
+    if (!slot_walk(list, LATE, list->count, &seen) || !slot_walk(list, LIST, list->count, &seen)) {
+        return corrupt(why, why_bytes, "the links of a list do not agree");
     }
     uint64_t last = 0;
     for (uint32_t id = slot_node(list, LIST)->next; id != LIST;
@@ -343,21 +306,15 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
         return corrupt(why, why_bytes, "the index of %" PRIu32 " entries has lost its end",
                        list->entries);
     }
-    return TL_OK;
+    return queue_check_count(list, seen, why, why_bytes);
 }
 
 /* The index is shown up to the last pointer to a timer. */
-static void list_walk(const void *self, const struct tl_visitor *visitor)
+static void queue_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct henriksen *list = self;
     lists_walk_late(list, visitor);
-    walk_part(visitor, "list", TL_FORM_LIST, 0);
-    uint64_t at = 0;
-    for (uint32_t id = slot_node(list, LIST)->next; id != LIST;
-         id = timer_at(list, id)->links.next) {
-        walk_node(visitor, at++, TL_NEVER);
-        walk_timer(visitor, id, timer_at(list, id)->due, 0);
-    }
+    queue_walk_list(list, LIST, "list", visitor);
     walk_part(visitor, "index", TL_FORM_LIST, 0);
     uint64_t shown = 0;
     for (uint32_t i = 1; i < list->entries && list->ticks[i] > list->clock; i++) {
@@ -394,14 +351,5 @@ TL_ALGO(henriksen_list) = {
              .expire = "O(1)"},
     .options = list_option_table,
     .options_bytes = sizeof(struct list_options),
-    .create = list_create,
-    .destroy = list_destroy,
-    .reserve = list_reserve,
-    .start = list_start,
-    .stop = list_stop,
-    .advance = list_advance,
-    .next = list_next,
-    LISTS_HOOKS,
-    .check = list_check,
-    .walk = list_walk,
+    QUEUE_HOOKS,
 };

@@ -78,7 +78,6 @@ struct ladder_queue {
     uint64_t top_earliest; /* no timer in TOP is due before, or after top_latest */
     uint64_t top_latest;
     uint64_t bottom_count;
-    uint64_t late_count;
     uint64_t count;
     uint64_t clock;
     const struct tl_allocator *allocator;
@@ -184,8 +183,7 @@ static void raise_bottom(struct ladder_queue *queue)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* Put a timer with a `due`, which is in no list, into its list. */
-static void file(struct ladder_queue *queue, uint32_t id)
+static void queue_file(struct ladder_queue *queue, uint32_t id)
 {
     uint64_t due = timer_at(queue, id)->due;
     uint32_t list = list_of(queue, due);
@@ -214,50 +212,19 @@ static void file(struct ladder_queue *queue, uint32_t id)
     }
 }
 
-/* Takes a pending timer out of its list. */
-static inline void take(struct ladder_queue *queue, uint32_t id)
+static inline void queue_take(struct ladder_queue *queue, uint32_t id)
 {
     uint64_t due = timer_at(queue, id)->due;
     slot_remove(queue, id);
-    queue->count--;
-    if (due == TL_NEVER) {
-        queue->late_count--;
-    } else if (due >= queue->top_start) {
-        queue->top_count--;
+    if (due >= queue->top_start) {
+        queue->top_count -= due != TL_NEVER; /* else it was in LATE */
     } else if (due < bottom_end(queue)) {
         queue->bottom_count--;
     }
     TL_COUNT(queue, moves, 1);
 }
 
-static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct ladder_queue *queue = self;
-    if (slot_is_linked(queue, id)) {
-        take(queue, id);
-    }
-    queue->count++;
-    if (deadline > queue->clock) {
-        timer_at(queue, id)->due = deadline;
-        file(queue, id);
-    } else {
-        timer_at(queue, id)->due = TL_NEVER; /* marks it as in LATE; due at the clock */
-        queue->late_count++;
-        slot_append(queue, LATE, id);
-        TL_COUNT(queue, moves, 1);
-    }
-    return TL_OK;
-}
-
-static enum tl_status queue_stop(void *self, uint32_t id)
-{
-    struct ladder_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    take(queue, id);
-    return TL_OK;
-}
+#include "late_list.h"
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
@@ -365,15 +332,7 @@ static bool refill(struct ladder_queue *queue)
 static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct ladder_queue *queue = self;
-    while (queue->late_count > 0) {
-        uint32_t id = slot_node(queue, LATE)->next;
-        slot_remove(queue, id);
-        queue->late_count--;
-        timer_at(queue, id)->due = queue->clock;
-        TL_COUNT(queue, cascades, 1);
-        file(queue, id);
-    }
-    queue->clock = now;
+    queue_set_clock(queue, now);
     uint64_t fired = 0;
     while (fired < budget) {
         if (queue->bottom_count == 0) {
@@ -388,7 +347,8 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
             break;
         }
         (void)timer_next(queue, id); /* asks for its memory */
-        take(queue, id);
+        queue_take(queue, id);
+        queue->count--;
         fired++;
         fire(ctx, id, now);
     }
@@ -401,7 +361,7 @@ static uint64_t queue_next(const void *self)
     if (queue->count == 0) {
         return TL_NEVER;
     }
-    if (queue->late_count > 0) {
+    if (!slot_is_empty(queue, LATE)) {
         return queue->clock;
     }
     if (queue->bottom_count > 0) {
@@ -488,27 +448,11 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
     if (!right) {
         return corrupt(why, why_bytes, "a list holds a timer that does not belong there");
     }
-    uint64_t linked = lists_linked(queue);
-    if (late != queue->late_count || top != queue->top_count || bottom != queue->bottom_count ||
-        late + top + bottom + in_rungs != queue->count || linked != queue->count) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
-                       late + top + bottom + in_rungs, linked, queue->count);
+    if (top != queue->top_count || bottom != queue->bottom_count) {
+        return corrupt(why, why_bytes, "%" PRIu64 " timers in top, %" PRIu64 " in bottom", top,
+                       bottom);
     }
-    return TL_OK;
-}
-
-/* A list, each timer in a cell of its own. */
-static void walk_list(const struct ladder_queue *queue, uint32_t list, const char *name,
-                      const struct tl_visitor *visitor)
-{
-    walk_part(visitor, name, TL_FORM_LIST, 0);
-    uint64_t index = 0;
-    for (uint32_t id = slot_node(queue, list)->next; id != list;
-         id = timer_at(queue, id)->links.next) {
-        walk_node(visitor, index++, TL_NEVER);
-        walk_timer(visitor, id, timer_at(queue, id)->due, 0); /* TL_NEVER in LATE */
-    }
+    return queue_check_count(queue, late + top + bottom + in_rungs, why, why_bytes);
 }
 
 /* The buckets of rung `i`; those before its current one have become the bottom, or a rung. The last
@@ -536,14 +480,14 @@ static void walk_rung(const struct ladder_queue *queue, uint32_t i,
 static void queue_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct ladder_queue *queue = self;
-    if (queue->late_count > 0) {
-        walk_list(queue, LATE, "due now", visitor);
+    if (!slot_is_empty(queue, LATE)) {
+        queue_walk_list(queue, LATE, "due now", visitor);
     }
-    walk_list(queue, BOTTOM, "bottom", visitor);
+    queue_walk_list(queue, BOTTOM, "bottom", visitor);
     for (uint32_t i = queue->rung_count; i-- > 0;) {
         walk_rung(queue, i, visitor);
     }
-    walk_list(queue, TOP, "top", visitor);
+    queue_walk_list(queue, TOP, "top", visitor);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -569,14 +513,5 @@ TL_ALGO(ladder_queue) = {
         "another tier; timers can be stopped, the paper only enqueues and dequeues; a timer due at "
         "its start waits on a list of its own for the next advance.",
     .cost = {.start = "O(1) amortised", .stop = "O(1)", .tick = "O(1)", .expire = "O(1) amortised"},
-    .create = queue_create,
-    .destroy = queue_destroy,
-    .reserve = queue_reserve,
-    .start = queue_start,
-    .stop = queue_stop,
-    .advance = queue_advance,
-    .next = queue_next,
-    LISTS_HOOKS,
-    .check = queue_check,
-    .walk = queue_walk,
+    QUEUE_HOOKS,
 };

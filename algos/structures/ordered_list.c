@@ -98,7 +98,7 @@ static inline uint32_t order_first(const struct ordered_list *list)
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
+static enum tl_status ordered_check(const void *self, char *why, size_t why_bytes)
 {
     const struct ordered_list *list = self;
     uint64_t linked = 0;
@@ -113,10 +113,10 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
             return corrupt(why, why_bytes, "timer %" PRIu32 " is before an earlier one", i - 1);
         }
     }
-    return ordered_check(list, linked, why, why_bytes);
+    return ordered_check_count(list, linked, why, why_bytes);
 }
 
-static void list_walk(const void *self, const struct tl_visitor *visitor)
+static void ordered_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct ordered_list *list = self;
     walk_part(visitor, "list", TL_FORM_LIST, 0);
@@ -146,8 +146,6 @@ TL_ALGO(ordered_list) = {
     .create = ordered_create,
     .reserve = ordered_reserve,
     .start = ordered_start,
-    .check = list_check,
-    .walk = list_walk,
     ORDERED_HOOKS,
     NODES_HOOKS,
 };

@@ -203,7 +203,7 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
+static enum tl_status ordered_check(const void *self, char *why, size_t why_bytes)
 {
     const struct pairing_heap *heap = self;
     uint64_t linked = heap->root != NONE;
@@ -222,10 +222,10 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
             left = child;
         }
     }
-    return ordered_check(heap, linked, why, why_bytes);
+    return ordered_check_count(heap, linked, why, why_bytes);
 }
 
-static void heap_walk(const void *self, const struct tl_visitor *visitor)
+static void ordered_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct pairing_heap *heap = self;
     walk_part(visitor, "heap", TL_FORM_TREE, 0);
@@ -264,6 +264,4 @@ TL_ALGO(pairing_heap) = {
     .start = heap_start,
     ORDERED_HOOKS,
     NODES_HOOKS,
-    .check = heap_check,
-    .walk = heap_walk,
 };

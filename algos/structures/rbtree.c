@@ -232,7 +232,7 @@ static bool is_red(const struct node *node)
     return node != NULL && RB_COLOR(node, links) == RB_RED;
 }
 
-static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
+static enum tl_status ordered_check(const void *self, char *why, size_t why_bytes)
 {
     const struct rbtree *rbtree = self;
     for (uint32_t id = 0; id < rbtree->capacity; id++) {
@@ -257,7 +257,7 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
 #define RBTREE_SUMMARY "a red-black tree, balanced by the BSDs' tree macros, leftmost cached"
 #define TREE_HOOKS                                                                                 \
     .create = ordered_create, .reserve = tree_reserve, .start = ordered_start,                     \
-    .count = nodes_count, .counters = nodes_counters, .check = tree_check, .walk = tree_walk,      \
+    .count = nodes_count, .counters = nodes_counters,                                              \
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)), .moved = EMBEDDED_HOOK(tree_moved)
 
 #else

@@ -161,7 +161,7 @@ static void remove_first(struct skip_list *list, uint32_t index)
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
+static enum tl_status ordered_check(const void *self, char *why, size_t why_bytes)
 {
     const struct skip_list *list = self;
     uint64_t linked[LANES_MAX] = {0};
@@ -188,12 +188,12 @@ static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
                            linked[lane], pending[lane]);
         }
     }
-    return ordered_check(list, linked[0], why, why_bytes);
+    return ordered_check_count(list, linked[0], why, why_bytes);
 }
 
 /* A part for each lane, the longest first; timers are shown in the
  * lowest, which has all. */
-static void list_walk(const void *self, const struct tl_visitor *visitor)
+static void ordered_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct skip_list *list = self;
     for (uint32_t lane = list->lanes; lane-- > 0;) {
@@ -243,6 +243,4 @@ TL_ALGO(skip_list) = {
     .start = ordered_start,
     ORDERED_HOOKS,
     NODES_HOOKS,
-    .check = list_check,
-    .walk = list_walk,
 };

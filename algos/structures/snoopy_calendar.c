@@ -37,54 +37,40 @@
  */
 #include "timerlab.h"
 
-#include "records.h"
-
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define DAYS_MIN 4u
-
-struct snoopy_calendar {
-    struct timer *timers AND_RECORDS;
-    struct node *heads;
-    uint32_t capacity;
-    uint32_t days;
-    uint32_t shift;
-    uint64_t today;
-    uint64_t bound;
-    uint64_t count;
-    uint64_t paged;
-    uint64_t clock;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
+struct day_cost {
     uint64_t searched;
     uint64_t entered;
     uint64_t rounds_max;
     uint64_t rounds;
-    uint64_t firings;      /* of this round, after that at `since` */
-    uint64_t since;        /* TL_NEVER: none has fired */
-    uint64_t last_ticks;   /* that the last round took, */
-    uint64_t last_firings; /* and its expiries; 0: there was none */
+    uint64_t expiries;      /* of this round, after that at `since` */
+    uint64_t since;         /* TL_NEVER: none has fired */
+    uint64_t last_ticks;    /* that the last round took, */
+    uint64_t last_expiries; /* and its expiries; 0: there was none */
 };
-#define CALENDAR struct snoopy_calendar
+
+#define DAYS_MIN      4u
+#define CALENDAR_COST struct day_cost
 #include "calendar.h"
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-static void forget(struct snoopy_calendar *queue)
+static void calendar_forget(struct calendar *queue)
 {
-    queue->searched = 0;
-    queue->entered = 0;
-    queue->rounds = 0;
+    queue->cost.searched = 0;
+    queue->cost.entered = 0;
+    queue->cost.rounds = 0;
 }
 
-static inline void calendar_entered(struct snoopy_calendar *queue, uint32_t seen)
+static inline void calendar_entered(struct calendar *queue, uint32_t seen)
 {
-    queue->entered += seen;
+    queue->cost.entered += seen;
 }
 
-static inline void calendar_turned(struct snoopy_calendar *queue, uint32_t pages)
+static inline void calendar_turned(struct calendar *queue, uint32_t pages)
 {
-    queue->searched += pages;
+    queue->cost.searched += pages;
 }
 
 /* --- advance and next: the length of a day ---------------------------------------------------- */
@@ -97,14 +83,15 @@ static uint32_t root_shift(uint64_t more, uint64_t less)
 }
 
 /* Make days longer or shorter by their cost. */
-static void adjust(struct snoopy_calendar *queue)
+static void adjust(struct calendar *queue)
 {
+    const struct day_cost *cost = &queue->cost;
     uint32_t shift = queue->shift;
-    if (queue->searched > queue->entered) {
-        shift += root_shift(queue->searched, queue->entered);
+    if (cost->searched > cost->entered) {
+        shift += root_shift(cost->searched, cost->entered);
         shift = shift < SHIFT_MAX ? shift : SHIFT_MAX;
     } else {
-        uint32_t down = root_shift(queue->entered, queue->searched);
+        uint32_t down = root_shift(cost->entered, cost->searched);
         shift = shift > down ? shift - down : 0;
     }
     if (shift != queue->shift) {
@@ -112,51 +99,44 @@ static void adjust(struct snoopy_calendar *queue)
         chain_pages(queue, &chain);
         refill(queue, queue->days, shift, chain);
     }
-    forget(queue);
+    calendar_forget(queue);
 }
 
-/* Four times the ticks, divided by a number above 0, at most UINT64_MAX. */
-static uint64_t four_times(uint64_t ticks, uint64_t by)
+/* Four times the average distance of the expiries of the last round. */
+static uint32_t calendar_day(struct calendar *queue, uint32_t **end)
 {
+    uint64_t ticks = queue->cost.last_ticks;
+    uint64_t by = queue->cost.last_expiries;
+    if (by == 0 || ticks == 0) {
+        return sample_day(queue, end);
+    }
     uint64_t average = ticks / by;
-    return average < UINT64_MAX / 8 ? 4 * average + 4 * (ticks % by) / by : UINT64_MAX;
+    return day_shift(average < UINT64_MAX / 8 ? 4 * average + 4 * (ticks % by) / by : UINT64_MAX);
 }
 
-/* Rebuild the calendar with this number of days. */
-static void remake(struct snoopy_calendar *queue, uint32_t days)
+/* Count an expiry, which may end a round. */
+static inline void calendar_fires(struct calendar *queue, uint32_t id)
 {
-    uint32_t chain = SLOT_NONE;
-    uint32_t *end = &chain;
-    uint32_t shift = queue->last_firings > 0 && queue->last_ticks > 0
-                         ? day_shift(four_times(queue->last_ticks, queue->last_firings))
-                         : sample_day(queue, &end);
-    chain_pages(queue, end);
-    refill(queue, days, shift, chain);
-    forget(queue);
-}
-
-/* Ends a round, if it is one. */
-static inline void calendar_fires(struct snoopy_calendar *queue, uint32_t id)
-{
+    struct day_cost *cost = &queue->cost;
     uint64_t due = timer_at(queue, id)->due;
-    queue->searched++; /* the page that it is on; looking at it again to no avail costs little */
-    if (queue->since == TL_NEVER) {
-        queue->since = due;
+    cost->searched++; /* its page */
+    if (cost->since == TL_NEVER) {
+        cost->since = due;
         return;
     }
-    if (++queue->firings < queue->paged) {
+    if (++cost->expiries < queue->paged) {
         return;
     }
-    queue->last_ticks = due - queue->since;
-    queue->last_firings = queue->firings;
-    queue->since = due;
-    queue->firings = 0;
-    queue->rounds++;
-    if (queue->rounds > queue->rounds_max &&
-        (queue->searched > 2 * queue->entered || queue->entered > 2 * queue->searched)) {
+    cost->last_ticks = due - cost->since;
+    cost->last_expiries = cost->expiries;
+    cost->since = due;
+    cost->expiries = 0;
+    cost->rounds++;
+    if (cost->rounds > cost->rounds_max &&
+        (cost->searched > 2 * cost->entered || cost->entered > 2 * cost->searched)) {
         adjust(queue);
-    } else if (queue->rounds > 5 * queue->rounds_max) {
-        forget(queue);
+    } else if (cost->rounds > 5 * cost->rounds_max) {
+        calendar_forget(queue);
     }
 }
 
@@ -176,8 +156,8 @@ static const struct tl_option queue_option_table[] = {
 static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
     const struct queue_options *options = config->options;
-    return calendar_create(
-        config, (struct snoopy_calendar){.rounds_max = options->rounds, .since = TL_NEVER}, self);
+    struct calendar empty = {.cost = {.rounds_max = options->rounds, .since = TL_NEVER}};
+    return calendar_create(config, empty, self);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -207,14 +187,5 @@ TL_ALGO(snoopy_calendar) = {
              .expire = "O(1) expected, O(n) worst"},
     .options = queue_option_table,
     .options_bytes = sizeof(struct queue_options),
-    .create = queue_create,
-    .destroy = queue_destroy,
-    .reserve = queue_reserve,
-    .start = queue_start,
-    .stop = queue_stop,
-    .advance = queue_advance,
-    .next = queue_next,
-    LISTS_HOOKS,
-    .check = queue_check,
-    .walk = queue_walk,
+    QUEUE_HOOKS,
 };

@@ -14,7 +14,7 @@
  *
  * Invariants
  *   - `due` never increases along the array; among equal `due` the earliest start is last
- *   - due_of[id] is the entry's due for every pending timer, and IDLE for all others
+ *   - by_id[id] is the entry's due for every pending timer, and IDLE for all others
  *   - within an advance the first `held` entries that are due were started by its callbacks
  *
  * Complexity: start and stop O(log n) compares and O(n) moves of 16 bytes, a tick O(1), expiry
@@ -37,9 +37,7 @@
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define BLOCK_ALIGN 64
-#define IDLE        UINT64_MAX
-#define IDS_MAX     (UINT32_MAX - 1)
+#define IDLE UINT64_MAX
 
 struct entry {
     uint64_t due;
@@ -50,7 +48,7 @@ struct sorted_array {
     struct tl_counters counters;
     const struct tl_allocator *allocator;
     struct entry *entries;
-    uint64_t *due_of AND_RECORDS; /* by id; after the entries, in the same block */
+    uint64_t *by_id AND_RECORDS; /* due ticks; after the entries, in the same block */
     uint32_t capacity;
     uint32_t count;
     uint32_t held; /* started by callbacks of this advance, and due */
@@ -58,14 +56,13 @@ struct sorted_array {
     uint64_t clock;
 };
 
-#ifdef TL_EMBEDDED
-static inline uint64_t *due_at(const struct sorted_array *array, uint32_t id)
-{
-    return record_at(&array->records, id);
-}
-#else
-#define due_at(array, id) (&(array)->due_of[id])
-#endif
+#define PLACED          struct sorted_array
+#define ENTRY           struct entry
+#define VALUE           uint64_t
+#define VALUE_IDLE      IDLE
+#define PLACED_FIRST(s) 0
+#define PLACED_END(s)   ((s)->count)
+#include "placed_entries.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -88,7 +85,7 @@ static uint32_t find_place(struct sorted_array *array, uint64_t due)
 
 static void take_out(struct sorted_array *array, uint32_t id)
 {
-    uint32_t place = find_place(array, *due_at(array, id));
+    uint32_t place = find_place(array, *value_at(array, id));
     while (array->entries[place].id != id) {
         TL_COUNT(array, compares, 1);
         place++;
@@ -101,13 +98,13 @@ static void take_out(struct sorted_array *array, uint32_t id)
     memmove(&array->entries[place], &array->entries[place + 1],
             (array->count - place) * sizeof *array->entries);
     TL_COUNT(array, moves, array->count - place + 1);
-    *due_at(array, id) = IDLE;
+    *value_at(array, id) = IDLE;
 }
 
 static enum tl_status array_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct sorted_array *array = self;
-    if (*due_at(array, id) != IDLE) {
+    if (*value_at(array, id) != IDLE) {
         take_out(array, id);
     }
     uint64_t due = deadline > array->clock ? deadline : array->clock;
@@ -118,14 +115,14 @@ static enum tl_status array_start(void *self, uint32_t id, uint64_t deadline)
     array->entries[place] = (struct entry){due, id};
     array->count++;
     array->held += array->advancing && due == array->clock;
-    *due_at(array, id) = due;
+    *value_at(array, id) = due;
     return TL_OK;
 }
 
 static enum tl_status array_stop(void *self, uint32_t id)
 {
     struct sorted_array *array = self;
-    if (*due_at(array, id) == IDLE) {
+    if (*value_at(array, id) == IDLE) {
         return TL_IDLE;
     }
     take_out(array, id);
@@ -151,7 +148,7 @@ static uint64_t array_advance(void *self, uint64_t now, uint64_t budget, tl_fire
             break;
         }
         array->count--;
-        *due_at(array, last.id) = IDLE;
+        *value_at(array, last.id) = IDLE;
         TL_COUNT(array, moves, 1);
         fire(ctx, last.id, now);
     }
@@ -172,52 +169,10 @@ static uint64_t array_next(const void *self)
 #include "counted.h"
 #include "structure.h"
 
-static size_t block_bytes(const struct sorted_array *array, uint32_t capacity)
-{
-    (void)array;
-    return capacity * sizeof(struct entry) + OWN_ENTRIES(array, capacity) * sizeof(uint64_t);
-}
-
-static enum tl_status array_reserve(void *self, uint32_t capacity)
-{
-    struct sorted_array *array = self;
-    if (capacity <= array->capacity) {
-        return TL_OK;
-    }
-    if (capacity > IDS_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    struct entry *entries = tl_alloc(array->allocator, block_bytes(array, capacity), BLOCK_ALIGN);
-    if (entries == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint64_t *due_of = (uint64_t *)(void *)(entries + capacity);
-    if (array->entries != NULL) {
-        memcpy(entries, array->entries, array->count * sizeof *entries);
-        memcpy(due_of, array->due_of, OWN_ENTRIES(array, array->capacity) * sizeof *due_of);
-        tl_free(array->allocator, array->entries, block_bytes(array, array->capacity), BLOCK_ALIGN);
-    }
-    array->entries = entries;
-    array->due_of = due_of;
-    OWN_ARRAY(array, due_of, sizeof *due_of);
-    for (uint32_t id = array->capacity; id < capacity; id++) {
-        *due_at(array, id) = IDLE;
-    }
-    array->capacity = capacity;
-    return TL_OK;
-}
-
-static void array_destroy(void *self)
-{
-    struct sorted_array *array = self;
-    tl_free(array->allocator, array->entries, block_bytes(array, array->capacity), BLOCK_ALIGN);
-    structure_free(array, array->allocator);
-}
-
 static enum tl_status array_create(const struct tl_config *config, void **self)
 {
     struct sorted_array empty = {.allocator = config->allocator, .clock = config->now};
-    return structure_create(config, &empty, array_reserve, array_destroy, self);
+    return structure_create(config, &empty, placed_reserve, placed_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -225,24 +180,20 @@ static enum tl_status array_create(const struct tl_config *config, void **self)
 static enum tl_status array_check(const void *self, char *why, size_t why_bytes)
 {
     const struct sorted_array *array = self;
-    uint32_t pending = 0;
-    for (uint32_t id = 0; id < array->capacity; id++) {
-        pending += *due_at(array, id) != IDLE;
-    }
+    size_t pending = placed_count(array);
     for (uint32_t i = 0; i < array->count; i++) {
         const struct entry *entry = &array->entries[i];
-        if (*due_at(array, entry->id) != entry->due) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is noted for another tick",
+        if (*value_at(array, entry->id) != entry->due) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " has another tick in by_id",
                            entry->id);
         }
         if (i > 0 && entry->due > array->entries[i - 1].due) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " stands after an earlier one",
-                           entry->id);
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is after an earlier one", entry->id);
         }
     }
     if (pending != array->count) {
-        return corrupt(why, why_bytes, "%" PRIu32 " timers are pending, %" PRIu32 " have entries",
-                       pending, array->count);
+        return corrupt(why, why_bytes, "%zu timers are pending, %" PRIu32 " have entries", pending,
+                       array->count);
     }
     return TL_OK;
 }
@@ -277,16 +228,13 @@ TL_ALGO(sorted_array) = {
                "reversed so that an expiry moves nothing.",
     .cost = {.start = "O(n)", .stop = "O(n)", .tick = "O(1)", .expire = "O(1)"},
     .create = array_create,
-    .destroy = array_destroy,
-    .reserve = array_reserve,
+    .reserve = placed_reserve,
     .start = array_start,
     .stop = array_stop,
     .advance = array_advance,
     .next = array_next,
     .count = structure_count,
-    .counters = structure_counters,
     .check = array_check,
     .walk = array_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(uint64_t)),
-    .moved = EMBEDDED_HOOK(structure_moved),
+    PLACED_HOOKS,
 };

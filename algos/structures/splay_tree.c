@@ -192,7 +192,7 @@ static inline uint32_t order_first(const struct splay_tree *tree)
     ((side) ? node_at(tree, index)->right : node_at(tree, index)->left)
 #include "search_tree.h"
 
-static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
+static enum tl_status ordered_check(const void *self, char *why, size_t why_bytes)
 {
     return tree_check_links(self, why, why_bytes);
 }
@@ -221,6 +221,4 @@ TL_ALGO(splay_tree) = {
     .start = ordered_start,
     ORDERED_HOOKS,
     NODES_HOOKS,
-    .check = tree_check,
-    .walk = tree_walk,
 };

@@ -10,12 +10,12 @@
  * and writes nothing.
  *
  * The order has no meaning, so the timers are in one array instead of a linked list: a processor
- * reads it as fast as memory delivers. `where` is the place of each id. `next` looks at all timers
+ * reads it as fast as memory delivers. `by_id` has the place of each id. `next` looks at all timers
  * and is therefore exact.
  *
  * Invariants
  *   - entries [0, due_count) are due and wait to fire
- *   - entries[where[id]].id == id for every pending timer; where[id] is IDLE for all others
+ *   - entries[by_id[id]].id == id for every pending timer; by_id[id] is IDLE for all others
  *
  * Complexity: start and stop O(1), a tick O(n), expiry O(1). Use it for up to some dozens of
  * timers: no structure is simpler. Bad at: ticks with more of them.
@@ -34,8 +34,7 @@
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define BLOCK_ALIGN 64
-#define IDLE        UINT32_MAX
+#define IDLE UINT32_MAX
 
 struct entry {
     uint64_t due;
@@ -46,36 +45,35 @@ struct unordered_list {
     struct tl_counters counters;
     const struct tl_allocator *allocator;
     struct entry *entries;
-    uint32_t *where AND_RECORDS; /* place of each id in `entries`; after them, in the same block */
+    uint32_t *by_id AND_RECORDS; /* places in `entries`; after them, in the same block */
     uint32_t capacity;
     uint32_t count;
     uint32_t due_count;
     uint64_t clock;
 };
 
-#ifdef TL_EMBEDDED
-static inline uint32_t *where_at(const struct unordered_list *list, uint32_t id)
-{
-    return record_at(&list->records, id);
-}
-#else
-#define where_at(list, id) (&(list)->where[id])
-#endif
+#define PLACED          struct unordered_list
+#define ENTRY           struct entry
+#define VALUE           uint32_t
+#define VALUE_IDLE      IDLE
+#define PLACED_FIRST(s) 0
+#define PLACED_END(s)   ((s)->count)
+#include "placed_entries.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
 static inline void put(struct unordered_list *list, uint32_t place, struct entry entry)
 {
     list->entries[place] = entry;
-    *where_at(list, entry.id) = place;
+    *value_at(list, entry.id) = place;
     TL_COUNT(list, moves, 1);
 }
 
-/* Takes out the timer at `place`, and closes the gap: among those that are due with the last of
- * them, and then with the last of all. */
+/* Take out the timer at `place`. The last due timer fills a gap among the due ones, and the last of
+ * all timers the gap after those. */
 static void take_out(struct unordered_list *list, uint32_t place)
 {
-    *where_at(list, list->entries[place].id) = IDLE;
+    *value_at(list, list->entries[place].id) = IDLE;
     if (place < list->due_count) {
         list->due_count--;
         if (place != list->due_count) {
@@ -93,7 +91,7 @@ static void take_out(struct unordered_list *list, uint32_t place)
 static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct unordered_list *list = self;
-    uint32_t place = *where_at(list, id);
+    uint32_t place = *value_at(list, id);
     if (place != IDLE && place >= list->due_count) {
         list->entries[place].due = deadline; /* one place is as good as another */
         return TL_OK;
@@ -108,16 +106,16 @@ static enum tl_status list_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status list_stop(void *self, uint32_t id)
 {
     struct unordered_list *list = self;
-    if (*where_at(list, id) == IDLE) {
+    if (*value_at(list, id) == IDLE) {
         return TL_IDLE;
     }
-    take_out(list, *where_at(list, id));
+    take_out(list, *value_at(list, id));
     return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Gathers everything that is due by `now` at the front. */
+/* Gather the timers due by `now` at the front. */
 static void collect_due(struct unordered_list *list, uint64_t now)
 {
     list->clock = now;
@@ -166,52 +164,10 @@ static uint64_t list_next(const void *self)
 #include "counted.h"
 #include "structure.h"
 
-static size_t block_bytes(const struct unordered_list *list, uint32_t capacity)
-{
-    (void)list;
-    return capacity * sizeof(struct entry) + OWN_ENTRIES(list, capacity) * sizeof(uint32_t);
-}
-
-static enum tl_status list_reserve(void *self, uint32_t capacity)
-{
-    struct unordered_list *list = self;
-    if (capacity <= list->capacity) {
-        return TL_OK;
-    }
-    if (capacity >= IDLE) {
-        return TL_ERR_CAPACITY;
-    }
-    struct entry *entries = tl_alloc(list->allocator, block_bytes(list, capacity), BLOCK_ALIGN);
-    if (entries == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    uint32_t *where = (uint32_t *)(void *)(entries + capacity);
-    if (list->entries != NULL) {
-        memcpy(entries, list->entries, list->count * sizeof *entries);
-        memcpy(where, list->where, OWN_ENTRIES(list, list->capacity) * sizeof *where);
-        tl_free(list->allocator, list->entries, block_bytes(list, list->capacity), BLOCK_ALIGN);
-    }
-    list->entries = entries;
-    list->where = where;
-    OWN_ARRAY(list, where, sizeof *where);
-    for (uint32_t id = list->capacity; id < capacity; id++) {
-        *where_at(list, id) = IDLE;
-    }
-    list->capacity = capacity;
-    return TL_OK;
-}
-
-static void list_destroy(void *self)
-{
-    struct unordered_list *list = self;
-    tl_free(list->allocator, list->entries, block_bytes(list, list->capacity), BLOCK_ALIGN);
-    structure_free(list, list->allocator);
-}
-
 static enum tl_status list_create(const struct tl_config *config, void **self)
 {
     struct unordered_list empty = {.allocator = config->allocator, .clock = config->now};
-    return structure_create(config, &empty, list_reserve, list_destroy, self);
+    return structure_create(config, &empty, placed_reserve, placed_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -219,16 +175,15 @@ static enum tl_status list_create(const struct tl_config *config, void **self)
 static enum tl_status list_check(const void *self, char *why, size_t why_bytes)
 {
     const struct unordered_list *list = self;
-    uint32_t placed = 0;
-    for (uint32_t id = 0; id < list->capacity; id++) {
-        uint32_t place = *where_at(list, id);
-        placed += place != IDLE;
-        if (place != IDLE && (place >= list->count || list->entries[place].id != id)) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is not where it should be", id);
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t id = list->entries[i].id;
+        if (id >= list->capacity || *value_at(list, id) != i) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 " is not at its place", id);
         }
     }
+    size_t placed = placed_count(list);
     if (placed != list->count || list->due_count > list->count) {
-        return corrupt(why, why_bytes, "%" PRIu32 " timers placed, %" PRIu32 " counted", placed,
+        return corrupt(why, why_bytes, "%zu timers placed, %" PRIu32 " counted", placed,
                        list->count);
     }
     return TL_OK;
@@ -264,16 +219,13 @@ TL_ALGO(unordered_list) = {
         "by the next pass; an array, not a list, and the paper's counts down where this compares.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(1)"},
     .create = list_create,
-    .destroy = list_destroy,
-    .reserve = list_reserve,
+    .reserve = placed_reserve,
     .start = list_start,
     .stop = list_stop,
     .advance = list_advance,
     .next = list_next,
     .count = structure_count,
-    .counters = structure_counters,
     .check = list_check,
     .walk = list_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(uint32_t)),
-    .moved = EMBEDDED_HOOK(structure_moved),
+    PLACED_HOOKS,
 };
