@@ -36,6 +36,17 @@ wants '^\| far \| 4 \| 2 \| `simple-wheel` \(.*horizon\) \|  \|$'
 if grep -n 'null' page.md; then echo "something is missing" >&2 && exit 1; fi
 [ "$(grep -n '`binary-heap` | ok' page.md | cut -d: -f1)" -lt "$(grep -n '`rbtree` | ok' page.md | cut -d: -f1)" ]
 
+# The times of the build without tunings are a column; results that are not of it, or of another trace, are refused.
+jq '.context.flags += " -DTL_UNTUNED" | .rows |= map(.ns_per_event = 4444)' near/results.json >untuned.json
+page --untuned untuned.json structures.json near/results.json
+wants '^\| structure \|.* \| untuned \|'
+wants '^\| `rbtree` \| ok \| [0-9.,]+ \| [0-9.,]+ \| 4,444 \|'
+if page --untuned near/results.json structures.json near/results.json; then echo "tuned results pass as untuned" >&2 && exit 1; fi
+grep -q 'of another build' log
+if page --untuned untuned.json structures.json far/results.json; then echo "two traces" >&2 && exit 1; fi
+grep -q 'of another trace' log
+if page structures.json untuned.json; then echo "untuned results pass as tuned" >&2 && exit 1; fi
+
 # A run that only checked has no times to show.
 "$TIMERLAB" sim near.trace -a binary-heap --runs 0 -o checked >table 2>log
 if page structures.json checked/results.json; then echo "a page without times" >&2 && exit 1; fi
