@@ -1,5 +1,5 @@
 /*
- * bench_output.h: what was measured, as a table for people and as result files.
+ * bench_output.h: the results as a table and as files.
  */
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H
@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 /* Print a table for each operation: one line per structure, the fastest first, with a column of
- * nanoseconds per operation for each number of timers. `per` returns what they are per. After the
- * tables come the reasons why rows have no figures. */
+ * nanoseconds per operation for each number of timers. `per` returns the unit of an operation.
+ * After the tables come the reasons of rows without figures. */
 void bench_output_table(const struct results *results, const char *floor,
                         const char *(*per)(const char *suite), FILE *stream);
 

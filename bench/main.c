@@ -179,7 +179,7 @@ static void add_axes(void)
     }
 }
 
-/* The help: what comes before and after the options. */
+/* Return the help before and after the options; the caller frees it. */
 static char *help_text(void)
 {
     const struct suite *suite;
@@ -218,7 +218,7 @@ static const char *find_standard(const char *name)
     return NULL;
 }
 
-/* What fires nothing is always measured, too. */
+/* Select the structure that fires nothing, which is always measured, too. */
 static void add_floor(struct command_structures *structures)
 {
     const struct tl_algo *floor = catalog_floor(&structures->catalog);
@@ -454,7 +454,6 @@ static bool report(const struct arguments *arguments, struct outfolder *folder,
     return written;
 }
 
-/* Runs what has been registered. */
 static void run_rows(const struct arguments *arguments, const json_t *context)
 {
     uint64_t given = arguments->repetitions;

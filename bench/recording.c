@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Adds a group, whose tick is `at`; `last` has of each timer the operation that it had last. */
+/* Add a group, at tick `at`; `last` has the place of each timer's last operation. */
 static void add_group(struct stream_recording *recording, const struct trace_group *group,
                       const struct trace_record *records, size_t *last)
 {
@@ -16,7 +16,7 @@ static void add_group(struct stream_recording *recording, const struct trace_gro
         const struct trace_record *record = &records[group->first + i];
         bool starts = record->op == TRACE_START;
         uint32_t delay_ticks = starts ? (uint32_t)(record->deadline - group->tick) : 0;
-        /* What is due at once is due at the next tick. */
+        /* A timer that is due at once is due at the next tick. */
         struct workload_start operation = {
             .id = record->id, .delay_ticks = delay_ticks + (starts && delay_ticks == 0)};
         size_t place = last[record->id];

@@ -10,7 +10,8 @@
 
 #include <stdbool.h>
 
-/* Reads the trace at `path`, whose ticks and delays must be below 2^30. False with `error` set. */
+/* Read the trace at `path`; its ticks and delays must be below 2^30. Returns false with `error`
+ * set. */
 bool recording_read(const char *path, struct stream_recording *recording, struct error *error);
 
 void recording_free(struct stream_recording *recording);

@@ -1,6 +1,6 @@
 /*
- * axes.h: what the rows of suites may differ in, each for itself: one table, of which rows have
- * their names, the list its forms, and the command line its flags.
+ * axes.h: the axes on which rows of suites differ: one table for the names of rows, the list of
+ * forms, and the flags of the command line.
  */
 #ifndef BENCH_AXES_H
 #define BENCH_AXES_H
@@ -82,7 +82,7 @@ enum { FORMS_MAX = 128 };
 /* Every axis at its first form. */
 struct shape axes_plain(void);
 
-/* The word of an axis, and what it means. */
+/* Return the word of an axis, and its meaning. */
 const char *axis_word(enum suite_axis axis);
 const char *axis_what(enum suite_axis axis);
 
@@ -92,7 +92,8 @@ enum suite_axis axis_find(const char *word);
 /* A setting's value as it is read. */
 const char *axis_value(const struct setting *setting, char *text, size_t text_bytes);
 
-/* What an axis takes, for help and complaints: "from 1 to 1000", "random, forward or hot". */
+/* Write the values that an axis accepts, for help and messages: "from 1 to 1000", "random, forward
+ * or hot". */
 const char *axis_takes(enum suite_axis axis, char *text, size_t text_bytes);
 
 /* Reads a value into setting->value. False, with a sentence in `why`, if its axis does not take

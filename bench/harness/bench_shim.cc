@@ -115,7 +115,7 @@ bool bench_selects(const char *name)
     if (!filter.given) {
         return true;
     }
-    errno = 0; // it alone tells no memory from no match
+    errno = 0; /* regexec reports "no memory" as "no match", but sets it */
     bool found = regexec(&filter.pattern, full_name.c_str(), 0, nullptr, 0) == 0;
     (void)memory_unless_short(found ? &found : nullptr);
     return found != filter.negative;
@@ -123,7 +123,7 @@ bool bench_selects(const char *name)
 
 void bench_register(const char *name, bench_fn fn, void *arg)
 {
-    // The library owns what it registers.
+    // The library owns the benchmark.
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
     benchmark::RegisterBenchmark(name, measure, fn, arg)
         ->UseManualTime()

@@ -1,7 +1,7 @@
 /*
- * bench_shim.h: what the C side of timerlab-bench sees of Google Benchmark, which is C++. The
- * library calls a function once per measurement, never once per operation, and the function times
- * its own operations: the boundary between the languages costs nothing that is measured.
+ * bench_shim.h: Google Benchmark, which is C++, for the C code of timerlab-bench. The library calls
+ * a function once per measurement, never once per operation, and the function times its own
+ * operations, so the boundary between the languages costs nothing that is measured.
  */
 #ifndef BENCH_SHIM_H
 #define BENCH_SHIM_H
@@ -16,7 +16,7 @@ extern "C" {
 
 enum { BENCH_COUNTERS_MAX = 16 };
 
-/* What a processor can count by itself. */
+/* The processor's counters. */
 enum bench_event {
     BENCH_INSTRUCTIONS,
     BENCH_CYCLES,
@@ -25,7 +25,7 @@ enum bench_event {
     BENCH_EVENTS
 };
 
-/* What it has counted in user space; where it counts nothing, zeros. */
+/* Counts in user space; zeros without counters. */
 struct bench_counts {
     uint64_t of[BENCH_EVENTS];
     uint64_t enabled_ns; /* for how long it was to count, */
@@ -38,7 +38,7 @@ struct bench_counter {
     double value;
 };
 
-/* What a benchmark measured. */
+/* The result of a benchmark. */
 struct bench_measured {
     uint64_t batches;           /* how many equal batches of operations were timed */
     uint64_t operations;        /* in all of them */
@@ -71,12 +71,11 @@ void bench_register(const char *name, bench_fn fn, void *arg);
 /* Adds a line to the context that heads every report. */
 void bench_context(const char *key, const char *value);
 
-/* Takes Google Benchmark's own flags out of the arguments, all but the repetitions, which are
- * given, and the minimum time, which is not to be among them: how many batches there are is for the
- * benchmark to say, because the library counts only what is timed, and would wait hours for
- * preparations. False if a flag is unknown or its value unusable: it has been named on standard
- * error. A wrong word for a flag that takes one of a few ends the process with `exit_usage`, for
- * the library leaves no other way. */
+/* Take Google Benchmark's own flags out of the arguments. The repetitions are given; the minimum
+ * time must not be among the flags: the benchmark chooses the number of batches, because the
+ * library counts only timed parts, and would wait hours for preparations. Returns false, after a
+ * message on standard error, if a flag is unknown or its value unusable. A wrong word for a flag
+ * that takes one of a few ends the process with `exit_usage`, as the library has no other way. */
 bool bench_initialize(int *argc, char **argv, uint64_t repetitions, int exit_usage);
 
 /* Whether the command line, once bench_initialize has read it, selects rows by a filter. */
@@ -86,7 +85,7 @@ bool bench_has_filter(void);
  * each one that is added, so that tens of thousands take minutes: register no others. */
 bool bench_selects(const char *name);
 
-/* Let Google Benchmark run what has been registered and report it on standard output. */
+/* Let Google Benchmark run all registered benchmarks and report on standard output. */
 void bench_run(void);
 
 #ifdef __cplusplus

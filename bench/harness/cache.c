@@ -32,7 +32,7 @@ static void destroy(struct entry *entry)
     free(entry);
 }
 
-/* Drops what is after the first entries that fit; the first always does. */
+/* Drop the entries after the first ones that fit; the first always stays. */
 static void make_room(void)
 {
     size_t room = room_bytes();

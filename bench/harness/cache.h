@@ -1,6 +1,6 @@
 /*
- * cache.h: operations are generated once for all rows that play them, and kept as long as there is
- * room: a quarter of the machine's memory. What has not been used for longest goes first.
+ * cache.h: operations, generated once for all rows that play them, and cached up to a quarter of
+ * the machine's memory. The least recently used entry is dropped first.
  */
 #ifndef BENCH_CACHE_H
 #define BENCH_CACHE_H
@@ -10,7 +10,7 @@
 /* One kind of entry. */
 struct cache_kind {
     size_t key_bytes; /* keys are compared byte by byte: no padding in them */
-    /* Makes the thing for a key, and says in *bytes what it takes. */
+    /* Make the entry for a key; sets *bytes to its size. */
     void *(*make)(const void *key, size_t *bytes);
     void (*destroy)(void *thing);
 };

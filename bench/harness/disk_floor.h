@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an operation has in the log, but for checksums. */
+/* The bytes of an operation in the log, without checksums. */
 enum { DISK_RECORD_BYTES = 8 };
 
 /* A file without a name under $TMPDIR, full of zeros, so that no write changes its size. */

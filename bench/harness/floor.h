@@ -1,8 +1,7 @@
 /*
- * floor.h: what bounds any structure from below. A floor keeps one record of 8, 16 or 64 bytes for
- * each timer, touches nothing else at a start or stop, and is told beforehand which timers fire
- * when: no structure that must find that out itself can do with less. Driven like a structure,
- * through the contract.
+ * floor.h: lower bounds for any structure. A floor has one record of 8, 16 or 64 bytes for each
+ * timer, touches nothing else at a start or stop, and gets the list of expiries beforehand, which
+ * any structure has to compute. It is driven like a structure, through the contract.
  */
 #ifndef BENCH_FLOOR_H
 #define BENCH_FLOOR_H

@@ -14,8 +14,8 @@
 #define MISSES_OF(cache)                                                                           \
     ((cache) | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16)
 
-/* In the order in which they are given up where a processor cannot count all at a time. Of what a
- * column can be, the first that the kernel gives is taken. */
+/* Where a processor cannot count all at once, the last are dropped. Of several events of a column,
+ * the first that the kernel has is used. */
 static const struct event {
     enum bench_event column;
     uint32_t type;
@@ -41,12 +41,12 @@ static const char *const columns[BENCH_EVENTS] = {
     [BENCH_BRANCH_MISSES] = "branch_misses_per_op",
 };
 
-/* What is open: one group, so that all of it counts at the same times. */
+/* The open counters: one group, so that all count at the same times. */
 static struct {
     const struct event *events[BENCH_EVENTS];
     int files[BENCH_EVENTS];
     size_t count;
-    struct bench_counts empty; /* what an empty stretch counts */
+    struct bench_counts empty; /* the counts of an empty stretch */
 } group;
 
 static void close_last(void)

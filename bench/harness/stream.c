@@ -1,7 +1,7 @@
 /*
- * One generator makes all streams. It keeps the tick at which each timer is due, and settles what
- * has fired since only when the timer is operated upon or a part ends: it then follows the chain of
- * restarts that its callbacks have made. So it touches one number for an operation.
+ * One generator makes all streams. It has the due tick of each timer, and computes the expiries
+ * since only when the timer is operated upon or a part ends: it then follows the chain of restarts
+ * by the callbacks. So it touches one number for an operation.
  */
 #include "stream.h"
 
@@ -24,12 +24,12 @@ enum {
     AHEAD = 64, /* ticks for which stops are known beforehand: a power of two */
     HOT_SHARE = 10,
 
-    /* Every level of a wheel of 65,536 slots turns in the shortest warm-up and in what is watched,
+    /* All levels of a wheel of 65,536 slots turn in the shortest warm-up and in the watched part,
      * memory permitting. */
     ROUND_TICKS = 70001,
     WARM_OPERATIONS = 1 << 24, /* as many are made, where the warm-up says nothing else */
     TIMED_TICKS = 10000,
-    RECORDED_TICKS = 2000, /* the same of a recording, whose ticks have more operations */
+    RECORDED_TICKS = 2000, /* the same of a recording, which has more operations in a tick */
     TIMED_OPERATIONS = 100000,
     TIMED_TICKS_MAX = 1 << 20,
     WATCHED_OPERATIONS = 1 << 24,
@@ -158,7 +158,7 @@ static uint32_t draw_delay(const struct stream *stream, uint64_t *state)
     return stream->delays[workload_random_below(state, QUANTILES)];
 }
 
-/* What remains of a delay under way at a random instant: long ones are more often under way. */
+/* Draw the rest of a delay at a random instant: long delays are more often under way. */
 static uint32_t draw_residual(const struct stream *stream, uint64_t *state)
 {
     uint32_t delay = 0;
@@ -226,7 +226,7 @@ struct stream_source {
     struct stops stops[AHEAD];
     struct stream_piece piece;
     XXH3_state_t *hash;       /* of the operations; NULL: not wanted */
-    struct stream_part *part; /* where what fires is summed up; NULL: nowhere */
+    struct stream_part *part; /* gets the sums of expiries; NULL: none does */
     size_t expiry_room;
     bool listing; /* expiries are listed there, too */
 };
@@ -482,8 +482,8 @@ static void shuffle_starts(struct workload_start *starts, uint32_t n, uint64_t *
     }
 }
 
-/* What is started at tick 0: all of a fill, with whole delays; in a steady state what remains of
- * the delays, in any order. */
+/* Make the starts at tick 0: of a fill all timers, with whole delays; of a steady state the rests
+ * of delays, in any order. */
 static void make_initial(struct stream *stream)
 {
     const struct stream_key *key = &stream->key;
@@ -524,7 +524,7 @@ static void sort_expiries(struct stream_part *part)
     free(first);
 }
 
-/* All that has fired up to the part's end, and what is pending there. */
+/* Sum up the expiries until the part's end, and count the pending timers. */
 static void end_part(struct stream_source *source)
 {
     struct stream_part *part = source->part;
@@ -569,8 +569,8 @@ struct lengths {
     uint32_t watched;
 };
 
-/* Where nothing is said about it, the warm-up is twice the longest delay, which is how long
- * anything that was deferred stays so, or what there is time for. */
+/* By default the warm-up is twice the longest delay, which is how long deferred work stays, or as
+ * long as time permits. */
 static struct lengths choose_lengths(const struct stream *stream)
 {
     const struct stream_key *key = &stream->key;
@@ -614,7 +614,7 @@ static void make_fill(struct stream_source *source, struct stream *stream)
     end_part(source);
 }
 
-/* What follows the parts of a steady state. */
+/* The parts after those of a steady state. */
 struct stream_rest {
     struct stream_source *source;
     struct stream_part **parts;
@@ -645,7 +645,7 @@ static void make_steady(struct stream_source *source, struct stream *stream)
     stream->rest->ticks = lengths.timed;
 }
 
-/* What an exact structure fires in a part is frozen, too. */
+/* The expiries of an exact structure are frozen, too. */
 static void hash_part(XXH3_state_t *hash, const struct stream_part *part)
 {
     const uint64_t sums[] = {part->from_tick, part->to_tick, part->pending, part->expected.count,
@@ -683,7 +683,7 @@ static void make_stream(struct stream *stream)
     }
 }
 
-/* --- what is kept ---------------------------------------------------------------------------- */
+/* --- the cache of streams -------------------------------------------------------------------- */
 
 static void free_part(struct stream_part *part)
 {

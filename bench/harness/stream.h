@@ -1,10 +1,10 @@
 /*
- * stream.h: the operations of the steady states, made from a fixed seed, and equal for all
- * structures. Ticks are thought of as milliseconds. A stream begins at tick 0 with timers whose
- * remaining delays are those of a renewal process, goes through a warm-up that is made again next to
- * every structure, because all of it would be gigabytes, and then through two stretches that are
- * kept: one that is timed, one in which every call is watched. What must fire when is reckoned
- * along the way, without a reference next to the structure.
+ * stream.h: the operations of steady states, made from a fixed seed, and equal for all structures.
+ * A tick stands for a millisecond. A stream begins at tick 0 with timers with the remaining delays
+ * of a renewal process; then follows a warm-up, which is generated again for every structure,
+ * because all of it would be gigabytes; then two stretches that are stored: a timed one, and one in
+ * which every call is watched. The generator computes the expiries itself, without a reference
+ * structure.
  */
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H
@@ -22,7 +22,8 @@ enum {
     STREAM_WARM_AUTO = STREAM_WARM_MAX_TICKS + 1,
     STREAM_DELAY_MAX_TICKS = 1 << 30,
     STREAM_SHARE = 1000000, /* shares are in millionths */
-    STREAM_TABLE_BITS = 12, /* few enough for the innermost cache next to what is measured */
+    STREAM_TABLE_BITS =
+        12, /* small enough for the innermost cache next to the measured structure */
 };
 
 /* How long timers run. X(code, word, what) */
@@ -71,10 +72,10 @@ enum stream_timers {
     STREAM_SEGMENTS, /* TCP: keep-alive; delayed acknowledgement, retransmission: 40, 300 ms */
 };
 
-/* What a stream is made of. All of it is one kind of number, so that keys can be compared. */
+/* The parameters of a stream, all of one type, so that keys can be compared. */
 struct stream_key {
     uint32_t connections;
-    uint32_t recorded;    /* connections are copies of the recording, which says what they do */
+    uint32_t recorded;    /* connections are copies of the recording, which has their operations */
     uint32_t timers;      /* of a connection: enum stream_timers */
     uint32_t fill;        /* all are started at once, and then drained; else a steady state */
     uint32_t every_ticks; /* each connection is heard from so often; 0: never */
@@ -129,7 +130,7 @@ struct stream_part {
     struct stream_piece piece;        /* empty for the warm-up */
     struct workload_expiry *expiries; /* by tick; none for the warm-up */
     size_t expiry_count;
-    struct workload_expected expected; /* what an exact structure fires */
+    struct workload_expected expected; /* the expiries of an exact structure */
     uint64_t pending;                  /* at its end */
 };
 
@@ -139,7 +140,7 @@ struct stream {
     uint32_t ids;
     uint32_t max_delay_ticks;
     uint32_t delays[1 << STREAM_TABLE_BITS]; /* quantiles, each as likely */
-    struct workload_start *initial;          /* what is started at tick 0 */
+    struct workload_start *initial;          /* the starts at tick 0 */
     size_t initial_count;
     struct stream_part warm;
     struct stream_part timed;

@@ -1,6 +1,6 @@
 /*
- * stretch.h: a stretch of operations that counts: timed, and, where something can count, counted.
- * The counters are read, and valgrind is told, outside the two readings of the clock: they cost
+ * stretch.h: a timed stretch of operations, with the processor's counts where there are any. The
+ * counters are read, and valgrind is notified, outside the two readings of the clock, so they cost
  * nothing that is timed.
  */
 #ifndef BENCH_STRETCH_H
@@ -18,7 +18,7 @@ struct stretch {
 void stretch_count_from(struct stretch *stretch);
 void stretch_count_to(struct stretch *stretch);
 
-/* What follows is timed, and adds to *out; to nothing, and uncounted, if `out` is NULL. */
+/* Begin a timed stretch, which adds to *out. NULL: it is not measured. */
 static inline void stretch_begin(struct stretch *stretch, struct bench_measured *out)
 {
     stretch->out = out;
@@ -43,8 +43,8 @@ static inline uint64_t stretch_end(struct stretch *stretch)
     return passed_ns;
 }
 
-/* What was counted, into the row's figures; under callgrind, into a file of its own that says of
- * how many operations. */
+/* Add the counts to the row's figures; under callgrind, write them into a file of their own, with
+ * the number of operations. */
 void stretch_report(struct bench_measured *out);
 
 #endif

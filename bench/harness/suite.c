@@ -26,9 +26,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* How far a jump goes, how large an element is, which clock is read and how much a commit holds is
- * part of every name, and all of them are measured without being asked for; else only what is not
- * plain is named. */
+/* These axes are part of every name, and all their forms are measured by default; of the others,
+ * only forms that are not plain are named. */
 static bool is_always_named(enum suite_axis axis)
 {
     return axis == AXIS_JUMP || axis == AXIS_FIELD || axis == AXIS_CLOCK || axis == AXIS_COMMIT;
@@ -80,7 +79,7 @@ bool suite_is_plain(const struct suite *suite, const struct setting *setting)
     return plain_of(suite).at[setting->axis] == setting->value;
 }
 
-/* --- what all rows share --------------------------------------------------------------------- */
+/* --- shared by all rows ---------------------------------------------------------------------- */
 
 enum { FLOOR_SUBJECTS = 8, FROZEN_MAX = 8 /* sizes of a frozen suite */ };
 
@@ -271,7 +270,7 @@ static const struct tl_allocator *allocator_of(const struct bench_row *row)
 
 /* --- fixtures -------------------------------------------------------------------------------- */
 
-/* Finds out what the structure promises for the delays that are used here: every short one, and of
+/* Determine the structure's precision for the delays that are used here: every short one, and of
  * the long ones the powers of two. */
 static void read_promises(struct fixture *fixture, const void *options)
 {
@@ -333,7 +332,7 @@ static void make_cold(struct fixture *fixture)
     }
 }
 
-/* A structure that cannot be had here, or not for so long delays, is nobody's failure. */
+/* A structure that is not available, or not for such long delays, has not failed. */
 static bool refuse_create(struct fixture *fixture, enum tl_status status)
 {
     if (status == TL_ERR_NOMEM && fixture->memory_limit_bytes != UINT64_MAX) {
@@ -419,7 +418,7 @@ void suite_watch(uint64_t repetitions)
     progress_begin(&progress, "measuring", "runs", repetitions * row_count);
 }
 
-/* What stands after a row of a structure that declares itself slow. */
+/* The remark of a row with a slow structure. */
 #define SLOW_LABEL "declares itself slow: one round a batch"
 
 static bool measure_row(struct fixture *fixture, struct bench_row *row, struct bench_measured *out)
@@ -462,7 +461,7 @@ static bool run_here(struct fixture *fixture, struct bench_row *row, struct benc
 
 /* --- rows of plug-ins ------------------------------------------------------------------------ */
 
-/* What a child hands over of a row: of the pointers, those to what both processes have. */
+/* The result of a row in a child. Its pointers are valid in both processes. */
 struct apart {
     struct bench_measured measured;
     bool right;
@@ -522,7 +521,7 @@ static void take_over(struct bench_row *row, const struct apart *apart)
     }
 }
 
-/* The same in a child, for what may do anything there. If it did, its other rows are not run. */
+/* Run the row of a plug-in in a child. After a fault there, its other rows are not run. */
 static bool run_apart(struct fixture *fixture, struct bench_row *row, struct bench_measured *out)
 {
     static struct apart apart;
@@ -551,7 +550,8 @@ static bool run_apart(struct fixture *fixture, struct bench_row *row, struct ben
     return apart.right;
 }
 
-/* Keeps what a repetition measured, or why it did not. A fault outweighs what is omitted. */
+/* Record the measurement of a repetition, or its error. A fault takes precedence over an
+ * omission. */
 static void record(struct bench_row *row, const struct fixture *fixture, bool measured,
                    const struct bench_measured *out)
 {
@@ -649,7 +649,7 @@ static bool is_faster(const struct bench_row *a, const struct bench_row *b)
     return judgement.obstacle == JUDGE_CLEAR && judgement.p < 0.05;
 }
 
-/* Structures by their medians; what has none, and what bounds the others, comes last. */
+/* Return the median of a structure; infinity for a row without times, and for lower bounds. */
 static double median_of(const struct bench_row *row)
 {
     bool counts = row->subject != NULL && !floor_is(row->subject->algo) &&
@@ -747,7 +747,7 @@ static struct bench_row *add_row(void)
     return row_count < row_room ? &rows[row_count++] : NULL;
 }
 
-/* What is named of a row's shape. */
+/* Write the named part of a row's shape. */
 static void write_form(const struct suite *suite, const struct shape *shape, char *form,
                        size_t form_bytes)
 {
@@ -883,7 +883,7 @@ void suite_results(struct results *results)
     }
 }
 
-/* Puts a setting into a shape, with what cannot be without it: a node is in some record. */
+/* Put a setting into a shape, with its prerequisite: a node is in some record. */
 static void set(struct shape *shape, const struct setting *setting)
 {
     shape->at[setting->axis] = setting->value;
@@ -999,7 +999,7 @@ static void register_suite(const struct suite *suite, const struct suite_selecti
     }
 }
 
-/* Which limit rows fit a suite, into the context: whoever reads the figures need not know. */
+/* Add to the context which limit rows belong to a suite, for readers of the results. */
 static void tell_limits(const struct suite *suite)
 {
     char key[96];

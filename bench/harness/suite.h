@@ -1,8 +1,8 @@
 /*
- * suite.h: suites, and what runs them, for whatever structures it is given; it knows neither a
- * suite nor a structure by name. First what a suite has from the harness: how a row is described,
- * the structure that it measures, the clock, the callback, the checks that every suite makes
- * outside its timed parts. Then what main asks for.
+ * suite.h: suites and the code that runs them, for any structures; no suite or structure is known
+ * by name here. First the harness for suites: rows, the measured structure, the clock, the
+ * callback, and the checks that every suite makes outside its timed parts. Then the interface for
+ * main.
  */
 #ifndef BENCH_SUITE_H
 #define BENCH_SUITE_H
@@ -39,7 +39,7 @@ struct suite;
 /* A record's counters are touched, and a structure's own bytes begin after the first. */
 enum { RECORD_NODE_AT = 8, RECORD_LINE_BYTES = 64 };
 
-/* What is called, and watched. X(code, figure) */
+/* The watched hooks. X(code, figure) */
 #define WATCHED_MAP(X)                                                                             \
     X(WATCHED_START, "longest_start_ns")                                                           \
     X(WATCHED_STOP, "longest_stop_ns")                                                             \
@@ -71,7 +71,7 @@ struct bench_row {
     uint32_t n;
     struct shape shape;
     bool given_up;    /* it took too long once: not tried again */
-    char remark[128]; /* what stands after its figures; "": nothing */
+    char remark[128]; /* is printed after its figures; "": none */
     char fault[512];  /* its plug-in did this in another row: it is not run; "": it did nothing */
     struct longest longest[WATCHED];
     struct fixture *kept;        /* warm, for the next round; NULL: each begins from nothing */
@@ -81,7 +81,7 @@ struct bench_row {
     bool left_out;   /* the error is no fault of the structure */
 };
 
-/* What the callback has seen since `base`. */
+/* The expiries since `base`. */
 struct fired {
     uint64_t base;
     uint64_t count;
@@ -105,12 +105,12 @@ struct fixture {
     uint64_t max_delay_ticks; /* the longest delay in the suite; set by the plan */
     uint64_t scale;           /* ticks of the structure in one of the suite; 1 unless planned */
     uint64_t memory_limit_bytes;
-    const void *operations;    /* the plan's: what is to be played */
+    const void *operations;    /* the operations to play; set by the plan */
     size_t listed;             /* of its expiries, where the structure itself fires nothing */
     struct workload *workload; /* the same, where a suite writes into it */
     uint32_t round;            /* of restarts, the next */
     uint64_t earliest;         /* deadline pending after the last round of restarts */
-    uint64_t answers;          /* keeps what was asked for only to be timed alive */
+    uint64_t answers;          /* uses results of calls that are made only to be timed */
     uint64_t clock;
     bool fires;          /* not merely a floor */
     bool exact;          /* with these options and every delay that is used here */
@@ -137,12 +137,12 @@ struct frozen {
 struct suite {
     struct {
         const char *name;
-        const char *what; /* what a row does */
-        const char *why;  /* what it tells */
+        const char *what; /* the operations of a row */
+        const char *why;  /* its purpose */
         const char *per;  /* what ns_per_op is per */
     } text;
-    uint32_t axes;       /* 1 << enum suite_axis: what its rows may differ in */
-    uint32_t flags_only; /* those of them that are not listed one by one */
+    uint32_t axes;                            /* 1 << enum suite_axis: where its rows may differ */
+    uint32_t flags_only;                      /* those of them that are not listed one by one */
     struct setting plain[SUITE_SETTINGS_MAX]; /* where its plain row differs from others' */
     uint32_t needs;       /* capabilities; where one is missing there is no row */
     const char *standard; /* the frozen suite that it is a part of, and of no other; NULL: none */
@@ -151,7 +151,7 @@ struct suite {
     bool has_floor;           /* what bounds any structure takes part, as limit rows */
     const char *limit;        /* the limit row that fits it, and its rows with records; NULL if */
     const char *limit_record; /* it is none for a structure */
-    const char *floor_label;  /* what a row means for a structure that fires nothing, or NULL */
+    const char *floor_label;  /* the remark of a row with a structure that fires nothing, or NULL */
     /* Gets the operations, and sets ids, max_delay_ticks and operations. NULL: there is no
      * structure in it, but the machine alone. */
     bool (*plan)(struct fixture *fixture);
@@ -159,10 +159,10 @@ struct suite {
     bool (*measure)(struct fixture *fixture, struct bench_measured *out);
 };
 
-/* --- what a suite measures with -------------------------------------------------------------- */
+/* --- for suites ------------------------------------------------------------------------------ */
 
-/* Nanoseconds for which this thread has had a processor. What the scheduler gives to others in the
- * midst of a stretch does not count, and on a busy machine that is most of what disturbs. */
+/* Return the processor time of this thread in nanoseconds. The time of other threads within a
+ * stretch, most of the noise of a busy machine, does not count. */
 static inline uint64_t cpu_now_ns(void)
 {
     struct timespec now;
@@ -170,8 +170,8 @@ static inline uint64_t cpu_now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* What a reading of the clock adds to a stretch of time between two, in nanoseconds: the median of
- * many, measured at the first call. It has been taken off every figure. */
+/* Return the time that a reading of the clock adds to a stretch between two, in nanoseconds: the
+ * median of many, measured at the first call. It is subtracted from every figure. */
 uint64_t suite_clock_overhead_ns(void);
 
 /* How long the timed parts of a row are to last, where a suite repeats itself for that. */
@@ -203,7 +203,7 @@ uint64_t rounds_of(const struct fixture *fixture, uint64_t operations);
 /* The callback that counts and sums up. `fired` is the fixture's. */
 void on_fire(void *fired, uint32_t id, uint64_t now);
 
-/* Forgets what has fired; ticks count from the present clock. */
+/* Reset the sums of expiries; ticks count from the present clock. */
 void reset_fired(struct fixture *fixture);
 
 /* Whether `pending` timers are, for a structure that keeps them. */
@@ -212,8 +212,8 @@ bool verify_pending(struct fixture *fixture, uint64_t pending);
 /* Whether all starts so far were taken, and, of an exact structure, `pending` timers are. */
 bool verify_started(struct fixture *fixture, uint64_t pending);
 
-/* Whether, from an exact structure, these timers fired at these ticks. What may be early or late
- * may fire others too, where a timer is stopped or restarted around its deadline. */
+/* Return whether these timers fired at these ticks, for an exact structure. A structure that may be
+ * early or late may fire others, too, where a timer is stopped or restarted around its deadline. */
 bool verify_fired(struct fixture *fixture, const struct workload_expected *expected);
 
 /* Whether these timers fired, where all have had the time to; and if exact, at these ticks. */
@@ -234,7 +234,7 @@ bool suite_is_of(const struct suite *suite, const char *standard);
 bool suite_takes(const struct suite *suite, const struct setting *setting);
 bool suite_is_plain(const struct suite *suite, const struct setting *setting);
 
-/* What is to be registered. */
+/* The rows to register. */
 struct suite_selection {
     const struct suite *const *suites;    /* the tables, ended by NULL */
     const struct suite_subject *subjects; /* outlive suite_end */
@@ -244,13 +244,13 @@ struct suite_selection {
     const char *standard;           /* only the parts of this frozen suite; NULL: only the others */
     const struct setting *settings; /* hold for all rows; suites that cannot follow have none */
     bool variants;                  /* in every form, not only in the plain one */
-    json_t *context;                /* gets what is known of the suites */
+    json_t *context;                /* gets facts about the suites */
     bool google;                    /* Google Benchmark runs the rows */
     bool list;                      /* their names are printed, and none is run */
-    bool named;        /* what cannot be measured, for want of a recording, is there and says so */
+    bool named;                     /* rows that lack a recording are kept, and report that */
     double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:
                         * as short as can be, to see that all works */
-    double patience_s; /* a row whose preparations last longer is omitted */
+    double patience_s; /* a row with longer preparations is omitted */
 };
 
 /* Register the rows of every suite with every structure and size that the filter selects, and what
@@ -260,16 +260,16 @@ size_t suite_register(const struct suite_selection *selection);
 /* Show how far the rows are, each to be measured so often, where progress is shown. */
 void suite_watch(uint64_t repetitions);
 
-/* Measure all rows. Rows that differ in the structure only take turns, round by round: at least
- * `least` rounds; then until each of them is known to be faster than the next, but at most `most`,
- * and not longer than `seconds` for all (0: no limit). What can be warm stays so between rounds. */
+/* Measure all rows. Rows that differ only in the structure take turns, round by round: at least
+ * `least` rounds; then until the order of the structures is known, but at most `most`, and not
+ * longer than `seconds` for all (0: no limit). Warm fixtures are kept between rounds. */
 void suite_measure(uint64_t least, uint64_t most, double seconds);
 
 /* Append a row of bench_kind for each row that was run, with its repetitions as samples. */
 void suite_results(struct results *results);
 
-/* How many runs ended because a structure failed or fired something wrong. What is omitted,
- * because it would take too long or its library is not in this build, does not count. */
+/* Return the number of runs that ended because a structure failed or fired wrongly. Omitted rows,
+ * which would take too long or lack a library, do not count. */
 uint64_t suite_failures(void);
 
 /* Frees everything that was registered. */

@@ -90,7 +90,7 @@ static uint32_t draw_delay(const struct workload_key *key, uint64_t *state)
     return 1 + workload_random_below(state, key->span_ticks);
 }
 
-/* What fires of the starts: all but the cancelled, in order of tick. */
+/* List the expiries of the starts: all but the cancelled, in order of tick. */
 static void make_expiries(struct workload *workload, const struct workload_start *sorted,
                           const bool *is_cancelled)
 {

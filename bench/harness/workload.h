@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    WORKLOAD_SPAN_TICKS = 60000,        /* the longest delay, where nothing else is said */
+    WORKLOAD_SPAN_TICKS = 60000,        /* the longest delay by default */
     WORKLOAD_IDLE_MIN_TICKS = 30000,    /* an idle timeout is between this and the span */
     WORKLOAD_ROUND_TICKS = 10000,       /* in one round each connection restarts its timer once */
     WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least this number, by repetition */
@@ -33,7 +33,7 @@ struct workload_expiry {
     uint32_t id;
 };
 
-/* What an exact structure fires, in any order. */
+/* The expiries of an exact structure, in any order. */
 struct workload_expected {
     uint64_t count;
     uint64_t ids;      /* the sum of the ids */
@@ -60,7 +60,6 @@ enum workload_arrival {
 #undef WORKLOAD_ARRIVAL_ENUM
 };
 
-/* What is wanted. */
 struct workload_key {
     uint32_t n;
     uint32_t span_ticks;        /* delays are uniform from 1 to this */

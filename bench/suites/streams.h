@@ -1,5 +1,5 @@
 /*
- * streams.h: what the rows of streams are made of, for more than one table of them.
+ * streams.h: hooks of streams, for several tables of suites.
  */
 #ifndef BENCH_STREAMS_H
 #define BENCH_STREAMS_H

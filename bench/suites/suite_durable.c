@@ -1,7 +1,7 @@
 /*
- * What outlives the process, and waits for a disk: operations by the wall's clock, so many in a
- * commit, by turns with what bounds them. The disk's mood moves tenfold within an hour, so a figure
- * from another row says nothing of this one.
+ * Durable timers, which wait for a disk: operations by the wall clock, in commits, in turn with
+ * their lower bound. A disk's speed varies tenfold within an hour, so figures of different rows are
+ * not comparable.
  */
 #include "clock.h"
 #include "disk_floor.h"
@@ -15,7 +15,7 @@
 
 enum {
     NEAREST_TICKS = 60000,  /* a timer of the population is due this far ahead at least, */
-    SPREAD_TICKS = 60000,   /* and less than so much later */
+    SPREAD_TICKS = 60000,   /* and at most this much later */
     FILL_COMMIT = 5000,     /* operations in an untimed commit */
     ROUNDS_MIN = 3,         /* of each row, unless it is to be as short as can be */
     ROUNDS_MAX = 3000,      /* at the end of which nothing of the population is due */
@@ -41,7 +41,7 @@ struct party {
 
 enum { PARTY_SUBJECT, PARTY_BARE, PARTIES };
 
-/* What a round does, the same for all parties. */
+/* The operations of a round, the same for all parties. */
 struct round {
     uint64_t clock;
     uint64_t commits;
@@ -213,7 +213,8 @@ static uint64_t total_ns(const struct party *party)
     return ns;
 }
 
-/* What the structure says of its disk; and that it acknowledges all that was synced. */
+/* Read the structure's counts of disk operations, and check that all operations are durable after a
+ * sync. */
 static bool look(struct fixture *fixture, struct tl_durability *durability)
 {
     fixture->algo->durability(fixture->self, durability);

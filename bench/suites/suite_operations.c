@@ -320,9 +320,9 @@ static bool plan(struct fixture *fixture)
     return true;
 }
 
-/* Batches until their timed parts have lasted long enough; or, where preparations are so much
- * longer that this would take for ever, until everything has lasted BATCHES_PATIENCE times as
- * long. One that is still warm has a batch before them: others have used the caches since. */
+/* Repeat batches until their timed parts have lasted long enough, or, with long preparations, until
+ * everything has lasted BATCHES_PATIENCE times as long. A warm fixture has an untimed batch before
+ * them, because others have used the caches since. */
 static bool run_batches(struct fixture *fixture, struct bench_measured *out,
                         bool (*batch)(struct fixture *, struct bench_measured *))
 {

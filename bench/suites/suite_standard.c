@@ -79,8 +79,8 @@ static const struct frozen recorded[] = {
     {0},
 };
 
-/* A row: the stream, what it is made of, and what ns_per_op is per. The arguments after are where
- * it differs from idle-reset. */
+/* A row: the stream, its sizes and hooks, and the unit of ns_per_op. The arguments after them are
+ * where it differs from idle-reset. */
 #define ROW(stream, sizes, plan_hook, measure_hook, unit, ...)                                     \
     {                                                                                              \
         .text = {.name = STANDARD "." stream,                                                      \

@@ -1,14 +1,14 @@
 /*
- * Streams: the steady states of a server, as far as its timers go, and how one begins and ends.
- * Each plays the same operations for every structure: some untimed, until what a structure leaves
- * after it has become as much as it ever will; then a stretch between two readings of the clock;
- * then one with a clock around every call, for the longest.
+ * Streams: the steady states of a server's timers, and their begin and end. Each plays the same
+ * operations for every structure: a warm-up, until the structure's leftovers are as many as they
+ * will be; a stretch between two readings of the clock; a stretch with a clock around every call,
+ * for the longest.
  *
- * What an expiry causes happens inside its callback. So a structure that is late starts late, and is
- * spared nothing: where all operations are of this kind it is timed until as many timers have fired
- * as an exact one fires. The next delay is looked up by what the callback sums up in any case, a
- * mixture of the timer and its tick: exact structures get the same delays, whatever their order
- * within a tick; late ones others, from the same table.
+ * Reactions happen inside callbacks, so a late structure starts late, and skips no work: where all
+ * operations are reactions, it is timed until as many timers have fired as an exact structure
+ * fires. The next delay is looked up by a mixture of the timer and its tick, which the callback
+ * sums up anyway: exact structures get the same delays in any order within a tick, late ones others
+ * from the same table.
  */
 #include "floor.h"
 #include "stream.h"
@@ -37,8 +37,8 @@ static const struct stream *stream_of(const struct fixture *fixture)
     return fixture->operations;
 }
 
-/* What fires nothing is called back for by the list of what an exact structure fires, so that its
- * floor has the same starts in it. */
+/* Whether a list of the exact expiries makes the callbacks of a structure that fires nothing, so
+ * that its floor includes the same starts. */
 static bool is_listed(const struct fixture *fixture)
 {
     return !fixture->fires && stream_of(fixture)->key.callback != 0;
@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void fired(struct fixture *fixture,
     sums->count++;
     sums->ids += id;
     sums->checksum += mixed + (scale != 1 && now != tick * scale);
-    if (id >= fixture->ids) { /* the checks will tell */
+    if (id >= fixture->ids) { /* the checks find it */
         return;
     }
     touch(fixture, id, touched);
@@ -332,8 +332,8 @@ static bool play_watched(struct fixture *fixture, struct place *place, struct wa
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-/* Forgets what has fired; ticks count on from the stream's beginning. A floor is told what fires
- * from here on, and what fires nothing is called back for. */
+/* Reset the sums of expiries; ticks count on from the stream's begin. A floor gets its list of
+ * expiries, a structure that fires nothing the list of callbacks. */
 static struct place begin_part(struct fixture *fixture, const struct stream_part *part)
 {
     struct place place = {.piece = &part->piece};
@@ -350,7 +350,7 @@ static struct place begin_part(struct fixture *fixture, const struct stream_part
     return place;
 }
 
-/* Exact or late, each timer is pending whose callback starts it again. */
+/* In a closed loop each timer is pending, exact or late, because its callback starts it again. */
 static bool verify_part(struct fixture *fixture, const struct stream_part *part)
 {
     return verify_started(fixture, part->pending) &&
@@ -406,9 +406,9 @@ static uint64_t extra_ticks(const struct fixture *fixture)
     return late_ticks(fixture) < EXTRA_TICKS_MAX ? late_ticks(fixture) : EXTRA_TICKS_MAX;
 }
 
-/* Where all comes from expiries, what may be late goes on until it has had as many as what is not:
- * so many ticks more as it needs for that if each time were the latest possible. The delays that it
- * meets differ, hence an eighth more. */
+/* In a closed loop, a late structure goes on until it has fired as many timers as an exact one: for
+ * the ticks that it needs if each expiry is as late as possible, plus an eighth, because its delays
+ * differ. */
 static void play_out(struct fixture *fixture, const struct stream_part *part,
                      struct bench_measured *out)
 {
@@ -586,7 +586,7 @@ bool streams_measure_steady(struct fixture *fixture, struct bench_measured *out)
     return fixture->clock > stream->timed.to_tick || watch_steady(fixture, out);
 }
 
-/* What there is of a frozen suite's row; NULL: nothing is frozen. */
+/* Return a frozen suite's entry for the row; NULL: the suite is not frozen. */
 static const struct frozen *frozen_of(const struct fixture *fixture)
 {
     const struct frozen *frozen = fixture->row->suite->frozen;
@@ -598,7 +598,7 @@ static const struct frozen *frozen_of(const struct fixture *fixture)
 
 enum source { SOURCE_RESTARTS, SOURCE_REQUESTS, SOURCE_SEGMENTS, SOURCE_FILL, SOURCE_RECORDING };
 
-/* A hierarchy whose size goes by the longest delay may ask for any amount with short ticks. */
+/* With short ticks, a hierarchy sized by the longest delay may ask for any amount. */
 #define SCALED_MEMORY_BYTES (UINT64_C(1) << 32)
 
 /* The structure's ticks in one of the stream. */
@@ -836,7 +836,7 @@ static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
 #define RESTART_AXES                                                                               \
     (STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_CALLBACK | 1u << AXIS_EVERY)
 
-/* What a stream that has a name for its delays does not list again. */
+/* Axes of which a stream with its own name for its delays does not list the forms. */
 #define NAMED_FLAGS                                                                                \
     (1u << AXIS_DELAYS | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_CALLBACK |             \
      1u << AXIS_EVERY | 1u << AXIS_TICK | 1u << AXIS_WARM | 1u << AXIS_PAGES)

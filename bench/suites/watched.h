@@ -1,8 +1,7 @@
 /*
- * watched.h: every call in a stretch of its own with a clock around it, for the longest. Each
- * repetition makes the same calls from the same beginning, so what an interrupt did to one of them
- * does not happen to the same one again: of those that took longest in the first repetition, each
- * counts with the least that it has taken in any.
+ * watched.h: a clock around every call of a stretch of its own, for the longest call. Each
+ * repetition makes the same calls from the same begin, but is interrupted at others: so of the
+ * longest calls of the first repetition, each counts with its least time in all repetitions.
  */
 #ifndef BENCH_WATCHED_H
 #define BENCH_WATCHED_H
@@ -20,7 +19,7 @@ struct watch {
 /* Make room for `room` calls of each kind. */
 void watch_begin(struct watch *watch, const size_t room[WATCHED]);
 
-/* A call that began so. What there is no room for is not kept. */
+/* Add a call that began at `begun_cycles`, if there is room for it. */
 static inline void watch_call(struct watch *watch, enum watched kind, uint64_t begun_cycles)
 {
     uint64_t cycles = clock_cycles() - begun_cycles;

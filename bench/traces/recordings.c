@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* A generator of its own: what is measured must not change with another's. */
+/* A generator of its own, so that the measured work does not change with another generator. */
 static uint64_t draw(uint64_t *state, uint64_t below)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

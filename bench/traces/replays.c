@@ -32,7 +32,7 @@ static bool goes_on(const struct replays_subject *subject, const struct bench_me
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* One pass, and what the processor did for all of it. */
+/* Run one pass, and measure the processor time of all of it. */
 static bool run_pass(const struct replays_subject *subject, enum replay_pass pass,
                      struct replay_result *result, uint64_t *whole_ns, struct error *error)
 {
@@ -188,8 +188,8 @@ static void fire_nothing(void *ctx, uint32_t id, uint64_t now)
     (void)now;
 }
 
-/* How many operations were refused. `ticking`: with what the replay calls when the tick changes.
- * Each round begins again at tick 0, which what fires nothing does not mind. */
+/* Return the number of refused operations. `ticking`: with the calls that the replay makes when the
+ * tick changes. Each round begins again at tick 0, which a structure that fires nothing allows. */
 static inline __attribute__((always_inline)) size_t
 run_records(const struct tl_algo *algo, const struct plain *plain, bool ticking)
 {
@@ -299,7 +299,7 @@ static double read_clock_ns(void)
         last = now;
     }
     uint64_t took_ns = clock_processor_ns() - begun_ns;
-    /* What is never looked at could be omitted. */
+    /* The compiler could omit values that are never read. */
     __asm__ volatile("" : : "r"(kept) : "memory");
     return (double)took_ns / CLOCK_READINGS;
 }
@@ -308,7 +308,7 @@ static double read_clock_ns(void)
  * faster. A processor may hold back a reading until the loads before it are done, and then what
  * operations do at the same time otherwise, they do one after the other. */
 static struct {
-    const struct tl_algo *algo; /* what it stands before */
+    const struct tl_algo *algo; /* the wrapped structure */
     uint64_t sum;
 } reading;
 
@@ -406,7 +406,7 @@ bool replays_latency(const struct replays_subject *subject, struct bench_measure
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* What the process that replays tells. */
+/* The result of the process that replays. */
 struct held {
     uint64_t own_bytes;
     uint64_t whole_ns;
@@ -442,7 +442,8 @@ static bool hold(const struct replays_subject *subject, struct held *held, struc
     const struct child_request request = {
         .run = replay_alone, .ctx = &own, .result_bytes = sizeof *held, .timeout_seconds = 3600};
     struct child_outcome outcome;
-    /* What this process has freed and still holds, the other would use before it grows. */
+    /* Memory that this process has freed and still holds would be used by the child before it
+     * grows. */
     (void)malloc_trim(0);
     bool ran = stream != NULL && child_run(&request, held, &outcome, error);
     stream_close(stream);

@@ -1,9 +1,8 @@
 /*
  * timerlab-bench-traces: how fast traces are made, imported, read and replayed, measured by Google
- * Benchmark.
- * What is to be compared is measured by turns within one row: an importer and a plain scan of the
- * same file for line ends, each time one after the other. Times are the processor's for this
- * program: everything here runs in one thread, and what the machine does for others is not counted.
+ * Benchmark. The sides of a comparison are measured in turn within one row, such as an importer and
+ * a plain scan of the same file for line ends. Times are processor times of this program, which has
+ * one thread, so other load on the machine does not count.
  */
 #include "bench_shim.h"
 #include "build_info.h"
@@ -209,7 +208,7 @@ static const char *measure_import(void *arg, struct bench_measured *out)
 
 /* --- traces ----------------------------------------------------------------------------------- */
 
-/* What is generated: a workload at a number of connections, for how long. */
+/* A generated trace: a workload, its number of connections, and its length. */
 struct model {
     const char *workload;
     uint32_t connections;

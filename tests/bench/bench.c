@@ -17,7 +17,7 @@
 /* Runs a shell command; returns its exit status, and its standard output in *output. */
 static int run(const char *command, char **output)
 {
-    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a shell is what is wanted */
+    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): the command needs a shell */
     assert_non_null(pipe);
     size_t used = 0;
     size_t size = 1 << 16;
@@ -61,8 +61,8 @@ static int read_suites(void **state)
     return 0;
 }
 
-/* Whether a row belongs to a structure without being asked for: the reference has none; `next`, and
- * what is durable, need the capability. */
+/* Whether a structure has a row by default: the reference has none; rows of `next` and of durable
+ * structures need the capability. */
 static bool has_row(const struct tl_algo *algo, const char *suite)
 {
     if ((algo->capabilities & TL_CAP_BASELINE) != 0 &&
@@ -290,7 +290,7 @@ static bool has_limits(const char *suite)
     return false;
 }
 
-/* Every call has been watched that there is; what was late stands where the stream no longer is. */
+/* All calls are watched; a late structure is not where the stream is. */
 static void check_longest(const json_t *row, const char *suite)
 {
     static const char late[] = "as many expiries as an exact structure has";
@@ -324,8 +324,8 @@ static void check_figures(const json_t *row, const char *suite)
     }
 }
 
-/* What may be late is timed until it has held as often as what is not, and says how long that took;
- * what fires nothing does as much. */
+/* A late structure is timed until it has as many expiries as an exact one, and reports how long
+ * that took; a structure that fires nothing does the same work. */
 static void check_hold(const json_t *row, const struct tl_algo *algo, const json_t *context)
 {
     const char *label = json_string_value(json_object_get(row, "label"));
@@ -379,7 +379,7 @@ static void a_reduced_run_measures_every_row(void **state)
             }
             const json_t *row = find_row(benchmarks, row_name(suites[s], algo->name, 100));
             if (strcmp(suites[s], "recorded") == 0) {
-                assert_null(row); /* nobody asked for it, and there is no recording */
+                assert_null(row); /* it was not requested, and there is no recording */
                 continue;
             }
             assert_non_null(row);
@@ -389,7 +389,7 @@ static void a_reduced_run_measures_every_row(void **state)
                 continue;
             }
             if (message != NULL) {
-                /* What a structure cannot take at all is left out, and says why. */
+                /* A row that a structure cannot have is omitted, with a reason. */
                 assert_true(strncmp(json_string_value(message), "skipped: ", 9) == 0);
                 assert_true(is_about_time(suites[s]) || (algo->capabilities & TL_CAP_EXACT) == 0);
                 continue;
@@ -438,7 +438,7 @@ static void what_is_too_slow_is_left_out_and_says_so(void **state)
     }
 }
 
-/* A deadline beyond what a structure takes is no fault of its. */
+/* A deadline beyond a structure's horizon is no fault of it. */
 static void a_structure_that_refuses_a_start_is_left_out_and_says_so(void **state)
 {
     (void)state;
@@ -561,7 +561,7 @@ static void what_is_durable_stands_beside_its_floor(void **state)
         double kinds = number(figures, "start_ns") + number(figures, "stop_ns") +
                        number(figures, "expire_ns") + number(figures, "restart_ns");
         is_about(kinds / 4, number(figures, "ns_per_op"));
-        /* The log waits for its own segments besides, once or twice. */
+        /* The log also waits for its own segments, once or twice. */
         assert_true(number(figures, "syncs_per_op") * commits[i] >= 1);
         /* A word of eight bytes, and its share of the head that up to 63 have together. */
         int framed = commits[i] < 63 ? commits[i] : 63;
@@ -675,7 +675,7 @@ static void what_cannot_be_followed_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char command[512];
-        /* Standard error into the pipe; what comes on standard output must be nothing. */
+        /* Standard error into the pipe; standard output must be empty. */
         (void)snprintf(command, sizeof command, BENCH " %s 2>&1 >" TL_BINARY_DIR "/bench.out",
                        wrong[i].arguments);
         char *text = NULL;

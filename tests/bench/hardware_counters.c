@@ -1,5 +1,5 @@
-/* The counting of a stretch, by a processor that the test plays: it gives, refuses and shares its
- * counters as real ones do, and counts what it is told. */
+/* Counting a stretch, with a processor played by the test: it grants, refuses and shares its
+ * counters as real ones do, and counts the given numbers. */
 #include "hardware_counters.h"
 #include "stretch.h"
 
@@ -14,14 +14,14 @@
 
 enum { EMPTY_COUNT = 7, STRETCH_NS = 1000 };
 
-/* The processor, as a test sets it up, and what it has done since. */
+/* The played processor: its settings, and its state since. */
 static struct processor {
     int refuses;             /* every call, with this errno */
     bool without_general;    /* no general event of misses, */
     bool without_last_level; /* nor one of the last level */
     size_t at_once;          /* a larger group never runs; 0: any does */
     bool counts_nothing;     /* though it says that it runs */
-    const uint64_t *stretch; /* what a stretch counts; NULL: what an empty one does */
+    const uint64_t *stretch; /* the counts of a stretch; NULL: of an empty one */
     uint64_t uncounted_ns;   /* for how long of a stretch the counters are others' */
     int files[BENCH_EVENTS]; /* the group */
     size_t open;
@@ -32,7 +32,7 @@ static struct processor {
     uint64_t running_ns;
 } processor;
 
-/* Of the linker's --wrap: what the harness calls in place of the C library's. */
+/* For the linker's --wrap: called by the harness instead of the C library's functions. */
 long __wrap_syscall(long number, ...);
 ssize_t __wrap_read(int file, void *buffer, size_t size);
 int __wrap_close(int file);
@@ -161,7 +161,7 @@ static void test_counts_an_operation(void **state)
     has(&row, 3, "branch_misses_per_op", 0.2);
 }
 
-/* What is not timed is not counted. */
+/* Untimed stretches are not counted. */
 static void test_a_stretch_that_does_not_count(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The books of a run: what is lost, early, fired after a confirmed stop, and
- * called again, and why. */
+/* The account of a run: timers that are lost, early, fired after a confirmed stop, or called again,
+ * and the cause. */
 #include "account.h"
 #include "journal.h"
 #include "temporary_file.h"
@@ -57,7 +57,7 @@ static void stop(struct trial *trial, uint64_t id, enum engine_answer answer)
     add(trial, RUN_PLANNER, record);
 }
 
-/* An attempt of executor `member`: taken, called, and what it says of it at last; 0: nothing. */
+/* An attempt of executor `member`: taken, called, and its last report; 0: none. */
 static void attempt(struct trial *trial, uint64_t id, uint64_t token, unsigned member,
                     uint64_t now_ms, enum journal_answer outcome, enum journal_what last,
                     enum engine_answer answer)
@@ -144,7 +144,7 @@ static void all_is_well(void **state)
     end(&trial);
 }
 
-/* A service that is called with what its timer was not started with is a fault of the engine. */
+/* A call with another service or payload than its timer's is a fault of the engine. */
 static void a_garbled_call_is_a_fault(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void what_nobody_called_is_lost(void **state)
     start(&trial, 7, 1, 100, 5);
     start(&trial, 8, 1, 100, 5); /* given up by the engine */
     start(&trial, 9, 1, 100, 5);
-    stop(&trial, 9, ANSWER_NO); /* it was said to be gone, and nobody had called it */
+    stop(&trial, 9, ANSWER_NO); /* it was reported to be gone, and was not called */
     assert_true(
         account_run(&trial.plan, trial.temporary.folder, &dead, 1, &trial.result, &trial.error));
     assert_int_equal(trial.result.lost, 2);

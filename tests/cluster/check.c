@@ -1,6 +1,6 @@
 /*
- * Small instances, exhaustively: against the numbers of another program (below), against Spin, and
- * what a protocol promises in one sentence each.
+ * Small instances, exhaustively: compared with the numbers of another program (below), with Spin,
+ * and with the promises of each protocol in one sentence.
  */
 #include "test.h"
 
@@ -80,7 +80,7 @@ static void what_a_lease_promises(void **state)
     }
 }
 
-/* An acknowledgement before the call is found out by a crash, and by nothing less. */
+/* An acknowledgement before the call is detected by a crash, and by nothing less. */
 static void the_control_is_found_out(void **state)
 {
     (void)state;

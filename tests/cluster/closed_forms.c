@@ -1,7 +1,7 @@
 /*
- * The model against closed forms: queues, retries, leases, crashes, pollers, second passes; and
- * against the exhaustive search of small instances. Each mean lies in its
- * confidence interval over seeds, which has to be narrow enough to mean something.
+ * The model compared with closed forms: queues, retries, leases, crashes, pollers, second passes;
+ * and with the exhaustive search of small instances. Each mean must be in its confidence interval
+ * over seeds, which must be narrow enough to be meaningful.
  */
 #include "test.h"
 
@@ -69,7 +69,7 @@ static void simulate_in(const char *structure, const char *name, uint64_t timers
         !cluster_books_balance(&outcome.books, &error)) {
         fail_msg("%s", error.text);
     }
-    /* Little's law: what lay in the queue over time is what came out and how long it had waited. */
+    /* Little's law: the mean length of the queue is the rate of departures times the mean wait. */
     assert_true(fabs(outcome.queue_s - outcome.wait_s) <= 1e-9 * outcome.queue_s);
 }
 
@@ -256,8 +256,8 @@ static void catching_up(void **state)
     assert_true(outcome.lateness_us[CLUSTER_PATH_FIRST].max >= 60000000);
 }
 
-/* What a crashed executor had in hand is found by the pass that comes next after the delay, or, if
- * that call is cut short as well, by the one after it. Without a pass the same are lost. */
+/* The timers in a crashed executor's hands are found by the first pass after the delay, or, if that
+ * call is cut short as well, by the next. Without a pass they are lost. */
 static void second_pass(void **state)
 {
     (void)state;
@@ -282,7 +282,7 @@ static void second_pass(void **state)
     near_known(&found, cut_short, 0.2);
 }
 
-/* What waits longer than the pass is behind is called twice, without any fault. */
+/* A timer that waits longer than the pass's delay is called twice, without any fault. */
 static void too_early_a_pass(void **state)
 {
     (void)state;
@@ -303,8 +303,8 @@ static void too_early_a_pass(void **state)
 
 /* --- against everything that can happen ------------------------------------------------------- */
 
-/* With at most one crash: what the model comes to is among the ends of the search, and it comes to
- * the most losses and the most calls of them. */
+/* With at most one crash, all results of the model are among the ends of the search, and reach its
+ * greatest numbers of losses and calls. */
 static void among_all_ends(const char *name)
 {
     static const uint64_t deadlines_us[] = {1500000, 2500000};

@@ -1,4 +1,5 @@
-/* The table of protocols: each row can be driven, and says what a reader takes it to say. */
+/* The table of protocols: each row can be run, and its steps have the properties of its
+ * description. */
 #include "test.h"
 
 #include "protocol.h"

@@ -73,7 +73,7 @@ static bool spin_write_model(const struct cluster_protocol *protocol, FILE *stre
 
 /* --- other programs -------------------------------------------------------------------------- */
 
-/* A program that runs in the model's folder; what it prints comes by `output`. */
+/* Run a program in the model's folder; `output` gets its output. */
 struct program {
     pid_t pid;
     FILE *output;
@@ -139,7 +139,7 @@ static bool end_program(struct program *program)
            WEXITSTATUS(status) == 0;
 }
 
-/* Runs a program whose output matters only if it fails; `error` then has its first line. */
+/* Run a program of which the output matters only if it fails; `error` then has its first line. */
 static bool run_program(const struct spin_model *model, const struct check_faults *faults,
                         char *const argv[], struct error *error)
 {

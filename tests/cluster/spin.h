@@ -9,7 +9,7 @@
 #include "check.h"
 #include "temporary_file.h"
 
-/* Whether `spin` and `cc` can be run; otherwise `error` says what is missing. */
+/* Return whether `spin` and `cc` can be run; if not, `error` names the missing one. */
 bool spin_is_there(struct error *error);
 
 /* A protocol's model, compiled. Treat as opaque; zeroed is closed. */

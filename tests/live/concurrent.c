@@ -70,7 +70,7 @@ static void nothing_is_lost_and_nothing_fires_twice(void **state)
     catalog_free(&catalog);
 }
 
-/* --- what is wrong --------------------------------------------------------------------------- */
+/* --- faults ---------------------------------------------------------------------------------- */
 
 static const struct tl_algo *right; /* which the wrong ones spoil */
 
@@ -112,7 +112,7 @@ static uint64_t advance_early(void *self, uint64_t now, uint64_t budget, tl_fire
     return right->advance(self, now + 5, budget, fire_at_real_time, &forwarded);
 }
 
-/* What follows is wrong only in what callbacks do. */
+/* These are wrong only in callbacks. */
 static _Thread_local struct {
     bool advancing;
     bool noted;
@@ -120,7 +120,7 @@ static _Thread_local struct {
     uint64_t now;
 } inside;
 
-enum { FIRST_OWN = 8 * 50 }; /* behind the timers of the threads */
+enum { FIRST_OWN = 8 * 50 }; /* after the timers of the threads */
 
 static uint64_t advance_noting(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
                                void *ctx)

@@ -10,7 +10,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* A clock that stands still while the loop works, but for what a test adds. */
+/* A clock that does not advance while the loop works, except by the test. */
 struct toy_clock {
     uint64_t now_ns;
     uint64_t armed_ns;
@@ -128,8 +128,8 @@ static void traffic_pushes_back(void **state)
 
 /* The same with callbacks of 95 ms, twice the time between two timeouts. From 98 ms on the loop is
  * never idle: its advances fire 1, 2, 4 and 8, then 10 each, since each connection comes again a
- * second after its callback began. The latest is the last of the first timeouts, which ends at
- * 1,000 ms and whose callback is the 20th: it begins at 98 + 19 * 95 = 1,903 ms. */
+ * second after its callback began. The latest is the last of the first timeouts: it ends at 1,000
+ * ms, and its callback, the 20th, begins at 98 + 19 * 95 = 1,903 ms. */
 static void callbacks_keep_the_loop_busy(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static enum tl_status take_and_forget(void *self, uint32_t id, uint64_t deadline
     return id == 5 ? TL_OK : tl_registry_find("binary-heap")->timed->start(self, id, deadline);
 }
 
-/* A structure that loses what is started inside its callbacks. */
+/* A structure that loses the timers that are started in its callbacks. */
 static bool inside;
 
 static uint64_t advance_and_say(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
@@ -246,7 +246,7 @@ static void say_syncs(const void *self, struct tl_durability *out)
     *out = (struct tl_durability){.syncs = starts_from_outside / 10};
 }
 
-/* Whoever waits for a commit is known, and nobody else is late. */
+/* The test knows the operations that wait for a commit; no others are late. */
 static void who_waits_for_a_commit_is_known(void **state)
 {
     (void)state;
