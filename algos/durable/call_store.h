@@ -1,19 +1,20 @@
 /*
- * call_store.h: the calls of timers, a service's name and parameters each, in files next to the log.
+ * call_store.h: the calls of timers, a service's name and parameters each, in files next to the
+ * log.
  *
- *   calls-...03   record record record ....      the older file: what is live moves on
- *   calls-...04   record record ....             the newer one: written to at its end
+ *   calls-...03   record record record ....      the older file: live records move on
+ *   calls-...04   record record ....             the newer one: appended to
  *
  * A record is a head with a checksum, the service's name and the payload. It is written before the
- * log says that its timer was started, and synced before the log's commit, so that the log never
- * names a call that is not there. (id, generation) ties the two together: a record that the log or
- * the snapshot does not name is garbage.
+ * start of its timer is logged, and synced before the log's commit, so that the log never refers to
+ * a missing call. (id, generation) connects the two: a record without a timer in the log or the
+ * snapshot is garbage.
  *
- * With each snapshot a new file begins. As the snapshot comes by a timer whose call is in the older
- * file, the record is copied to the newer one; when the snapshot is finished the older file is
+ * With each snapshot a new file begins. When the snapshot reaches a timer with a call in the older
+ * file, the record is copied to the newer one; when the snapshot is finished, the older file is
  * removed. So the files are bounded as the log is.
  *
- * Internal to what is durable.
+ * Internal to the durable structures.
  */
 #ifndef ALGOS_CALL_STORE_H
 #define ALGOS_CALL_STORE_H

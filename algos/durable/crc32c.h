@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of `bytes` bytes, going on from `crc`: 0, or that of what stands before them. */
+/* Return the checksum of `bytes` bytes, continuing from `crc`: 0, or the checksum of the bytes
+ * before. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
 /* crc32c without the instruction, for the tests. */

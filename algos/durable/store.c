@@ -68,7 +68,8 @@ enum tl_status store_fail_errno(struct store *store, const char *what, const cha
     return reason == ENOSPC || reason == EDQUOT ? TL_ERR_DISK_FULL : TL_ERR_STORE;
 }
 
-/* One whose name may not be on the disk is not left: whoever finds it would take it for safe. */
+/* A file with a name that may not be on the disk is removed, because a reader would take it for
+ * safe. */
 static enum tl_status make_folder(struct store *store)
 {
     if (mkdir(store->path, 0777) != 0) {
@@ -310,7 +311,8 @@ void store_remove_unfinished(struct store *store)
     (void)closedir(listing);
 }
 
-/* A file that never has a name; or, where the file system has no such thing, that has lost it. */
+/* Open a file without a name; where the file system has no such file, one that has lost its
+ * name. */
 static int open_nameless(const struct store *store)
 {
     int nameless = open(path_of(store), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -1,11 +1,11 @@
 /*
- * store.h: the folder that a durable structure keeps its files in, and what can go wrong with it.
+ * store.h: the folder with the files of a durable structure, and its failures.
  *
- * Every function that touches the disk goes through here, so that there is one place that counts
- * bytes and waits, that says in words what failed, and that knows when nothing may be trusted any
- * more: an fsync that failed is final, for the kernel may have dropped what it could not write.
+ * All disk operations are here, so that one place counts bytes and waits, describes failures, and
+ * knows when the data can no longer be trusted: a failed fsync is final, because the kernel may
+ * have dropped unwritten pages.
  *
- * Internal to what is durable.
+ * Internal to the durable structures.
  */
 #ifndef ALGOS_STORE_H
 #define ALGOS_STORE_H
@@ -32,10 +32,10 @@ struct store {
     char
         path[TL_TEXT_BYTES]; /* "": files without names, under $TMPDIR, that end with the process */
     int folder;              /* open, and locked against other structures; -1: not yet */
-    bool waits;              /* for the disk; false: what is to be synced is left to the kernel */
+    bool waits;              /* for the disk; false: syncing is left to the kernel */
     bool final;              /* an fsync failed: nothing is written any more */
     bool is_owned;           /* the folder has the file STORE_OWNER */
-    char owner[STORE_OWNER_BYTES]; /* what is to be in it */
+    char owner[STORE_OWNER_BYTES]; /* the expected owner */
     uint64_t bytes_written;
     uint64_t syncs;
     char failure[512]; /* what went wrong last; "": nothing has */
@@ -88,7 +88,7 @@ enum tl_status store_list(struct store *store, const char *word,
                           const struct tl_allocator *allocator, struct store_numbers *numbers);
 void store_numbers_release(struct store_numbers *numbers, const struct tl_allocator *allocator);
 
-/* Removes what was being made when a process ended. */
+/* Remove unfinished files of a process that ended. */
 void store_remove_unfinished(struct store *store);
 
 /* Opens a file of the folder, to be read and written; `fresh`: makes it, or
@@ -99,8 +99,8 @@ enum tl_status store_file(struct store *store, const char *name, bool fresh, int
 enum tl_status store_write(struct store *store, int fd, const char *name, const void *data,
                            size_t bytes, uint64_t at);
 
-/* Makes an empty file so long, of zeros whose room is taken. Without waits for the disk they are
- * not written; else they are, so that a later write finds nothing to change but them. */
+/* Set the size of an empty file, with allocated zeros. If the store waits for the disk, they are
+ * written, so that a later write changes nothing but data. */
 enum tl_status store_fill(struct store *store, int fd, const char *name, uint64_t bytes);
 
 /* Reads up to `bytes` bytes; *got is less only where the file ends. */
@@ -118,7 +118,7 @@ enum tl_status store_sync_folder(struct store *store);
 
 enum tl_status store_rename(struct store *store, const char *from, const char *to);
 
-/* What cannot be removed is left; it does no harm. */
+/* A file that cannot be removed stays; it does no harm. */
 void store_remove(struct store *store, const char *name);
 
 #endif

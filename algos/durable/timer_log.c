@@ -19,11 +19,11 @@
 /* Those that end one timer, if each is a commit. */
 #define ENDING_BYTES     (2 * WORD)
 
-/* Of a segment's file, a multiple of the least. The first is small, as whoever makes a log waits
- * until its zeros are written; those that follow are as large as all before them, until two make
- * what the log has before it is first cut, for each one that comes into use is waited for twice.
- * With more timers than such a one takes they are a share of what these take to be ended, as the
- * first and the last one are in use in part only. */
+/* The size of a segment's file, in multiples of the smallest. The first is small, because its
+ * creator waits until its zeros are written; each following one is as large as all before it, until
+ * two are as much as the log has before it is first cut, because each one that comes into use is
+ * waited for twice. With more timers than fit, they are a fraction of the space for ending these,
+ * as the first and the last one are only partly used. */
 #define LEAST_BYTES      (UINT64_C(64) << 10)
 #define LEAST_BYTES_MAX  (UINT64_C(1) << 20)
 #define MOST_BYTES       (UINT64_C(64) << 20)
@@ -48,10 +48,10 @@ struct segment_head {
 _Static_assert(sizeof(struct segment_head) == 40 && HEAD == 512,
                "as docs/internals/durable-log.md says");
 
-/* The head of a frame: in its lower half the checksum of place, head and words; in the upper one
- * how many words follow, what it knows of the disk, and as much as there is room for of the next
- * operation's number, so that a word that is not a head is not taken for one until its checksum is known.
- */
+/* The head of a frame: the lower half is the checksum of place, head and words; the upper half the
+ * number of words that follow, the knowledge about the disk, and the low bits of the next
+ * operation's number, so that a word that is no head is not taken for one before its checksum is
+ * known. */
 #define COUNT_SHIFT  32u
 #define COUNT_BITS   6u
 #define KNOWN_SHIFT  (COUNT_SHIFT + COUNT_BITS)
@@ -63,8 +63,8 @@ _Static_assert(LOG_LEAP == 0 || LOG_LEAP == NUMBERS + 1, "as timer_log.h says");
 
 _Static_assert(LOG_LINE == 1u << COUNT_BITS, "a frame fits in its line");
 
-/* By what a head knows: all operations before it except fewer than this number were on the disk when it
- * was written; 0: it does not say. */
+/* By the knowledge in a head: all operations before it except fewer than this number were on the
+ * disk when it was written; 0: unknown. */
 static const uint64_t unknown_below[1 << KNOWN_BITS] = {0, 1, 8, 32, 128, 512, 2048, 8192};
 
 static uint32_t crc_of_head(const struct segment_head *head)
@@ -326,7 +326,7 @@ static void set_base(struct timer_log *log, uint64_t deadline)
 {
     while (!log_reaches(log, deadline)) {
         uint64_t units = deadline >> LOG_BASE_SHIFT;
-        units -= units > 0; /* what is due somewhat before it has the same */
+        units -= units > 0; /* slightly earlier deadlines have the same base */
         append_other(log, units);
         log->base = units << LOG_BASE_SHIFT;
         if (log->used == log->frame_end) {
@@ -367,7 +367,7 @@ static enum tl_status sync_current(struct timer_log *log)
     return status;
 }
 
-/* What a frame may say of the `before` operations that may not be on the disk. */
+/* Return the knowledge for a frame when `before` operations may not be on the disk. */
 static uint64_t known_of(const struct timer_log *log, uint64_t before)
 {
     uint64_t known = log->store->waits ? 1 : 0;
@@ -441,9 +441,9 @@ static enum tl_status write_part(struct timer_log *log, size_t from, size_t *end
     return status;
 }
 
-/* What is written stays in the buffer until all is, so that a failure half-way is tried again as a
- * whole, to the same places. A segment is not filled before the next one is there, so that a file
- * that is missing at the end of the log is noticed. */
+/* Written words stay in the buffer until all are written, so that a failure half-way is retried as
+ * a whole, to the same places. A segment is not filled before the next one exists, so that a
+ * missing file at the log's end is noticed. */
 static enum tl_status write_buffer(struct timer_log *log)
 {
     if (log_place(log) % LOG_LINE == 1) {
@@ -637,7 +637,7 @@ struct reading {
     struct log_segment *ended_in; /* NULL: not yet */
     uint64_t end;                 /* the place after what counts */
     uint64_t torn;                /* frames after the end */
-    bool hole;                    /* one of them tells that what is missing was on the disk */
+    bool hole;                    /* a later frame proves that a missing one was on the disk */
     bool mends;                   /* they are made zeros, now that the end is known */
 };
 
@@ -664,7 +664,7 @@ static enum tl_status read_torn(struct reading *reading, const struct log_segmen
     return TL_OK;
 }
 
-/* What the first word of a segment says, and that of each opening. */
+/* Apply the first word of a segment or of an opening. */
 static enum tl_status take_sequence(struct reading *reading, uint64_t sequence)
 {
     struct timer_log *log = reading->log;
@@ -781,7 +781,7 @@ static enum tl_status read_segment(struct reading *reading, struct log_segment *
     return TL_OK;
 }
 
-/* Zeros after the end, lest they be taken for what will be written before them. */
+/* Write zeros after the end, so that old words there are not taken for words of the log. */
 static enum tl_status mend(struct reading *reading)
 {
     struct timer_log *log = reading->log;
@@ -818,7 +818,7 @@ static enum tl_status judge_end(struct reading *reading, uint64_t upto)
     return TL_OK;
 }
 
-/* Goes on after what was read. */
+/* Continue after the words that were read. */
 static void stand_at_end(struct timer_log *log, const struct reading *reading)
 {
     log->place = reading->end;
@@ -850,8 +850,8 @@ enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
     if (status == TL_OK && reading.torn > 0) {
         status = mend(&reading);
     }
-    /* What was read, and the room after it, may not be on the disk yet, and is from now on relied
-     * upon. */
+    /* The words that were read, and the room after them, may not be on the disk yet, but the log
+     * depends on them from now on. */
     for (size_t i = 0; i < log->segment_count && status == TL_OK; i++) {
         const struct log_segment *segment = &log->segments[i];
         if (end_of(segment) > reading.end || segment->last > after) {

@@ -1,45 +1,45 @@
 /*
- * timer_log.h: the log of a durable structure: what was started, stopped and fired, in order.
+ * timer_log.h: the log of a durable structure: starts, stops and expiries, in order.
  *
  * Words of eight bytes, one for each operation, which has the next sequence number, in files
- * ("segments") that are full of zeros before they are used, so that a commit changes no file's
- * size, and needs no room on the disk that it might not get:
+ * ("segments") that are filled with zeros before they are used, so that a commit changes no file's
+ * size, and needs no space on the disk that it might not get:
  *
  *   log-...07   head | line line line line line line line line line     full
  *   log-...08   head | line line line lin. .... .... .... .... ....     written to
  *   log-...09   head | .... .... .... .... .... .... .... .... ....     room for later
  *
- * A word's place is its number among all words since the log began; LOG_LINE of them are a line.
- * Words are in frames: a head, which has their checksum, and up to LOG_LINE - 1 more. A frame
- * ends with its commit or its line, whichever is first, so what is on the disk is never written
- * again. The last word of a line holds no head: a commit that would begin there leaves it out.
+ * A word's place is its number among all words of the log; LOG_LINE of them are a line. Words are
+ * in frames: a head with their checksum, and up to LOG_LINE - 1 more. A frame ends with its commit
+ * or its line, whichever is first, so words on the disk are never written again. The last word of a
+ * line is never a head: a commit that would begin there skips it.
  *
- * The log ends at the first frame whose checksum is wrong. The checksum goes over the place too,
- * which only the file and the byte in it say. So a frame counts nowhere but in its place, and a
- * segment may be used again, under another number, with what it still holds.
+ * The log ends at the first frame with a wrong checksum. The checksum includes the place, which is
+ * known only from the file and the offset. So a frame is valid only in its place, and a segment may
+ * be used again, under another number, with its old content.
  *
- * A stop or firing says how many operations ago its timer was started, or 0 if they are too many.
- * A start says how far its deadline is above the base, which a word that is no operation says
- * before it, if the last one does not do. With each segment the base is 0 again, and its first
- * word says which sequence number follows, so that reading can begin with any. So does a word that
- * each opening of the folder adds, from which on the numbers are larger by LOG_LEAP.
+ * A stop or expiry has the number of operations since its timer's start, or 0 if they are too many.
+ * A start has its deadline relative to the base; a word before it, which is no operation, sets the
+ * base if necessary. Each segment begins with base 0, and its first word has the next sequence
+ * number, so that reading can begin with any segment. So does a word that each opening of the
+ * folder adds, after which the numbers are larger by LOG_LEAP.
  *
  * Words wait in memory until they are committed: written in one piece, and, if the store waits for
- * the disk, followed by one fdatasync. A segment's last words are on the disk before anything is
- * written to the next one. A frame says how many operations before it may not have been on the disk
- * when it was written, so that a hole in what once was on the disk is told from a commit that was
- * torn by a loss of power.
+ * the disk, followed by one fdatasync. A segment's last words are on the disk before the next one
+ * is written to. A frame has the number of operations before it that may not have been on the disk
+ * when it was written, which distinguishes a hole in synced words from a commit that was torn by a
+ * loss of power.
  *
- * Internal to what is durable.
+ * Internal to the durable structures.
  */
 #ifndef ALGOS_TIMER_LOG_H
 #define ALGOS_TIMER_LOG_H
 
 #include "store.h"
 
-/* In a word above bit 62; below it an id, and in the lower half what it says. A word that is none
- * of these: LOG_SEQUENCE and the number of the next operation, or the
- * base, in units of 1 << LOG_BASE_SHIFT. */
+/* In a word above bit 62; below it an id, and in the lower half the argument. Words that are no
+ * operation: LOG_SEQUENCE with the number of the next operation, or the base, in units of 1 <<
+ * LOG_BASE_SHIFT. */
 enum log_op { LOG_NONE, LOG_START, LOG_STOP, LOG_FIRE };
 
 #define LOG_OP_SHIFT   62u
@@ -52,10 +52,10 @@ enum log_op { LOG_NONE, LOG_START, LOG_STOP, LOG_FIRE };
 /* Words of a line. */
 #define LOG_LINE       64u
 
-/* Each opening goes on with numbers that are larger by this: more than there can be operations that
- * were given a number and did not reach the disk, so that no number is given twice. It is the
- * numbers that a frame's head tells apart, and one, so that the loss of the frame that says it is
- * noticed. A structure that is wrong, for tests, has 0. */
+/* Each opening continues with numbers that are larger by this: by more than the number of
+ * operations that may have a number without having reached the disk, so that no number is used
+ * twice. It is the range of a frame's head, plus one, so that the loss of the frame with this word
+ * is noticed. A structure that is wrong, for tests, has 0. */
 #ifndef LOG_LEAP
 #define LOG_LEAP ((UINT64_C(1) << 23) + 1)
 #endif
@@ -63,7 +63,7 @@ enum log_op { LOG_NONE, LOG_START, LOG_STOP, LOG_FIRE };
 /* More words than one operation takes, with all that can be needed before it. */
 #define LOG_MOST_WORDS 8u
 
-/* What a word said. */
+/* A word, decoded. */
 struct log_operation {
     uint64_t sequence;
     uint64_t deadline; /* of a start */
@@ -73,7 +73,7 @@ struct log_operation {
     enum log_op op;
 };
 
-/* A stop or firing is of the timer that was started under that number. */
+/* A stop or expiry belongs to the timer that was started under that number. */
 static inline bool log_ends(const struct log_operation *operation, uint64_t generation)
 {
     uint64_t age = operation->sequence - generation;
@@ -108,7 +108,7 @@ struct timer_log {
     uint64_t synced;             /* of the last one known to be on the disk */
     uint64_t bytes;              /* of the segments' files */
     uint64_t room;               /* the first place that is in no segment */
-    uint64_t named;              /* the segment whose finished name is below; 0: no one's */
+    uint64_t named;              /* the segment of the finished name below; 0: none */
     char name[STORE_NAME_BYTES]; /* of the file last worked on, for words */
 };
 
@@ -144,8 +144,8 @@ static inline uint64_t log_place(const struct timer_log *log)
     return log->place + log->used;
 }
 
-/* Words that end this number of timers, whatever the commits: two each, as a full line of the smallest
- * frames has sixteen; what a segment begins with, one in 1,024 at most; and for the last one. */
+/* Words to end this number of timers, for any commits: two each, as a full line of the smallest
+ * frames has sixteen; the beginnings of segments, one in 1,024 at most; and for the last one. */
 static inline uint64_t log_words_for(uint64_t timers)
 {
     return 2 * timers + timers / 1024 + LOG_MOST_WORDS;
@@ -184,7 +184,7 @@ static inline uint64_t log_append_word(struct timer_log *log, enum log_op op, ui
     return sequence;
 }
 
-/* What waits, to go back to. */
+/* A place among the waiting words, to return to. */
 struct log_mark {
     size_t used;
     size_t frame_end;
@@ -195,7 +195,7 @@ struct log_mark {
 
 struct log_mark log_mark(const struct timer_log *log);
 
-/* Takes back what was appended since the mark, and still waits. */
+/* Remove the waiting words that were appended since the mark. */
 void log_take_back(struct timer_log *log, struct log_mark mark);
 
 static inline bool log_is_full(const struct timer_log *log)
@@ -203,14 +203,14 @@ static inline bool log_is_full(const struct timer_log *log)
     return log_waiting(log) == log->group;
 }
 
-/* Writes what waits. If that fails it still waits. */
+/* Write the waiting words. If that fails, they still wait. */
 enum tl_status log_commit(struct timer_log *log);
 
 /* Likewise, and waits for the disk, if the store does, for all that was written. */
 enum tl_status log_sync(struct timer_log *log);
 
-/* Drops segments whose operations are all at or below `sequence`: they are used again while there
- * is room for less than `wanted` words, else removed. */
+/* Drop segments with operations at or below `sequence` only: they are used again while there is
+ * room for less than `wanted` words, else removed. */
 enum tl_status log_drop(struct timer_log *log, uint64_t sequence, uint64_t wanted, uint64_t live);
 
 /* Goes on with numbers that are larger by LOG_LEAP, and waits until that is on the disk, if the
@@ -222,9 +222,9 @@ enum tl_status log_leap(struct timer_log *log);
 /* Opens the segments with these numbers, in order. */
 enum tl_status log_open_segments(struct timer_log *log, const uint64_t *numbers, size_t count);
 
-/* Calls `apply` for each operation above `after` up to the end of the log, and makes the log ready
- * to go on after it. `upto`: the log must reach as far. Says what is corrupt, and leaves it as it
- * is. What apply returns, if it is not TL_OK, ends it. */
+/* Call `apply` for each operation above `after` up to the end of the log, and prepare the log to
+ * continue after it. `upto`: the log must reach this number. Corruption is reported, and left as it
+ * is. A result of apply other than TL_OK ends the reading. */
 enum tl_status log_replay(struct timer_log *log, uint64_t after, uint64_t upto,
                           enum tl_status (*apply)(void *ctx, const struct log_operation *operation),
                           void *ctx);

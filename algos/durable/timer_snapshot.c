@@ -10,8 +10,8 @@
 
 #define BLOCK_BYTES (UINT64_C(64) << 10)
 
-/* Numbers are written and read in pieces of eight bytes, of which what is too much is written over;
- * after the last one there is room for it. */
+/* Numbers are written and read in pieces of eight bytes; the excess is overwritten, and after the
+ * last one there is room for it. */
 #define SPARE_BYTES 8u
 
 #define MAGIC       UINT64_C(0x31706e53656d6954) /* "TimeSnp1" */
@@ -19,8 +19,8 @@
 /* The last block has no timers: `entries` is LAST, and after it stand the total and `upto`. */
 #define LAST        UINT32_MAX
 
-/* Before each block. The checksum is of what follows it, the block included, and goes on from the
- * block's number. */
+/* Precedes each block. The checksum is of the rest of it and the block, and begins with the block's
+ * number. */
 struct block_head {
     uint32_t crc;
     uint32_t bytes; /* after the head */
@@ -226,7 +226,7 @@ enum tl_status snapshot_end_run(struct snapshot_writer *writer)
     return status;
 }
 
-/* It loses its finished name first, lest it be read when it is written over. */
+/* Remove its finished name first, so that it is not read while it is overwritten. */
 static void keep_spare(struct snapshot_writer *writer, struct snapshot_file old)
 {
     if (old.fd < 0) {

@@ -1,18 +1,18 @@
 /*
- * timer_snapshot.h: the pending timers, written down so that the log before them can go.
+ * timer_snapshot.h: the pending timers in a file, so that the log before it can be dropped.
  *
  * A snapshot is taken while operations go on, a few ids at a time, so that none of them waits for
- * it. It is of no one moment: each timer is in it as it was when its turn came. That is enough. The
- * log is kept from the record at which the snapshot was begun (`from`), and what it says of a timer
- * counts only if it is younger than the snapshot's word, as the generations tell: they are sequence
- * numbers. And a snapshot gets its name only when the log is on the disk as far as the youngest
- * thing that it knows (`upto`).
+ * it. It is of no single moment: each timer is in it with its state at its turn. That is enough:
+ * the log is kept from the record at which the snapshot began (`from`), and a record of the log
+ * counts only if it is younger than the timer's entry in the snapshot, by the generations, which
+ * are sequence numbers. A snapshot gets its name only when the log is on the disk up to the
+ * youngest record that it includes (`upto`).
  *
  * A file of blocks, each with a checksum, of runs of timers in order of their ids. A run has the
- * least deadline, generation and id of its timers, and then columns of what each is above that, in
- * as few bytes as the largest takes; ids that follow each other take none.
+ * least deadline, generation and id of its timers, and then columns of the differences to these,
+ * each in as few bytes as its largest takes; consecutive ids take none.
  *
- * Internal to what is durable.
+ * Internal to the durable structures.
  */
 #ifndef ALGOS_TIMER_SNAPSHOT_H
 #define ALGOS_TIMER_SNAPSHOT_H
@@ -86,7 +86,7 @@ enum tl_status snapshot_finish(struct snapshot_writer *writer, uint64_t upto);
 
 void snapshot_abandon(struct snapshot_writer *writer);
 
-/* What the files take. */
+/* Return the size of the files. */
 static inline uint64_t snapshot_bytes(const struct snapshot_writer *writer)
 {
     return writer->unfinished.bytes + writer->newest.bytes + writer->spare.bytes;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the table says of a timer. */
+/* The state of a timer in the table. */
 enum record { ABSENT, PENDING, READY, FLIGHT, GONE };
 
 struct timer {
@@ -64,7 +64,7 @@ struct search {
     size_t room;
     uint32_t *table;   /* of hashes: index of a node, plus 1 */
     size_t slots;      /* a power of two */
-    uint32_t at;       /* whose successors are looked for */
+    uint32_t at;       /* the node that is being expanded */
     bool fault;        /* what leads on from here would be a fault */
     size_t successors; /* that are none */
 };
@@ -157,7 +157,7 @@ static void reach(struct search *search, const struct state *state, struct check
     search->table[slot] = (uint32_t)++search->count;
 }
 
-/* --- what can be done ------------------------------------------------------------------------ */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static unsigned deadline_of(unsigned timer)
 {
@@ -349,9 +349,9 @@ static void scan_second(struct search *search, const struct state *before, unsig
           (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), CHECK_SCAN, 0, before->second});
 }
 
-/* The second pass takes each second that the clock has passed, and in which nobody will insert any
- * more; its place moves when it is through. It comes again for what still is in the table and is
- * nobody's by then. One at a time. */
+/* The second pass takes each second that the clock has passed and for which no insert is left; its
+ * place moves when it is done. It also comes back for timers that are still in the table and
+ * abandoned. One pass at a time. */
 static void begin_scan(struct search *search, const struct state *before, unsigned number)
 {
     if (!search->faults->scan || !search->protocol->scanned ||

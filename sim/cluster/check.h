@@ -1,12 +1,11 @@
 /*
- * check.h: a protocol followed through all that can happen in a small instance: two timers, due in
- * seconds 1 and 2, two schedulers, two executors, and whatever faults are allowed. Any process may
- * go on at any moment, or stand still as long as it likes.
+ * check.h: explores all behaviours of a protocol in a small instance: two timers, due in seconds 1
+ * and 2, two schedulers, two executors, and the given faults. Any process may go on at any moment,
+ * or stop for any time.
  *
- * A crash takes what a process holds in memory; it begins again at once. What brings a timer back
- * (a lease that ends, a node that does not report) waits until nobody holds the timer, unless it is
- * outrun: then it comes although somebody does. A timer that comes late was accepted for its
- * second, and gets into the table after that has begun.
+ * A crash takes the memory of a process, which begins again at once. Recovery (a lease that ends, a
+ * node that does not report) waits until no process holds the timer, except as the fault "outrun".
+ * A late timer was accepted for its second, and gets into the table after that has begun.
  */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
@@ -22,7 +21,7 @@
 #define CHECK_EXECUTORS  2
 #define CHECK_LAST       2 /* second; timer i is due in second 1 + i */
 
-/* How often what may go wrong; no more than CHECK_FAULTS_MAX of each. */
+/* The number of faults of each kind, at most CHECK_FAULTS_MAX. */
 #define CHECK_FAULTS_MAX 3
 struct check_faults {
     unsigned crashes;
@@ -32,7 +31,7 @@ struct check_faults {
     bool scan;       /* the second pass of a protocol that has one */
 };
 
-/* The sets of faults that are looked at unless it is said otherwise; *count is set to how many. */
+/* Return the default sets of faults; sets *count to their number. */
 struct check_case {
     const char *name;
     struct check_faults faults;
@@ -49,7 +48,7 @@ enum check_actor {
     CHECK_ACTORS,
 };
 
-/* What it does; the steps of a protocol are themselves. */
+/* Steps, in addition to those of a protocol. */
 enum check_action {
     CHECK_INSERT = CLUSTER_STEPS,
     CHECK_DELAY, /* it will insert late */
@@ -70,7 +69,7 @@ struct check_step {
     uint8_t second; /* of the clock on the wall, when it is done */
 };
 
-/* What a step did, in words: "scheduler 1: fetch timer 1"; cut if it is too long. */
+/* Write a step as text, "scheduler 1: fetch timer 1"; cut off if it is too long. */
 void check_step_text(const struct check_step *step, char *text, size_t bytes);
 
 #define CHECK_RUN_MAX 64

@@ -206,7 +206,7 @@ static bool end_step(struct cluster *cluster, struct slot *slot)
     return true;
 }
 
-/* Whether it was the slot's to take: what has been ended or taken since is a ghost. */
+/* Take the slot's timer. False: it was ended or taken since it was queued. */
 static bool take(struct cluster *cluster, struct slot *slot)
 {
     struct timer *timer = timer_at(cluster, slot->copy.timer);

@@ -8,14 +8,14 @@
 
 #include <stdlib.h>
 
-/* What the table says of a timer. FREE: the place is nobody's. */
+/* The state of a timer in the table. FREE: the place is unused. */
 enum record { FREE, PLANNED, PENDING, DUE, OWNED, READY, FLIGHT, GONE };
 
-/* What a timer's own event is about. */
+/* The purpose of a timer's event. */
 enum due_for { FOR_NOTHING, FOR_COMMIT, FOR_STOP, FOR_DUE, FOR_RETRY, FOR_LEASE };
 
-/* One pending timer. Small: there may be 10^8, and with what a structure keeps of it (16 bytes,
- * most of them) two lie in a line of memory. */
+/* A pending timer. Small, because there may be 10^8: with the structure's bytes (16, mostly) two
+ * fit in a cache line. */
 struct timer {
     uint64_t deadline_us; /* of a place that is FREE: the next such place */
     uint32_t serial : 24; /* grows when the place is another timer's */
@@ -25,7 +25,7 @@ struct timer {
     uint16_t record : 3;  /* enum record */
     uint16_t event : 3;   /* enum due_for */
     uint16_t path : 2;    /* enum cluster_path: the last in their order that it has come by */
-    uint16_t cause : 3;   /* enum cluster_cause: of what happened to it last */
+    uint16_t cause : 3;   /* enum cluster_cause: of its last fault */
     uint16_t called : 1;  /* carried out */
     uint16_t stopped : 1;
     uint16_t dead : 1;
@@ -40,7 +40,7 @@ struct entry {
     uint32_t serial;
 };
 
-/* A timer, as queue and hands have it, whose place stays its own meanwhile. */
+/* A timer in the queue or in hands, which keeps its place meanwhile. */
 struct copy {
     uint32_t timer;
     uint8_t path;  /* enum cluster_path */
@@ -68,7 +68,7 @@ struct node {
 struct scheduler {
     uint8_t step;
     uint8_t part;    /* of the due timers, which it is about to claim */
-    uint64_t second; /* whose timers it fetches */
+    uint64_t second; /* the second that it fetches */
     uint64_t next_poll_us;
     struct ring held; /* copies */
     bool full;        /* the last look left something */
@@ -84,7 +84,7 @@ struct slot {
     bool later; /* the service has asked for that */
 };
 
-/* Events besides the timers' own; each kind has a range of ids. */
+/* Events in addition to the timers' own; each kind has a range of ids. */
 enum range {
     EVENT_ARRIVAL,
     EVENT_REAP,
@@ -125,8 +125,8 @@ struct cluster {
     size_t fired_count;
     size_t fired_room;
 
-    /* Timers: each in a record, next to what the structure keeps of it, if that can lie there. Those
-     * of the other events come first. */
+    /* Timers, each in a record, next to the structure's bytes if it can embed them. Records of the
+     * other events come first. */
     struct tl_records records;
     size_t records_bytes;
     char *timers;         /* the record of the first */
@@ -136,14 +136,14 @@ struct cluster {
     uint32_t free_place; /* the one that was given back last; NO_PLACE: none */
     uint64_t live;
     uint64_t overdue;
-    uint64_t lead_us; /* how much before its deadline a timer is shown to schedulers, whose clocks
-                         differ */
+    uint64_t
+        lead_us; /* how long before its deadline a timer is shown to schedulers, as their clocks differ */
 
     struct ring due[DUE_PARTS];      /* entries: in the table, by deadline */
     uint32_t lists;                  /* partitions that were handed out, a bit each */
     uint32_t id_owner[DUE_PARTS];    /* of each partition's id, the scheduler, */
     uint64_t id_until_us[DUE_PARTS]; /* and when its lock ends; 0: it has had none */
-    struct ring behind;              /* entries: what the second pass looks through, by deadline */
+    struct ring behind;              /* entries for the second pass, by deadline */
     struct ring expired;             /* entries: leases, for the next look */
     struct ring queue;               /* copies */
     double queue_area;               /* timers times seconds */
@@ -210,7 +210,7 @@ static inline void ring_drop(struct ring *ring)
     ring->count--;
 }
 
-/* Of both kinds of items the same: what is at a place, one more, and the first one. */
+/* For both kinds of items: the item at an index, push, pop. */
 #define RING_OF(name, type)                                                                        \
     static inline type *name##_at(const struct ring *ring, size_t index)                           \
     {                                                                                              \
@@ -318,7 +318,7 @@ void executing_begin(struct cluster *cluster);
 void feed_slots(struct cluster *cluster);
 void slot_event(struct cluster *cluster, uint32_t number);
 void host_crash(struct cluster *cluster, uint32_t host);
-/* Its idle slots are nobody's to use, until it comes back. */
+/* Its idle slots cannot be used until it comes back. */
 void host_goes(struct cluster *cluster, uint32_t host);
 void host_comes(struct cluster *cluster, uint32_t host);
 
@@ -327,7 +327,7 @@ void host_comes(struct cluster *cluster, uint32_t host);
 void outages_begin(struct cluster *cluster);
 void outage_event(struct cluster *cluster, enum range range, uint32_t number);
 
-/* What happened to the one that holds a timer and is too slow. */
+/* Return the fault of the holder of a timer that is too slow. */
 enum cluster_cause cause_of_slowness(const struct cluster *cluster, uint32_t timer);
 
 #endif

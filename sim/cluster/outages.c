@@ -1,4 +1,4 @@
-/* What goes wrong: each fault comes after a time of its own, and again after it is over. */
+/* Faults: each comes after a random time, and again some time after it is over. */
 #include "model.h"
 
 static void again_after(struct cluster *cluster, uint32_t id, double mean_s)

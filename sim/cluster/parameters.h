@@ -1,6 +1,6 @@
 /*
- * parameters.h: what a cluster and its days are like, one row a parameter: name with its unit,
- * default, range, where the default comes from, what it is.
+ * parameters.h: the parameters of a simulated cluster, one row each: name with its unit, default,
+ * range, source of the default, description.
  */
 #ifndef SIM_PARAMETERS_H
 #define SIM_PARAMETERS_H
@@ -101,7 +101,7 @@ extern const struct tl_option cluster_parameters[CLUSTER_PARAMETERS + 1];
 
 void cluster_parameters_default(double values[CLUSTER_PARAMETERS]);
 
-/* No faults at all: what remains is the protocol. */
+/* Without faults, to see the protocol alone. */
 void cluster_parameters_calm(double values[CLUSTER_PARAMETERS]);
 
 /* Applies "name=value". False, with the reason, for an unknown name or a value out of range. */

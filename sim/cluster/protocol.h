@@ -1,9 +1,9 @@
 /*
- * protocol.h: the one table of protocols by which many machines share timers. A timer is a record
- * in a shared table; schedulers find what is due and put it into a queue; executors take from the
- * queue and call the user's service. A row says in which atomic steps they do so: between two of
- * them anything may happen, a crash too. What is checked exhaustively, what is simulated and what
- * is run for real all read the same rows, and use the same words for what went wrong.
+ * protocol.h: the table of protocols by which machines share timers. A timer is a record in a
+ * shared table; schedulers put due timers into a queue; executors take them from the queue and call
+ * the user's service. A row has the atomic steps of both: between two steps anything may happen,
+ * including a crash. The exhaustive check, the simulation and the real run read the same rows, and
+ * use the same names of faults.
  */
 #ifndef SIM_PROTOCOL_H
 #define SIM_PROTOCOL_H
@@ -16,7 +16,7 @@
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* X(code, word, what it does). Each is all or nothing. The first ones are a scheduler's, those from
+/* X(code, word, description). Each step is atomic. The first ones are a scheduler's, those from
  * CLUSTER_TAKE on an executor's. */
 #define CLUSTER_STEP_MAP(X)                                                                        \
     X(CLUSTER_END, "end", "begins again")                                                          \
@@ -52,7 +52,7 @@ const char *cluster_step_word(enum cluster_step step);
 struct cluster_protocol {
     const char *name;
     const char *summary;                           /* one line */
-    const char *origin;                            /* whose it is */
+    const char *origin;                            /* its author */
     enum cluster_step schedule[CLUSTER_STEPS_MAX]; /* up to CLUSTER_END */
     enum cluster_step execute[CLUSTER_STEPS_MAX];
     bool scanned; /* a second pass can be had, over the seconds that the clock has passed long ago,
@@ -76,10 +76,10 @@ bool cluster_protocol_leases(const struct cluster_protocol *protocol);
  * something can find the timer after a crash. */
 bool cluster_protocol_keeps_record(const struct cluster_protocol *protocol);
 
-/* --- what goes wrong -------------------------------------------------------------------------- */
+/* --- faults ---------------------------------------------------------------------------------- */
 
-/* Why a call was made that was not the first of its timer, or a timer got none: what happened to
- * the holder of the copy before. X(code, word, what it is) */
+/* The cause of a call after a timer's first, or of a missing one: the fault of the holder of the
+ * copy before. X(code, word, description) */
 #define CLUSTER_CAUSE_MAP(X)                                                                       \
     X(CLUSTER_CAUSE_CRASH, "crash", "a node was killed that held it")                              \
     X(CLUSTER_CAUSE_OUTRUN, "outrun", "a node was alive, but slower than its lease or delay")      \

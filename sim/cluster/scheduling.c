@@ -1,6 +1,6 @@
 /*
- * How due timers get into the queue: schedulers look now and then and do the steps of their
- * protocol; recovery brings back timers whose holder is gone.
+ * How due timers get into the queue: schedulers poll and do the steps of their protocol; recovery
+ * brings back timers of failed holders.
  */
 #include "model.h"
 
@@ -31,7 +31,7 @@ static void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause
     }
 }
 
-/* --- what is due ------------------------------------------------------------------------------ */
+/* --- due timers ------------------------------------------------------------------------------- */
 
 static bool is_divided(const struct cluster *cluster)
 {
@@ -44,7 +44,8 @@ static struct ring *due_with(struct cluster *cluster, uint32_t number)
     return &cluster->due[is_divided(cluster) ? number % DUE_PARTS : 0];
 }
 
-/* Whoever has moved the clock past a second, and not read it yet, finds what comes into it. */
+/* A scheduler that has moved the clock past a second, but not read it yet, finds later timers of
+ * that second, too. */
 static bool join_fetch(struct cluster *cluster, uint32_t number)
 {
     const struct timer *timer = timer_at(cluster, number);
@@ -82,7 +83,7 @@ void timer_due(struct cluster *cluster, uint32_t number)
     }
 }
 
-/* It is due again, for whoever looks next. */
+/* Make a timer due again, for the next poll. */
 static void show_again(struct cluster *cluster, uint32_t number)
 {
     timer_at(cluster, number)->record = DUE;
@@ -97,7 +98,7 @@ static uint64_t local_us(const struct cluster *cluster, uint32_t number)
     return (uint64_t)((int64_t)cluster->now_us + offset);
 }
 
-/* Drops from the head what was stopped meanwhile; whether something is left. */
+/* Drop stopped timers from the head; returns whether a due one is left. */
 static bool has_due(struct cluster *cluster, struct ring *due)
 {
     while (due->count > 0) {
@@ -110,7 +111,7 @@ static bool has_due(struct cluster *cluster, struct ring *due)
     return false;
 }
 
-/* Whether the first of what is due is due by this clock, or in this second. */
+/* Whether the head of the list is due by this clock, or in this second. */
 static bool head_is_due(struct cluster *cluster, const struct scheduler *scheduler,
                         uint64_t clock_us)
 {
@@ -145,7 +146,7 @@ static void take_due(struct cluster *cluster, uint32_t number, enum record recor
     scheduler->full = scheduler->held.count >= most && most != UINT64_MAX;
 }
 
-/* What is in the second that it has won, but for what was stopped before it came to read it. */
+/* Take the timers in the second that it has won, except those stopped before it reads them. */
 static void fetch_held(struct cluster *cluster, struct scheduler *scheduler)
 {
     for (size_t left = scheduler->held.count; left > 0; left--) {
@@ -191,8 +192,8 @@ static uint64_t step_us(struct cluster *cluster, uint32_t number, enum cluster_s
     return store_us(cluster, number, &cluster->nodes[number], step != CLUSTER_FETCH);
 }
 
-/* Whether a node may claim from a partition, or take its id: one of its own, or one whose lock has
- * ended, as its node is gone. */
+/* Whether a node may claim from a partition, or take its id: its own, or one with an expired lock,
+ * because its node is gone. */
 static bool has_id(const struct cluster *cluster, uint32_t number, unsigned part)
 {
     return cluster->id_owner[part] == number && cluster->id_until_us[part] > cluster->now_us;
@@ -313,7 +314,7 @@ static void drained_of_halt(struct cluster *cluster)
     }
 }
 
-/* A step is done: what it does is seen now. */
+/* Apply the effect of a finished step. */
 static void end_step(struct cluster *cluster, uint32_t number)
 {
     struct scheduler *scheduler = &cluster->schedulers[number];

@@ -128,7 +128,7 @@ bool make_room(struct cluster *cluster)
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-/* Syncs of a shard follow one another; what comes before one begins is part of it. */
+/* Syncs of a shard follow one another; writes before the begin of one are part of it. */
 static uint64_t sync_end(struct cluster *cluster, uint32_t shard, uint64_t from_us)
 {
     const double *p = cluster->p;

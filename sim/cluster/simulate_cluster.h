@@ -1,12 +1,12 @@
 /*
- * simulate_cluster.h: a cluster's days as discrete events: planners, schedulers, a store, a queue,
- * executors, the user's service, and what goes wrong with each. The protocol is a row of the table
- * (protocol.h), what else there is are parameters (parameters.h). Pending deadlines and the model's
- * own events are timers of one structure of timerlab's, in microseconds: the model is a workload,
- * too. The same request gives the same result, whichever exact structure that is.
+ * simulate_cluster.h: days of a cluster as discrete events: planners, schedulers, a store, a queue,
+ * executors, the user's service, and faults of each. The protocol is a row of the table
+ * (protocol.h), all else are parameters (parameters.h). Pending deadlines and the model's own
+ * events are timers of a timerlab structure, in microseconds: the model is a workload, too. The
+ * same request gives the same result with any exact structure.
  *
- * What is omitted: the store answers each request as if it were alone (its shards share syncs, no
- * more), and never loses anything; the queue is part of it.
+ * Not modelled: the store answers each request independently (except that a shard's requests have
+ * syncs in common), and never loses anything; the queue is part of it.
  */
 #ifndef SIM_SIMULATE_CLUSTER_H
 #define SIM_SIMULATE_CLUSTER_H
@@ -75,7 +75,7 @@ struct cluster_outcome {
     uint64_t most_live;  /* timers at a time */
     uint64_t bytes_peak; /* of timers, structure and lists */
     double seconds;      /* simulated */
-    uint64_t digest;     /* of what was called when */
+    uint64_t digest;     /* of the calls and their times */
 };
 
 /* False, with `error` set, if it cannot be run: the structure does not take the deadlines. */

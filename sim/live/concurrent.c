@@ -1,17 +1,17 @@
 /*
- * Each thread has ids of its own and goes round them. A timer's life begins with a start and ends
- * with a stop or a firing; only then does the next one begin. So at the end each id must have fired
- * as many times as lives of it have begun and were not stopped.
+ * Each thread has ids of its own and visits them in turn. A generation of a timer begins with a
+ * start and ends with a stop or an expiry; only then does the next one begin. So at the end each id
+ * must have fired as often as it was started and not stopped.
  *
- * Callbacks act as a server's do, on the thread that advances. Some begin their own timer's next
- * life at once (a heartbeat, a retry); some stop a timer of any thread (a connection that is closed
- * under its request), for which there are timers that their threads never restart, so that it is
- * known which life was ended; and all start, move and stop timers that belong to the advancing
- * thread alone, of which it is known at every call whether they are pending.
+ * Callbacks act as a server's do, on the advancing thread. Some restart their own timer at once (a
+ * heartbeat, a retry); some stop a timer of any thread (a connection that is closed under its
+ * request), one of those that their threads never restart, so that the stopped generation is known;
+ * and all start, move and stop timers of the advancing thread alone, for which it is known whether
+ * they are pending.
  *
- * What may be said of a single call depends on the tick that the advancing thread has announced
- * when the call is over: it announces each before it begins. Was that before the deadline, a stop
- * must have found the timer pending.
+ * The check of a single call depends on the tick that the advancing thread has announced when the
+ * call is over: it announces each before it begins. If that is before the deadline, a stop must
+ * have found the timer pending.
  */
 #include "concurrent.h"
 
@@ -30,15 +30,15 @@
 #include <string.h>
 
 enum {
-    NEAR_TICKS = 20,     /* delays of what is to expire: 1 to so many */
-    FAR_TICKS = 1 << 20, /* the delay of what is to be stopped long before */
+    NEAR_TICKS = 20,     /* shortest and longest delay of timers that are to expire */
+    FAR_TICKS = 1 << 20, /* the delay of timers that are stopped long before */
     THREADS_MAX = 1024,
     MARGIN_TICKS =
-        4,           /* an announced tick has yet to be worked on, and a start may fall behind it */
+        4, /* an announced tick has not been processed yet, and a start may come after it */
     OWN_TIMERS = 64, /* of the advancing thread: few, so that callbacks meet at them */
 };
 
-/* What the thread means to do with a timer next. */
+/* The thread's next operation on a timer. */
 enum intent { BEGIN, RESTART, STOP, AWAIT };
 
 /* A timer, as its thread sees it. */
@@ -88,11 +88,11 @@ struct run {
     struct shared *shared; /* by id */
     _Atomic uint64_t now;  /* the tick that has been announced */
     _Atomic unsigned at_work;
-    uint64_t fired_total; /* of the advancing thread, like what follows */
+    uint64_t fired_total; /* of the advancing thread, like the next members */
     uint64_t state;       /* of its random numbers */
     struct own own[OWN_TIMERS];
     uint32_t own_first_id;
-    uint32_t own_at; /* whose turn it is */
+    uint32_t own_at; /* the next timer */
     bool settling;   /* callbacks do nothing more */
     struct concurrent_counts inside;
     uint64_t early_ticks; /* the most that is declared for the delays in use */
@@ -102,7 +102,7 @@ struct run {
     _Atomic int signal; /* 0: wait; 1: begin; -1: go home */
 };
 
-/* Every fourth timer begins again by itself, and the one behind it may be stopped by others. */
+/* Every fourth timer restarts itself, and other threads may stop the one after it. */
 static bool begins_again(uint32_t id)
 {
     return id % 4 == 0;
@@ -176,8 +176,8 @@ static void end_life(struct worker *worker, struct timer_state *life, uint32_t i
     }
 }
 
-/* How many firings are still to come for an id, as its thread sees it: of what has been begun and
- * not stopped. What has fired is read first, for whatever that began was counted before. */
+/* Return the number of expiries that are still due for an id, as its thread sees it. The fired ones
+ * are read first, because a start is counted before its expiry. */
 static int64_t outstanding(const struct run *run, const struct timer_state *life, uint32_t id)
 {
     const struct shared *shared = &run->shared[id];
@@ -185,7 +185,7 @@ static int64_t outstanding(const struct run *run, const struct timer_state *life
     return (int64_t)(life->begun + atomic_load(&shared->again) - ended);
 }
 
-/* Does what is to be done with a timer; false if it has to be waited for. */
+/* Do the next operation on a timer; false: it must wait. */
 static bool step(struct worker *worker, uint32_t index)
 {
     struct run *run = worker->run;
@@ -388,7 +388,7 @@ static uint64_t advance_meanwhile(struct run *run)
     return tick;
 }
 
-/* Lets expire what is left, and balances the books. */
+/* Let the remaining timers expire, and balance the counts. */
 static void settle(struct run *run, uint64_t tick)
 {
     const struct concurrent_plan *plan = run->plan;
@@ -491,7 +491,7 @@ static void sum_up(const struct run *run, struct concurrent_result *result)
         }
         result->faults += worker->faults;
     }
-    /* The threads notice first; what does not balance in the end follows from that. */
+    /* Faults that a thread detects come first, because an imbalance at the end follows from them. */
     if (result->faults == 0) {
         (void)snprintf(result->fault, sizeof result->fault, "%s", run->fault);
     }

@@ -16,13 +16,14 @@
 struct concurrent_plan {
     const struct tl_algo *algo; /* safe for many threads: a composition */
     const void *options;
-    unsigned threads;           /* that start and stop, beside the one that advances; 1 to 1,024 */
+    unsigned
+        threads; /* that start and stop timers, in addition to the one that advances; 1 to 1,024 */
     uint32_t timers;            /* of each of them, at least 1 */
     uint64_t operations;        /* starts, restarts and stops of each of them, at least */
     unsigned cancelled_percent; /* timers that are stopped; the others expire within 20 ticks */
     unsigned racing_percent; /* of those that are stopped, how many are about to expire as well */
     uint64_t tick_ns;        /* real time between two advances; 0: the next one follows at once */
-    uint64_t seed;           /* of what the threads choose; not of how they are scheduled */
+    uint64_t seed;           /* of the threads' choices, not of their scheduling */
 };
 
 /* Counted by each thread for itself, and summed up. */
@@ -40,7 +41,7 @@ struct concurrent_result {
     uint64_t ticks;      /* advances while the threads were at work */
     uint64_t elapsed_ns; /* until the last thread was done */
     double per_second;   /* operations of the threads together, without the callbacks' */
-    double call_ns_p50;  /* how long a start or stop took, what it waited included */
+    double call_ns_p50;  /* the time of a start or stop, including waits */
     double call_ns_p99;
     double call_ns_p999;
     double call_ns_max;

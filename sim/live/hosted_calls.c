@@ -1,7 +1,7 @@
 /*
- * The system calls of a library's loop, counted where it makes them: those of the C library's
- * functions by which loops wait, are woken, and say what they wait for. All of a loop's while it is
- * driven, as strace shows; what it does once, when it is made, is not in it.
+ * Counts the system calls of a library's loop: wraps the C library's functions by which loops wait,
+ * are woken, and register events. These are all calls of a running loop, as strace shows; those of
+ * its creation are not counted.
  */
 #include "kernel_hosted.h"
 
@@ -14,7 +14,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* name, what it returns, parameters, arguments */
+/* name, type of the result, parameters, arguments */
 #define CALLS(X)                                                                                   \
     X(epoll_wait, int, (int a, struct epoll_event *b, int c, int d), (a, b, c, d))                 \
     X(epoll_pwait, int, (int a, struct epoll_event *b, int c, int d, const sigset_t *e),           \
@@ -41,7 +41,7 @@ static struct led_call calls[CALL_COUNT];
         ++*system_calls;                                                                           \
         return before arguments;                                                                   \
     }
-/* NOLINTNEXTLINE(performance-no-int-to-ptr): addresses stand there as numbers */
+/* NOLINTNEXTLINE(performance-no-int-to-ptr): the arguments are addresses as numbers */
 CALLS(COUNTED)
 
 bool hosted_open(struct kernel_timers *timers, struct loaded_library *library, const char *package,

@@ -215,7 +215,7 @@ static void posix_close(struct kernel_timers *timers)
         }
         sigset_t set;
         signal_set(&set);
-        /* What a timer of an older kernel's sent before it was deleted would end the process. */
+        /* A pending signal of a deleted timer would end the process. */
         while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) {
         }
         (void)pthread_sigmask(SIG_SETMASK, &posix->before, NULL);
@@ -256,7 +256,7 @@ static enum tl_status algo_start(void *self, uint32_t id, uint64_t deadline)
     return timers->sort->start(timers, id) ? TL_OK : TL_ERR_NOMEM;
 }
 
-/* Fires what the last wait found. What was started anew after it had ended is not due. */
+/* Fire the timers that the last wait found, except those that were restarted since. */
 static uint64_t algo_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct kernel_timers *timers = self;

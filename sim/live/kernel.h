@@ -1,9 +1,9 @@
 /*
- * kernel.h: timers that the kernel keeps, one for each connection, or an event loop of a library
- * with its own timers, in the place of a structure: what `live` drives beside the structures.
+ * kernel.h: timers of the kernel, one for each connection, or an event loop of a library with its
+ * own timers, as alternatives to a structure in `live`.
  *
- * System calls are counted where they are made, here and in live_epoll.c, and those of a library
- * where it makes them (hosted_calls.c); reading the clock is none.
+ * System calls are counted by their callers, here and in live_epoll.c, and those of a library by
+ * hosted_calls.c; reading the clock is none.
  */
 #ifndef SIM_KERNEL_H
 #define SIM_KERNEL_H
@@ -17,7 +17,7 @@
 
 enum kernel_kind {
     KERNEL_TIMERFD,  /* a timerfd for each timer, all in one epoll set */
-    KERNEL_POSIX,    /* timer_create for each, whose signals a signalfd takes */
+    KERNEL_POSIX,    /* timer_create for each, with signals to a signalfd */
     KERNEL_IO_URING, /* IORING_OP_TIMEOUT for each */
     KERNEL_KINDS,
     HOSTED_LIBEV = KERNEL_KINDS,
@@ -30,15 +30,15 @@ enum kernel_kind {
 /* Timers by id, and the loop that they are in. Treat as opaque. */
 struct kernel_timers;
 
-/* What it is called in rows. */
+/* Return its name in rows. */
 const char *kernel_name(enum kernel_kind kind);
 
-/* Makes `count` timers, none of them started. NULL, with the reason, if the kernel or the library
- * does not give so many: the limit that was reached, and how many there were. */
+/* Make `count` idle timers. Returns NULL, with the reason, if the kernel or the library does not
+ * give that many: the limit, and the number that there were. */
 struct kernel_timers *kernel_open(enum kernel_kind kind, uint32_t count, uint64_t tick_ns,
                                   uint64_t traffic_ns, struct error *error);
 
-/* The loop's clock, and what takes a structure's place; valid until it is closed. */
+/* The loop's clock, and the hooks that replace a structure's; valid until it is closed. */
 struct live_clock kernel_clock(struct kernel_timers *timers);
 const struct tl_algo *kernel_algo(enum kernel_kind kind);
 
@@ -53,7 +53,7 @@ void kernel_close(struct kernel_timers *timers);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* What the kernel's slabs held at a time. */
+/* The size of the kernel's slabs at a time. */
 struct kernel_memory;
 
 /* Reads /proc/slabinfo; NULL if it may not be read. */

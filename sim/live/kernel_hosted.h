@@ -37,7 +37,7 @@ static inline void hosted_ended(struct kernel_timers *timers, uint32_t id)
     kernel_due(timers, id);
 }
 
-/* What has ended a turn of the loop: a timer, if nothing else. */
+/* The reason for the end of a turn of the loop: a timer, unless there is another. */
 static inline unsigned hosted_causes(const struct kernel_timers *timers, bool traffic_came)
 {
     unsigned timer = timers->due_count > 0 || !traffic_came ? LIVE_TIMER : 0;

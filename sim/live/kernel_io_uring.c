@@ -16,7 +16,7 @@
 
 enum { ENTRIES = 4096 };
 
-/* What comes back; the others are ids. */
+/* Completions of these; the others are ids. */
 #define TRAFFIC UINT64_MAX
 #define UPDATED (UINT64_MAX - 1)
 
@@ -101,7 +101,8 @@ static bool start(struct kernel_timers *timers, uint32_t id)
     ring->when[id] = (struct __kernel_timespec){.tv_sec = at.tv_sec, .tv_nsec = at.tv_nsec};
     sqe->fd = -1;
     if (ring->armed[id]) {
-        /* One that has ended meanwhile is not found, and is started anew when it is seen. */
+        /* A timeout that has ended meanwhile is not found, and is started again when its completion
+         * is seen. */
         sqe->opcode = IORING_OP_TIMEOUT_REMOVE;
         sqe->timeout_flags = IORING_TIMEOUT_UPDATE | IORING_TIMEOUT_ABS;
         sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
@@ -175,7 +176,7 @@ static unsigned take(struct kernel_timers *timers, const struct io_uring_cqe *cq
     }
     uint32_t id = (uint32_t)cqe->user_data;
     ring->armed[id] = false;
-    if (timers->at_ns[id] > kernel_now_ns(timers)) { /* it was started anew after it had ended */
+    if (timers->at_ns[id] > kernel_now_ns(timers)) { /* it was restarted after it had ended */
         return start(timers, id) ? 0 : LIVE_TIMER;
     }
     kernel_due(timers, id);

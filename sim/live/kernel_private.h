@@ -1,4 +1,4 @@
-/* kernel_private.h: what the sorts of kernel_timers have in common. Only kernel_*.c include it. */
+/* kernel_private.h: shared by the kinds of kernel_timers. Only kernel_*.c include it. */
 #ifndef SIM_KERNEL_PRIVATE_H
 #define SIM_KERNEL_PRIVATE_H
 
@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-/* What one sort does. Those that wait mark by kernel_due what has ended. */
+/* The hooks of a kind. Those that wait report ended timers by kernel_due. */
 struct kernel_sort {
     /* Makes all timers. False, with the reason. */
     bool (*open)(struct kernel_timers *timers, struct error *error);
@@ -15,7 +15,7 @@ struct kernel_sort {
     /* Sleeps; returns enum live_cause, 0 if that failed. */
     unsigned (*wait)(struct kernel_timers *timers);
     void (*close)(struct kernel_timers *timers);
-    /* Tells the kernel of what was started, where that waits for the next wait. May be NULL. */
+    /* Submit the starts to the kernel, if that is deferred to the next wait. May be NULL. */
     void (*settle)(struct kernel_timers *timers);
 };
 

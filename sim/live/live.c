@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-/* A structure that has a horizon is asked for so much more than the timeout. */
+/* A structure with a horizon gets this much more than the timeout. */
 #define LAG_MAX_NS UINT64_C(10000000000)
 
 struct run {
@@ -45,7 +45,7 @@ static bool start(struct run *run, uint32_t connection, uint64_t end_ns)
     return status == TL_OK;
 }
 
-/* Behind an operation: whether it has waited for the disk. */
+/* After an operation: whether it has waited for the disk. */
 static void note_commits(struct run *run)
 {
     const struct tl_algo *algo = run->plan->algo;
@@ -89,8 +89,8 @@ static void spend_service_time(struct run *run)
     }
 }
 
-/* A connection has been silent for too long; another takes its place, here and now: what a firing
- * causes is done inside the callback, as in a server. */
+/* A connection was silent for too long, and another takes its place, inside the callback as in a
+ * server. */
 static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
 {
     (void)tick;
@@ -137,7 +137,7 @@ static void serve_traffic(struct run *run)
     uint64_t now_ns = run->clock->now_ns(run->clock->ctx);
     uint64_t wanted = (uint64_t)((double)now_ns * 1e-9 * (double)plan->restarts_per_second);
     while (run->result->restarts < wanted) {
-        /* What a single start takes may grow with the connections: the end comes in any case. */
+        /* The time of a start may grow with the connections, so the end is checked in any case. */
         if (run->result->restarts % 256 == 0 && is_over(run)) {
             return;
         }
@@ -148,7 +148,7 @@ static void serve_traffic(struct run *run)
     }
 }
 
-/* Says when to wake next, if that is not what was said last. */
+/* Set the next wakeup, if it has changed. */
 static bool arm(struct run *run)
 {
     const struct live_plan *plan = run->plan;
@@ -269,7 +269,7 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
                       .state = live_draw_seed(plan->seed),
                       .armed_ns = LIVE_NEVER};
     run.timeout_ends_ns = memory_new(plan->connections, sizeof *run.timeout_ends_ns);
-    /* Whatever the loop does takes its time, in which the structure's clock falls behind. */
+    /* All work of the loop takes time, and makes the structure's clock late. */
     uint64_t begun_ns = clock->now_ns(clock->ctx);
     run.tick = begun_ns / plan->tick_ns;
     struct tl_config config = {.capacity = plan->connections,

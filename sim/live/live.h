@@ -20,7 +20,7 @@ enum live_drive {
     LIVE_OWN,   /* it wakes the loop by itself: what kernel.h has in a structure's place */
 };
 
-/* What has ended a wait; or-ed. */
+/* The reasons for the end of a wait; or-ed. */
 enum live_cause { LIVE_TIMER = 1, LIVE_TRAFFIC = 2 };
 
 #define LIVE_NEVER UINT64_MAX
@@ -44,7 +44,7 @@ struct live_clock {
 struct live_plan {
     const struct tl_algo *algo;
     const void *options;
-    void *made;            /* with LIVE_OWN: what it is to drive; neither created nor destroyed */
+    void *made;            /* with LIVE_OWN: the instance to use; neither created nor destroyed */
     enum live_drive drive; /* LIVE_SLEEP needs TL_CAP_NEXT */
     uint32_t connections;  /* at least 1 */
     uint64_t tick_ns;
@@ -61,11 +61,11 @@ struct live_plan {
 
 struct live_result {
     uint64_t elapsed_ns;      /* since all connections were there */
-    uint64_t processor_ns;    /* what the process used of it, in the kernel too */
+    uint64_t processor_ns;    /* the process's processor time, including the kernel's */
     uint64_t timer_wakeups;   /* waits that a timer ended, or the tick */
     uint64_t traffic_wakeups; /* waits that traffic ended, and no timer */
     uint64_t idle_wakeups;    /* of timer_wakeups, those that fired nothing */
-    uint64_t arms;            /* times that the clock was told when to wake */
+    uint64_t arms;            /* number of times that the wakeup was set */
     uint64_t restarts;
     uint64_t fired;
     uint64_t early; /* of those, before their time */

@@ -1,4 +1,4 @@
-/* live_draw.h: numbers for what a run in real time chooses: cheap, and of little state. */
+/* live_draw.h: random numbers for runs in real time: cheap, with little state. */
 #ifndef SIM_LIVE_DRAW_H
 #define SIM_LIVE_DRAW_H
 

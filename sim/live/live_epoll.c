@@ -61,7 +61,7 @@ static unsigned wait_for_events(void *ctx)
         uint64_t expirations = 0;
         int fd = events[i].data.fd;
         loop->system_calls++;
-        /* Nothing to read: the timer was set anew in between. */
+        /* Nothing to read: the timer was set again in between. */
         if (read(fd, &expirations, sizeof expirations) > 0 || errno == EAGAIN) {
             causes |= fd == loop->timer ? LIVE_TIMER : LIVE_TRAFFIC;
         }

@@ -72,7 +72,7 @@ static void become(const char *const argv[], const char *log, const struct passw
         (setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0 || chdir("/") != 0)) {
         _exit(126);
     }
-    /* So that it cleans up behind itself; a change of the user would have taken it back. */
+    /* So that it cleans up; a change of the user would have reset it. */
     (void)prctl(PR_SET_PDEATHSIG, SIGQUIT);
     (void)execvp(argv[0], (char *const *)argv);
     _exit(127);

@@ -1,7 +1,7 @@
 /*
- * engine.h: the shared table of a distributed scheduler, on an engine that exists. Whoever takes
- * part, a planner, a scheduler, an executor, in a process of its own, has a connection, and calls
- * the protocol's steps; each is atomic and on the disk when it has answered.
+ * engine.h: the shared table of a distributed scheduler, on an existing engine. Each participant, a
+ * planner, scheduler or executor, is a process with a connection, and calls the protocol's steps;
+ * each is atomic, and on the disk when it has answered.
  *
  * A timer is known by its id and generation; a restart is the same id with a higher generation. It
  * is pending, ready, in flight under a token until its lease ends, and then done; or stopped, or
@@ -10,15 +10,14 @@
  *     start -> P    advance: P -> ready    take: ready -> F(token, lease)    ack: F -> D
  *                   nack: F -> P           reap: F -> ready, when the lease has ended
  *
- * That is `lease`, and what is claimed in other ways. The two of `seed` are a hashed wheel in a table
- * of keys and values as it is found in designs: a bucket a second, a clock that is moved on by
- * compare and set, and then the bucket is read; what is read goes into a queue. They lose timers,
- * and are here so that this can be seen.
+ * That is `lease`, and its variants of claiming. The two protocols of `seed` are a hashed wheel in
+ * a table of keys and values, as in common designs: a bucket a second, and a clock that is moved on
+ * by compare and set before the bucket is read into a queue. They lose timers, and are here to show
+ * that.
  *
- * Each function is one step of the table of protocols (protocol.h), and atomic: between two of them
- * a process or the engine may be killed.
- *
- * All times are given by the caller, from one clock, in milliseconds; none is ever read here.
+ * Each function is one step of the table of protocols (protocol.h), and atomic: a process or the
+ * engine may be killed between two of them. All times are given by the caller, from one clock, in
+ * milliseconds.
  */
 #ifndef SIM_CLUSTER_ENGINE_H
 #define SIM_CLUSTER_ENGINE_H
@@ -41,8 +40,8 @@ struct engine_timer {
     uint64_t token; /* of the attempt, growing; 0: none */
     uint32_t generation;
     uint32_t attempt; /* from 1 */
-    /* What its callback is to do, which means nothing to the engine: a service's name and payload,
-     * of start and of take, whose is valid until the connection's next step. */
+    /* The task of its callback, opaque to the engine: a service's name and payload, of start and
+     * take; of take, valid until the connection's next step. */
     const void *call;
     size_t call_bytes;
 };
@@ -51,7 +50,7 @@ struct engine_timer {
  * counts as no attempt. */
 enum engine_word { SAY_START, SAY_STOP, SAY_ACK, SAY_NACK, SAY_LATER };
 
-/* What a step says of one timer, as a character. */
+/* A step's answer about one timer, as a character. */
 enum engine_answer {
     ANSWER_NO = '0',   /* start: known already; stop, ack, nack: not in that state any more */
     ANSWER_YES = '1',  /* start: it is pending, and of an earlier generation nothing will fire.
@@ -73,16 +72,15 @@ struct engine_plan {
     uint32_t partitions; /* of the timers, by id; 1: they are not divided */
     uint32_t ids;        /* of nodes, which have a share of the partitions each */
     uint64_t lease_ms;
-    uint64_t tick_ms;      /* seed: what a bucket stands for */
-    uint64_t scan_ms;      /* seed: what was missed is looked for so long after; 0: never */
-    uint64_t keep_ms;      /* how long what is done is remembered, so that a start that is said
-                              twice does not begin it again */
+    uint64_t tick_ms; /* seed: the length of a bucket */
+    uint64_t scan_ms; /* seed: the second pass comes this much later; 0: never */
+    uint64_t
+        keep_ms; /* how long ended timers are remembered, so that a repeated start does not begin them again */
     uint32_t attempts_max; /* then it is dead */
 };
 
 struct engine; /* a connection */
 
-/* What is claimed. */
 struct engine_claim {
     uint64_t now_ms;
     uint32_t limit;
@@ -97,7 +95,6 @@ struct engine_server {
     pid_t pid;
 };
 
-/* What an engine can do. */
 struct engine_kind {
     const char *name;               /* as in `redis` */
     const char *package;            /* of Debian, without which it is not there */
@@ -106,8 +103,7 @@ struct engine_kind {
     /* Whether its server is installed; otherwise `error` names Debian's package. */
     bool (*is_installed)(struct error *error);
 
-    /* Makes what the server needs in `server->folder`, which is there and empty, and sets its
-     * `url`. */
+    /* Prepare the server's files in `server->folder`, which is empty, and set its `url`. */
     bool (*prepare)(struct engine_server *server, struct error *error);
 
     /* Starts the server, of which `server->folder` may hold an earlier one's data, and sets its
@@ -136,7 +132,7 @@ struct engine_kind {
     enum engine_end (*hand_out)(struct engine *engine, uint64_t now_ms, int64_t *lists,
                                 struct error *error);
 
-    /* Takes one of these, and makes ready what is due in it; *moved is -1 if there is none. */
+    /* Take one of these lists, and make its due timers ready; *moved is -1 if there is none. */
     enum engine_end (*load)(struct engine *engine, uint64_t now_ms, uint32_t limit, int64_t *moved,
                             struct error *error);
 
@@ -149,7 +145,7 @@ struct engine_kind {
     enum engine_end (*take)(struct engine *engine, uint64_t now_ms, struct engine_timer *timers,
                             size_t *count, struct error *error);
 
-    /* Makes ready again what has outrun its lease, at most `limit`; NULL: there are no leases. */
+    /* Make at most `limit` timers with an expired lease ready again; NULL: there are no leases. */
     enum engine_end (*reap)(struct engine *engine, uint64_t now_ms, uint32_t limit,
                             uint64_t *reaped, struct error *error);
 
@@ -169,7 +165,7 @@ extern const struct engine_kind *const engine_kinds[];
  */
 const struct engine_kind *engine_find(const char *text, struct error *error);
 
-/* --- what the engines' rows share ------------------------------------------------------------- */
+/* --- shared by the engines -------------------------------------------------------------------- */
 
 /* Whether PATH has a program of that name. */
 bool engine_finds(const char *program);
@@ -184,8 +180,8 @@ struct engine_seed {
     enum engine_end (*move_clock)(struct engine *engine, const char *clock, uint64_t tick,
                                   uint64_t *version, int64_t *state, uint64_t *passed,
                                   struct error *error);
-    /* Reads what is in the bucket of a tick and is before `now_ms`, all of it: an array for the
-     * caller to free. */
+    /* Read all timers in the bucket of a tick that are before `now_ms`, into an array that the
+     * caller frees. */
     enum engine_end (*fetch)(struct engine *engine, uint64_t tick, uint64_t now_ms,
                              struct engine_timer **timers, size_t *count, struct error *error);
     enum engine_end (*remove)(struct engine *engine, const struct engine_timer *timers,
@@ -194,8 +190,8 @@ struct engine_seed {
                             struct error *error);
 };
 
-/* A process for `argv`, of whose output `log` gets a copy; the path is searched for `argv[0]`. As
- * `user` if it is not NULL. False, with `error` set, if there can be none. */
+/* Start a process for `argv` (the path is searched), with its output in `log`; as `user` if it is
+ * not NULL. Returns false, with `error` set, if that fails. */
 bool engine_spawn(const char *const argv[], const char *log, const char *user, pid_t *pid,
                   struct error *error);
 

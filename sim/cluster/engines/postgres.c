@@ -1,7 +1,7 @@
 /*
- * PostgreSQL, whose commits wait for the disk (synchronous_commit), for the protocol `lease` and what is
- * claimed in other ways. A step is a function of its own (postgres.sql), and so a transaction; what another has in hand is
- * skipped, not waited for.
+ * PostgreSQL with commits that wait for the disk (synchronous_commit), for the protocol `lease` and
+ * its variants of claiming. A step is a function in postgres.sql, and so a transaction; rows that
+ * another transaction has locked are skipped.
  */
 #include "engine.h"
 
@@ -45,12 +45,12 @@ LOADED_LIBRARY(PQ_FUNCTIONS, "libpq.so.5");
 struct engine {
     PGconn *connection;
     struct engine_plan plan;
-    uint64_t ids; /* of nodes, whose locks this connection has, a bit each */
+    uint64_t ids; /* of nodes: the locks of this connection, a bit each */
     /* The arguments of a function. */
     int count;
     const char *arguments[ARGUMENTS];
     char room[ARGUMENTS][ARRAY_BYTES];
-    char *calls; /* an array of what was started last, or what was taken last */
+    char *calls; /* the calls of the last start, as an array, or of the last take */
     size_t calls_room;
 };
 
@@ -108,7 +108,7 @@ static void add_calls(struct engine *engine, const struct engine_timer *timers, 
     engine->arguments[engine->count++] = engine->calls;
 }
 
-/* What the server says of itself, on one line. */
+/* Set the error to the first line of the server's message. */
 static void complain(const struct engine *engine, struct error *error)
 {
     char text[512];

@@ -33,8 +33,8 @@ enum script {
     SCRIPTS
 };
 
-/* Of the seed an entry that was read is deleted like one whose call was acknowledged, and one whose
- * call failed goes into the queue like one that was read. */
+/* Protocols of `seed` delete a fetched entry like an acknowledged one, and queue a failed one like
+ * a fetched one. */
 static const char *const scripts[2][SCRIPTS] = {
     {[SCRIPT_START] = text_lease_start_lua,
      [SCRIPT_STOP] = text_lease_stop_lua,
@@ -57,7 +57,7 @@ static const char *const scripts[2][SCRIPTS] = {
 
 #define WORD_BYTES 24u /* of a number, as text */
 
-/* The braces keep what belongs together on one node, where Redis is many. */
+/* In a Redis cluster, the braces keep all keys on one node. */
 #define TAG        "{timerlab}"
 
 struct engine {
@@ -69,7 +69,7 @@ struct engine {
     const char *words[8 * ENGINE_BATCH_MAX + 16];
     size_t lengths[8 * ENGINE_BATCH_MAX + 16];
     char room[8 * ENGINE_BATCH_MAX + 16][WORD_BYTES];
-    redisReply *taken; /* with the calls of what was taken last; NULL: nothing was */
+    redisReply *taken; /* has the calls of the last take; NULL: none */
 };
 
 static bool is_seed(const struct engine *engine)
@@ -105,7 +105,7 @@ static void call(struct engine *engine, enum script script)
     add_word(engine, TAG);
 }
 
-/* What the server says; an error of its own is a failure, all else a broken connection. */
+/* An error reply of the server is a failure, anything else a broken connection. */
 static enum engine_end judge_reply(struct engine *engine, redisReply *reply, struct error *error)
 {
     if (engine->redis->err == REDIS_ERR_OOM) {

@@ -81,7 +81,7 @@ struct account {
     struct run_result *result;
 };
 
-/* What is known of one generation of a timer. */
+/* One generation of a timer, as the journals have it. */
 struct timeline {
     const struct journal_record *records;
     size_t count;
@@ -116,7 +116,7 @@ static bool had_fault(const struct account *account, enum journal_answer which,
 }
 
 /* Whether that member of a role was killed between two moments. The conductor notes a kill before
- * it starts what takes the place of the one that is gone. */
+ * it starts the successor. */
 static bool was_killed(const struct account *account, enum run_role role, uint64_t member,
                        uint64_t from_ms, uint64_t to_ms)
 {
@@ -243,7 +243,7 @@ static void note_lateness(struct account *account, enum run_path path, uint64_t 
     account->lateness[PATH_ALL][lateness[PATH_ALL].count++] = late;
 }
 
-/* What is known of an attempt. */
+/* An attempt, as the journals have it. */
 struct attempt {
     const struct journal_record *called; /* NULL: it did not come to the service */
     bool answered;                       /* its executor has said how it went, */
@@ -266,7 +266,7 @@ static struct attempt attempt_of(const struct journal_record *records, size_t co
     return attempt;
 }
 
-/* Attempt by attempt: causes, lateness, what was said twice. */
+/* Attempt by attempt: causes, lateness, repeated acknowledgements. */
 static void go_through_attempts(struct account *account, const struct timeline *timeline)
 {
     struct run_result *result = account->result;

@@ -1,8 +1,8 @@
 /*
- * An executor: takes ready timers and does the steps of its protocol's row with them: calls the
- * service, and says how it went. Killed after the call and before the acknowledgement, it leaves a
- * timer that will be called again: nobody can know better. What it calls with, id and generation, is
- * the same then, so that the service can.
+ * An executor: takes ready timers, calls the service, and reports the result, by the steps of its
+ * protocol's row. Killed between the call and the acknowledgement, it leaves a timer that will be
+ * called again, since no process can know better; id and generation are the same then, so that the
+ * service can.
  */
 #include "part.h"
 
@@ -119,7 +119,7 @@ static uint64_t again_at(const struct part *part, const struct engine_timer *tim
            (wait_ms < BACKOFF_MAX_MS ? wait_ms : BACKOFF_MAX_MS);
 }
 
-/* What the engine is to know of a call. */
+/* Return the engine's word for the result of a call. */
 static enum engine_word word_of(const struct part_answer *answer)
 {
     return answer->outcome == CALL_DONE    ? SAY_ACK
@@ -191,7 +191,7 @@ static bool do_steps(struct part *part, int *service, const struct engine_timer 
            report(part, SAY_NACK, true, timers, count, heard);
 }
 
-/* Take what is ready, and see it through. */
+/* Take ready timers, and do all steps. */
 static bool turn(struct part *part, int *service, bool *idle)
 {
     struct engine_timer timers[ENGINE_BATCH_MAX];

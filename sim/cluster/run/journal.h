@@ -1,4 +1,4 @@
-/* journal.h: what each process of a run has said and heard, as records at the end of a file. */
+/* journal.h: the messages of each process of a run, as records appended to a file. */
 #ifndef SIM_CLUSTER_JOURNAL_H
 #define SIM_CLUSTER_JOURNAL_H
 
@@ -27,7 +27,7 @@ enum journal_answer {
     CALL_DONE = 'd',
     CALL_REFUSED = 'e',
     CALL_UNHEARD = 'l', /* done, and the reply is lost */
-    CALL_GARBLED = 'g', /* not done: it is not what its timer was started with */
+    CALL_GARBLED = 'g', /* not done: the call differs from the one at its timer's start */
     CALL_LATER = 'w',   /* not done: it wants to be called again, at `at_ms` */
     FAULT_KILL = 'k',
     FAULT_PAUSE = 'p'

@@ -1,4 +1,4 @@
-/* part.h: what the processes of a run have in common. */
+/* part.h: shared by the processes of a run. */
 #ifndef SIM_CLUSTER_PART_H
 #define SIM_CLUSTER_PART_H
 
@@ -49,7 +49,8 @@ struct part {
     struct error error;
 };
 
-/* What a process does until it is over. False, with part->error set, if it cannot go on. */
+/* The main functions of the processes, until the run is over. They return false, with part->error
+ * set, if they cannot go on. */
 bool part_plan(struct part *part);
 bool part_schedule(struct part *part);
 bool part_execute(struct part *part);
@@ -90,8 +91,8 @@ enum { PART_CALL_BYTES = 64 + 65536 };
 size_t part_make_call(const struct run_plan *plan, uint64_t id, uint32_t generation,
                       unsigned char call[PART_CALL_BYTES]);
 
-/* What is sent to the service: the bytes of all, and one after the other the head of each and its
- * call; and what it answers for each. */
+/* A request to the service: the total of bytes, then for each call a head and the call; and the
+ * answer for each. */
 struct part_call {
     uint64_t id;
     uint64_t at_ms;

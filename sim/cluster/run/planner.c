@@ -1,10 +1,10 @@
 /*
- * A planner: starts timers, moves some, stops some. It writes down what it is about to say, says it
- * until it is answered, and writes down the answer; who comes in its place reads that, and says
- * again what was not answered. That does no harm: a start of a generation that is known is none.
+ * A planner: starts timers, moves some, stops some. It logs each message, repeats it until it is
+ * answered, and logs the answer; its successor reads that, and repeats messages without an answer.
+ * That is harmless: a start of a known generation has no effect.
  *
- * It goes round by round of three steps, numbered through: a batch of starts, the restarts of some
- * of the round before, the stops of some of the round before that.
+ * It works in rounds of three steps, which are numbered: a batch of starts, restarts of some timers
+ * of the round before, stops of some of the round before that.
  */
 #include "part.h"
 

@@ -1,7 +1,7 @@
 /*
- * The service that is to be called when a timer fires. It writes down each call before it answers,
- * so that what it has done is known whatever becomes of it and of the caller. Some calls it
- * refuses, and some it carries out and the reply is lost.
+ * The service that is called when a timer fires. It logs each call before it answers, so that its
+ * work is known even if it or the caller is killed. Some calls it refuses, and of some it carries
+ * out the reply is lost.
  */
 #include "part.h"
 
@@ -17,7 +17,7 @@
 
 /* From one executor. */
 struct caller {
-    size_t have; /* bytes of what follows */
+    size_t have; /* bytes received of the next two */
     uint64_t bytes;
     char *calls;
 };
@@ -101,7 +101,7 @@ static bool serve(struct service *service, size_t at)
     return true;
 }
 
-/* Reads what a caller has sent; serves it when all is there. */
+/* Read a part of a request; serve it when it is complete. */
 static bool hear(struct service *service, size_t at)
 {
     struct caller *caller = service->callers[at];

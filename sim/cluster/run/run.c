@@ -56,7 +56,7 @@ struct conductor {
     int journal; /* of faults */
     pid_t watch;
     int watch_end;
-    struct part_slot *armed; /* whose fault is to come; NULL: none */
+    struct part_slot *armed; /* the next victim; NULL: none */
     sigset_t signals;
     unsigned failed_starts;
     struct account_dead *dead;
@@ -281,8 +281,9 @@ static void take_back_missed(struct conductor *conductor)
     }
 }
 
-/* One that ends by itself has not come up: what was killed before it still had its files. One that
- * somebody else has stopped still has them: a second one next to it would be another table. */
+/* An engine that ends by itself has failed to start, because its killed predecessor still held the
+ * files. One that was stopped by another process still holds them: a second engine would be another
+ * table. */
 static bool see_to_engine(struct conductor *conductor, int status)
 {
     if (WIFSTOPPED(status) || atomic_load(&conductor->shared->over)) {
@@ -395,7 +396,7 @@ static bool set_watch(struct conductor *conductor)
     (void)close(ends[1]);
     while (read(ends[0], &end, 1) < 0 && errno == EINTR) {
     }
-    /* The engine has been told to go by our death; a kill is for one that does not. */
+    /* Our death has signalled the engine to end; kill it if it does not. */
     pid_t pid = atomic_load(&conductor->shared->engine_pid);
     for (int i = 0; pid > 0 && i < 200 && kill(-pid, 0) == 0; i++) {
         struct timespec moment = {0, 10000000};
@@ -444,7 +445,7 @@ static bool ask_waiting(struct conductor *conductor, uint64_t *count)
     return end != ENGINE_FAILED;
 }
 
-/* Nothing is to come any more: all are done, or what is not will never be. */
+/* Whether the run is over: all timers are done, or the others never will be. */
 static bool nothing_comes(struct conductor *conductor, bool *nothing)
 {
     const struct run_plan *plan = conductor->plan;

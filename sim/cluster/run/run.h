@@ -1,13 +1,13 @@
 /*
- * run.h: a distributed scheduler run for real. Planners, schedulers, executors and the service that
- * they call are processes of their own, which share nothing but an engine's table (engine.h); they
- * and the engine are killed, and stopped for a while, in the middle of what they do. Each writes
- * down what it says and hears before it says it and as soon as it hears it, in a journal that
- * outlives it; afterwards the journals are compared with each other, to the last timer.
+ * run.h: runs a distributed scheduler on a real engine. Planners, schedulers, executors and their
+ * service are processes, which share only an engine's table (engine.h); they and the engine are
+ * killed, and stopped for a while, at any point. Each logs its messages before it sends them, and
+ * answers as soon as they arrive, in a journal that outlives it; afterwards the journals are
+ * compared, timer by timer.
  *
- * A fault comes when its victim has passed a number of its points, before and after each step, not
- * at a time of the clock: the same seed brings the same faults, as far as the processes' order is
- * the same.
+ * A fault comes when its victim has passed a number of points, before and after each step, not at a
+ * time of the clock: the same seed brings the same faults, if the order of the processes is the
+ * same.
  */
 #ifndef SIM_CLUSTER_RUN_H
 #define SIM_CLUSTER_RUN_H
@@ -22,14 +22,14 @@
 
 enum run_role { RUN_PLANNER, RUN_SCHEDULER, RUN_EXECUTOR, RUN_RECEIVER, RUN_ENGINE, RUN_ROLES };
 
-/* Of each role, by what it is called. */
+/* The names of the roles. */
 extern const char *const run_role_names[RUN_ROLES];
 
 struct run_plan {
     const struct engine_kind *engine;
     const struct cluster_protocol *protocol;
     struct engine_plan steps;
-    uint64_t scan_ms;           /* seed: the second pass is behind by this; 0: there is none */
+    uint64_t scan_ms;           /* seed: the delay of the second pass; 0: there is none */
     uint32_t roles[RUN_ENGINE]; /* processes of each; of the receiver one */
     uint64_t timers;            /* at least; more until all faults have come */
     uint32_t batch;             /* timers in a step */
@@ -38,7 +38,7 @@ struct run_plan {
     double stopped;             /* shares of the timers */
     double restarted;
     double errors;       /* shares of the calls: the service refuses, */
-    double replies_lost; /* or does what it is asked for, and the caller never hears of it, */
+    double replies_lost; /* or does its work, but the reply is lost, */
     double laters;       /* or asks to be called again, after this */
     uint64_t later_ms;
     uint64_t backoff_ms;   /* before the second attempt; twice as long before each further one */

@@ -1,6 +1,6 @@
 /*
- * A scheduler: does the steps of its protocol's row, one after the other, and makes ready what has
- * outrun its lease. Between two steps it may be killed, with what it holds then.
+ * A scheduler: does the steps of its protocol's row in order, and makes timers with an expired
+ * lease ready. Between two steps it may be killed, with the timers that it holds.
  */
 #include "part.h"
 
@@ -22,7 +22,7 @@ struct round {
     bool ends; /* there is no more to do */
 };
 
-/* In pieces of what a step takes. */
+/* Do a step in batches. */
 static enum engine_end in_pieces(struct round *round, struct engine *engine,
                                  enum engine_end (*step)(struct engine *engine,
                                                          const struct engine_timer *timers,
