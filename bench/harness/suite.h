@@ -155,8 +155,12 @@ struct suite {
     /* Gets the operations, and sets ids, max_delay_ticks and operations. NULL: there is no
      * structure in it, but the machine alone. */
     bool (*plan)(struct fixture *fixture);
+    uint32_t source; /* of the operations; for `plan` */
     /* Warms up, unless the fixture is warm, times, verifies. */
     bool (*measure)(struct fixture *fixture, struct bench_measured *out);
+    /* For a `measure` that repeats batches. */
+    bool (*warm_up)(struct fixture *fixture);
+    bool (*batch)(struct fixture *fixture, struct bench_measured *out);
 };
 
 /* --- for suites ------------------------------------------------------------------------------ */

@@ -6,12 +6,18 @@
 
 #include "suite.h"
 
-/* For a suite's `plan`: restarts of random timers; requests of connections with three timers; all
- * started at once; copies of the recording. */
-bool streams_plan_steady(struct fixture *fixture);
-bool streams_plan_requests(struct fixture *fixture);
-bool streams_plan_fill(struct fixture *fixture);
-bool streams_plan_recorded(struct fixture *fixture);
+/* The `source` of a suite: restarts of random timers; requests of connections with three timers; the
+ * same with TCP's timers; all started at once; copies of the recording. */
+enum stream_source_kind {
+    STREAMS_RESTARTS,
+    STREAMS_REQUESTS,
+    STREAMS_SEGMENTS,
+    STREAMS_FILL,
+    STREAMS_RECORDING,
+};
+
+/* For its `plan`. */
+bool streams_plan(struct fixture *fixture);
 
 /* For its `measure`: a steady state; a fill and its drain. */
 bool streams_measure_steady(struct fixture *fixture, struct bench_measured *out);

@@ -208,10 +208,7 @@ static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
         fill(fixture);
-        if (!verify_started(fixture, fixture->workload->n)) {
-            return false;
-        }
-        if (!cancel(fixture)) {
+        if (!verify_started(fixture, fixture->workload->n) || !cancel(fixture)) {
             return false;
         }
         struct stretch stretch;
@@ -303,7 +300,7 @@ static bool batch_next(struct fixture *fixture, struct bench_measured *out)
     return batch_idle(fixture, out, tick_and_ask) && verify_next(fixture);
 }
 
-static bool plan(struct fixture *fixture)
+static bool plan_operations(struct fixture *fixture)
 {
     const uint64_t *at = fixture->row->shape.at;
     const struct workload_key key = {
@@ -323,11 +320,11 @@ static bool plan(struct fixture *fixture)
 /* Repeat batches until their timed parts have lasted long enough, or, with long preparations, until
  * everything has lasted BATCHES_PATIENCE times as long. A warm fixture has an untimed batch before
  * them, because others have used the caches since. */
-static bool run_batches(struct fixture *fixture, struct bench_measured *out,
-                        bool (*batch)(struct fixture *, struct bench_measured *))
+static bool run_batches(struct fixture *fixture, struct bench_measured *out)
 {
+    bool (*batch)(struct fixture *, struct bench_measured *) = fixture->row->suite->batch;
     struct bench_measured untimed = {0};
-    if (fixture->warm && !batch(fixture, &untimed)) {
+    if (!fixture->row->suite->warm_up(fixture) || (fixture->warm && !batch(fixture, &untimed))) {
         return false;
     }
     uint64_t begun = cpu_now_ns();
@@ -342,35 +339,8 @@ static bool run_batches(struct fixture *fixture, struct bench_measured *out,
     return true;
 }
 
-static bool measure_start(struct fixture *fixture, struct bench_measured *out)
-{
-    return warm_up_memory(fixture) && run_batches(fixture, out, batch_start);
-}
-
-static bool measure_restart(struct fixture *fixture, struct bench_measured *out)
-{
-    return warm_up_restarts(fixture) && run_batches(fixture, out, batch_restart);
-}
-
-static bool measure_stop(struct fixture *fixture, struct bench_measured *out)
-{
-    return warm_up_memory(fixture) && run_batches(fixture, out, batch_stop);
-}
-
-static bool measure_expire(struct fixture *fixture, struct bench_measured *out)
-{
-    return warm_up_memory(fixture) && run_batches(fixture, out, batch_expire);
-}
-
-static bool measure_tick(struct fixture *fixture, struct bench_measured *out)
-{
-    return warm_up_restarts(fixture) && run_batches(fixture, out, batch_tick);
-}
-
-static bool measure_next(struct fixture *fixture, struct bench_measured *out)
-{
-    return warm_up_restarts(fixture) && run_batches(fixture, out, batch_next);
-}
+#define BATCHES(warm, one)                                                                         \
+    .plan = plan_operations, .measure = run_batches, .warm_up = (warm), .batch = (one)
 
 extern const struct suite suites_operations[];
 const struct suite suites_operations[] = {
@@ -380,8 +350,7 @@ const struct suite suites_operations[] = {
               .per = "start"},
      .axes = 1 << AXIS_ARRIVAL | 1 << AXIS_LONGEST | 1 << AXIS_DURATIONS,
      .limit = "random-update/bytes:16",
-     .plan = plan,
-     .measure = measure_start},
+     BATCHES(warm_up_memory, batch_start)},
     {.text = {.name = "restart",
               .what = "n pending timers of 30,000 to 60,000 ticks, each restarted once in every "
                       "10,000 while the clock runs",
@@ -389,16 +358,14 @@ const struct suite suites_operations[] = {
               .per = "restart"},
      .axes = 1 << AXIS_DURATIONS | 1 << AXIS_PAGES,
      .limit = "random-update/bytes:16",
-     .plan = plan,
-     .measure = measure_restart},
+     BATCHES(warm_up_restarts, batch_restart)},
     {.text = {.name = "stop",
               .what = "n pending timers stopped in random order",
               .why = "the cost of a response that came in time",
               .per = "stop"},
      .axes = 1 << AXIS_LONGEST | 1 << AXIS_ARRIVAL,
      .limit = "random-update/bytes:16",
-     .plan = plan,
-     .measure = measure_stop},
+     BATCHES(warm_up_memory, batch_stop)},
     {.text = {.name = "expire",
               .what = "n timers over 60,000 ticks, tick by tick until all have fired",
               .why = "the cost of a timeout, with its part of finding it",
@@ -406,22 +373,19 @@ const struct suite suites_operations[] = {
      .floor_label = "fires nothing: the loop alone",
      .axes = 1 << AXIS_ARRIVAL | 1 << AXIS_LONGEST | 1 << AXIS_DURATIONS | 1 << AXIS_CANCELLED,
      .limit = "random-update/bytes:16",
-     .plan = plan,
-     .measure = measure_expire},
+     BATCHES(warm_up_memory, batch_expire)},
     {.text = {.name = "tick",
               .what = "restart's n pending timers, left alone, tick by tick; nothing is due",
               .why = "the cost of the clock's progress with timers that are not due",
               .per = "tick"},
      .limit = "indirect-call",
-     .plan = plan,
-     .measure = measure_tick},
+     BATCHES(warm_up_restarts, batch_tick)},
     {.text = {.name = "next",
               .what = "the same, and `next` asked after every tick; subtract `tick`",
               .why = "the cost of determining how long an event loop may sleep",
               .per = "tick with its question"},
      .needs = TL_CAP_NEXT,
      .limit = "indirect-call",
-     .plan = plan,
-     .measure = measure_next},
+     BATCHES(warm_up_restarts, batch_next)},
     {.text = {.name = NULL}},
 };

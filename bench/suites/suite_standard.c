@@ -81,7 +81,7 @@ static const struct frozen recorded[] = {
 
 /* A row: the stream, its sizes and hooks, and the unit of ns_per_op. The arguments after them are
  * where it differs from idle-reset. */
-#define ROW(stream, sizes, plan_hook, measure_hook, unit, ...)                                     \
+#define ROW(stream, sizes, from, measure_hook, unit, ...)                                          \
     {                                                                                              \
         .text = {.name = STANDARD "." stream,                                                      \
                  .what = stream ", frozen: each timer in or next to a record of 64 bytes",         \
@@ -89,32 +89,31 @@ static const struct frozen recorded[] = {
                  .per = unit},                                                                     \
         .standard = STANDARD, .frozen = sizes,                                                     \
         .plain = {{AXIS_RECORD, RECORD_LINE_BYTES}, {AXIS_NODE, NODE_ABLE}, __VA_ARGS__},          \
-        .plan = plan_hook, .measure = measure_hook                                                 \
+        .source = from, .plan = streams_plan, .measure = measure_hook                              \
     }
 
 extern const struct suite suites_standard[];
 const struct suite suites_standard[] = {
-    ROW("idle-reset", idle_reset, streams_plan_steady, streams_measure_steady, "operation",
+    ROW("idle-reset", idle_reset, STREAMS_RESTARTS, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_IDLE}),
-    ROW("fill-drain", fill_drain, streams_plan_fill, streams_measure_fill, "timer",
+    ROW("fill-drain", fill_drain, STREAMS_FILL, streams_measure_fill, "timer",
         {AXIS_DELAYS, DELAYS_MINUTE}, {AXIS_ORDER, STREAM_FORWARD}),
-    ROW("burst", burst, streams_plan_fill, streams_measure_fill, "timer",
-        {AXIS_DELAYS, DELAYS_CONST}),
-    ROW("hold", hold, streams_plan_steady, streams_measure_steady, "expiry with its start",
+    ROW("burst", burst, STREAMS_FILL, streams_measure_fill, "timer", {AXIS_DELAYS, DELAYS_CONST}),
+    ROW("hold", hold, STREAMS_RESTARTS, streams_measure_steady, "expiry with its start",
         {AXIS_DELAYS, DELAYS_EXP6}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_EVERY, 0}),
-    ROW("mixed-server", mixed_server, streams_plan_requests, streams_measure_steady, "operation",
+    ROW("mixed-server", mixed_server, STREAMS_REQUESTS, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_IDLE}),
-    ROW("exponential", exponential, streams_plan_steady, streams_measure_steady, "operation",
+    ROW("exponential", exponential, STREAMS_RESTARTS, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_EXP30}, {AXIS_CALLBACK, CALLBACK_RESTART}),
-    ROW("bimodal", bimodal, streams_plan_steady, streams_measure_steady, "operation",
+    ROW("bimodal", bimodal, STREAMS_RESTARTS, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_BIMODAL}, {AXIS_CALLBACK, CALLBACK_RESTART}),
-    ROW("uniform", uniform, streams_plan_steady, streams_measure_steady, "operation",
+    ROW("uniform", uniform, STREAMS_RESTARTS, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_HOUR}, {AXIS_CALLBACK, CALLBACK_RESTART}),
-    ROW("const", constant, streams_plan_steady, streams_measure_steady, "operation",
+    ROW("const", constant, STREAMS_RESTARTS, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_CONST}, {AXIS_CALLBACK, CALLBACK_RESTART}),
-    ROW("saw", saw, streams_plan_steady, streams_measure_steady, "operation",
+    ROW("saw", saw, STREAMS_RESTARTS, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_SAW}, {AXIS_EVERY, 1000}),
-    ROW("recorded", recorded, streams_plan_recorded, streams_measure_steady, "operation",
+    ROW("recorded", recorded, STREAMS_RECORDING, streams_measure_steady, "operation",
         {AXIS_DELAYS, DELAYS_RECORDED}, {AXIS_EVERY, 0}),
     {.text = {.name = NULL}},
 };

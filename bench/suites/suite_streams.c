@@ -266,33 +266,23 @@ static inline __attribute__((always_inline)) void play_loop(struct fixture *fixt
     place->start = (size_t)(starts - place->piece->starts);
 }
 
-static void play(struct fixture *fixture, struct place *place, size_t count)
+/* Play with a clock around every call if `watch` is not NULL. */
+static void play(struct fixture *fixture, struct place *place, size_t count, struct watch *watch)
 {
+#define PLAY(touched)                                                                              \
+    (watch == NULL ? play_loop(fixture, place, count, touched, NULL)                               \
+                   : play_loop(fixture, place, count, touched, watch))
     switch (touched_of(fixture)) {
     case TOUCH_NONE:
-        play_loop(fixture, place, count, TOUCH_NONE, NULL);
+        PLAY(TOUCH_NONE);
         break;
     case TOUCH_FIRST:
-        play_loop(fixture, place, count, TOUCH_FIRST, NULL);
+        PLAY(TOUCH_FIRST);
         break;
     default:
-        play_loop(fixture, place, count, TOUCH_BOTH, NULL);
+        PLAY(TOUCH_BOTH);
     }
-}
-
-static void play_with_clocks(struct fixture *fixture, struct place *place, size_t count,
-                             struct watch *watch)
-{
-    switch (touched_of(fixture)) {
-    case TOUCH_NONE:
-        play_loop(fixture, place, count, TOUCH_NONE, watch);
-        break;
-    case TOUCH_FIRST:
-        play_loop(fixture, place, count, TOUCH_FIRST, watch);
-        break;
-    default:
-        play_loop(fixture, place, count, TOUCH_BOTH, watch);
-    }
+#undef PLAY
 }
 
 /* What other work does to the caches between two advances. */
@@ -311,7 +301,7 @@ static void play_timed(struct fixture *fixture, struct place *place, size_t coun
     for (size_t played = 0; played < count; played += slice) {
         empty_caches(fixture);
         stretch_begin(&stretch, out);
-        play(fixture, place, slice);
+        play(fixture, place, slice, NULL);
         (void)stretch_end(&stretch);
     }
 }
@@ -324,7 +314,7 @@ static bool play_watched(struct fixture *fixture, struct place *place, struct wa
     while (left > 0 && has_patience(fixture)) {
         size_t count = left < slice ? left : slice;
         empty_caches(fixture);
-        play_with_clocks(fixture, place, count, watch);
+        play(fixture, place, count, watch);
         left -= count;
     }
     return left == 0;
@@ -390,7 +380,7 @@ static bool warm_up(struct fixture *fixture)
     for (uint32_t tick = 0; tick < end; tick += SLICE_TICKS) {
         uint32_t to = end - tick < SLICE_TICKS ? end : tick + SLICE_TICKS;
         struct place place = {.piece = stream_source_piece(source, to)};
-        play(fixture, &place, place.piece->tick_count);
+        play(fixture, &place, place.piece->tick_count, NULL);
         if (!still_patient(fixture)) {
             stream_source_free(source);
             return false;
@@ -596,8 +586,6 @@ static const struct frozen *frozen_of(const struct fixture *fixture)
     return frozen;
 }
 
-enum source { SOURCE_RESTARTS, SOURCE_REQUESTS, SOURCE_SEGMENTS, SOURCE_FILL, SOURCE_RECORDING };
-
 /* With short ticks, a hierarchy sized by the longest delay may ask for any amount. */
 #define SCALED_MEMORY_BYTES (UINT64_C(1) << 32)
 
@@ -607,12 +595,13 @@ static uint64_t scale_of(uint64_t tick)
     return tick == TICK_1US ? TICKS_OF_1US : tick == TICK_1NS ? TICKS_OF_1NS : 1;
 }
 
-static bool plan(struct fixture *fixture, enum source from)
+bool streams_plan(struct fixture *fixture)
 {
+    const enum stream_source_kind from = (enum stream_source_kind)fixture->row->suite->source;
     const struct frozen *frozen = frozen_of(fixture);
     const struct stream_recording *recording = stream_recording();
-    bool fill = from == SOURCE_FILL;
-    bool recorded = from == SOURCE_RECORDING;
+    bool fill = from == STREAMS_FILL;
+    bool recorded = from == STREAMS_RECORDING;
     const uint64_t *at = fixture->row->shape.at;
     if ((recorded || at[AXIS_DELAYS] == DELAYS_RECORDED) && recording == NULL) {
         return leave_out(fixture, "it needs --recording FILE.trace, which `timerlab trace import` "
@@ -628,9 +617,9 @@ static bool plan(struct fixture *fixture, enum source from)
     const struct stream_key key = {
         .connections = recorded ? fixture->row->n / recording->timers : fixture->row->n,
         .recorded = recorded,
-        .timers = from == SOURCE_REQUESTS   ? STREAM_REQUESTS
-                  : from == SOURCE_SEGMENTS ? STREAM_SEGMENTS
-                                            : STREAM_TIMER,
+        .timers = from == STREAMS_REQUESTS   ? STREAM_REQUESTS
+                  : from == STREAMS_SEGMENTS ? STREAM_SEGMENTS
+                                             : STREAM_TIMER,
         .fill = fill,
         .every_ticks = fill ? 0 : (uint32_t)at[AXIS_EVERY] / tick_ms,
         .delays = (uint32_t)at[AXIS_DELAYS],
@@ -662,32 +651,7 @@ static bool plan(struct fixture *fixture, enum source from)
     return true;
 }
 
-bool streams_plan_steady(struct fixture *fixture)
-{
-    return plan(fixture, SOURCE_RESTARTS);
-}
-
-bool streams_plan_requests(struct fixture *fixture)
-{
-    return plan(fixture, SOURCE_REQUESTS);
-}
-
-static bool plan_segments(struct fixture *fixture)
-{
-    return plan(fixture, SOURCE_SEGMENTS);
-}
-
-bool streams_plan_recorded(struct fixture *fixture)
-{
-    return plan(fixture, SOURCE_RECORDING);
-}
-
 /* --- fill and drain -------------------------------------------------------------------------- */
-
-bool streams_plan_fill(struct fixture *fixture)
-{
-    return plan(fixture, SOURCE_FILL);
-}
 
 static void fill(struct fixture *fixture, size_t from, size_t count, struct watch *watch)
 {
@@ -770,7 +734,8 @@ static bool watch_fill(struct fixture *fixture, struct bench_measured *out)
     return end_watch(fixture, &watch, out);
 }
 
-bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
+/* Measure rounds of a fill and its drain; of a herd, whose callbacks fill again, only drains. */
+static bool measure_rounds(struct fixture *fixture, struct bench_measured *out, bool herd)
 {
     const struct stream *stream = stream_of(fixture);
     uint64_t rounds = rounds_of(fixture, stream->initial_count);
@@ -781,11 +746,13 @@ bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
     }
     for (uint64_t round = 0; round < rounds; round++) {
         struct stretch stretch;
-        stretch_begin(&stretch, out);
-        fill(fixture, 0, stream->initial_count, NULL);
-        fill_ns += stretch_end(&stretch);
-        if (!verify_started(fixture, stream->initial_count)) {
-            return false;
+        if (!herd) {
+            stretch_begin(&stretch, out);
+            fill(fixture, 0, stream->initial_count, NULL);
+            fill_ns += stretch_end(&stretch);
+            if (!verify_started(fixture, stream->initial_count)) {
+                return false;
+            }
         }
         schedule_drain(fixture);
         stretch_begin(&stretch, out);
@@ -797,34 +764,22 @@ bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
     }
     out->batches = rounds;
     out->operations = stream->initial_count * rounds;
-    bench_add_counter(out, "start_ns", (double)fill_ns / (double)out->operations);
-    bench_add_counter(out, "expire_ns", (double)drain_ns / (double)out->operations);
+    if (!herd) {
+        bench_add_counter(out, "start_ns", (double)fill_ns / (double)out->operations);
+        bench_add_counter(out, "expire_ns", (double)drain_ns / (double)out->operations);
+    }
     return watch_fill(fixture, out);
 }
 
-/* --- herds ----------------------------------------------------------------------------------- */
+bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
+{
+    return measure_rounds(fixture, out, false);
+}
 
 /* All timers fire at one tick and start again for one tick, round after round. */
 static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
 {
-    const struct stream *stream = stream_of(fixture);
-    uint64_t rounds = rounds_of(fixture, stream->initial_count);
-    if (!fill_untimed(fixture, NULL) || !drain_untimed(fixture, NULL)) {
-        return false;
-    }
-    for (uint64_t round = 0; round < rounds; round++) {
-        struct stretch stretch;
-        schedule_drain(fixture);
-        stretch_begin(&stretch, out);
-        (void)drain_loop(fixture, NULL, false);
-        (void)stretch_end(&stretch);
-        if (!verify_drained(fixture, &stream->timed.expected)) {
-            return false;
-        }
-    }
-    out->batches = rounds;
-    out->operations = stream->initial_count * rounds;
-    return watch_fill(fixture, out);
+    return measure_rounds(fixture, out, true);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -842,7 +797,7 @@ static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
      1u << AXIS_EVERY | 1u << AXIS_TICK | 1u << AXIS_WARM | 1u << AXIS_PAGES)
 
 #define STREAM_LIMITS .has_floor = true, .limit = "record-16", .limit_record = "record-64"
-#define STREAM_STEADY STREAM_LIMITS, .plan = streams_plan_steady, .measure = streams_measure_steady
+#define STREAM_STEADY STREAM_LIMITS, .plan = streams_plan, .measure = streams_measure_steady
 #define STREAM_RESTARTS                                                                            \
     .axes = RESTART_AXES, .flags_only = NAMED_FLAGS, .floor_label = floor_listed, STREAM_STEADY
 
@@ -870,7 +825,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_MINUTE}, {AXIS_ORDER, STREAM_FORWARD}},
      STREAM_LIMITS,
      .floor_label = "fires nothing: the starts and the loop alone",
-     .plan = streams_plan_fill,
+     .source = STREAMS_FILL,
+     .plan = streams_plan,
      .measure = streams_measure_fill},
     {.text = {.name = "burst",
               .what = "n starts for one and the same tick, and the advances up to it",
@@ -881,7 +837,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_CONST}},
      STREAM_LIMITS,
      .floor_label = "fires nothing: the starts and the loop alone",
-     .plan = streams_plan_fill,
+     .source = STREAMS_FILL,
+     .plan = streams_plan,
      .measure = streams_measure_fill},
     {.text = {.name = "hold",
               .what = "n timers; each expiry starts its timer again, in its callback, after 6,000 "
@@ -903,7 +860,8 @@ const struct suite suites_streams[] = {
              ~(1u << AXIS_TICK),
      .flags_only = NAMED_FLAGS,
      STREAM_LIMITS,
-     .plan = streams_plan_requests,
+     .source = STREAMS_REQUESTS,
+     .plan = streams_plan,
      .measure = streams_measure_steady},
     {.text = {.name = "exponential",
               .what = RESTARTS "its timer again; delays exponential, 30,000 in the mean",
@@ -957,7 +915,8 @@ const struct suite suites_streams[] = {
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_KEEPALIVE}, {AXIS_EVERY, 1000}},
      STREAM_LIMITS,
-     .plan = plan_segments,
+     .source = STREAMS_SEGMENTS,
+     .plan = streams_plan,
      .measure = streams_measure_steady},
     {.text = {.name = "herd",
               .what = "n timers that are all due at one tick; each starts again in its callback, "
@@ -970,7 +929,8 @@ const struct suite suites_streams[] = {
      .plain = {{AXIS_DELAYS, DELAYS_CONST}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_STEP, 100}},
      STREAM_LIMITS,
      .floor_label = "fires nothing: the loop alone",
-     .plan = streams_plan_fill,
+     .source = STREAMS_FILL,
+     .plan = streams_plan,
      .measure = measure_herd},
     {.text = {.name = "recorded",
               .what =
@@ -983,7 +943,8 @@ const struct suite suites_streams[] = {
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_RECORDED}, {AXIS_EVERY, 0}},
      STREAM_LIMITS,
-     .plan = streams_plan_recorded,
+     .source = STREAMS_RECORDING,
+     .plan = streams_plan,
      .measure = streams_measure_steady},
     {.text = {.name = NULL}},
 };

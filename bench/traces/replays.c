@@ -23,11 +23,31 @@ enum { ROUNDS_MAX = 1001, CLOCK_READINGS = 1000000 };
 
 /* --- figures of rounds ------------------------------------------------------------------------ */
 
-/* Whether another round is to follow. */
-static bool goes_on(const struct replays_subject *subject, const struct bench_measured *out,
-                    size_t rounds)
+/* A figure that is measured in each round; the median is reported. */
+struct figure {
+    const char *name;
+    double rounds[ROUNDS_MAX];
+};
+
+static void report_medians(struct bench_measured *out, const struct figure *figures, size_t count)
 {
-    return rounds < ROUNDS_MAX && (double)out->elapsed_ns < subject->min_time_s * 1e9;
+    for (size_t i = 0; i < count; i++) {
+        bench_add_counter(out, figures[i].name, stats_median(figures[i].rounds, out->batches));
+    }
+}
+
+/* Add a pass to the row. */
+static void add_pass(struct bench_measured *out, const struct replay_result *result)
+{
+    out->elapsed_ns += result->window_processor_ns;
+    out->operations += result->window_events;
+    out->batches++;
+}
+
+/* Whether another round follows. */
+static bool goes_on(const struct replays_subject *subject, const struct bench_measured *out)
+{
+    return out->batches < ROUNDS_MAX && (double)out->elapsed_ns < subject->min_time_s * 1e9;
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -232,12 +252,12 @@ static bool throughput_rounds(const struct replays_subject *subject, const struc
                               struct bench_measured *out, struct error *error)
 {
     static struct replay_result result;
-    static double plain_ns[ROUNDS_MAX];
-    static double ratio[ROUNDS_MAX];
-    static double ticking_ratio[ROUNDS_MAX];
-    static double decoded_ns[ROUNDS_MAX];
+    enum { LIMIT, PLAIN, TICKING, DECODED, FIGURES };
+    static struct figure figures[FIGURES] = {[LIMIT] = {.name = "limit_ns"},
+                                             [PLAIN] = {.name = "times_plain"},
+                                             [TICKING] = {.name = "times_ticking"},
+                                             [DECODED] = {.name = "decoded_ns"}};
     struct counts counts;
-    size_t rounds = 0;
     if (!read_counts(subject->trace_path, &counts, error)) {
         return false;
     }
@@ -259,19 +279,15 @@ static bool throughput_rounds(const struct replays_subject *subject, const struc
             return error_set(error, "%s: the plain loop has %zu operations, the replay %" PRIu64,
                              subject->trace_path, plain->count, result.window_events);
         }
-        plain_ns[rounds] = (double)plain_took_ns / (double)plain->count;
-        ratio[rounds] = (double)result.window_processor_ns / (double)plain_took_ns;
-        ticking_ratio[rounds] = (double)result.window_processor_ns / (double)ticking_took_ns;
-        decoded_ns[rounds] = (double)whole_ns / (double)counts.events;
-        out->elapsed_ns += result.window_processor_ns;
-        out->operations += result.window_events;
-        out->batches++;
-        rounds++;
-    } while (goes_on(subject, out, rounds));
-    bench_add_counter(out, "limit_ns", stats_median(plain_ns, rounds));
-    bench_add_counter(out, "times_plain", stats_median(ratio, rounds));
-    bench_add_counter(out, "times_ticking", stats_median(ticking_ratio, rounds));
-    bench_add_counter(out, "decoded_ns", stats_median(decoded_ns, rounds));
+        double window_ns = (double)result.window_processor_ns;
+        size_t round = out->batches;
+        figures[LIMIT].rounds[round] = (double)plain_took_ns / (double)plain->count;
+        figures[PLAIN].rounds[round] = window_ns / (double)plain_took_ns;
+        figures[TICKING].rounds[round] = window_ns / (double)ticking_took_ns;
+        figures[DECODED].rounds[round] = (double)whole_ns / (double)counts.events;
+        add_pass(out, &result);
+    } while (goes_on(subject, out));
+    report_medians(out, figures, FIGURES);
     return true;
 }
 
@@ -337,15 +353,15 @@ static bool latency_rounds(const struct replays_subject *subject, struct bench_m
                            struct error *error)
 {
     static struct replay_result result;
-    static double plain_ns[ROUNDS_MAX];
-    static double clock_ns[ROUNDS_MAX];
-    static double limit_ns[ROUNDS_MAX];
-    static double adds_ns[ROUNDS_MAX];
-    static double filing_ns[ROUNDS_MAX];
+    enum { PLAIN, CLOCK, LIMIT, ADDS, FILING, FIGURES };
+    static struct figure figures[FIGURES] = {[PLAIN] = {.name = "plain_ns"},
+                                             [CLOCK] = {.name = "clock_ns"},
+                                             [LIMIT] = {.name = "limit_ns"},
+                                             [ADDS] = {.name = "adds_ns"},
+                                             [FILING] = {.name = "filing_ns"}};
     const struct tl_algo reader = reading_algo(subject->algo);
     struct replays_subject read = *subject;
     read.algo = &reader;
-    size_t rounds = 0;
     /* Not to be in the first pass. */
     (void)clock_ns_per_cycle();
     do {
@@ -355,30 +371,25 @@ static bool latency_rounds(const struct replays_subject *subject, struct bench_m
             return false;
         }
         double events = (double)result.window_events;
-        plain_ns[rounds] = (double)result.window_processor_ns / events;
-        clock_ns[rounds] = read_clock_ns();
+        double plain_ns = (double)result.window_processor_ns / events;
+        size_t round = out->batches;
+        figures[PLAIN].rounds[round] = plain_ns;
+        figures[CLOCK].rounds[round] = read_clock_ns();
         uint64_t unused_ns;
         if (!run_pass(&read, PASS_THROUGHPUT, &result, &unused_ns, error)) {
             return false;
         }
-        limit_ns[rounds] = (double)result.window_processor_ns / events;
+        figures[LIMIT].rounds[round] = (double)result.window_processor_ns / events;
         if (!run_pass(subject, PASS_LATENCY, &result, &whole_ns, error)) {
             return false;
         }
-        adds_ns[rounds] = (double)result.window_processor_ns / events - plain_ns[rounds];
-        filing_ns[rounds] = ((double)whole_ns - (double)result.window_processor_ns -
-                             ((double)plain_whole_ns - plain_ns[rounds] * events)) /
-                            events;
-        out->elapsed_ns += result.window_processor_ns;
-        out->operations += result.window_events;
-        out->batches++;
-        rounds++;
-    } while (goes_on(subject, out, rounds));
-    bench_add_counter(out, "plain_ns", stats_median(plain_ns, rounds));
-    bench_add_counter(out, "clock_ns", stats_median(clock_ns, rounds));
-    bench_add_counter(out, "limit_ns", stats_median(limit_ns, rounds));
-    bench_add_counter(out, "adds_ns", stats_median(adds_ns, rounds));
-    bench_add_counter(out, "filing_ns", stats_median(filing_ns, rounds));
+        double window_ns = (double)result.window_processor_ns;
+        figures[ADDS].rounds[round] = window_ns / events - plain_ns;
+        figures[FILING].rounds[round] =
+            ((double)whole_ns - window_ns - ((double)plain_whole_ns - plain_ns * events)) / events;
+        add_pass(out, &result);
+    } while (goes_on(subject, out));
+    report_medians(out, figures, FIGURES);
     return true;
 }
 

@@ -142,8 +142,12 @@ static void grow(struct search *search)
     }
 }
 
-static void reach(struct search *search, const struct state *state, struct check_step step)
+/* Add a state that is reached by a step, unless it is known. */
+static void reach(struct search *search, const struct state *state, unsigned actor, unsigned action,
+                  unsigned timers, unsigned second)
 {
+    const struct check_step step = {(uint8_t)actor, (uint8_t)action, (uint8_t)timers,
+                                    (uint8_t)second};
     search->successors += !search->fault;
     grow(search);
     size_t slot = hash_of(state) & (search->slots - 1);
@@ -273,9 +277,7 @@ static bool schedule_part(struct search *search, const struct state *before, uns
             return false;
         }
         if (can) {
-            reach(search, &after,
-                  (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), (uint8_t)step, bit,
-                                      before->second});
+            reach(search, &after, CHECK_SCHEDULER + number, step, bit, before->second);
         }
     }
     return true;
@@ -334,9 +336,7 @@ static void schedule(struct search *search, const struct state *before, unsigned
             (uint8_t)(after.scan + (scheduler->scanning && scheduler->second == after.scan));
         *scheduler = (struct scheduler){0};
     }
-    reach(search, &after,
-          (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), (uint8_t)step, touched,
-                              before->second});
+    reach(search, &after, CHECK_SCHEDULER + number, step, touched, before->second);
 }
 
 static void scan_second(struct search *search, const struct state *before, unsigned number,
@@ -345,8 +345,7 @@ static void scan_second(struct search *search, const struct state *before, unsig
     struct state after = *before;
     after.schedulers[number] =
         (struct scheduler){.step = 1, .second = (uint8_t)second, .scanning = 1};
-    reach(search, &after,
-          (struct check_step){(uint8_t)(CHECK_SCHEDULER + number), CHECK_SCAN, 0, before->second});
+    reach(search, &after, CHECK_SCHEDULER + number, CHECK_SCAN, 0, before->second);
 }
 
 /* The second pass takes each second that the clock has passed and for which no insert is left; its
@@ -397,9 +396,7 @@ static void take(struct search *search, const struct state *before, unsigned num
             timer->record = FLIGHT;
             executor->token = ++timer->token;
         }
-        reach(search, &after,
-              (struct check_step){(uint8_t)(CHECK_EXECUTOR + number), (uint8_t)step,
-                                  (uint8_t)(1u << i), before->second});
+        reach(search, &after, CHECK_EXECUTOR + number, step, 1u << i, before->second);
     }
 }
 
@@ -413,10 +410,8 @@ static void answer_later(struct search *search, const struct state *before, unsi
         before->laters < search->faults->laters) {
         after.laters++;
         search->fault = true;
-        reach(search, &after,
-              (struct check_step){(uint8_t)(CHECK_EXECUTOR + number), CHECK_ASK_LATER,
-                                  (uint8_t)(1u << before->executors[number].timer),
-                                  before->second});
+        reach(search, &after, CHECK_EXECUTOR + number, CHECK_ASK_LATER,
+              1u << before->executors[number].timer, before->second);
         search->fault = false;
     }
 }
@@ -464,9 +459,7 @@ static void execute(struct search *search, const struct state *before, unsigned 
     if (search->protocol->execute[executor->step] == CLUSTER_END) {
         *executor = (struct executor){0};
     }
-    reach(search, &after,
-          (struct check_step){(uint8_t)(CHECK_EXECUTOR + number), (uint8_t)step, touched,
-                              before->second});
+    reach(search, &after, CHECK_EXECUTOR + number, step, touched, before->second);
 }
 
 static void recover(struct search *search, const struct state *before)
@@ -485,9 +478,8 @@ static void recover(struct search *search, const struct state *before)
         timer->queued++;
         timer->record = READY;
         search->fault = !abandoned;
-        reach(search, &after,
-              (struct check_step){CHECK_RECOVERY, abandoned ? CHECK_RECOVER : CHECK_OUTRUN,
-                                  (uint8_t)(1u << i), before->second});
+        reach(search, &after, CHECK_RECOVERY, abandoned ? CHECK_RECOVER : CHECK_OUTRUN, 1u << i,
+              before->second);
         search->fault = false;
     }
 }
@@ -499,27 +491,23 @@ static void plan(struct search *search, const struct state *before)
     bool all_in_time = true;
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
         const struct timer *timer = &before->timers[i];
-        const struct check_step step = {CHECK_PLANNER, CHECK_INSERT, (uint8_t)(1u << i),
-                                        before->second};
         if (timer->record != ABSENT) {
             continue;
         }
         all_in_time = all_in_time && (timer->late != 0 || deadline_of(i) > before->second + 1u);
         struct state after = *before;
         after.timers[i].record = PENDING;
-        reach(search, &after, step);
+        reach(search, &after, CHECK_PLANNER, CHECK_INSERT, 1u << i, before->second);
         if (search->faults->late && i == CHECK_TIMERS - 1 && timer->late == 0) {
             after = *before;
             after.timers[i].late = 1;
-            reach(search, &after,
-                  (struct check_step){CHECK_PLANNER, CHECK_DELAY, (uint8_t)(1u << i),
-                                      before->second});
+            reach(search, &after, CHECK_PLANNER, CHECK_DELAY, 1u << i, before->second);
         }
     }
     if (before->second < CHECK_LAST && all_in_time) {
         struct state after = *before;
         after.second++;
-        reach(search, &after, (struct check_step){CHECK_TIME, CHECK_TICK, 0, after.second});
+        reach(search, &after, CHECK_TIME, CHECK_TICK, 0, after.second);
     }
 }
 
@@ -536,9 +524,8 @@ static void crash(struct search *search, const struct state *before)
         }
         after.crashes++;
         after.schedulers[s] = (struct scheduler){0};
-        reach(search, &after,
-              (struct check_step){(uint8_t)(CHECK_SCHEDULER + s), CHECK_CRASH,
-                                  before->schedulers[s].held, before->second});
+        reach(search, &after, CHECK_SCHEDULER + s, CHECK_CRASH, before->schedulers[s].held,
+              before->second);
     }
     for (unsigned e = 0; e < CHECK_EXECUTORS; e++) {
         if (before->executors[e].step == 0) {
@@ -547,9 +534,8 @@ static void crash(struct search *search, const struct state *before)
         struct state after = *before;
         after.crashes++;
         after.executors[e] = (struct executor){0};
-        reach(search, &after,
-              (struct check_step){(uint8_t)(CHECK_EXECUTOR + e), CHECK_CRASH,
-                                  (uint8_t)(1u << before->executors[e].timer), before->second});
+        reach(search, &after, CHECK_EXECUTOR + e, CHECK_CRASH, 1u << before->executors[e].timer,
+              before->second);
     }
     search->fault = false;
 }
@@ -567,9 +553,7 @@ static void take_id(struct search *search, const struct state *before)
         struct state after = *before;
         after.outruns++;
         after.owners[i] = 0;
-        reach(
-            search, &after,
-            (struct check_step){CHECK_RECOVERY, CHECK_OUTRUN, (uint8_t)(1u << i), before->second});
+        reach(search, &after, CHECK_RECOVERY, CHECK_OUTRUN, 1u << i, before->second);
     }
     search->fault = false;
 }
@@ -628,7 +612,7 @@ static struct check_end end_of(const struct state *state)
     return end;
 }
 
-static void tell_run(const struct search *search, uint32_t last, struct check_result *result)
+static void keep_run(const struct search *search, uint32_t last, struct check_result *result)
 {
     size_t count = 0;
     for (uint32_t at = last; at != 0; at = search->nodes[at].from) {
@@ -648,7 +632,7 @@ static void keep_end(const struct search *search, struct check_result *result, s
     MEMORY_REACH(result->ends, *room, result->end_count);
     struct check_end end = end_of(&search->nodes[search->at].state);
     if (end_loses(&end) && result->run_count == 0) {
-        tell_run(search, search->at, result);
+        keep_run(search, search->at, result);
     }
     result->ends[result->end_count++] = end;
 }
@@ -660,7 +644,7 @@ void check_search(const struct cluster_protocol *protocol, const struct check_fa
     const struct state begin = {0};
     size_t room = 0;
     *result = (struct check_result){0};
-    reach(&search, &begin, (struct check_step){0});
+    reach(&search, &begin, 0, 0, 0, 0);
     for (uint32_t at = 0; at < search.count; at++) {
         const struct state state = search.nodes[at].state;
         search.at = at;

@@ -136,8 +136,7 @@ struct cluster {
     uint32_t free_place; /* the one that was given back last; NO_PLACE: none */
     uint64_t live;
     uint64_t overdue;
-    uint64_t
-        lead_us; /* how long before its deadline a timer is shown to schedulers, as their clocks differ */
+    uint64_t lead_us; /* timers are shown this early to schedulers, as their clocks differ */
 
     struct ring due[DUE_PARTS];      /* entries: in the table, by deadline */
     uint32_t lists;                  /* partitions that were handed out, a bit each */
@@ -195,6 +194,10 @@ static inline bool does(const struct cluster *cluster, enum cluster_step step)
 /* Starts an event, or moves it. */
 void event_at(struct cluster *cluster, uint32_t id, uint64_t at_us);
 void event_cancel(struct cluster *cluster, uint32_t id);
+static inline void event_after(struct cluster *cluster, uint32_t id, double seconds)
+{
+    event_at(cluster, id, cluster->now_us + us_of(seconds));
+}
 void timer_event(struct cluster *cluster, uint32_t timer, enum due_for what, uint64_t at_us);
 void timer_event_cancel(struct cluster *cluster, uint32_t timer);
 

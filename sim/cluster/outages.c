@@ -4,8 +4,7 @@
 static void again_after(struct cluster *cluster, uint32_t id, double mean_s)
 {
     if (mean_s > 0) {
-        event_at(cluster, id,
-                 cluster->now_us + us_of(random_exponential(&cluster->faults, mean_s)));
+        event_after(cluster, id, random_exponential(&cluster->faults, mean_s));
     }
 }
 
@@ -60,9 +59,8 @@ static void outage(struct cluster *cluster)
     } else {
         begin_drain(cluster);
     }
-    event_at(cluster, cluster->range[EVENT_OUTAGE],
-             cluster->now_us +
-                 us_of(cluster->p[cluster->outage ? PAR_OUTAGE_S : PAR_OUTAGE_EVERY]));
+    event_after(cluster, cluster->range[EVENT_OUTAGE],
+                cluster->p[cluster->outage ? PAR_OUTAGE_S : PAR_OUTAGE_EVERY]);
 }
 
 static void halt(struct cluster *cluster)
@@ -70,8 +68,7 @@ static void halt(struct cluster *cluster)
     cluster->halted = !cluster->halted;
     if (cluster->halted) {
         cluster->overdue_before = cluster->overdue;
-        event_at(cluster, cluster->range[EVENT_HALT],
-                 cluster->now_us + us_of(cluster->p[PAR_HALT_S]));
+        event_after(cluster, cluster->range[EVENT_HALT], cluster->p[PAR_HALT_S]);
     } else {
         cluster->halt_since_us = cluster->now_us;
         begin_drain(cluster);
@@ -92,7 +89,7 @@ static void crash(struct cluster *cluster, uint32_t number)
         } else {
             host_crash(cluster, number - cluster->scheduler_count);
         }
-        event_at(cluster, id, cluster->now_us + us_of(p[PAR_RESTART_S]));
+        event_after(cluster, id, p[PAR_RESTART_S]);
         return;
     }
     node->up = true;
@@ -151,8 +148,7 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
         break;
     case EVENT_SLOW:
         cluster->slow = !cluster->slow;
-        event_at(cluster, id,
-                 cluster->now_us + us_of(p[cluster->slow ? PAR_SLOW_S : PAR_SLOW_EVERY]));
+        event_after(cluster, id, p[cluster->slow ? PAR_SLOW_S : PAR_SLOW_EVERY]);
         break;
     case EVENT_CRASH:
         crash(cluster, number);

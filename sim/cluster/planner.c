@@ -97,9 +97,8 @@ static void make_up(struct cluster *cluster)
     start(cluster, deadline_us, stop_us);
     cluster->planned_all = cluster->outcome->books.started == cluster->request->timers;
     if (!cluster->planned_all) {
-        event_at(cluster, cluster->range[EVENT_ARRIVAL],
-                 cluster->now_us +
-                     us_of(random_exponential(&cluster->arrivals, 1 / p[PAR_ARRIVALS])));
+        event_after(cluster, cluster->range[EVENT_ARRIVAL],
+                    random_exponential(&cluster->arrivals, 1 / p[PAR_ARRIVALS]));
     }
 }
 

@@ -457,7 +457,7 @@ void reap(struct cluster *cluster)
             end_lease(cluster, entry.timer);
         }
     }
-    event_at(cluster, cluster->range[EVENT_REAP], cluster->now_us + us_of(cluster->p[PAR_REAP_S]));
+    event_after(cluster, cluster->range[EVENT_REAP], cluster->p[PAR_REAP_S]);
 }
 
 /* The wait before a retry is over. By a lease it is in the table, and due again. */
@@ -508,6 +508,5 @@ void scan(struct cluster *cluster)
             entries_push(cluster, &cluster->behind, entry);
         }
     }
-    event_at(cluster, cluster->range[EVENT_SCAN],
-             cluster->now_us + us_of(cluster->p[PAR_SCAN_EVERY]));
+    event_after(cluster, cluster->range[EVENT_SCAN], cluster->p[PAR_SCAN_EVERY]);
 }

@@ -33,7 +33,7 @@ static uint64_t *system_calls;
 static void *counted; /* the library; NULL: none */
 static struct led_call calls[CALL_COUNT];
 
-/* Goes where the library's call went before. */
+/* Count, and call the previous target. */
 #define COUNTED(name, type, parameters, arguments)                                                 \
     static type counted_##name parameters                                                          \
     {                                                                                              \
@@ -44,26 +44,42 @@ static struct led_call calls[CALL_COUNT];
 /* NOLINTNEXTLINE(performance-no-int-to-ptr): the arguments are addresses as numbers */
 CALLS(COUNTED)
 
-bool hosted_open(struct kernel_timers *timers, struct loaded_library *library, const char *package,
-                 struct error *error)
+bool hosted_open(struct kernel_timers *timers, struct error *error)
 {
-    void *handle = memory_unless_short(tl_library_load(library));
+    const struct hosted_loop *loop = timers->sort->hosted;
+    void *handle = memory_unless_short(tl_library_load(loop->library));
     if (handle == NULL) {
-        return error_set(error, "%s is not installed", package);
+        return error_set(error, "%s is not installed", loop->package);
     }
 #define ROW(name, type, parameters, arguments)                                                     \
     calls[CALL_##name] = (struct led_call){#name, (uintptr_t)counted_##name, false};
     CALLS(ROW)
     system_calls = &timers->loop.system_calls;
     counted = handle;
-    return tl_led_calls_swap(handle, calls, CALL_COUNT) ||
-           error_set(error, "the system calls of %s cannot be counted", package);
+    if (!tl_led_calls_swap(handle, calls, CALL_COUNT)) {
+        return error_set(error, "the system calls of %s cannot be counted", loop->package);
+    }
+    loop->make(timers);
+    return true;
 }
 
-void hosted_close(void)
+/* A turn of the loop ends because of a timer, unless there is another reason. */
+unsigned hosted_wait(struct kernel_timers *timers)
+{
+    timers->traffic_came = false;
+    timers->sort->hosted->turn(timers);
+    unsigned timer = timers->due_count > 0 || !timers->traffic_came ? LIVE_TIMER : 0;
+    return timer | (timers->traffic_came ? LIVE_TRAFFIC : 0);
+}
+
+void hosted_close(struct kernel_timers *timers)
 {
     if (counted != NULL) {
         (void)tl_led_calls_swap(counted, calls, CALL_COUNT);
         counted = NULL;
+    }
+    if (timers->own != NULL) {
+        timers->sort->hosted->end(timers);
+        free(timers->own);
     }
 }

@@ -20,15 +20,14 @@ LOADED_LIBRARY(FUNCTIONS, "libglib-2.0.so.0");
 
 #define TRAFFIC UINT32_MAX
 
-struct source {
+struct glib_source {
     GSource source;
     struct kernel_timers *timers;
     uint32_t id;
 };
 
-struct own {
+struct glib_loop {
     GMainContext *context;
-    bool traffic_came;
     GSource *traffic;
     GSource *sources[];
 };
@@ -40,11 +39,10 @@ static void start_after(GSource *source, uint64_t ms)
 
 static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data)
 {
-    struct source *of = (struct source *)(void *)source;
-    struct own *own = of->timers->own;
+    struct glib_source *of = (struct glib_source *)(void *)source;
     (void)callback, (void)data;
     if (of->id == TRAFFIC) {
-        own->traffic_came = true;
+        of->timers->traffic_came = true;
         start_after(source, hosted_traffic_ms(of->timers));
     } else {
         lib.g_source_set_ready_time(source, -1);
@@ -53,70 +51,58 @@ static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static GSource *make(struct kernel_timers *timers, uint32_t id)
+static GSource *make_source(struct kernel_timers *timers, uint32_t id)
 {
     static GSourceFuncs functions = {.dispatch = dispatch};
-    const struct own *own = timers->own;
-    GSource *source = lib.g_source_new(&functions, sizeof(struct source));
-    ((struct source *)(void *)source)->timers = timers;
-    ((struct source *)(void *)source)->id = id;
+    const struct glib_loop *own = timers->own;
+    GSource *source = lib.g_source_new(&functions, sizeof(struct glib_source));
+    ((struct glib_source *)(void *)source)->timers = timers;
+    ((struct glib_source *)(void *)source)->id = id;
     (void)lib.g_source_attach(source, own->context);
     return source;
 }
 
-static bool open_loop(struct kernel_timers *timers, struct error *error)
+static void glib_make(struct kernel_timers *timers)
 {
-    if (!hosted_open(timers, &library, "libglib2.0-0", error)) {
-        return false;
-    }
-    struct own *own = memory_new(1, sizeof *own + timers->count * sizeof own->sources[0]);
+    struct glib_loop *own = memory_new(1, sizeof *own + timers->count * sizeof own->sources[0]);
     timers->own = own;
     own->context = lib.g_main_context_new();
-    own->traffic = make(timers, TRAFFIC);
+    own->traffic = make_source(timers, TRAFFIC);
     start_after(own->traffic, hosted_traffic_ms(timers));
     for (uint32_t id = 0; id < timers->count; id++) {
-        own->sources[id] = make(timers, id);
+        own->sources[id] = make_source(timers, id);
     }
-    return true;
 }
 
-static bool start(struct kernel_timers *timers, uint32_t id)
+static bool glib_start(struct kernel_timers *timers, uint32_t id)
 {
-    const struct own *own = timers->own;
+    const struct glib_loop *own = timers->own;
     start_after(own->sources[id], hosted_delay_ms(timers, id));
     return true;
 }
 
-static unsigned wait_turn(struct kernel_timers *timers)
+static void glib_turn(struct kernel_timers *timers)
 {
-    struct own *own = timers->own;
-    own->traffic_came = false;
-    (void)lib.g_main_context_iteration(own->context, TRUE);
-    return hosted_causes(timers, own->traffic_came);
+    (void)lib.g_main_context_iteration(((struct glib_loop *)timers->own)->context, TRUE);
 }
 
-static void drop(GSource *source)
+static void drop_source(GSource *source)
 {
     lib.g_source_destroy(source);
     lib.g_source_unref(source);
 }
 
-static void close_loop(struct kernel_timers *timers)
+static void glib_end(struct kernel_timers *timers)
 {
-    struct own *own = timers->own;
-    hosted_close();
-    if (own != NULL) {
-        drop(own->traffic);
-        for (uint32_t id = 0; id < timers->count; id++) {
-            drop(own->sources[id]);
-        }
-        lib.g_main_context_unref(own->context);
-        free(own);
+    struct glib_loop *own = timers->own;
+    drop_source(own->traffic);
+    for (uint32_t id = 0; id < timers->count; id++) {
+        drop_source(own->sources[id]);
     }
+    lib.g_main_context_unref(own->context);
 }
 
-const struct kernel_sort hosted_glib = {
-    .open = open_loop, .start = start, .wait = wait_turn, .close = close_loop};
+HOSTED_SORT(hosted_glib, "libglib2.0-0", glib_make, glib_start, glib_turn, glib_end)
 #else
 HOSTED_ABSENT(hosted_glib, "libglib2.0-dev")
 #endif

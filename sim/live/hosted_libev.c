@@ -14,78 +14,62 @@
     X(ev_timer_start)
 LOADED_LIBRARY(FUNCTIONS, "libev.so.4");
 
-struct own {
+struct libev_loop {
     struct ev_loop *loop;
-    struct kernel_timers *timers;
     ev_timer traffic;
-    bool traffic_came;
     ev_timer watchers[];
 };
 
 static void on_traffic(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop, (void)events;
-    ((struct own *)watcher->data)->traffic_came = true;
+    ((struct kernel_timers *)watcher->data)->traffic_came = true;
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-    struct own *own = watcher->data;
+    struct kernel_timers *timers = watcher->data;
     (void)loop, (void)events;
-    hosted_ended(own->timers, (uint32_t)(watcher - own->watchers));
+    hosted_ended(timers, (uint32_t)(watcher - ((struct libev_loop *)timers->own)->watchers));
 }
 
-static bool open_loop(struct kernel_timers *timers, struct error *error)
+static void libev_make(struct kernel_timers *timers)
 {
-    if (!hosted_open(timers, &library, "libev4", error)) {
-        return false;
-    }
-    struct own *own = memory_new(1, sizeof *own + timers->count * sizeof own->watchers[0]);
+    struct libev_loop *own = memory_new(1, sizeof *own + timers->count * sizeof own->watchers[0]);
     own->loop = memory_made(lib.ev_loop_new(EVFLAG_AUTO));
     const double every = (double)hosted_traffic_ms(timers) / 1000;
-    own->timers = timers;
     timers->own = own;
     for (uint32_t id = 0; id < timers->count; id++) {
         ev_timer_init(&own->watchers[id], on_timer, 0, 0);
-        own->watchers[id].data = own;
+        own->watchers[id].data = timers;
     }
     ev_timer_init(&own->traffic, on_traffic, every, every);
-    own->traffic.data = own;
+    own->traffic.data = timers;
     lib.ev_timer_start(own->loop, &own->traffic);
-    return true;
 }
 
-static bool start(struct kernel_timers *timers, uint32_t id)
+static bool libev_start(struct kernel_timers *timers, uint32_t id)
 {
-    struct own *own = timers->own;
+    struct libev_loop *own = timers->own;
     uint64_t ms = hosted_delay_ms(timers, id);
-    /* A repeat of 0 would stop it; afterwards it says that once is enough. */
+    /* A repeat of 0 would stop it here; afterwards it prevents a second expiry. */
     own->watchers[id].repeat = ms > 0 ? (double)ms / 1000 : 1e-6;
     lib.ev_timer_again(own->loop, &own->watchers[id]);
     own->watchers[id].repeat = 0;
     return true;
 }
 
-static unsigned wait_turn(struct kernel_timers *timers)
+static void libev_turn(struct kernel_timers *timers)
 {
-    struct own *own = timers->own;
-    own->traffic_came = false;
-    (void)lib.ev_run(own->loop, EVRUN_ONCE);
-    return hosted_causes(timers, own->traffic_came);
+    (void)lib.ev_run(((struct libev_loop *)timers->own)->loop, EVRUN_ONCE);
 }
 
-static void close_loop(struct kernel_timers *timers)
+static void libev_end(struct kernel_timers *timers)
 {
-    struct own *own = timers->own;
-    hosted_close();
-    if (own != NULL) {
-        lib.ev_loop_destroy(own->loop);
-        free(own);
-    }
+    lib.ev_loop_destroy(((struct libev_loop *)timers->own)->loop);
 }
 
-const struct kernel_sort hosted_libev = {
-    .open = open_loop, .start = start, .wait = wait_turn, .close = close_loop};
+HOSTED_SORT(hosted_libev, "libev4", libev_make, libev_start, libev_turn, libev_end)
 #else
 HOSTED_ABSENT(hosted_libev, "libev-dev")
 #endif

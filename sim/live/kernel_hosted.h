@@ -1,7 +1,7 @@
 /*
- * kernel_hosted.h: for the loops of libraries, which have timers, clocks and waits of their own, as
- * a program has them: one timer of theirs for each connection, and one that repeats for the
- * traffic. The libraries are loaded when they are asked for. Only hosted_*.c include it.
+ * kernel_hosted.h: the loops of libraries, with their own timers, clocks and waits, used as by a
+ * program: one timer for each connection, and a repeating one for the traffic. The libraries are
+ * loaded on demand. Only hosted_*.c include it.
  */
 #ifndef SIM_KERNEL_HOSTED_H
 #define SIM_KERNEL_HOSTED_H
@@ -11,13 +11,27 @@
 
 #include <stdlib.h>
 
-/* Loads the library, and has its system calls counted as the loop's until hosted_close, which may
- * also follow where nothing was opened. One loop at a time. */
-bool hosted_open(struct kernel_timers *timers, struct loaded_library *library, const char *package,
-                 struct error *error);
-void hosted_close(void);
+/* A library's loop. `make` sets timers->own; `end` frees it. `turn` runs the loop until something
+ * happens: hosted_ended for timers, timers->traffic_came. */
+struct hosted_loop {
+    struct loaded_library *library;
+    const char *package;
+    void (*make)(struct kernel_timers *timers);
+    void (*turn)(struct kernel_timers *timers);
+    void (*end)(struct kernel_timers *timers);
+};
 
-/* A timer's delay in milliseconds, as a program asks for it: rounded up. */
+/* Hooks of a kernel_sort for such a loop. Its system calls are counted while it is open. One loop at
+ * a time. */
+bool hosted_open(struct kernel_timers *timers, struct error *error);
+unsigned hosted_wait(struct kernel_timers *timers);
+void hosted_close(struct kernel_timers *timers);
+
+#define HOSTED_SORT(sort, package, make, start, turn, end)                                         \
+    static const struct hosted_loop hosted = {&library, package, make, turn, end};                 \
+    const struct kernel_sort sort = {hosted_open, start, hosted_wait, hosted_close, NULL, &hosted};
+
+/* Return a timer's delay in milliseconds, rounded up as in a program. */
 static inline uint64_t hosted_delay_ms(const struct kernel_timers *timers, uint32_t id)
 {
     uint64_t now = kernel_now_ns(timers);
@@ -30,21 +44,14 @@ static inline uint64_t hosted_traffic_ms(const struct kernel_timers *timers)
     return timers->traffic_ns >= 1000000 ? timers->traffic_ns / 1000000 : 1;
 }
 
-/* The library says that it is due, and is believed. */
+/* The library has fired a timer. */
 static inline void hosted_ended(struct kernel_timers *timers, uint32_t id)
 {
     timers->at_ns[id] = 0;
     kernel_due(timers, id);
 }
 
-/* The reason for the end of a turn of the loop: a timer, unless there is another. */
-static inline unsigned hosted_causes(const struct kernel_timers *timers, bool traffic_came)
-{
-    unsigned timer = timers->due_count > 0 || !traffic_came ? LIVE_TIMER : 0;
-    return timer | (traffic_came ? LIVE_TRAFFIC : 0);
-}
-
-/* Stands for a library that was not there when this was built. */
+/* For a library that was missing at build time. */
 #define HOSTED_ABSENT(sort, package)                                                               \
     static bool open_loop(struct kernel_timers *timers, struct error *error)                       \
     {                                                                                              \

@@ -17,6 +17,7 @@ struct kernel_sort {
     void (*close)(struct kernel_timers *timers);
     /* Submit the starts to the kernel, if that is deferred to the next wait. May be NULL. */
     void (*settle)(struct kernel_timers *timers);
+    const struct hosted_loop *hosted; /* of a library's loop; else NULL */
 };
 
 struct kernel_timers {
@@ -30,7 +31,8 @@ struct kernel_timers {
     uint32_t due_count;
     uint32_t *due;
     uint64_t *at_ns; /* by id; LIVE_NEVER: not pending */
-    void *own;       /* the sort's */
+    void *own;       /* the sort's; NULL: it is not open */
+    bool traffic_came;
 };
 
 extern const struct kernel_sort kernel_timerfd;

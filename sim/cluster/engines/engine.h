@@ -72,10 +72,9 @@ struct engine_plan {
     uint32_t partitions; /* of the timers, by id; 1: they are not divided */
     uint32_t ids;        /* of nodes, which have a share of the partitions each */
     uint64_t lease_ms;
-    uint64_t tick_ms; /* seed: the length of a bucket */
-    uint64_t scan_ms; /* seed: the second pass comes this much later; 0: never */
-    uint64_t
-        keep_ms; /* how long ended timers are remembered, so that a repeated start does not begin them again */
+    uint64_t tick_ms;      /* seed: the length of a bucket */
+    uint64_t scan_ms;      /* seed: the second pass comes this much later; 0: never */
+    uint64_t keep_ms;      /* ended timers are remembered, in case their start is repeated */
     uint32_t attempts_max; /* then it is dead */
 };
 

@@ -54,17 +54,19 @@ struct engine {
     size_t calls_room;
 };
 
-static void call(struct engine *engine)
+/* Begin a function's arguments with these numbers. */
+static void call_with(struct engine *engine, const uint64_t *numbers, size_t count)
 {
-    engine->count = 0;
+    for (engine->count = 0; (size_t)engine->count < count; engine->count++) {
+        char *room = engine->room[engine->count];
+        (void)snprintf(room, ARRAY_BYTES, "%" PRIu64, numbers[engine->count]);
+        engine->arguments[engine->count] = room;
+    }
 }
 
-static void add(struct engine *engine, uint64_t number)
-{
-    char *room = engine->room[engine->count];
-    (void)snprintf(room, ARRAY_BYTES, "%" PRIu64, number);
-    engine->arguments[engine->count++] = room;
-}
+#define NUMBERS(...)                                                                               \
+    (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
+#define CALL(engine, ...) call_with(engine, NUMBERS(__VA_ARGS__))
 
 enum field { FIELD_ID, FIELD_GENERATION, FIELD_AT, FIELD_TOKEN };
 
@@ -195,9 +197,8 @@ static enum engine_end postgres_say(struct engine *engine, enum engine_word word
                                     struct error *error)
 {
     static const char *const words[] = {"start", "stop", "ack", "nack", "later"};
-    call(engine);
-    engine->arguments[engine->count++] = words[word];
-    add(engine, engine->plan.attempts_max);
+    CALL(engine, 0, engine->plan.attempts_max);
+    engine->arguments[0] = words[word];
     add_array(engine, timers, count, FIELD_ID);
     add_array(engine, timers, count, FIELD_GENERATION);
     add_array(engine, timers, count, FIELD_TOKEN);
@@ -220,12 +221,8 @@ static enum engine_end postgres_claim(struct engine *engine, const struct engine
         *moved = -1;
         return ENGINE_OK;
     }
-    call(engine);
-    add(engine, claim->now_ms);
-    add(engine, claim->limit);
-    add(engine, version != NULL ? *version : 0);
-    add(engine, claim->partition);
-    add(engine, engine->plan.partitions);
+    CALL(engine, claim->now_ms, claim->limit, version != NULL ? *version : 0, claim->partition,
+         engine->plan.partitions);
     enum engine_end end = run_statement(
         engine, "select * from timerlab.lease_claim($1, $2, $3, $4, $5)", &result, error);
     if (end == ENGINE_OK) {
@@ -242,9 +239,7 @@ static enum engine_end postgres_hand_out(struct engine *engine, uint64_t now_ms,
                                          struct error *error)
 {
     uint64_t count = 0;
-    call(engine);
-    add(engine, now_ms);
-    add(engine, engine->plan.partitions);
+    CALL(engine, now_ms, engine->plan.partitions);
     enum engine_end end =
         run_for_number(engine, "select timerlab.lease_hand_out($1, $2)", &count, error);
     *lists = (int64_t)count;
@@ -255,10 +250,7 @@ static enum engine_end postgres_load(struct engine *engine, uint64_t now_ms, uin
                                      int64_t *moved, struct error *error)
 {
     uint64_t count = 0;
-    call(engine);
-    add(engine, now_ms);
-    add(engine, limit);
-    add(engine, engine->plan.partitions);
+    CALL(engine, now_ms, limit, engine->plan.partitions);
     /* One more, as -1 is not a number here. */
     enum engine_end end =
         run_for_number(engine, "select 1 + timerlab.lease_load($1, $2, $3)", &count, error);
@@ -279,8 +271,7 @@ static enum engine_end postgres_join(struct engine *engine, uint64_t now_ms, uns
         if (is_mine && has_id(engine, id)) {
             continue;
         }
-        call(engine);
-        add(engine, id);
+        CALL(engine, id);
         end = run_for_number(engine,
                              has_id(engine, id) ? "select pg_advisory_unlock(7317, $1)::int - 1"
                                                 : "select pg_try_advisory_lock(7317, $1)::int",
@@ -298,10 +289,7 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
     size_t most = *count;
     PGresult *result;
     *count = 0;
-    call(engine);
-    add(engine, most);
-    add(engine, now_ms);
-    add(engine, engine->plan.lease_ms);
+    CALL(engine, most, now_ms, engine->plan.lease_ms);
     enum engine_end end =
         run_statement(engine, "select * from timerlab.lease_take($1, $2, $3)", &result, error);
     size_t at = 0;
@@ -338,17 +326,13 @@ static enum engine_end postgres_reap(struct engine *engine, uint64_t now_ms, uin
                                      uint64_t *reaped, struct error *error)
 {
     *reaped = 0;
-    call(engine);
-    add(engine, now_ms);
-    add(engine, limit);
-    add(engine, engine->plan.attempts_max);
-    add(engine, engine->plan.keep_ms);
+    CALL(engine, now_ms, limit, engine->plan.attempts_max, engine->plan.keep_ms);
     return run_for_number(engine, "select timerlab.lease_reap($1, $2, $3, $4)", reaped, error);
 }
 
 static enum engine_end postgres_waiting(struct engine *engine, uint64_t *count, struct error *error)
 {
-    call(engine);
+    call_with(engine, NULL, 0);
     return run_for_number(engine,
                           "select (select count(*) from timerlab.timer where state = 'P') + "
                           "(select count(*) from timerlab.timer where state = 'R') + "
@@ -361,7 +345,7 @@ static enum engine_end postgres_dead(struct engine *engine,
                                      void *ctx, struct error *error)
 {
     PGresult *result;
-    call(engine);
+    call_with(engine, NULL, 0);
     enum engine_end end = run_statement(
         engine, "select id, generation from timerlab.timer where state = 'Z'", &result, error);
     for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result); row++) {
@@ -392,7 +376,7 @@ static void postgres_close(struct engine *engine)
 static enum engine_end bring_protocol(struct engine *engine, struct error *error)
 {
     uint64_t there = 0;
-    call(engine);
+    call_with(engine, NULL, 0);
     enum engine_end end = run_plain(engine, "begin; select pg_advisory_xact_lock(7316)", error);
     end = end == ENGINE_OK ? run_for_number(engine,
                                             "select count(*) from pg_namespace where nspname = "

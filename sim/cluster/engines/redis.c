@@ -95,15 +95,23 @@ static void add(struct engine *engine, uint64_t number)
     add_word(engine, room);
 }
 
-/* Begins a script's arguments. */
-static void call(struct engine *engine, enum script script)
+/* Begin a script's arguments with these numbers. */
+static void call_with(struct engine *engine, enum script script, const uint64_t *numbers,
+                      size_t count)
 {
     engine->count = 0;
     add_word(engine, "EVALSHA");
     add_word(engine, engine->names[script]);
     add_word(engine, "1");
     add_word(engine, TAG);
+    for (size_t i = 0; i < count; i++) {
+        add(engine, numbers[i]);
+    }
 }
+
+#define NUMBERS(...)                                                                               \
+    (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
+#define CALL(engine, script, ...) call_with(engine, script, NUMBERS(__VA_ARGS__))
 
 /* An error reply of the server is a failure, anything else a broken connection. */
 static enum engine_end judge_reply(struct engine *engine, redisReply *reply, struct error *error)
@@ -163,7 +171,7 @@ static enum engine_end redis_say(struct engine *engine, enum engine_word word,
                                             [SAY_LATER] = SCRIPT_NACK};
     const struct engine_plan *plan = &engine->plan;
     bool seed = plan->is_seed;
-    call(engine, script_of[word]);
+    call_with(engine, script_of[word], NULL, 0);
     if (word == SAY_START && seed) {
         add(engine, ENGINE_REVOLUTION);
     }
@@ -207,7 +215,7 @@ static enum engine_end redis_move_clock(struct engine *engine, const char *clock
                                         struct error *error)
 {
     redisReply *reply;
-    call(engine, SCRIPT_CLOCK);
+    call_with(engine, SCRIPT_CLOCK, NULL, 0);
     add_word(engine, clock);
     add(engine, tick);
     add(engine, *version);
@@ -228,9 +236,7 @@ static enum engine_end redis_fetch(struct engine *engine, uint64_t tick, uint64_
     size_t room = 0;
     *timers = NULL;
     *count = 0;
-    call(engine, SCRIPT_FETCH);
-    add(engine, tick % ENGINE_REVOLUTION);
-    add(engine, now_ms);
+    CALL(engine, SCRIPT_FETCH, tick % ENGINE_REVOLUTION, now_ms);
     enum engine_end end = run_script(engine, &reply, error);
     if (end != ENGINE_OK) {
         return end;
@@ -268,11 +274,8 @@ static enum engine_end redis_claim(struct engine *engine, const struct engine_cl
                                    uint64_t *version, int64_t *moved, struct error *error)
 {
     redisReply *reply;
-    call(engine, SCRIPT_CLAIM);
-    add(engine, claim->now_ms);
-    add(engine, claim->limit);
-    add(engine, version != NULL ? *version : 0);
-    add(engine, claim->partition);
+    CALL(engine, SCRIPT_CLAIM, claim->now_ms, claim->limit, version != NULL ? *version : 0,
+         claim->partition);
     if (claim->node >= 0) {
         add(engine, (uint64_t)claim->node);
     } else {
@@ -305,18 +308,14 @@ static enum engine_end run_for_number(struct engine *engine, int64_t *number, st
 static enum engine_end redis_hand_out(struct engine *engine, uint64_t now_ms, int64_t *lists,
                                       struct error *error)
 {
-    call(engine, SCRIPT_HAND_OUT);
-    add(engine, now_ms);
-    add(engine, engine->plan.partitions);
+    CALL(engine, SCRIPT_HAND_OUT, now_ms, engine->plan.partitions);
     return run_for_number(engine, lists, error);
 }
 
 static enum engine_end redis_load(struct engine *engine, uint64_t now_ms, uint32_t limit,
                                   int64_t *moved, struct error *error)
 {
-    call(engine, SCRIPT_LOAD);
-    add(engine, now_ms);
-    add(engine, limit);
+    CALL(engine, SCRIPT_LOAD, now_ms, limit);
     return run_for_number(engine, moved, error);
 }
 
@@ -324,11 +323,7 @@ static enum engine_end redis_join(struct engine *engine, uint64_t now_ms, unsign
                                   uint64_t *ids, struct error *error)
 {
     int64_t bits = 0;
-    call(engine, SCRIPT_JOIN);
-    add(engine, now_ms);
-    add(engine, engine->plan.lease_ms);
-    add(engine, node);
-    add(engine, engine->plan.ids);
+    CALL(engine, SCRIPT_JOIN, now_ms, engine->plan.lease_ms, node, engine->plan.ids);
     enum engine_end end = run_for_number(engine, &bits, error);
     *ids = (uint64_t)bits;
     return end;
@@ -340,10 +335,7 @@ static enum engine_end redis_take(struct engine *engine, uint64_t now_ms,
     size_t most = *count;
     redisReply *reply;
     *count = 0;
-    call(engine, SCRIPT_TAKE);
-    add(engine, most);
-    add(engine, now_ms);
-    add(engine, engine->plan.lease_ms);
+    CALL(engine, SCRIPT_TAKE, most, now_ms, engine->plan.lease_ms);
     enum engine_end end = run_script(engine, &reply, error);
     if (end != ENGINE_OK) {
         return end;
@@ -367,10 +359,7 @@ static enum engine_end redis_reap(struct engine *engine, uint64_t now_ms, uint32
                                   uint64_t *reaped, struct error *error)
 {
     int64_t late = 0;
-    call(engine, SCRIPT_REAP);
-    add(engine, now_ms);
-    add(engine, limit);
-    add(engine, engine->plan.attempts_max);
+    CALL(engine, SCRIPT_REAP, now_ms, limit, engine->plan.attempts_max);
     enum engine_end end = run_for_number(engine, &late, error);
     *reaped = (uint64_t)late;
     return end;

@@ -58,8 +58,7 @@ static int connect_receiver(const struct part *part)
         if (made >= 0) {
             (void)close(made);
         }
-        struct timespec moment = {0, 2000000};
-        (void)nanosleep(&moment, NULL);
+        part_wait_ms(2);
     }
     return -1;
 }

@@ -35,7 +35,7 @@ void part_point(struct part *part)
     }
 }
 
-static void wait_ms(uint64_t ms)
+void part_wait_ms(uint64_t ms)
 {
     struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
     (void)nanosleep(&time, NULL);
@@ -46,7 +46,7 @@ void part_rest(const struct part *part)
     if (part->plan->steps_are_time) {
         atomic_fetch_add(&part->shared->steps, 1);
     } else {
-        wait_ms(part->plan->poll_ms);
+        part_wait_ms(part->plan->poll_ms);
     }
 }
 
@@ -65,7 +65,7 @@ struct engine *part_engine(struct part *part)
             return NULL;
         }
         if (end == ENGINE_GONE) {
-            wait_ms(2); /* it is being started */
+            part_wait_ms(2); /* it is being started */
         }
     }
     part->error.text[0] = '\0'; /* those before it was there */

@@ -62,7 +62,10 @@ uint64_t part_now_ms(const struct part_shared *shared, const struct run_plan *pl
 /* A place where a fault may come. */
 void part_point(struct part *part);
 
-/* There is nothing to do: waits for a while, unless steps are time. */
+/* Sleep. */
+void part_wait_ms(uint64_t ms);
+
+/* Wait for more work, unless steps are time. */
 void part_rest(const struct part *part);
 
 bool part_is_over(const struct part *part);

@@ -135,8 +135,7 @@ static bool connect_engine(struct conductor *conductor)
             return false;
         }
         if (end == ENGINE_GONE) {
-            struct timespec moment = {0, 5000000};
-            (void)nanosleep(&moment, NULL);
+            part_wait_ms(5);
         }
     }
     return end == ENGINE_OK;
@@ -290,8 +289,7 @@ static bool see_to_engine(struct conductor *conductor, int status)
         return true;
     }
     if (!WIFSIGNALED(status)) {
-        struct timespec moment = {0, 20000000};
-        (void)nanosleep(&moment, NULL);
+        part_wait_ms(20);
         return ++conductor->failed_starts < FAILED_STARTS_MAX
                    ? serve(conductor)
                    : error_set(conductor->error, "%s does not start again after a kill",
@@ -399,8 +397,7 @@ static bool set_watch(struct conductor *conductor)
     /* Our death has signalled the engine to end; kill it if it does not. */
     pid_t pid = atomic_load(&conductor->shared->engine_pid);
     for (int i = 0; pid > 0 && i < 200 && kill(-pid, 0) == 0; i++) {
-        struct timespec moment = {0, 10000000};
-        (void)nanosleep(&moment, NULL);
+        part_wait_ms(10);
     }
     if (pid > 0) {
         (void)kill(-pid, SIGKILL);
