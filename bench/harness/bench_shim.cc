@@ -1,4 +1,4 @@
-// The only C++ in the project: Google Benchmark behind bench_shim.h.
+// The only C++ in the project: Google Benchmark, used through bench_shim.h.
 #include "bench_shim.h"
 
 extern "C" {
