@@ -734,7 +734,7 @@ static bool watch_fill(struct fixture *fixture, struct bench_measured *out)
     return end_watch(fixture, &watch, out);
 }
 
-/* Measure rounds of a fill and its drain; of a herd only drains, because its callbacks fill it again. */
+/* Measure rounds of a fill and its drain; of a herd only drains, as its callbacks fill it again. */
 static bool measure_rounds(struct fixture *fixture, struct bench_measured *out, bool herd)
 {
     const struct stream *stream = stream_of(fixture);
