@@ -162,7 +162,13 @@
       0, false, case_determinism)                                                                  \
     X("two-threads", "threads",                                                                    \
       "two threads, each with an instance of its own, do not affect each other at any moment", 0,  \
-      true, case_two_threads)
+      true, case_two_threads)                                                                      \
+    X("concurrent-steps", "threads",                                                               \
+      "two and three threads, interrupted before any access, leave results of some order",         \
+      TL_CAP_CONCURRENT, true, case_concurrent_steps)                                              \
+    X("concurrent-stress", "threads",                                                              \
+      "threads that start and stop the same timers while one advances lose and repeat none",       \
+      TL_CAP_CONCURRENT, true, case_concurrent_stress)
 
 #define KIT_CASE_FUNCTION(name, group, asserts, needs, once, function)                             \
     void function(struct kit_run *run);

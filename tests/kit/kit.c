@@ -57,6 +57,24 @@ static void every_wrong_structure_is_caught_by_its_case(void **state)
     assert_true(wrong >= 25);
 }
 
+/* Threads are interrupted by design, not by chance. */
+static void interrupted_threads_show_the_same_fault_each_time(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"mailbox-stop-against-expiry", "mailbox-unlocked-count"};
+    struct kit_limits limits = kit_limits_default();
+    for (size_t i = 0; i < 2; i++) {
+        struct kit_target target = kit_target_of(made_called(names[i]), made_called(names[i]));
+        struct kit_verdict verdicts[2];
+        for (size_t k = 0; k < 2; k++) {
+            kit_check_case(&target, kit_case_find("concurrent-steps"), &limits, &verdicts[k], NULL);
+            assert_int_equal(verdicts[k].result, KIT_FAULT);
+        }
+        assert_string_equal(verdicts[0].message, verdicts[1].message);
+        assert_non_null(strstr(verdicts[0].message, "was interrupted after"));
+    }
+}
+
 /* What goes wrong in one sequence of four operations no script does, nor the fuzzer in its time. */
 static void only_all_small_sequences_find_the_one(void **state)
 {
@@ -1123,6 +1141,7 @@ int main(void)
         cmocka_unit_test(each_byte_of_a_record_is_watched),
         cmocka_unit_test(memory_is_kept_counted_and_refused),
         cmocka_unit_test(every_wrong_structure_is_caught_by_its_case),
+        cmocka_unit_test(interrupted_threads_show_the_same_fault_each_time),
         cmocka_unit_test(only_all_small_sequences_find_the_one),
         cmocka_unit_test(what_a_case_finds_is_told_in_few_operations),
         cmocka_unit_test(what_fires_nothing_is_skipped),

@@ -12,16 +12,18 @@ static struct {
     struct kit_watcher watcher;
     const struct tl_allocator *given;
     struct tl_allocator allocator; /* handed to the structure, in front of the given one */
-    struct kit_call *call;         /* the innermost */
     uintptr_t from;                /* the object's code */
     uintptr_t to;
-    volatile bool on;
     bool can_step;
 } steps;
 
+/* Each thread is stepped by itself. */
+static _Thread_local struct kit_call *innermost;
+static _Thread_local volatile bool is_on;
+
 const struct kit_call *kit_steps_call(void)
 {
-    return steps.call;
+    return innermost;
 }
 
 /* --- instructions ---------------------------------------------------------------------------- */
@@ -36,18 +38,19 @@ static void on_trap(int signal_number, siginfo_t *info, void *place)
     (void)info;
     greg_t *registers = ((ucontext_t *)place)->uc_mcontext.gregs;
     uintptr_t at = (uintptr_t)registers[REG_RIP];
-    struct kit_call *call = steps.call;
+    struct kit_call *call = innermost;
     int kept = errno;
-    if (steps.on && call->steps < call->most) {
+    if (is_on && call->steps < call->most) {
         call->steps++;
         if (call->stride > 0 && at >= steps.from && at < steps.to && call->left-- == 0) {
             const void *instruction;
             memcpy(&instruction, &at, sizeof instruction);
             call->left = call->stride - 1;
+            call->context = place;
             steps.watcher.step(call, instruction);
         }
     }
-    if (steps.on && call->steps < call->most) {
+    if (is_on && call->steps < call->most) {
         registers[REG_EFL] |= TRAP_FLAG;
     } else {
         registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
@@ -57,8 +60,8 @@ static void on_trap(int signal_number, siginfo_t *info, void *place)
 
 static void go_on(void)
 {
-    if (steps.can_step && steps.call != NULL && steps.call->steps < steps.call->most) {
-        steps.on = true;
+    if (steps.can_step && innermost != NULL && innermost->steps < innermost->most) {
+        is_on = true;
         __asm__ volatile("int3\n\tnop\n\tnop" ::: "memory");
     }
 }
@@ -91,11 +94,11 @@ static bool try_stepping(void)
         return false;
     }
     struct kit_call call = {.most = 2};
-    steps.call = &call;
+    innermost = &call;
     steps.can_step = true;
     go_on();
-    steps.on = false;
-    steps.call = NULL;
+    is_on = false;
+    innermost = NULL;
     return call.steps == 2;
 }
 
@@ -114,13 +117,13 @@ static bool try_stepping(void)
 
 static void hold(void)
 {
-    steps.on = false; /* which the next trap obeys */
+    is_on = false; /* which the next trap obeys */
 }
 
 static void enter(struct kit_call *call, enum kit_hook hook)
 {
-    *call = (struct kit_call){.outer = steps.call, .hook = hook};
-    steps.call = call;
+    *call = (struct kit_call){.outer = innermost, .hook = hook};
+    innermost = call;
     if (steps.watcher.enter != NULL) {
         steps.watcher.enter(call);
     }
@@ -130,7 +133,7 @@ static void enter(struct kit_call *call, enum kit_hook hook)
 static void leave(const struct kit_call *call)
 {
     hold();
-    steps.call = call->outer;
+    innermost = call->outer;
     if (steps.watcher.leave != NULL) {
         steps.watcher.leave(call);
     }
@@ -202,7 +205,7 @@ static void watched_fire(void *ctx, uint32_t id, uint64_t now)
 {
     const struct handed *handed = ctx;
     hold();
-    steps.call->fires++;
+    innermost->fires++;
     handed->fire(handed->ctx, id, now);
     go_on();
 }

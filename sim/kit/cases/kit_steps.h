@@ -13,11 +13,12 @@
 struct kit_call {
     struct kit_call *outer; /* in whose callback it is made; NULL: in none */
     enum kit_hook hook;
-    uint64_t most;   /* instructions of it that are counted */
-    uint64_t steps;  /* counted so far, without callbacks and the allocator */
-    unsigned stride; /* `step` is called before every stride-th; 0: before none */
-    unsigned left;   /* instructions until then */
-    uint64_t fires;  /* callbacks so far */
+    uint64_t most;       /* instructions of it that are counted */
+    uint64_t steps;      /* counted so far, without callbacks and the allocator */
+    unsigned stride;     /* `step` is called before every stride-th; 0: before none */
+    unsigned left;       /* instructions until then */
+    uint64_t fires;      /* callbacks so far */
+    const void *context; /* in `step`: the ucontext_t of the stopped thread */
 };
 
 /* Called about the hooks of the structure; any may be NULL. */
@@ -30,13 +31,13 @@ struct kit_watcher {
     void (*leave)(const struct kit_call *call);
 };
 
-/* Return the structure with hooks that are watched, for one thread of the process and one instance
- * at a time, until the next call of this function. *can_step is set to whether instructions can be
+/* Return the structure with hooks that are watched, for one instance at a time, until the next call
+ * of this function. Threads may take turns. *can_step is set to whether instructions can be
  * counted here. */
 const struct tl_algo *kit_steps_watch(const struct tl_algo *structure,
                                       const struct kit_watcher *watcher, bool *can_step);
 
-/* The innermost call under way; NULL: none. */
+/* Return the innermost call under way in this thread; NULL: none. */
 const struct kit_call *kit_steps_call(void);
 
 #endif

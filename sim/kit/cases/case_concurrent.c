@@ -1,0 +1,657 @@
+/*
+ * The cases about structures that many threads call (TL_CAP_CONCURRENT). In both, threads start and
+ * stop the same few timers while one advances, and every result must be explained by an order of
+ * the calls (concurrent_history.h).
+ *
+ * `concurrent-stress` lets the threads run, in rounds that begin and end without pending timers.
+ *
+ * `concurrent-steps` runs short scripts by two or three threads, of which only one runs at a time,
+ * and switches between them before accesses to shared memory: once before each access, and three
+ * times before drawn ones. A run without switches, in single steps, finds the accesses; in the other
+ * runs breakpoints stop at them. Everything is deterministic, so the same runs follow each time.
+ */
+#include "concurrent_break.h"
+#include "concurrent_play.h"
+#include "kit_cases.h"
+#include "kit_script.h"
+#include "kit_steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static noreturn void fail_without_threads(struct kit_run *run)
+{
+    kit_fail(run->witness, FAULT_HARNESS, "no more threads can be created");
+}
+
+/* Processor time of all threads. */
+static uint64_t used_ns(void)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* Advance from `tick` on until all timers have expired, and judge. */
+static void end_history(struct play *play, uint64_t tick, const char *what)
+{
+    const struct kit_subject *subject = &play->subject;
+    uint64_t late = tl_algo_precision(subject->algo, subject->options, 0).late_ticks;
+    play_advance(play, PLAY_THREADS - 1, tick);
+    for (unsigned i = 0; i < 4 && subject->algo->count(subject->self) > 0; i++) {
+        tick += late + 1;
+        play_advance(play, PLAY_THREADS - 1, tick);
+    }
+    play_judge(play, what);
+}
+
+/* --- stress ---------------------------------------------------------------------------------- */
+
+enum {
+    STRESS_WORKERS = PLAY_THREADS - 1,
+    STRESS_IDS = 12,
+    STRESS_CALLS = 24,    /* of each worker in a round */
+    STRESS_ADVANCES = 12, /* at most, in a round */
+    STRESS_DELAY = 3,     /* ticks at most */
+    STRESS_ROUNDS = 4000,
+};
+
+/* Fractions of the patience. */
+#define STRESS_SHARE 0.2
+#define STEPS_SHARE  0.8
+
+struct stress {
+    struct play play;
+    uint64_t seed;
+    _Atomic unsigned round; /* 0: none yet; UINT_MAX: the end */
+    _Atomic unsigned done;  /* workers, in this round */
+};
+
+struct worker {
+    struct stress *stress;
+    unsigned number;
+    pthread_t thread;
+};
+
+static void wait_for(_Atomic unsigned *value, unsigned unlike)
+{
+    for (unsigned spins = 0; atomic_load(value) == unlike; spins++) {
+        if (spins > 200) {
+            (void)sched_yield();
+        }
+    }
+}
+
+static void call_at_random(struct stress *stress, unsigned number, uint64_t *state)
+{
+    struct play *play = &stress->play;
+    uint64_t draw = kit_random(state);
+    uint32_t id = (uint32_t)(draw % STRESS_IDS);
+    if (draw >> 32 & 1) {
+        play_stop(play, number, id);
+    } else {
+        uint64_t clock = atomic_load_explicit(&play->clock, memory_order_relaxed);
+        play_start(play, number, id, clock + (draw >> 40) % (STRESS_DELAY + 1));
+    }
+}
+
+static void *work(void *ctx)
+{
+    const struct worker *worker = ctx;
+    struct stress *stress = worker->stress;
+    uint64_t state = stress->seed + worker->number;
+    for (unsigned round = 0;; round++) {
+        wait_for(&stress->round, round);
+        if (atomic_load(&stress->round) == UINT32_MAX) {
+            return NULL;
+        }
+        for (unsigned i = 0; i < STRESS_CALLS; i++) {
+            call_at_random(stress, worker->number, &state);
+        }
+        (void)atomic_fetch_add(&stress->done, 1);
+    }
+}
+
+static void run_round(struct stress *stress, unsigned round, uint64_t *state)
+{
+    struct play *play = &stress->play;
+    uint64_t now = atomic_load(&play->clock);
+    for (uint32_t id = 0; id < STRESS_IDS; id++) {
+        uint64_t draw = kit_random(state);
+        play->callbacks[id] = (struct play_callback){.restarts = draw % 4 == 0,
+                                                     .stops = draw % 4 == 1,
+                                                     .other = (uint32_t)(draw >> 32) % STRESS_IDS};
+    }
+    kit_enter(&play->subject, KIT_HOOK_ADVANCE, 0, now);
+    atomic_store(&stress->done, 0);
+    atomic_store(&stress->round, round);
+    for (unsigned i = 0; i < STRESS_ADVANCES && atomic_load(&stress->done) < STRESS_WORKERS; i++) {
+        if (play->subject.algo->next != NULL) {
+            play_next(play, STRESS_WORKERS);
+        }
+        play_advance(play, STRESS_WORKERS, ++now);
+    }
+    while (atomic_load(&stress->done) < STRESS_WORKERS) {
+        (void)sched_yield();
+    }
+    memset(play->callbacks, 0, sizeof play->callbacks);
+    play_advance(play, STRESS_WORKERS, ++now); /* then callbacks start no more */
+    end_history(play, now + STRESS_DELAY, "under stress");
+}
+
+void case_concurrent_stress(struct kit_run *run)
+{
+    static struct stress stress;
+    struct worker workers[STRESS_WORKERS];
+    memset(&stress, 0, sizeof stress);
+    if (!script_open(run, &stress.play.subject, STRESS_IDS, 0)) {
+        return;
+    }
+    run->witness->repeating = true; /* threads have no list of operations */
+    stress.seed = run->target->seed;
+    for (unsigned i = 0; i < STRESS_WORKERS; i++) {
+        workers[i] = (struct worker){.stress = &stress, .number = i};
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
+            fail_without_threads(run);
+        }
+    }
+    uint64_t until_ns = used_ns() + (uint64_t)(run->patience_seconds * STRESS_SHARE * 1e9);
+    uint64_t state = run->target->seed;
+    unsigned round = 0;
+    while (round < STRESS_ROUNDS && used_ns() < until_ns) {
+        run_round(&stress, ++round, &state);
+    }
+    atomic_store(&stress.round, UINT32_MAX);
+    for (unsigned i = 0; i < STRESS_WORKERS; i++) {
+        (void)pthread_join(workers[i].thread, NULL);
+    }
+    subject_destroy(&stress.play.subject);
+}
+
+/* --- steps: scripts -------------------------------------------------------------------------- */
+
+/*
+ * A script has calls that are made before the threads begin, a colon, and the calls of each thread,
+ * separated by bars: S0@3 starts timer 0 for tick 3, X0 stops it, A3 advances to tick 3, N asks for
+ * next; R0 makes the next callback of timer 0 start it again, K0@1 makes it stop timer 1.
+ */
+static const char *const scripts[] = {
+    "S0@1 : A1 | X0",              /* a stop against an expiry */
+    "S0@1 : A1 | S0@3",            /* a restart against an expiry */
+    "S0@3 : A1 A2 A3 | S0@1",      /* a restart to an earlier tick */
+    ": S0@1 | S1@1",               /* two starts */
+    ": S0@1 S1@1 | S2@2 A1 A2",    /* starts against an advance that they need */
+    ": S0@1 X0 | S0@2 A1 A2",      /* the same timer by two threads */
+    "S0@3 : X0 | X0",              /* two stops */
+    "S0@3 : X0 | S0@1 A1",         /* a stop against a start */
+    "S0@1 : A1 | X0 S0@2",         /* a stop and a start during an advance */
+    "R0 S0@1 : A1 A2 | X0",        /* a callback that starts its timer */
+    "R0 S0@1 : A1 A2 | S1@1 S2@1", /* ... while others are started */
+    "K0@1 S0@1 S1@1 : A1 | S1@2",  /* a callback that stops another timer */
+    "S0@1 : A1 | X0 | S0@2",       /* three threads about one timer */
+    ": S0@1 | S1@1 | A1 A2",       /* three threads */
+    ": S0@1 | S1@1 S2@1 A1 S3@2",  /* the same memory is used again meanwhile */
+    ": S0@1 | S1@1 S2@1 A1 S3@2 S4@2",
+    ": S0@2 | S1@1 A1 S2@2 | S3@2 S4@3",
+    "S0@1 : A1 A2 A3 | S1@2 S1@2 S1@2 S1@2 S1@2 S1@2 S2@2", /* more starts than timers */
+};
+
+enum {
+    LANES = PLAY_THREADS - 1,
+    OPS_MAX = 12,
+    SETUP = LANES, /* of the thread that runs the case */
+    STEP_IDS = 6,
+    STEP_STRIDE = 4, /* between ids, so that ids modulo a power of two are the same */
+    STEP_TICKS = 16, /* the latest tick of a script, and more */
+};
+
+struct step_op {
+    char kind;
+    uint32_t id;
+    uint64_t tick; /* or the other timer */
+};
+
+struct step_ops {
+    struct step_op ops[OPS_MAX];
+    size_t count;
+};
+
+/* Reads a script; returns how many threads it has. */
+static unsigned read_script(const char *text, struct step_ops ops[PLAY_THREADS])
+{
+    unsigned lanes = 0;
+    struct step_ops *to = &ops[SETUP];
+    memset(ops, 0, PLAY_THREADS * sizeof *ops);
+    for (; *text != '\0'; text++) {
+        if (*text == ':' || *text == '|') {
+            to = &ops[lanes++];
+        } else if (*text >= 'A' && *text <= 'Z') {
+            to->ops[to->count++] = (struct step_op){.kind = *text};
+        } else if (*text >= '0' && *text <= '9') {
+            struct step_op *op = &to->ops[to->count - 1];
+            bool is_tick = op->kind == 'A' || text[-1] == '@';
+            *(is_tick ? &op->tick : &(uint64_t){0}) = (uint64_t)(*text - '0');
+            op->id = is_tick ? op->id : (uint32_t)(*text - '0');
+        }
+    }
+    return lanes;
+}
+
+/* Writes a script for two or three threads, the last of which advances. */
+static void draw_script(uint64_t *state, char text[64])
+{
+    unsigned lanes = 2 + (unsigned)(kit_random(state) % 2);
+    unsigned tick = 1;
+    size_t at = (size_t)snprintf(text, 64, "S0@%u :", (unsigned)(1 + kit_random(state) % 3));
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        uint64_t draw = kit_random(state);
+        for (unsigned i = 0; i <= draw % (lanes == 2 ? 4 : 2); i++) {
+            unsigned id = (unsigned)(draw >> (8 + 4 * i) & 3u) % 3;
+            unsigned kind = (unsigned)(draw >> (32 + 4 * i) & 7u);
+            if (lane == lanes - 1 && kind < 4) {
+                at += (size_t)snprintf(text + at, 64 - at, " A%u", tick++);
+            } else if (kind % 3 == 0) {
+                at += (size_t)snprintf(text + at, 64 - at, " X%u", id);
+            } else {
+                at += (size_t)snprintf(text + at, 64 - at, " S%u@%u", id, 1 + (kind ^ id) % 3);
+            }
+        }
+        at += (size_t)snprintf(text + at, 64 - at, lane + 1 < lanes ? " |" : "");
+    }
+}
+
+/* --- steps: threads that take turns ---------------------------------------------------------- */
+
+enum { SWITCHES = 3, ACCESSES_MAX = 2048 };
+
+/* Processor time after which a turn counts as waiting for another thread, which then goes on. */
+#define TURN_NS UINT64_C(20000000)
+
+struct lane {
+    pthread_t thread;
+    clockid_t processor_time;
+    sem_t turn;
+    char stat_path[64]; /* of its state, in /proc */
+    _Atomic bool waits; /* for its turn */
+    _Atomic bool done;
+    const void *accesses[ACCESSES_MAX]; /* instructions that access shared memory, in their order */
+    uint32_t access_count;
+    uint32_t at; /* the access before which it was stopped last */
+};
+
+/* There is one case under way in a process, and a signal handler has to find it. */
+static struct {
+    struct play play;
+    struct kit_run *run;
+    struct step_ops ops[PLAY_THREADS];
+    uint32_t stride; /* between ids */
+    struct lane lanes[LANES];
+    unsigned lane_count;
+    sem_t finished; /* posted by each lane */
+    bool over;
+    bool notes; /* accesses, in single steps */
+    /* the run */
+    _Atomic unsigned running;
+    _Atomic bool is_free; /* threads no longer take turns, since one waits for another one's lock */
+    uint32_t gaps[SWITCHES]; /* accesses of a turn until the next switch */
+    unsigned switches;
+    unsigned switched;
+    uint64_t freed; /* runs that went on freely */
+} stage;
+
+static uint64_t lane_ns(const struct lane *lane)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(lane->processor_time, &used);
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* Whether the thread sleeps in the kernel. */
+static bool is_asleep(const struct lane *lane)
+{
+    char text[128] = "";
+    int file = open(lane->stat_path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = file >= 0 ? read(file, text, sizeof text - 1) : 0;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    const char *state = bytes > 0 ? strrchr(text, ')') : NULL;
+    return state != NULL && state[1] != '\0' && state[2] == 'S';
+}
+
+/* Let all threads go on at once, if none has done so before. */
+static void free_all(const struct lane *self)
+{
+    if (atomic_exchange(&stage.is_free, true)) {
+        return;
+    }
+    break_remove();
+    stage.freed++;
+    for (unsigned i = 0; i < stage.lane_count; i++) {
+        struct lane *lane = &stage.lanes[i];
+        if (lane != self && i != atomic_load(&stage.running) && atomic_load(&lane->waits)) {
+            (void)sem_post(&lane->turn);
+        }
+    }
+}
+
+/* Wait for the turn; in a signal handler, too. If the thread whose turn it is waits for a lock, all
+ * go on. */
+static void wait_for_turn(struct lane *lane)
+{
+    unsigned watched = LANES;
+    uint64_t begun_ns = 0;
+    for (;;) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (sem_timedwait(&lane->turn, &until) == 0) {
+            return;
+        }
+        if (errno != ETIMEDOUT) {
+            continue;
+        }
+        unsigned running = atomic_load(&stage.running);
+        const struct lane *other = &stage.lanes[running];
+        if (running != watched) {
+            watched = running;
+            begun_ns = lane_ns(other);
+        }
+        bool waits = is_asleep(other) || lane_ns(other) - begun_ns > TURN_NS;
+        if (waits && !atomic_load(&other->waits) && !atomic_load(&other->done) &&
+            running == atomic_load(&stage.running)) {
+            free_all(lane);
+            if (sem_trywait(&lane->turn) == 0 || atomic_load(&stage.is_free)) {
+                return;
+            }
+        }
+    }
+}
+
+/* The next thread that has something left to do; the same if there is no other. */
+static unsigned next_lane(unsigned from)
+{
+    unsigned next = from;
+    do {
+        next = (next + 1) % stage.lane_count;
+    } while (next != from && atomic_load(&stage.lanes[next].done));
+    return next;
+}
+
+static void switch_lanes(void);
+
+/* Set the breakpoint for the next switch, if there is one. */
+static void plan_switch(struct lane *lane)
+{
+    if (stage.switched == stage.switches) {
+        return;
+    }
+    uint32_t begin = lane->at;
+    lane->at += stage.gaps[stage.switched++];
+    if (lane->at >= lane->access_count) {
+        stage.switched = stage.switches;
+        return;
+    }
+    unsigned passes = 0;
+    for (uint32_t i = begin; i < lane->at; i++) {
+        passes += lane->accesses[i] == lane->accesses[lane->at];
+    }
+    break_set(lane->accesses[lane->at], passes, switch_lanes);
+}
+
+static void give_turn(unsigned to)
+{
+    atomic_store(&stage.running, to);
+    plan_switch(&stage.lanes[to]);
+    (void)sem_post(&stage.lanes[to].turn);
+}
+
+static void switch_lanes(void)
+{
+    unsigned from = atomic_load(&stage.running);
+    unsigned to = next_lane(from);
+    if (to != from && !atomic_load(&stage.is_free)) {
+        struct lane *lane = &stage.lanes[from];
+        atomic_store(&lane->waits, true);
+        give_turn(to);
+        wait_for_turn(lane);
+        atomic_store(&lane->waits, false);
+    }
+}
+
+static void note_access(const struct kit_call *call, const void *instruction)
+{
+    struct lane *lane = &stage.lanes[atomic_load(&stage.running)];
+    if (break_is_access(call->context) && lane->access_count < ACCESSES_MAX) {
+        lane->accesses[lane->access_count++] = instruction;
+    }
+}
+
+static void enter_call(struct kit_call *call)
+{
+    call->most = stage.notes ? UINT64_MAX : 0;
+    call->stride = 1;
+}
+
+static void do_op(const struct step_op *op, unsigned thread)
+{
+    struct play *play = &stage.play;
+    uint32_t id = op->id * stage.stride;
+    switch (op->kind) {
+    case 'S':
+        play_start(play, thread, id, op->tick);
+        break;
+    case 'X':
+        play_stop(play, thread, id);
+        break;
+    case 'A':
+        if (play->subject.algo->next != NULL) {
+            play_next(play, thread);
+        }
+        play_advance(play, thread, op->tick);
+        break;
+    case 'R':
+        play->callbacks[id].restarts = true;
+        break;
+    default:
+        play->callbacks[id].stops = true;
+        play->callbacks[id].other = (uint32_t)op->tick * stage.stride;
+        break;
+    }
+}
+
+static void *take_turns(void *ctx)
+{
+    struct lane *lane = ctx;
+    unsigned number = (unsigned)(lane - stage.lanes);
+    (void)snprintf(lane->stat_path, sizeof lane->stat_path, "/proc/self/task/%d/stat",
+                   (int)gettid());
+    for (;;) {
+        while (sem_wait(&lane->turn) != 0) {
+        }
+        if (stage.over) {
+            return NULL;
+        }
+        atomic_store(&lane->waits, false);
+        const struct step_ops *ops = &stage.ops[number];
+        for (size_t i = 0; i < ops->count; i++) {
+            do_op(&ops->ops[i], number);
+        }
+        atomic_store(&lane->done, true);
+        unsigned next = next_lane(number);
+        if (!atomic_load(&stage.is_free)) {
+            break_remove(); /* it was not reached */
+            stage.switched = stage.switches;
+        }
+        if (next != number && !atomic_load(&stage.is_free)) {
+            give_turn(next);
+        }
+        (void)sem_post(&stage.finished);
+    }
+}
+
+/* --- steps: runs ----------------------------------------------------------------------------- */
+
+/* Run the script once on a new structure. False: the structure refuses the options. */
+static bool run_script(const char *script, unsigned first, unsigned switches, bool notes)
+{
+    struct play *play = &stage.play;
+    char what[256];
+    memset(play->callbacks, 0, sizeof play->callbacks);
+    atomic_store(&play->clock, 0);
+    atomic_store(&play->moment, 0);
+    play->advance = 0;
+    if (!script_open(stage.run, &play->subject, (STEP_IDS - 1) * stage.stride + 1, 0)) {
+        return false;
+    }
+    stage.switches = switches;
+    stage.switched = 0;
+    for (size_t i = 0; i < stage.ops[SETUP].count; i++) {
+        do_op(&stage.ops[SETUP].ops[i], SETUP);
+    }
+    for (unsigned i = 0; i < stage.lane_count; i++) {
+        stage.lanes[i].at = 0;
+        atomic_store(&stage.lanes[i].waits, true);
+        atomic_store(&stage.lanes[i].done, false);
+    }
+    atomic_store(&stage.is_free, false);
+    kit_enter(&play->subject, KIT_HOOK_ADVANCE, 0, 0);
+    stage.notes = notes;
+    give_turn(first);
+    for (unsigned i = 0; i < stage.lane_count; i++) {
+        while (sem_wait(&stage.finished) != 0) {
+        }
+    }
+    stage.notes = false;
+    (void)snprintf(what, sizeof what,
+                   "threads A, B, ... with the calls \"%s\", ids times %u; %c began and was "
+                   "interrupted after %u accesses to shared memory, the next ones after %u and %u",
+                   script, (unsigned)stage.stride, (char)('A' + first), (unsigned)stage.gaps[0],
+                   switches > 1 ? (unsigned)stage.gaps[1] : 0,
+                   switches > 2 ? (unsigned)stage.gaps[2] : 0);
+    /* All is as after any other history: timers can be started, and expire. */
+    play_advance(play, SETUP, STEP_TICKS);
+    play_advance(play, SETUP, STEP_TICKS + 1);
+    for (uint32_t id = 0; id < STEP_IDS; id++) {
+        play_start(play, SETUP, id * stage.stride, STEP_TICKS + 2 + id % 2);
+    }
+    end_history(play, STEP_TICKS + 4, what);
+    subject_destroy(&play->subject);
+    return true;
+}
+
+/* Note the accesses of each thread, if none is interrupted. False: the options are refused. */
+static bool note_accesses(const char *script, unsigned first)
+{
+    static const struct kit_watcher watcher = {.enter = enter_call, .step = note_access};
+    const struct tl_algo *structure = stage.run->algo;
+    bool can_step = false;
+    for (unsigned i = 0; i < LANES; i++) {
+        stage.lanes[i].access_count = 0;
+    }
+    stage.run->algo = kit_steps_watch(structure, &watcher, &can_step);
+    bool runs = can_step && run_script(script, first, 0, true);
+    stage.run->algo = structure;
+    return runs && break_open();
+}
+
+/* Runs of each script whose switches are drawn, for each thread that begins. */
+#define DRAWN_RUNS 120u
+
+/* Of these, and of those with one switch, runs in which a thread waits for a lock: each takes
+ * milliseconds. */
+#define FREED_RUNS 3u
+
+static bool may_go_on(uint64_t freed, uint64_t until_ns)
+{
+    return stage.freed < freed && used_ns() < until_ns;
+}
+
+static uint64_t explore_script(const char *script, uint64_t *state, uint64_t until_ns)
+{
+    uint64_t runs = 0;
+    stage.lane_count = read_script(script, stage.ops);
+    for (unsigned first = 0; first < stage.lane_count && used_ns() < until_ns; first++) {
+        if (!note_accesses(script, first)) {
+            return runs;
+        }
+        uint32_t own = stage.lanes[first].access_count;
+        uint32_t other = stage.lanes[(first + 1) % stage.lane_count].access_count;
+        uint64_t freed = stage.freed + FREED_RUNS;
+        for (uint32_t gap = 0; gap < own && may_go_on(freed, until_ns); gap++, runs++) {
+            stage.gaps[0] = gap;
+            (void)run_script(script, first, 1, false);
+        }
+        freed = stage.freed + FREED_RUNS;
+        for (unsigned i = 0; i < DRAWN_RUNS && may_go_on(freed, until_ns); i++, runs++) {
+            uint64_t draw = kit_random(state);
+            stage.gaps[0] = (uint32_t)(draw & 0xffff) % (own + 1);
+            stage.gaps[1] = (uint32_t)(draw >> 16 & 0xffff) % (other + 1);
+            stage.gaps[2] = (uint32_t)(draw >> 32 & 0xffff) % (own + 1);
+            (void)run_script(script, first, SWITCHES, false);
+        }
+    }
+    return runs;
+}
+
+static void begin_lanes(struct kit_run *run)
+{
+    bool begun = sem_init(&stage.finished, 0, 0) == 0;
+    for (unsigned i = 0; begun && i < LANES; i++) {
+        struct lane *lane = &stage.lanes[i];
+        begun = sem_init(&lane->turn, 0, 0) == 0 &&
+                pthread_create(&lane->thread, NULL, take_turns, lane) == 0 &&
+                pthread_getcpuclockid(lane->thread, &lane->processor_time) == 0;
+    }
+    if (!begun) {
+        fail_without_threads(run);
+    }
+}
+
+static void end_lanes(void)
+{
+    stage.over = true;
+    for (unsigned i = 0; i < LANES; i++) {
+        (void)sem_post(&stage.lanes[i].turn);
+        (void)pthread_join(stage.lanes[i].thread, NULL);
+    }
+}
+
+#define DRAWN_SCRIPTS 12u
+
+void case_concurrent_steps(struct kit_run *run)
+{
+#ifdef __SANITIZE_THREAD__
+    kit_note(run->witness, "not run under the thread sanitizer, which concurrent-stress is for");
+    return;
+#endif
+    uint64_t until_ns = used_ns() + (uint64_t)(run->patience_seconds * STEPS_SHARE * 1e9);
+    uint64_t state = run->target->seed;
+    uint64_t runs = 0;
+    memset(&stage, 0, sizeof stage);
+    stage.run = run;
+    run->witness->repeating = true;
+    begin_lanes(run);
+    for (size_t i = 0; i < 2 * (LENGTH(scripts) + DRAWN_SCRIPTS) && used_ns() < until_ns; i++) {
+        char drawn[64];
+        stage.stride = i % 2 == 0 ? 1 : STEP_STRIDE;
+        if (i / 2 >= LENGTH(scripts)) {
+            draw_script(&state, drawn);
+        }
+        runs += explore_script(i / 2 < LENGTH(scripts) ? scripts[i / 2] : drawn, &state, until_ns);
+    }
+    end_lanes();
+    run->witness->coverage.states += runs;
+    kit_note(run->witness, "%" PRIu64 " interleavings of two and three threads%s", runs,
+             stage.freed > 0 ? "; in some, a thread waited for another one's lock" : "");
+}

@@ -1,0 +1,241 @@
+/*
+ * The search of Wing and Gong (1993), with Lowe's memory of the states tried before (2017): the next
+ * moment may be that of any call which no other remaining call precedes, provided that the model
+ * allows its result.
+ */
+#include "concurrent_history.h"
+
+#include "due.h"
+#include "registry.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CALLS_MAX = 64, TRIED_MAX = 1024, SHOWN_MAX = 14 };
+
+/* A timer. Which start was the last decides about its deadline. */
+struct timer_model {
+    const struct history_call *start;
+    uint64_t clock;
+    uint64_t limit; /* the last tick at which it may fire */
+    bool pending;
+    bool owed; /* the running advance must fire it: the start had returned */
+};
+
+/* The calls that have taken effect, and the state after them. */
+struct tried {
+    uint64_t passed;
+    const struct history_call *start;
+    bool pending;
+    bool owed;
+};
+
+struct search {
+    const struct history_call *calls[CALLS_MAX]; /* in the order of their begin */
+    size_t count;
+    struct tried tried[TRIED_MAX];
+    size_t tried_count;
+    size_t most; /* the most moments that were put in order, and the call that then failed */
+    const struct history_call *stuck;
+};
+
+/* --- the model ------------------------------------------------------------------------------- */
+
+/* Whether the model allows the result of the call now; if so, the state after it. */
+static bool allow(struct timer_model *timer, const struct history_call *call)
+{
+    bool is_ok = call->status == TL_OK;
+    switch (call->kind) {
+    case HISTORY_START:
+        if (is_ok) {
+            timer->start = call;
+            timer->limit = due_last(due_tick(timer->clock, call->tick), call->late);
+            timer->pending = true;
+            timer->owed = false;
+        }
+        return true; /* a refusal changes nothing */
+    case HISTORY_STOP:
+        if (is_ok != timer->pending) {
+            return false;
+        }
+        break;
+    case HISTORY_EXPIRY:
+        if (!timer->pending || due_is_early(call->tick, timer->start->tick, timer->start->early) ||
+            timer->start->advance == call->advance) {
+            return false;
+        }
+        break;
+    case HISTORY_NEXT:
+        return !timer->pending || call->tick <= timer->limit;
+    case HISTORY_BEGIN:
+        timer->clock = call->tick;
+        timer->owed =
+            timer->pending && timer->limit <= call->tick && timer->start->ended < call->begun;
+        return true;
+    case HISTORY_END:
+        return !timer->owed;
+    }
+    timer->pending = false;
+    timer->owed = false;
+    return true;
+}
+
+/* --- the search ------------------------------------------------------------------------------ */
+
+/* Whether the state is new. */
+static bool remember(struct search *search, uint64_t passed, const struct timer_model *timer)
+{
+    uint64_t hash = (passed ^ (uintptr_t)timer->start) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> 40) % TRIED_MAX;
+    while (search->tried[at].passed != 0) {
+        const struct tried *tried = &search->tried[at];
+        if (tried->passed == passed && tried->start == timer->start &&
+            tried->pending == timer->pending && tried->owed == timer->owed) {
+            return false;
+        }
+        at = (at + 1) % TRIED_MAX;
+    }
+    search->tried_count++;
+    search->tried[at] = (struct tried){passed, timer->start, timer->pending, timer->owed};
+    return true;
+}
+
+/* Whether the calls that are not in `passed` can follow. Too many states: true, so that no fault is
+ * reported which is none. */
+static bool can_go_on(struct search *search, uint64_t passed, size_t depth,
+                      const struct timer_model *timer)
+{
+    if (depth == search->count || search->tried_count > TRIED_MAX / 2) {
+        return true;
+    }
+    uint64_t first_end = UINT64_MAX;
+    for (size_t i = 0; i < search->count; i++) {
+        if ((passed >> i & 1) == 0 && search->calls[i]->ended < first_end) {
+            first_end = search->calls[i]->ended;
+        }
+    }
+    for (size_t i = 0; i < search->count && search->calls[i]->begun <= first_end; i++) {
+        struct timer_model after = *timer;
+        if ((passed >> i & 1) != 0) {
+            continue;
+        }
+        uint64_t longer = passed | UINT64_C(1) << i;
+        if (!allow(&after, search->calls[i])) {
+            if (depth >= search->most && search->calls[i]->ended == first_end) {
+                search->most = depth;
+                search->stuck = search->calls[i];
+            }
+        } else if (remember(search, longer, &after) &&
+                   can_go_on(search, longer, depth + 1, &after)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Puts the calls about one timer in order. False if there are too many. */
+static bool gather(struct search *search, const struct history *logs, size_t log_count, uint32_t id)
+{
+    bool used = false;
+    for (size_t l = 0; l < log_count; l++) {
+        for (size_t i = 0; i < logs[l].count; i++) {
+            const struct history_call *call = &logs[l].calls[i];
+            bool about_timer = call->kind <= HISTORY_EXPIRY;
+            if (about_timer && call->id != id) {
+                continue;
+            }
+            if (search->count == CALLS_MAX) {
+                return false;
+            }
+            size_t at = search->count++;
+            for (; at > 0 && search->calls[at - 1]->begun > call->begun; at--) {
+                search->calls[at] = search->calls[at - 1];
+            }
+            search->calls[at] = call;
+            used = used || about_timer;
+        }
+    }
+    return used;
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+static void write_call(const struct history_call *call, char *text, size_t bytes)
+{
+    const char *result = call->status == TL_OK ? "ok" : tl_status_name(call->status);
+    char who = (char)('A' + (int)call->thread);
+    switch (call->kind) {
+    case HISTORY_START:
+        (void)snprintf(text, bytes, "%c start for tick %" PRIu64 "%s: %s", who, call->tick,
+                       call->advance != 0 ? " (in a callback)" : "", result);
+        break;
+    case HISTORY_STOP:
+        (void)snprintf(text, bytes, "%c stop: %s", who, result);
+        break;
+    case HISTORY_EXPIRY:
+        (void)snprintf(text, bytes, "%c expiry at tick %" PRIu64, who, call->tick);
+        break;
+    case HISTORY_NEXT:
+        (void)snprintf(text, bytes, "%c next: %" PRIu64, who, call->tick);
+        break;
+    case HISTORY_BEGIN:
+        (void)snprintf(text, bytes, "%c advance to tick %" PRIu64 " begins", who, call->tick);
+        break;
+    case HISTORY_END:
+        (void)snprintf(text, bytes, "%c advance to tick %" PRIu64 " returns", who, call->tick);
+        break;
+    }
+}
+
+static void describe_fault(const struct search *search, uint32_t id, struct history_fault *fault)
+{
+    static const enum fault_kind kinds[] = {FAULT_STATUS, FAULT_STATUS, FAULT_DUPLICATE,
+                                            FAULT_NEXT,   FAULT_STATUS, FAULT_LOST};
+    static const char *const reasons[] = {
+        "",
+        "the timer's state at the stop was another one",
+        "a timer fired that was not pending, too early, or in the advance whose callback started "
+        "it",
+        "`next` names a tick after the expiry of a pending timer",
+        "",
+        "a timer that was due when the advance began was neither fired nor stopped nor restarted"};
+    char line[128];
+    enum history_kind kind = search->stuck->kind;
+    write_call(search->stuck, line, sizeof line);
+    fault->kind = kinds[kind];
+    int used = snprintf(fault->text, sizeof fault->text,
+                        "timer %" PRIu32 ", \"%s\": %s, in whatever order overlapping calls took "
+                        "effect. The last calls [begin-end]:",
+                        id, line, reasons[kind]);
+    size_t end = search->count;
+    while (search->calls[end - 1]->begun > search->stuck->ended) {
+        end--; /* later calls explain nothing */
+    }
+    for (size_t i = end > SHOWN_MAX ? end - SHOWN_MAX : 0;
+         i < end && used < (int)sizeof fault->text; i++) {
+        const struct history_call *call = search->calls[i];
+        write_call(call, line, sizeof line);
+        used += snprintf(fault->text + used, sizeof fault->text - (size_t)used,
+                         " [%" PRIu64 "-%" PRIu64 "] %s;", call->begun, call->ended, line);
+    }
+}
+
+bool history_explains(const struct history *logs, size_t log_count, uint32_t id,
+                      struct history_fault *fault)
+{
+    static _Thread_local struct search search;
+    struct timer_model idle = {.start = NULL};
+    search.count = 0;
+    if (!gather(&search, logs, log_count, id)) {
+        return true;
+    }
+    search.most = 0;
+    search.tried_count = 0;
+    memset(search.tried, 0, sizeof search.tried);
+    if (can_go_on(&search, 0, 0, &idle)) {
+        return true;
+    }
+    describe_fault(&search, id, fault);
+    return false;
+}
