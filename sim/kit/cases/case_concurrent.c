@@ -10,6 +10,7 @@
  * times before drawn ones. A run without switches, in single steps, finds the accesses; in the other
  * runs breakpoints stop at them. Everything is deterministic, so the same runs follow each time.
  */
+#include "clock.h"
 #include "concurrent_break.h"
 #include "concurrent_play.h"
 #include "kit_cases.h"
@@ -38,6 +39,27 @@ static uint64_t used_ns(void)
     struct timespec used = {0};
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* How long a case may go on: some processor time, and on a busy machine WALL_FACTOR times as much
+ * real time. */
+struct patience {
+    uint64_t used_ns;
+    uint64_t wall_ns;
+};
+
+#define WALL_FACTOR 2.5
+
+static struct patience patience_of(const struct kit_run *run, double share)
+{
+    double ns = run->patience_seconds * share * 1e9;
+    return (struct patience){used_ns() + (uint64_t)ns,
+                             clock_now_ns() + (uint64_t)(ns * WALL_FACTOR)};
+}
+
+static bool has_time(const struct patience *patience)
+{
+    return used_ns() < patience->used_ns && clock_now_ns() < patience->wall_ns;
 }
 
 /* Advance from `tick` on until all timers have expired, and judge. */
@@ -163,10 +185,10 @@ void case_concurrent_stress(struct kit_run *run)
             fail_without_threads(run);
         }
     }
-    uint64_t until_ns = used_ns() + (uint64_t)(run->patience_seconds * STRESS_SHARE * 1e9);
+    struct patience patience = patience_of(run, STRESS_SHARE);
     uint64_t state = run->target->seed;
     unsigned round = 0;
-    while (round < STRESS_ROUNDS && used_ns() < until_ns) {
+    while (round < STRESS_ROUNDS && has_time(&patience)) {
         run_round(&stress, ++round, &state);
     }
     atomic_store(&stress.round, UINT32_MAX);
@@ -572,28 +594,25 @@ static bool note_accesses(const char *script, unsigned first)
  * milliseconds. */
 #define FREED_RUNS 3u
 
-static bool may_go_on(uint64_t freed, uint64_t until_ns)
-{
-    return stage.freed < freed && used_ns() < until_ns;
-}
-
-static uint64_t explore_script(const char *script, uint64_t *state, uint64_t until_ns)
+static uint64_t explore_script(const char *script, uint64_t *state, const struct patience *patience)
 {
     uint64_t runs = 0;
     stage.lane_count = read_script(script, stage.ops);
-    for (unsigned first = 0; first < stage.lane_count && used_ns() < until_ns; first++) {
+    for (unsigned first = 0; first < stage.lane_count && has_time(patience); first++) {
         if (!note_accesses(script, first)) {
             return runs;
         }
         uint32_t own = stage.lanes[first].access_count;
         uint32_t other = stage.lanes[(first + 1) % stage.lane_count].access_count;
         uint64_t freed = stage.freed + FREED_RUNS;
-        for (uint32_t gap = 0; gap < own && may_go_on(freed, until_ns); gap++, runs++) {
+        for (uint32_t gap = 0; gap < own && stage.freed < freed && has_time(patience);
+             gap++, runs++) {
             stage.gaps[0] = gap;
             (void)run_script(script, first, 1, false);
         }
         freed = stage.freed + FREED_RUNS;
-        for (unsigned i = 0; i < DRAWN_RUNS && may_go_on(freed, until_ns); i++, runs++) {
+        for (unsigned i = 0; i < DRAWN_RUNS && stage.freed < freed && has_time(patience);
+             i++, runs++) {
             uint64_t draw = kit_random(state);
             stage.gaps[0] = (uint32_t)(draw & 0xffff) % (own + 1);
             stage.gaps[1] = (uint32_t)(draw >> 16 & 0xffff) % (other + 1);
@@ -635,20 +654,20 @@ void case_concurrent_steps(struct kit_run *run)
     kit_note(run->witness, "not run under the thread sanitizer, which concurrent-stress is for");
     return;
 #endif
-    uint64_t until_ns = used_ns() + (uint64_t)(run->patience_seconds * STEPS_SHARE * 1e9);
+    struct patience patience = patience_of(run, STEPS_SHARE);
     uint64_t state = run->target->seed;
     uint64_t runs = 0;
     memset(&stage, 0, sizeof stage);
     stage.run = run;
     run->witness->repeating = true;
     begin_lanes(run);
-    for (size_t i = 0; i < 2 * (LENGTH(scripts) + DRAWN_SCRIPTS) && used_ns() < until_ns; i++) {
+    for (size_t i = 0; i < 2 * (LENGTH(scripts) + DRAWN_SCRIPTS) && has_time(&patience); i++) {
         char drawn[64];
         stage.stride = i % 2 == 0 ? 1 : STEP_STRIDE;
         if (i / 2 >= LENGTH(scripts)) {
             draw_script(&state, drawn);
         }
-        runs += explore_script(i / 2 < LENGTH(scripts) ? scripts[i / 2] : drawn, &state, until_ns);
+        runs += explore_script(i / 2 < LENGTH(scripts) ? scripts[i / 2] : drawn, &state, &patience);
     }
     end_lanes();
     run->witness->coverage.states += runs;
