@@ -195,8 +195,7 @@ static void describe_fault(const struct search *search, uint32_t id, struct hist
     static const char *const reasons[] = {
         "",
         "the timer's state at the stop was another one",
-        "a timer fired that was not pending, too early, or in the advance whose callback started "
-        "it",
+        "the timer was not pending, it was too early, or the same advance had started it",
         "`next` names a tick after the expiry of a pending timer",
         "",
         "a timer that was due when the advance began was neither fired nor stopped nor restarted"};

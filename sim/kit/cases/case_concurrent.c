@@ -48,7 +48,7 @@ struct patience {
     uint64_t wall_ns;
 };
 
-#define WALL_FACTOR 2.5
+#define WALL_FACTOR 4
 
 static struct patience patience_of(const struct kit_run *run, double share)
 {
@@ -268,13 +268,13 @@ static unsigned read_script(const char *text, struct step_ops ops[PLAY_THREADS])
 }
 
 /* Writes a script for two or three threads, the last of which advances. */
-static void draw_script(uint64_t *state, char text[64])
+static void draw_script(uint64_t seed, char text[64])
 {
-    unsigned lanes = 2 + (unsigned)(kit_random(state) % 2);
+    unsigned lanes = 2 + (unsigned)(kit_random(&seed) % 2);
     unsigned tick = 1;
-    size_t at = (size_t)snprintf(text, 64, "S0@%u :", (unsigned)(1 + kit_random(state) % 3));
+    size_t at = (size_t)snprintf(text, 64, "S0@%u :", (unsigned)(1 + kit_random(&seed) % 3));
     for (unsigned lane = 0; lane < lanes; lane++) {
-        uint64_t draw = kit_random(state);
+        uint64_t draw = kit_random(&seed);
         for (unsigned i = 0; i <= draw % (lanes == 2 ? 4 : 2); i++) {
             unsigned id = (unsigned)(draw >> (8 + 4 * i) & 3u) % 3;
             unsigned kind = (unsigned)(draw >> (32 + 4 * i) & 7u);
@@ -327,6 +327,9 @@ static struct {
     unsigned switches;
     unsigned switched;
     uint64_t freed; /* runs that went on freely */
+    uint64_t runs;
+    uint64_t state; /* of random numbers */
+    struct patience patience;
 } stage;
 
 static uint64_t lane_ns(const struct lane *lane)
@@ -564,10 +567,14 @@ static bool run_script(const char *script, unsigned first, unsigned switches, bo
     /* All is as after any other history: timers can be started, and expire. */
     play_advance(play, SETUP, STEP_TICKS);
     play_advance(play, SETUP, STEP_TICKS + 1);
-    for (uint32_t id = 0; id < STEP_IDS; id++) {
-        play_start(play, SETUP, id * stage.stride, STEP_TICKS + 2 + id % 2);
+    for (uint32_t id = 0; id < STEP_IDS / 2; id++) {
+        play_start(play, SETUP, id * stage.stride, STEP_TICKS + 2);
     }
-    end_history(play, STEP_TICKS + 4, what);
+    play_advance(play, SETUP, STEP_TICKS + 2);
+    for (uint32_t id = 0; id < STEP_IDS; id++) {
+        play_start(play, SETUP, id * stage.stride, STEP_TICKS + 3 + id % 2);
+    }
+    end_history(play, STEP_TICKS + 5, what);
     subject_destroy(&play->subject);
     return true;
 }
@@ -588,39 +595,35 @@ static bool note_accesses(const char *script, unsigned first)
 }
 
 /* Runs of each script whose switches are drawn, for each thread that begins. */
-#define DRAWN_RUNS 120u
+#define DRAWN_RUNS 50u
 
-/* Of these, and of those with one switch, runs in which a thread waits for a lock: each takes
- * milliseconds. */
+/* Runs in which a thread waits for a lock end an exploration: each takes milliseconds. */
 #define FREED_RUNS 3u
 
-static uint64_t explore_script(const char *script, uint64_t *state, const struct patience *patience)
+/* Run the script with one switch before each access, or with drawn switches. */
+static void explore_script(const char *script, bool draws)
 {
-    uint64_t runs = 0;
     stage.lane_count = read_script(script, stage.ops);
-    for (unsigned first = 0; first < stage.lane_count && has_time(patience); first++) {
+    for (unsigned first = 0; first < stage.lane_count && has_time(&stage.patience); first++) {
         if (!note_accesses(script, first)) {
-            return runs;
+            return;
         }
         uint32_t own = stage.lanes[first].access_count;
         uint32_t other = stage.lanes[(first + 1) % stage.lane_count].access_count;
+        uint32_t most = draws ? DRAWN_RUNS : own;
         uint64_t freed = stage.freed + FREED_RUNS;
-        for (uint32_t gap = 0; gap < own && stage.freed < freed && has_time(patience);
-             gap++, runs++) {
-            stage.gaps[0] = gap;
-            (void)run_script(script, first, 1, false);
-        }
-        freed = stage.freed + FREED_RUNS;
-        for (unsigned i = 0; i < DRAWN_RUNS && stage.freed < freed && has_time(patience);
-             i++, runs++) {
-            uint64_t draw = kit_random(state);
-            stage.gaps[0] = (uint32_t)(draw & 0xffff) % (own + 1);
-            stage.gaps[1] = (uint32_t)(draw >> 16 & 0xffff) % (other + 1);
-            stage.gaps[2] = (uint32_t)(draw >> 32 & 0xffff) % (own + 1);
-            (void)run_script(script, first, SWITCHES, false);
+        for (uint32_t i = 0; i < most && stage.freed < freed && has_time(&stage.patience); i++) {
+            stage.gaps[0] = i;
+            if (draws) {
+                uint64_t draw = kit_random(&stage.state);
+                stage.gaps[0] = (uint32_t)(draw & 0xffff) % (own + 1);
+                stage.gaps[1] = (uint32_t)(draw >> 16 & 0xffff) % (other + 1);
+                stage.gaps[2] = (uint32_t)(draw >> 32 & 0xffff) % (own + 1);
+            }
+            (void)run_script(script, first, draws ? SWITCHES : 1, false);
+            stage.runs++;
         }
     }
-    return runs;
 }
 
 static void begin_lanes(struct kit_run *run)
@@ -646,7 +649,7 @@ static void end_lanes(void)
     }
 }
 
-#define DRAWN_SCRIPTS 12u
+#define DRAWN_SCRIPTS 16u
 
 void case_concurrent_steps(struct kit_run *run)
 {
@@ -654,23 +657,22 @@ void case_concurrent_steps(struct kit_run *run)
     kit_note(run->witness, "not run under the thread sanitizer, which concurrent-stress is for");
     return;
 #endif
-    struct patience patience = patience_of(run, STEPS_SHARE);
-    uint64_t state = run->target->seed;
-    uint64_t runs = 0;
     memset(&stage, 0, sizeof stage);
+    stage.patience = patience_of(run, STEPS_SHARE);
+    stage.state = run->target->seed;
     stage.run = run;
     run->witness->repeating = true;
     begin_lanes(run);
-    for (size_t i = 0; i < 2 * (LENGTH(scripts) + DRAWN_SCRIPTS) && has_time(&patience); i++) {
+    for (size_t i = 0; i < 4 * (LENGTH(scripts) + DRAWN_SCRIPTS); i++) {
+        size_t script = i / 2 % (LENGTH(scripts) + DRAWN_SCRIPTS);
         char drawn[64];
         stage.stride = i % 2 == 0 ? 1 : STEP_STRIDE;
-        if (i / 2 >= LENGTH(scripts)) {
-            draw_script(&state, drawn);
-        }
-        runs += explore_script(i / 2 < LENGTH(scripts) ? scripts[i / 2] : drawn, &state, &patience);
+        draw_script(script, drawn);
+        explore_script(script < LENGTH(scripts) ? scripts[script] : drawn,
+                       i >= 2 * (LENGTH(scripts) + DRAWN_SCRIPTS));
     }
     end_lanes();
-    run->witness->coverage.states += runs;
-    kit_note(run->witness, "%" PRIu64 " interleavings of two and three threads%s", runs,
+    run->witness->coverage.states += stage.runs;
+    kit_note(run->witness, "%" PRIu64 " interleavings of two and three threads%s", stage.runs,
              stage.freed > 0 ? "; in some, a thread waited for another one's lock" : "");
 }
