@@ -223,7 +223,7 @@ static void describe_fault(const struct search *search, uint32_t id, struct hist
 bool history_explains(const struct history *logs, size_t log_count, uint32_t id,
                       struct history_fault *fault)
 {
-    static _Thread_local struct search search;
+    static struct search search; /* large; one thread judges */
     struct timer_model idle = {.start = NULL};
     search.count = 0;
     if (!gather(&search, logs, log_count, id)) {

@@ -352,11 +352,11 @@ static bool is_asleep(const struct lane *lane)
     return state != NULL && state[1] != '\0' && state[2] == 'S';
 }
 
-/* Let all threads go on at once, if none has done so before. */
-static void free_all(const struct lane *self)
+/* Let all threads go on at once. False: another one has done so, and wakes this one. */
+static bool free_all(const struct lane *self)
 {
     if (atomic_exchange(&stage.is_free, true)) {
-        return;
+        return false;
     }
     break_remove();
     stage.freed++;
@@ -366,6 +366,7 @@ static void free_all(const struct lane *self)
             (void)sem_post(&lane->turn);
         }
     }
+    return true;
 }
 
 /* Wait for the turn; in a signal handler, too. If the thread whose turn it is waits for a lock, all
@@ -394,11 +395,8 @@ static void wait_for_turn(struct lane *lane)
         }
         bool waits = is_asleep(other) || lane_ns(other) - begun_ns > TURN_NS;
         if (waits && !atomic_load(&other->waits) && !atomic_load(&other->done) &&
-            running == atomic_load(&stage.running)) {
-            free_all(lane);
-            if (sem_trywait(&lane->turn) == 0 || atomic_load(&stage.is_free)) {
-                return;
-            }
+            running == atomic_load(&stage.running) && free_all(lane)) {
+            return;
         }
     }
 }
@@ -502,7 +500,7 @@ static void *take_turns(void *ctx)
     (void)snprintf(lane->stat_path, sizeof lane->stat_path, "/proc/self/task/%d/stat",
                    (int)gettid());
     for (;;) {
-        while (sem_wait(&lane->turn) != 0) {
+        while (sem_wait(&lane->turn) != 0 || (atomic_load(&lane->done) && !stage.over)) {
         }
         if (stage.over) {
             return NULL;
@@ -631,6 +629,7 @@ static void begin_lanes(struct kit_run *run)
     bool begun = sem_init(&stage.finished, 0, 0) == 0;
     for (unsigned i = 0; begun && i < LANES; i++) {
         struct lane *lane = &stage.lanes[i];
+        atomic_store(&lane->done, true); /* until a run begins */
         begun = sem_init(&lane->turn, 0, 0) == 0 &&
                 pthread_create(&lane->thread, NULL, take_turns, lane) == 0 &&
                 pthread_getcpuclockid(lane->thread, &lane->processor_time) == 0;
