@@ -1,4 +1,4 @@
-/* guess.h: what somebody means who gives a name that is not known. */
+/* guess.h: the known name nearest to an unknown one. */
 #ifndef ALGOS_GUESS_H
 #define ALGOS_GUESS_H
 
@@ -13,12 +13,11 @@ struct tl_guess {
     char text[160];
 };
 
-/* Whether `known`, which must outlast the guess, is the name given. If not, it may be what is
- * meant. */
+/* Whether `known`, which must outlast the guess, is the name given. If not, it may be the nearest. */
 bool tl_guess_is(struct tl_guess *guess, const char *known);
 
-/* How a sentence goes on that refuses the name: "; did you mean 'NEAREST'?", or ";" where none of
- * the names is near. After it stands what shows all of them. */
+/* Return the end of a refusal: "; did you mean 'NEAREST'?", or ";" if none of the names is near. The
+ * command that lists all names follows it. */
 const char *tl_guess_text(struct tl_guess *guess);
 
 #endif

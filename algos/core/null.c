@@ -1,13 +1,12 @@
 /*
  * null: keeps no timers and fires nothing.
  *
- * What remains when a structure's work is taken away: the replay's loop, the indirect calls, the
- * memory traffic of the operations themselves. Every figure of another structure is on this
- * floor, which is why `null` runs in every comparison (fio has its null engine for the same
- * reason: axboe/fio, engines/null.c).
+ * Its cost is that of the replay's loop, the indirect calls, and the memory traffic of the operations
+ * themselves, which is part of every other structure's figure. So `null` runs in every comparison
+ * (fio has a null engine for the same reason: axboe/fio, engines/null.c).
  *
  * It only counts, so that a compiler cannot remove the calls. It is no timer structure: the oracle
- * does not judge it, and `all` leaves it out.
+ * does not check it, and `all` omits it.
  */
 #include "timerlab.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands after a number, and by what it is multiplied. */
+/* A word after a number, and its factor. */
 struct unit {
     const char *word; /* NULL ends the table */
     uint64_t factor;
@@ -40,10 +40,10 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Beyond it lies no number of any type; longer exponents stay there. */
+/* Beyond the range of every type; longer exponents are limited to it. */
 #define EXPONENT_MAX 9999
 
-/* Returns what follows the exponent of ten at `text`; `text` itself if there is none. */
+/* Skip the exponent of ten at `text`, if there is one. Return its end. */
 static const char *scan_exponent(const char *text, int *exponent)
 {
     const char *c = text;
@@ -64,7 +64,7 @@ static const char *scan_exponent(const char *text, int *exponent)
     return c;
 }
 
-/* Returns what follows the number at `text`; NULL if there is none. */
+/* Return the end of the number at `text`; NULL if there is none. */
 static const char *scan(const char *text, struct decimal *decimal)
 {
     *decimal = (struct decimal){.exact = true};
@@ -100,7 +100,7 @@ static bool whole_of(const struct decimal *decimal, uint64_t factor, uint64_t *w
     return true;
 }
 
-/* By what the unit [word, word + length) multiplies; 0: the table does not have it. */
+/* Return the factor of the unit [word, word + length); 0: the table does not have it. */
 static uint64_t factor_of(const struct unit *table, const char *word, size_t length)
 {
     while (table->word != NULL &&
@@ -110,7 +110,7 @@ static uint64_t factor_of(const struct unit *table, const char *word, size_t len
     return table->factor;
 }
 
-/* One number, which ends at the first of the characters `ends` after it, or with the text. Returns
+/* Read a number, which ends at the first of the characters `ends` after it, or with the text. Return
  * its end; NULL if it is not of that form. */
 static const char *read_one(const struct tl_number_form *form, const char *text, const char *ends,
                             union tl_number *number)

@@ -9,10 +9,9 @@
  *   time     1.5s, 250us, 2min: ns, us, ms, s, min, h; a bare number is in the option's own unit
  *   list     3,7-9: whole numbers, and ranges where the option has them
  *
- * There are no blanks, no hexadecimal digits, no inf and nan, and no signs but the minus of what
- * may be negative. What is no number, is not whole where it has to be, is too large for its
- * type or out of its range is refused, in one sentence that names the option, what it takes, and
- * the text.
+ * There are no blanks, no hexadecimal digits, no inf and nan, and no signs but a minus where negative
+ * numbers are accepted. A text that is no number, is not whole where it has to be, or is out of range
+ * is refused, in one sentence with the option, its range, and the text.
  *
  * Private to this project: not installed, not exported.
  */
@@ -32,7 +31,7 @@ enum tl_number_kind {
     TL_NUMBER_TIME,    /* read in the option's own unit */
 };
 
-/* What an option takes. The bounds are included. */
+/* The values that an option accepts. The bounds are included. */
 struct tl_number_form {
     enum tl_number_kind kind;
     uint64_t from; /* TL_NUMBER_WHOLE */
@@ -57,15 +56,14 @@ struct tl_range {
     uint64_t last;
 };
 
-/* Reads all of `text`. False, and *number is not set, if it is not of that form. */
+/* Read all of `text`. False, and *number is not set, if it is not of that form. */
 bool tl_number_read(const struct tl_number_form *form, const char *text, union tl_number *number);
 
-/* Reads a list of whole numbers, divided by commas, into `ranges`, which has form->list_max
- * elements. Returns how many; 0 if it is not of that form. */
+/* Read a list of whole numbers, separated by commas, into `ranges`, which has form->list_max elements.
+ * Return their number; 0 if it is not of that form. */
 size_t tl_ranges_read(const struct tl_number_form *form, const char *text, struct tl_range *ranges);
 
-/* Writes "OPTION takes WHAT, not 'TEXT'" into `why`. Returns false, so that what read nothing can
- * end with it. */
+/* Write "OPTION takes RANGE, not 'TEXT'" into `why`. Return false, for a reader to return. */
 bool tl_number_refuse(const struct tl_number_form *form, const char *option, const char *text,
                       char *why, size_t why_bytes);
 

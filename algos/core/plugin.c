@@ -13,12 +13,12 @@
 
 struct tl_plugin {
     void *handle;
-    struct tl_algo algo; /* a copy, whose name is `name` */
+    struct tl_algo algo; /* a copy with this `name` */
     char *file;
     char *name;
 };
 
-/* What is a pipe would be waited for. */
+/* Opening a pipe would wait. */
 static bool is_file(const char *file, const char *path, char *why, size_t why_bytes)
 {
     struct stat info;
@@ -34,7 +34,7 @@ static bool is_file(const char *file, const char *path, char *why, size_t why_by
     return false;
 }
 
-/* The descriptor in a loaded object, if it can be used. */
+/* Return the descriptor of a loaded object; NULL: it cannot be used. */
 static const struct tl_algo *find_algo(void *handle, const char *file, char *why, size_t why_bytes)
 {
     const struct tl_algo *algo = dlsym(handle, "timerlab_algo");
@@ -52,9 +52,9 @@ static const struct tl_algo *find_algo(void *handle, const char *file, char *why
     return algo;
 }
 
-/* Loads plugin->file into the rest of *plugin; `name` is the one asked for, or NULL. On failure
- * the caller closes. */
-static bool load(struct tl_plugin *plugin, const char *name, char *why, size_t why_bytes)
+/* Load plugin->file into the rest of *plugin; `name` is the requested one, or NULL. On failure the
+ * caller closes it. */
+static bool load_plugin(struct tl_plugin *plugin, const char *name, char *why, size_t why_bytes)
 {
     if (plugin->file[0] == '\0') {
         (void)snprintf(why, why_bytes,
@@ -122,7 +122,7 @@ struct tl_plugin *tl_plugin_open(const char *spec, char *why, size_t why_bytes)
         *comma = '\0';
         name = comma + 1;
     }
-    if (!load(plugin, name, why, why_bytes)) {
+    if (!load_plugin(plugin, name, why, why_bytes)) {
         tl_plugin_close(plugin);
         return NULL;
     }

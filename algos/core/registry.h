@@ -1,6 +1,6 @@
 /*
- * registry.h: the structures that timerlab knows, and what callers need around them: texts of
- * statuses, validation of descriptors, option strings, allocators.
+ * registry.h: the built-in structures, texts of statuses, validation of descriptors, option strings,
+ * allocators.
  */
 #ifndef TIMERLAB_REGISTRY_H
 #define TIMERLAB_REGISTRY_H
@@ -21,8 +21,8 @@ extern "C" {
 const char *tl_status_name(enum tl_status status);
 const char *tl_status_text(enum tl_status status);
 
-/* Whether start answers so because of what the structure is, which is no fault of it: the deadline
- * is beyond its horizon, or it is full. */
+/* Whether a start is refused by design, not by a fault: the deadline is beyond the horizon, or the
+ * structure is full. */
 bool tl_status_is_refusal(enum tl_status status);
 
 /* One row of TL_CAPABILITY_MAP. */
@@ -37,12 +37,11 @@ const struct tl_capability_row *tl_capabilities(size_t *count);
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-/* Whether a descriptor can be used: abi, required
- * hooks, capabilities and hooks that belong together, names, option table. TL_ERR_DESCRIPTOR, and
- * `why` names everything that is missing or wrong, separated by "; ". */
+/* Whether a descriptor can be used: abi, required hooks, capabilities and hooks that belong together,
+ * names, option table. TL_ERR_DESCRIPTOR, and `why` lists all faults, separated by "; ". */
 enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t why_bytes);
 
-/* Whether a name is what the contract asks for: lower-case words and digits, joined by dashes. */
+/* Whether a name conforms to the contract: lower-case words and digits, joined by dashes. */
 bool tl_name_is_well_formed(const char *name);
 
 /* A structure in the builds of one source: `timed` without counters, `counted` with them, and
@@ -55,8 +54,8 @@ struct tl_entry {
     const struct tl_algo *embedded;
 };
 
-/* The descriptor to use with records of the caller's, whose embedded_bytes is not 0; NULL: the
- * structure takes none. */
+/* Return the descriptor to use with the caller's records, with embedded_bytes > 0; NULL: the structure
+ * takes none. */
 const struct tl_algo *tl_entry_for_records(const struct tl_entry *entry);
 
 /* The built-in structures, in the order of the list in algos/structures/CMakeLists.txt. */
@@ -66,13 +65,12 @@ const struct tl_entry *tl_registry_at(size_t index);
 /* The built-in structure of that name; NULL if there is none. */
 const struct tl_entry *tl_registry_find(const char *name);
 
-/* What the descriptor promises for a delay under these option values (0/0 without the hook). */
+/* Return the promised precision for a delay with these option values (0/0 without the hook). */
 struct tl_precision tl_algo_precision(const struct tl_algo *algo, const void *options,
                                       uint64_t delay_ticks);
 
-/* Whether it promises to fire every timer at its due tick, for all delays up to the longest, as far
- * as the shortest and that tell: precision may get worse with the delay, or, where one timeout
- * serves all, better. */
+/* Whether it promises to fire every timer at its due tick, for the shortest and the longest delay:
+ * precision may get worse with the delay or, with one timeout for all, better. */
 bool tl_algo_is_exact(const struct tl_algo *algo, const void *options, uint64_t max_delay_ticks);
 
 /* Whether it may fire before the due tick, likewise. */
@@ -90,7 +88,7 @@ bool tl_algo_may_be_early(const struct tl_algo *algo, const void *options,
 #define TL_OPTION_VALUES(name) _Alignas(8) unsigned char(name)[TL_OPTIONS_BYTES]
 #endif
 
-/* How many of a descriptor's options there are. */
+/* Return the number of a descriptor's options. */
 size_t tl_option_count(const struct tl_algo *algo);
 
 /* The option of that name; NULL if there is none. */
@@ -105,27 +103,27 @@ bool tl_option_fits(const struct tl_option *option, size_t options_bytes);
 /* The value of an option that is no real number, in a struct of options; of a text 0. */
 uint64_t tl_option_number(const struct tl_option *option, const void *values);
 
-/* Sets it. The value must be in range. */
+/* Set it. The value must be in range. */
 void tl_option_set_number(const struct tl_option *option, void *values, uint64_t number);
 
 /* Whether the number is in the option's range, or the value of one of its words. */
 bool tl_option_accepts(const struct tl_option *option, uint64_t number);
 
-/* Reads the value from `text`, as a user writes it. Numbers take the suffixes k, m, g (powers of
+/* Read the value from `text`, as a user writes it. Numbers take the suffixes k, m, g (powers of
  * 1000) and Ki, Mi, Gi (of 1024). False if the option does not accept it; the value is unchanged. */
 bool tl_option_read(const struct tl_option *option, void *values, const char *text);
 
-/* Writes what the option accepts: "1 to 512, or auto". */
+/* Write the accepted values: "1 to 512, or auto". */
 void tl_option_range(const struct tl_option *option, char *text, size_t text_bytes);
 
-/* The value as its user writes it. Returns what snprintf would. */
+/* Write the value as a user does. Return the length, as snprintf does. */
 int tl_option_format(const struct tl_option *option, const void *values, char *text,
                      size_t text_bytes);
 
-/* Sets all options of a table, which ends with name == NULL, to their defaults. */
+/* Set all options of a table, which ends with name == NULL, to their defaults. */
 void tl_table_default(const struct tl_option *table, void *values);
 
-/* Likewise of a structure; what is left of `values` is zero. */
+/* Likewise for a structure; the rest of `values` is zero. */
 void tl_options_default(const struct tl_algo *algo, void *values);
 
 /* A table of at most 64 options, and its names in messages. */
@@ -143,15 +141,15 @@ bool tl_setting_read(const struct tl_option_table *table, const char *text, size
                      uint64_t *given, void *values, char *why, size_t why_bytes);
 
 /*
- * Parses "opt=v:opt=v" (the part of NAME:opt=v:... after the first colon; may be empty), each
- * option once, over the defaults. TL_ERR_OPTION, and `why` says which option or value, what would
- * be right, and the nearest known name; `values` is then unspecified.
+ * Parse "opt=v:opt=v" (the part of NAME:opt=v:... after the first colon; may be empty), each
+ * option once, over the defaults. TL_ERR_OPTION, and `why` has the option or value, the accepted ones,
+ * and the nearest known name; `values` is then unspecified.
  */
 enum tl_status tl_options_parse(const struct tl_algo *algo, const char *text, void *values,
                                 char *why, size_t why_bytes);
 
-/* The options that differ from their defaults, or all of them, as "opt=v:opt=v". Returns what
- * snprintf would. */
+/* Write the options that differ from their defaults, or all of them, as "opt=v:opt=v". Return the
+ * length, as snprintf does. */
 int tl_options_format(const struct tl_algo *algo, const void *values, bool all, char *text,
                       size_t text_bytes);
 

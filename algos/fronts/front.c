@@ -1,9 +1,8 @@
 /*
  * Front ends and structures, put together.
  *
- * `create` and `precision` are told nothing of the descriptor that they are called through. So each
- * composition takes a slot, and each slot has two small functions of its own, which know its
- * number.
+ * `create` and `precision` do not get the descriptor that they are called through. So each composition
+ * takes a slot, and each slot has two functions of its own, with its number.
  */
 #include "front.h"
 
@@ -73,8 +72,7 @@ static struct tl_precision precision_in(size_t slot, const void *options, uint64
                : tl_algo_precision(whole->inner, below, delay_ticks);
 }
 
-/* Two hexadecimal digits name a slot. */
-/* It does not settle on a form for these. */
+/* Two hexadecimal digits name a slot. clang-format has no stable form for these. */
 /* clang-format off */
 #define EIGHT(X, high)                                                                             \
     X(high##0) X(high##1) X(high##2) X(high##3) X(high##4) X(high##5) X(high##6) X(high##7)

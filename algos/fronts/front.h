@@ -1,10 +1,10 @@
 /*
- * front.h: front ends, which stand before any structure and change how it is used: most make it
- * safe for many threads, `lazy` spares it the moves of restarts.
+ * front.h: front ends, which wrap any structure and change its use: most make it safe for many
+ * threads, `lazy` avoids moving restarted timers.
  *
  * A front end holds a structure, the inner one, and is a structure itself: same contract, same
- * hooks. `locked(binary-heap)` is a binary heap under one lock. Composed single-threaded, it does
- * what its capabilities and its precision say, like any other structure.
+ * hooks. `locked(binary-heap)` is a binary heap under one lock. With one thread it keeps the promises
+ * of its capabilities and its precision, like any other structure.
  *
  * A front end that adds TL_CAP_CONCURRENT may be called by many threads, as timerlab.h says. It
  * allows more than that: next, sync and advance may be called at any time, too; of several advances
@@ -30,17 +30,17 @@ struct tl_front {
     const char *name;                /* "locked" */
     const char *summary;             /* one line */
     const char *origin;              /* who runs their timers like this */
-    const char *description;         /* how it works, and what it changes */
+    const char *description;         /* how it works, and its effects */
     const struct tl_option *options; /* its own, before those of the inner one; ends with name ==
                                         NULL; NULL: none */
     size_t options_bytes;            /* of the struct that its own table fills in */
     uint32_t needs;                  /* capabilities that the inner structure must have */
     uint32_t bars;                   /* capabilities that it must not have */
     uint32_t keeps;                  /* those that the whole has if the inner one has them */
-    uint32_t adds;                   /* those that it has whatever the inner one has */
+    uint32_t adds;                   /* those that it always has */
 
-    /* What of the inner structure's precision is left; NULL: all. `own` are the front end's values,
-     * `options` the inner one's. */
+    /* Return the precision of the whole; NULL: the inner structure's. `own` are the front end's
+     * options, `options` the inner one's. */
     struct tl_precision (*precision)(const struct tl_algo *inner, const void *own,
                                      const void *options, uint64_t delay_ticks);
 
@@ -48,37 +48,37 @@ struct tl_front {
     enum tl_status (*create)(const struct tl_algo *inner, const void *own,
                              const struct tl_config *config, void **self);
 
-    /* All other hooks. What is optional the whole has where the inner structure has it too, or the
-     * capabilities ask for it. */
+    /* All other hooks. The whole has an optional one if the inner structure has it, or if the
+     * capabilities require it. */
     struct tl_algo hooks;
 };
 
-/* The front ends; *count is set to how many. */
+/* Return the front ends, and their number in *count. */
 const struct tl_front *const *tl_fronts(size_t *count);
 
-/* The front end of that name; NULL if there is none. */
+/* Return the front end of that name; NULL: none. */
 const struct tl_front *tl_front_find(const char *name);
 
 /* Both forms of a composed structure exist up to this number at once. */
 #define TL_COMPOSITIONS_MAX 128
 
 /*
- * The descriptor of `inner` inside `front`: named "front(inner)", with the options of both. `inner`
- * must outlive the composition. NULL, with a sentence in `why`: it
- * lacks what the front end needs, has what it bars, has an option of the same name, is composed
- * itself, or there are TL_COMPOSITIONS_MAX already, or no memory. Not thread-safe, nor is its
- * counterpart.
+ * Return the descriptor of `inner` inside `front`: named "front(inner)", with the options of both.
+ * `inner` must outlive the composition. NULL, with a sentence in `why`: it lacks a capability that the
+ * front end needs, has one that it bars, has an option of the same name, or is composed itself; or
+ * there are TL_COMPOSITIONS_MAX already, or no memory. Neither this nor its counterpart is
+ * thread-safe.
  */
 const struct tl_algo *tl_front_compose(const struct tl_front *front, const struct tl_algo *inner,
                                        char *why, size_t why_bytes);
 
-/* The front end of a composed descriptor, or of a copy of it; NULL of any other. */
+/* Return the front end of a composed descriptor, or of a copy of it; NULL: it is not composed. */
 const struct tl_front *tl_front_of(const struct tl_algo *algo);
 
-/* The structure inside the front end, likewise. */
+/* Likewise the structure inside the front end. */
 const struct tl_algo *tl_front_inner(const struct tl_algo *algo);
 
-/* Frees a composed descriptor. No instance of it may be left. NULL is legal. */
+/* Free a composed descriptor, or NULL. No instance of it may be left. */
 void tl_front_release(const struct tl_algo *composed);
 
 #if defined(__GNUC__)

@@ -1,26 +1,25 @@
 /*
- * durable: a log before the structure, so that its timers outlive the process.
+ * durable: a log for the structure's timers, so that they outlive the process.
  *
- * The structure keeps the timers as it always does. What is started, stopped and fired is written
- * to a log besides (durable/timer_log.h), many operations in one commit; now and then the pending
- * timers are written down as a snapshot (durable/timer_snapshot.h), and the log before it goes.
- * After a crash the snapshot and the log after it say which timers are pending; they are started
- * in an empty structure.
+ * The structure keeps the timers as without. Starts, stops and expiries are also written to a log
+ * (durable/timer_log.h), many operations in one commit. From time to time the pending timers are
+ * written to a snapshot (durable/timer_snapshot.h), and the older log is deleted. After a crash the
+ * snapshot and the log after it give the pending timers, which are started in an empty structure.
  *
- * Nothing fires whose record could not be written:
+ * No timer fires if its record cannot be written:
  *
- *   at-least   callback, record, commit with others: what was not committed fires once more
- *   at-most    records, commit, callbacks: what was not handed out yet is lost
+ *   at-least   callback, record, commit with others: uncommitted expiries fire once more
+ *   at-most    records, commit, callbacks: timers that were not handed out yet are lost
  *
- * So with at-most all that is due is asked of the structure first, and handed out then; with
- * at-least each as the structure hands it out. What a budget leaves over waits in the front end, as
- * does everything that is due while the disk fails; it is tried again with the next advance.
+ * So with at-most the structure first hands out all due timers; with at-least each is fired at once.
+ * Timers that exceed the budget wait in the front end, as do all due timers while the disk fails; the
+ * next advance tries again.
  *
- * With sync=none a commit is a write, and nothing else waits for the disk either: no segment, no
- * snapshot, no name. The kernel has it then, so that the end of the process takes nothing of it.
+ * With sync=none a commit is a write, and segments, snapshots and names do not wait for the disk
+ * either. The kernel has the data, so that they survive the end of the process.
  *
- * Every record needs its place on the disk, and that of a stop or an expiry is taken when its timer
- * is started. So a disk that is full refuses starts, and nothing else.
+ * Every record needs its place on the disk. A start reserves that of the stop or expiry, so that a
+ * full disk refuses starts only.
  */
 #include "call_store.h"
 #include "front.h"
@@ -51,18 +50,18 @@ enum { AT_LEAST, AT_MOST };
 
 _Static_assert(LOG_LEAP == 0 || GROUP_MAX < LOG_LEAP, "no number is given twice");
 
-/* In a timer's generation: the structure has fired it, and it is in `due`. And with at-most: that
- * is on record. And that it was started with a call: the snapshot keeps this one, too. */
+/* Marks in a timer's generation: the structure has fired it, and it is in `due`; with at-most, its
+ * expiry is recorded; it was started with a call (also in snapshots). */
 #define IS_DUE        (UINT64_C(1) << 63)
 #define IS_RECORDED   (UINT64_C(1) << 62)
 #define HAS_CALL      (UINT64_C(1) << 61)
 #define GENERATION    (HAS_CALL - 1)
 
-/* A start that is easy takes less, with the room to end its timer. */
+/* The most words of an easy start, including those that end its timer. */
 #define EASY_WORDS    4u
 
-/* Ids that go into a snapshot for each record logged meanwhile, at least. They go in groups of
- * SNAPSHOT_IDS, or of a 64th of all ids if that is less, so that managing the groups costs little. */
+/* The least number of ids that go into a snapshot for each logged record. They go in groups of
+ * SNAPSHOT_IDS, or of a 64th of all ids if that is less, so that the groups cost little. */
 #define SNAPSHOT_PACE 8u
 #define SNAPSHOT_IDS  256u
 
@@ -75,36 +74,36 @@ struct durable {
     const struct tl_algo *inner;
     void *self;
     struct timer *timers;
-    /* As long as fewer words wait, an operation is one more, and nothing else; and a start, where
-     * the structure refuses none. */
+    /* While fewer words wait, an operation only appends a word; so does a start, if the structure
+     * refuses none. */
     size_t easy_until;
     size_t easy_start_until;
-    uint64_t counted;    /* so many timers were pending */
-    uint64_t counted_at; /* at that sequence number */
+    uint64_t counted;    /* pending timers */
+    uint64_t counted_at; /* at this sequence number */
     struct timer_log log;
     const struct tl_allocator *allocator;
-    uint32_t *due; /* what the structure fired, in its order; room for every timer */
+    uint32_t *due; /* timers that the structure fired, in its order; room for every timer */
     uint32_t due_count;
-    uint32_t left_over; /* how many of these were not stopped or restarted since */
+    uint32_t left_over; /* the number of these that were not stopped or restarted since */
     uint32_t capacity;
     uint32_t snapshot_id; /* the next one to be looked at */
     uint64_t now;
     uint64_t waiting_since; /* the clock when the first of the waiting records was made */
     uint64_t window_ticks;
     uint64_t snapshot_percent;
-    uint64_t snapshot_least; /* records, before which none is begun */
-    uint64_t snapshot_from;  /* of the newest one, begun or tried */
-    uint64_t snapshot_seen;  /* the sequence number up to which it has been worked for */
-    uint64_t snapshot_at;    /* the one from which on it is looked after again */
+    uint64_t snapshot_least; /* records before the first */
+    uint64_t snapshot_from;  /* the newest one's sequence number, begun or tried */
+    uint64_t snapshot_seen;  /* the sequence number of the last work for it */
+    uint64_t snapshot_at;    /* that of the next */
     uint64_t snapshot_pace;  /* ids for each record */
-    uint64_t budget;         /* what is left of the running advance's */
+    uint64_t budget;         /* the rest of the running advance's */
     tl_fire_fn fire;         /* its callback */
     void *fire_ctx;
     size_t group; /* records that make a commit */
     bool at_most;
     bool may_refuse; /* a start for which there is memory */
-    bool usable;     /* false: what is in the folder has not been recovered */
-    bool found;      /* there was something in the folder */
+    bool usable;     /* false: the folder's timers have not been recovered */
+    bool found;      /* the folder had files */
     bool advancing;
     struct store store;
     struct calls calls;
@@ -142,7 +141,7 @@ static uint64_t durable_count(const void *self)
     return durable->inner->count(durable->self) + durable->left_over;
 }
 
-/* Not within an advance, where the structure is at work. */
+/* Not called within an advance. */
 static uint64_t count_pending(struct durable *durable)
 {
     durable->counted = durable_count(durable);
@@ -150,8 +149,7 @@ static uint64_t count_pending(struct durable *durable)
     return durable->counted;
 }
 
-/* A start does not ask whether its timer is pending already: with many timers that would be a line
- * of memory to wait for. */
+/* An upper bound: a start does not look whether its timer is pending, which would be a cache miss. */
 static uint64_t pending_at_most(const struct durable *durable)
 {
     return durable->counted + (log_sequence(&durable->log) - durable->counted_at);
@@ -159,14 +157,14 @@ static uint64_t pending_at_most(const struct durable *durable)
 
 /* --- snapshots ------------------------------------------------------------------------------- */
 
-/* The log is long enough, and has room for everything until the next snapshot is due. */
+/* Return the number of records between snapshots. */
 static uint64_t snapshot_distance(const struct durable *durable)
 {
     uint64_t records = pending_at_most(durable) / 100 * durable->snapshot_percent;
     return records > durable->snapshot_least ? records : durable->snapshot_least;
 }
 
-/* Not tried again before the log is as long once more. */
+/* The next attempt is after as many records again. */
 static void give_snapshot_up(struct durable *durable)
 {
     snapshot_abandon(&durable->snapshot);
@@ -214,7 +212,7 @@ static enum tl_status write_down(struct durable *durable, uint64_t ids)
     return status;
 }
 
-/* Does the share of a snapshot that the records since it was last worked for are worth. */
+/* Write the part of a snapshot that corresponds to the records since the last call. */
 static void work_for_snapshot(struct durable *durable)
 {
     struct timer_log *log = &durable->log;
@@ -223,7 +221,7 @@ static void work_for_snapshot(struct durable *durable)
         uint64_t records = log_sequence(log) - durable->snapshot_from;
         uint64_t distance = snapshot_distance(durable);
         if (records < distance) {
-            /* The distance may be less when it is come nearer. */
+            /* The distance may shrink meanwhile. */
             durable->snapshot_at = log_sequence(log) + (distance - records) / 8 + 1;
             return;
         }
@@ -258,7 +256,7 @@ static void set_easy(struct durable *durable, size_t words)
     durable->easy_start_until = durable->may_refuse || durable->left_over > 0 ? 0 : words;
 }
 
-/* What comes next is the first record of a commit. */
+/* Commit; the next record is the first of another commit. */
 static enum tl_status commit(struct durable *durable)
 {
     set_easy(durable, 0);
@@ -266,15 +264,15 @@ static enum tl_status commit(struct durable *durable)
     return status == TL_OK ? log_commit(&durable->log) : status;
 }
 
-/* The place after the next record; and, if it `starts` a timer, after those that end all. */
+/* Return the place after the next record and, if it `starts` a timer, those that end all timers. */
 static uint64_t end_of_all(const struct durable *durable, bool starts)
 {
     uint64_t pending = pending_at_most(durable) + durable->advancing + 1;
     return log_place(&durable->log) + LOG_MOST_WORDS + (starts ? log_words_for(pending) : 0);
 }
 
-/* One more record can be made; and, if it is one that `starts` a timer, there is room for those
- * that end all of them. One that ends a timer has had its room since that was started. */
+/* Make room for a record and, if it `starts` a timer, for those that end all timers. A record that
+ * ends a timer has had its room since the start. */
 static enum tl_status make_ready(struct durable *durable, bool starts)
 {
     if (!durable->usable) {
@@ -293,7 +291,7 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
     if (durable->store.final) {
         return TL_ERR_STORE;
     }
-    /* What is in a temporary folder is made when something is first written. */
+    /* The files of a temporary folder are created by the first write. */
     bool is_there = durable->store.path[0] != '\0' || log->segment_count > 0;
     uint64_t end = end_of_all(durable, starts);
     if (end > log->room && !durable->advancing) {
@@ -304,9 +302,9 @@ static enum tl_status make_ready(struct durable *durable, bool starts)
                                        : TL_OK;
 }
 
-/* Nearly every record needs no more than its place in the buffer: it is neither the first nor the
- * last of a commit, there is room for it and for one that ends its timer, and no snapshot is to be
- * worked for. Counts as far as it is so, whatever comes next. */
+/* Nearly every record only needs its place in the buffer: it is neither the first nor the last of a
+ * commit, there is room for it and for the end of its timer, and no snapshot work is due. Count how
+ * many such records can follow. */
 static void count_easy(struct durable *durable)
 {
     const struct timer_log *log = &durable->log;
@@ -333,7 +331,7 @@ static inline bool is_easy(const struct durable *durable)
     return __builtin_expect(durable->log.used < durable->easy_until, 1);
 }
 
-/* `of`: of a start its deadline, else its timer's generation, with its marks. */
+/* `of`: a start's deadline, else the timer's generation with its marks. */
 static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_t of)
 {
     if (log_waiting(&durable->log) == 0) {
@@ -342,7 +340,7 @@ static void append(struct durable *durable, enum log_op op, uint32_t id, uint64_
     log_append(&durable->log, op, id, op == LOG_START ? of : of & GENERATION);
 }
 
-/* Notes an operation, and commits a full group; if that fails it is taken back. */
+/* Append an operation, and commit a full group; if that fails the operation is taken back. */
 static enum tl_status append_to_group(struct durable *durable, enum log_op op, uint32_t id,
                                       uint64_t of)
 {
@@ -369,7 +367,7 @@ static void settle(struct durable *durable)
 
 /* --- hooks ----------------------------------------------------------------------------------- */
 
-/* The structure has the timer as it was. */
+/* Restore the timer in the structure. */
 static void undo_start(struct durable *durable, uint32_t id)
 {
     const struct timer *timer = &durable->timers[id];
@@ -386,7 +384,7 @@ static inline void set_pending(struct durable *durable, uint32_t id, uint64_t de
     durable->timers[id] = (struct timer){.deadline = deadline, .generation = sequence};
 }
 
-/* One that is not easy, or may be refused. */
+/* A start that is not easy, or may be refused. */
 static __attribute__((noinline)) enum tl_status start_apart(struct durable *durable, uint32_t id,
                                                             uint64_t deadline)
 {
@@ -415,7 +413,7 @@ static __attribute__((noinline)) enum tl_status start_apart(struct durable *dura
     return TL_OK;
 }
 
-/* The structure comes last, so that nothing has to be kept until it returns. */
+/* The structure is called last, as a tail call. */
 static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct durable *durable = self;
@@ -428,7 +426,7 @@ static enum tl_status durable_start(void *self, uint32_t id, uint64_t deadline)
     return durable->inner->start(durable->self, id, deadline);
 }
 
-/* One that is not easy, or of a timer that the structure has fired. */
+/* A stop that is not easy, or of a timer that the structure has fired. */
 static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durable, uint32_t id)
 {
     struct timer *timer = &durable->timers[id];
@@ -447,8 +445,7 @@ static __attribute__((noinline)) enum tl_status stop_apart(struct durable *durab
     return TL_OK;
 }
 
-/* The call is in its file before the start is in the log. One that is not started after all is
- * garbage. */
+/* The call is written to its file before the start to the log. If the start fails, it is garbage. */
 static enum tl_status durable_start_call(void *self, uint32_t id, uint64_t deadline,
                                          const struct tl_call *call)
 {
@@ -503,7 +500,7 @@ static enum tl_status durable_stop(void *self, uint32_t id)
     return durable->inner->stop(durable->self, id);
 }
 
-/* Keeps of `due`, from one on, those that were not stopped or restarted. */
+/* Keep the timers of `due`, from `from` on, that were not stopped or restarted. */
 static void keep_left_over(struct durable *durable, uint32_t from)
 {
     uint32_t kept = durable->due_count - from;
@@ -520,13 +517,13 @@ static void keep_left_over(struct durable *durable, uint32_t from)
     durable->due_count = kept;
 }
 
-/* There is room for the record of one more firing. */
+/* Whether there is room for the record of one more expiry. */
 static bool can_fire(struct durable *durable)
 {
     return is_easy(durable) || make_ready(durable, false) == TL_OK;
 }
 
-/* Callback, record. It is not marked as due. Always inline: within the structure's call of its own. */
+/* Callback, then record. The timer is not marked as due. Always inline in the structure's callback. */
 static inline __attribute__((always_inline)) void fire_one(struct durable *durable, uint32_t id)
 {
     struct timer *timer = &durable->timers[id];
@@ -542,23 +539,23 @@ static inline __attribute__((always_inline)) void fire_one(struct durable *durab
     }
 }
 
-/* In the structure's callback. */
+/* The structure's callback. */
 static void hand_out(void *ctx, uint32_t id, uint64_t now)
 {
     struct durable *durable = ctx;
     (void)now;
-    /* Nothing overtakes what waits. */
+    /* No timer overtakes waiting ones. */
     if (durable->due_count == 0 && !durable->at_most && durable->budget > 0 && can_fire(durable)) {
         fire_one(durable, id);
     } else {
         durable->timers[id].generation |= IS_DUE;
         durable->due[durable->due_count++] = id;
         durable->left_over++;
-        durable->easy_start_until = 0; /* a start looks whether its timer is one of these */
+        durable->easy_start_until = 0; /* a start must check whether its timer is one of these */
     }
 }
 
-/* As many of `due` as budget and disk let; *at: as far as it came. */
+/* Fire timers of `due` from *at on, within the limits of budget and disk; *at is then the end. */
 static void fire_at_least(struct durable *durable, uint32_t *at)
 {
     for (; *at < durable->due_count && durable->budget > 0; ++*at) {
@@ -575,10 +572,10 @@ static void fire_at_least(struct durable *durable, uint32_t *at)
     }
 }
 
-/* Records of at most `most`, as many as there is room for, from `at` on; how many of `due` that
- * are, in *span. */
-static enum tl_status record_firings(struct durable *durable, uint32_t at, uint64_t most,
-                                     uint32_t *span)
+/* Record up to `most` expiries, or fewer if the log is full, from `at` on; *span is their length in
+ * `due`. */
+static enum tl_status record_expiries(struct durable *durable, uint32_t at, uint64_t most,
+                                      uint32_t *span)
 {
     uint64_t recorded = 0;
     for (*span = 0; at + *span < durable->due_count; ++*span) {
@@ -601,7 +598,7 @@ static enum tl_status record_firings(struct durable *durable, uint32_t at, uint6
     return commit(durable);
 }
 
-/* Records, commit, callbacks. */
+/* Records, commit, then callbacks. */
 static void fire_at_most(struct durable *durable, uint32_t *at)
 {
     while (*at < durable->due_count && durable->budget > 0) {
@@ -610,7 +607,7 @@ static void fire_at_most(struct durable *durable, uint32_t *at)
             break;
         }
         struct log_mark mark = log_mark(&durable->log);
-        if (record_firings(durable, *at, durable->budget, &span) != TL_OK) {
+        if (record_expiries(durable, *at, durable->budget, &span) != TL_OK) {
             log_take_back(&durable->log, mark);
             for (uint32_t i = 0; i < span; i++) {
                 durable->timers[durable->due[*at + i]].generation &= ~IS_RECORDED;
@@ -694,7 +691,7 @@ static enum tl_status durable_check(const void *self, char *why, size_t why_byte
                                          : TL_OK;
 }
 
-/* What the structure has fired, and a budget or the disk has not let out, follows its inside. */
+/* Show the structure, and then the timers that wait for the budget or the disk. */
 static void durable_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct durable *durable = self;
@@ -741,15 +738,15 @@ static void durable_durability(const void *self, struct tl_durability *out)
     };
 }
 
-/* --- beginning and end ----------------------------------------------------------------------- */
+/* --- create, reserve, destroy ---------------------------------------------------------------- */
 
 static size_t bytes_for(uint32_t capacity)
 {
     return (size_t)capacity * (sizeof(struct timer) + sizeof(uint32_t));
 }
 
-/* Room for the timers below `capacity`, and after them for `due`: in one block, which has large
- * pages sooner than two. */
+/* Make room for the timers below `capacity` and for `due`: in one block, which gets huge pages sooner
+ * than two. */
 static enum tl_status grow(struct durable *durable, uint32_t capacity)
 {
     if (capacity <= durable->capacity || capacity > LOG_IDS) {
@@ -791,7 +788,7 @@ static enum tl_status durable_reserve(void *self, uint32_t capacity)
     return status == TL_OK ? grow(durable, capacity) : status;
 }
 
-/* The numbers of both kinds of files. To be released, whatever it returns. */
+/* List both kinds of files. The caller releases the lists in any case. */
 static enum tl_status list_files(struct durable *durable, struct store_numbers *logs,
                                  struct store_numbers *snapshots)
 {
@@ -801,8 +798,8 @@ static enum tl_status list_files(struct durable *durable, struct store_numbers *
                : status;
 }
 
-/* Opens the folder, and makes the first segment if there is none. What fails here is for recover to
- * tell, which can say it in words. */
+/* Open the folder, and create the first segment if there is none. `recover` reports a failure, because
+ * it can return a text. */
 static enum tl_status open_folder(struct durable *durable)
 {
     if (durable->store.path[0] == '\0') {
@@ -866,21 +863,13 @@ static enum tl_status durable_create(const struct tl_algo *inner, const void *gi
     calls_init(&durable->calls, &durable->store, config->allocator);
     enum tl_status status = log_create(&durable->log, &durable->store, config->allocator,
                                        (size_t)own->group, durable->snapshot_least);
-    if (status == TL_OK) {
-        status = snapshot_create(&durable->snapshot, &durable->store, config->allocator);
-    }
-    if (status == TL_OK) {
-        status = log_reserve(&durable->log, config->capacity);
-    }
-    if (status == TL_OK) {
-        status = grow(durable, config->capacity);
-    }
-    if (status == TL_OK) {
-        status = open_folder(durable);
-    }
-    if (status == TL_OK) {
-        status = inner->create(config, &durable->self);
-    }
+    status = status != TL_OK
+                 ? status
+                 : snapshot_create(&durable->snapshot, &durable->store, config->allocator);
+    status = status != TL_OK ? status : log_reserve(&durable->log, config->capacity);
+    status = status != TL_OK ? status : grow(durable, config->capacity);
+    status = status != TL_OK ? status : open_folder(durable);
+    status = status != TL_OK ? status : inner->create(config, &durable->self);
     if (status != TL_OK) {
         free_all(durable);
         return status;
@@ -902,7 +891,7 @@ static void durable_destroy(void *self)
 
 /* --- recovery -------------------------------------------------------------------------------- */
 
-/* Room for that id in the arrays. */
+/* Make room for an id in the arrays. */
 static enum tl_status reach(struct durable *durable, uint32_t id)
 {
     if (id < durable->capacity) {
@@ -948,7 +937,7 @@ static void forget_timers(struct durable *durable)
     }
 }
 
-/* The newest snapshot that is whole, if there are any. */
+/* Read the newest complete snapshot, if there is any. */
 static enum tl_status read_snapshot(struct durable *durable, const struct store_numbers *snapshots,
                                     uint64_t *upto)
 {
@@ -966,7 +955,7 @@ static enum tl_status read_snapshot(struct durable *durable, const struct store_
     return status == TL_OK ? TL_OK : TL_ERR_STORE;
 }
 
-/* From the files to the arrays. */
+/* Read the files into the arrays. */
 static enum tl_status read_files(struct durable *durable, const struct store_numbers *logs,
                                  const struct store_numbers *snapshots)
 {
@@ -993,7 +982,7 @@ static bool is_wanted(void *ctx, uint32_t id, uint64_t generation)
            durable->timers[id].generation == (generation | HAS_CALL);
 }
 
-/* Each timer that was started with a call has it again, or nothing is recovered. */
+/* Read the calls. If a timer's call is missing, nothing is recovered. */
 static enum tl_status read_calls(struct durable *durable)
 {
     enum tl_status status = calls_recover(&durable->calls, durable->capacity, is_wanted, durable);
@@ -1007,7 +996,7 @@ static enum tl_status read_calls(struct durable *durable)
     return status;
 }
 
-/* From the arrays to the structure. */
+/* Start the timers of the arrays in the structure. */
 static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, void *ctx)
 {
     uint32_t capacity = durable->capacity;
@@ -1030,7 +1019,7 @@ static enum tl_status start_timers(struct durable *durable, tl_adopt_fn adopt, v
     return status;
 }
 
-/* What a snapshot made superfluous, and a crash left. */
+/* Remove files that a snapshot has replaced, but a crash has left. */
 static void remove_old_snapshots(struct durable *durable, const struct store_numbers *snapshots)
 {
     for (size_t i = 0; i < snapshots->count; i++) {
@@ -1043,9 +1032,9 @@ static void remove_old_snapshots(struct durable *durable, const struct store_num
     store_remove_unfinished(&durable->store);
 }
 
-/* Makes room for what ends the timers, and goes on with numbers that none of them can have. If the
- * disk is full, what there is must do: starts are refused until there is more. */
-static enum tl_status begin_life(struct durable *durable)
+/* Make room for the records that end the timers, and continue with unused numbers. If the disk is
+ * full, starts are refused until there is room. */
+static enum tl_status begin_numbers(struct durable *durable)
 {
     struct timer_log *log = &durable->log;
     uint64_t live = count_pending(durable);
@@ -1082,7 +1071,7 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     }
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
-        status = begin_life(durable);
+        status = begin_numbers(durable);
     }
     store_numbers_release(&logs, durable->allocator);
     store_numbers_release(&snapshots, durable->allocator);

@@ -1,9 +1,8 @@
 /*
- * handoff: starts and stops are handed to the one who advances, by way of two queues.
+ * handoff: starts and stops are handed to the advancing thread through two queues.
  *
- * Who starts or stops a timer writes what is wanted of it under a short lock and puts its id into a
- * queue; the structure itself is only ever touched by advance. A timer is in each queue at most
- * once: what counts is what is wanted last.
+ * A start or stop writes the timer's wanted state under a short lock and puts its id into a queue;
+ * only advance uses the structure. A timer is in each queue at most once: the last wish counts.
  */
 #include "front.h"
 #include "registry.h"
@@ -17,17 +16,17 @@ struct handoff_options {
     uint64_t pending;
 };
 
-enum { BATCH = 64 }; /* timers handed over between two turns of the lock */
+enum { BATCH = 64 }; /* timers handed over under one lock */
 
 #define NONE UINT32_MAX
 
 enum which { STARTS, STOPS, QUEUES };
 
-/* What is wanted of a timer, and where it stands. */
+/* The wanted state of a timer, and its place. */
 struct wish {
     uint64_t deadline;
     uint32_t next[QUEUES]; /* the one after it in either queue */
-    bool in[QUEUES];       /* waits there */
+    bool in[QUEUES];       /* it waits there */
     bool pending;          /* started, and neither stopped nor fired */
     bool filed;            /* the structure holds it, possibly under an earlier deadline */
 };
@@ -44,11 +43,12 @@ struct handoff {
     struct wish *wishes; /* by id; guarded by `mutex`, like all up to it */
     struct queue queues[QUEUES];
     uint64_t count;        /* timers pending */
-    pthread_mutex_t *lock; /* `mutex`, to be had from a const self too */
+    pthread_mutex_t *lock; /* `mutex`, for hooks with a const self */
     pthread_mutex_t mutex;
-    pthread_mutex_t advancing; /* guards the structure and what follows; taken before `mutex` */
+    pthread_mutex_t
+        advancing; /* guards the structure and the members below; locked before `mutex` */
     uint64_t clock;
-    uint64_t refused; /* starts that the structure would not take, though it must */
+    uint64_t refused; /* starts that the structure has refused, against its promise */
     uint32_t capacity;
     uint64_t moved_a_tick;
     uint64_t capacity_max;
@@ -72,7 +72,7 @@ static void append(struct handoff *handoff, enum which which, uint32_t id)
     queue->last = id;
 }
 
-/* Takes the first one out of a queue that is not empty. */
+/* Take the first timer out of a queue that is not empty. */
 static uint32_t take_first(struct handoff *handoff, enum which which)
 {
     uint32_t id = handoff->queues[which].first;
@@ -126,8 +126,7 @@ static uint64_t handoff_count(const void *self)
 
 /* --- advance: one at a time ------------------------------------------------------------------ */
 
-/* Takes all that was stopped out of the structure: a queue of cancelled timers
- * is never left over. */
+/* Take all stopped timers out of the structure. */
 static void apply_stops(struct handoff *handoff)
 {
     for (bool more = true; more;) {
@@ -151,7 +150,7 @@ static void apply_stops(struct handoff *handoff)
     }
 }
 
-/* Files up to `limit` of what was started. Those stopped meanwhile count too. */
+/* File up to `limit` started timers. Those stopped meanwhile count too. */
 static void apply_starts(struct handoff *handoff, uint64_t limit)
 {
     for (bool more = true; more && limit > 0;) {
@@ -179,8 +178,8 @@ static void apply_starts(struct handoff *handoff, uint64_t limit)
     }
 }
 
-/* Calls back for a timer that the structure has fired, unless it was stopped or started again since
- * it was filed. */
+/* Call back for a timer that the structure has fired, unless it was stopped or started again since it
+ * was filed. */
 static void fire_if_wanted(void *ctx, uint32_t id, uint64_t now)
 {
     struct handoff *handoff = ctx;
@@ -215,7 +214,7 @@ static uint64_t handoff_advance(void *self, uint64_t now, uint64_t budget, tl_fi
     handoff->fire = fire;
     handoff->fire_ctx = ctx;
     handoff->fired = 0;
-    /* What is no longer wanted uses up the structure's budget, but not the caller's. */
+    /* Timers that are no longer wanted use up the structure's budget, but not the caller's. */
     uint64_t left = budget;
     uint64_t taken = 0;
     do {
@@ -344,7 +343,7 @@ static enum tl_status handoff_check(const void *self, char *why, size_t why_byte
     return handoff->inner->check(handoff->self, why, why_bytes);
 }
 
-/* --- what it promises ------------------------------------------------------------------------ */
+/* --- promises -------------------------------------------------------------------------------- */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -362,12 +361,12 @@ static struct tl_precision handoff_precision(const struct tl_algo *inner, const 
         return precision;
     }
     uint64_t shortest = delay_ticks > wait ? delay_ticks - wait : 0;
-    struct tl_precision behind = tl_algo_precision(inner, options, shortest);
+    struct tl_precision delayed = tl_algo_precision(inner, options, shortest);
     /* The first advance after the start hands it over, or one up to `wait` ticks later. */
     uint64_t waited = wait + 1 > delay_ticks ? wait + 1 - delay_ticks : 0;
     return (struct tl_precision){
-        .early_ticks = larger(precision.early_ticks, behind.early_ticks),
-        .late_ticks = larger(precision.late_ticks, behind.late_ticks + waited),
+        .early_ticks = larger(precision.early_ticks, delayed.early_ticks),
+        .late_ticks = larger(precision.late_ticks, delayed.late_ticks + waited),
     };
 }
 

@@ -1,45 +1,43 @@
 /*
- * lazy: a restart to a later deadline is written down, and noticed when the timer fires.
+ * lazy: a restart to a later deadline is only recorded, and applied when the timer fires.
  *
- * A server pushes its idle timers back with every packet, and almost none of them ever expires. To
- * move such a timer in its structure for each packet is work for nothing: it is enough that the
- * timer fires no later than it is due. So the structure keeps the timer where it is, under the
- * deadline that it once had, and the new one is a number next to it. When the timer fires, the
- * number says whether it is due, and is handed out, or whether it is started again for the rest.
+ * A server postpones its idle timers with every packet, and almost none of them expires. Moving such
+ * a timer in its structure for each packet is useless work. So the structure keeps the timer under
+ * its old deadline, with the new one next to it. When the structure fires the timer, it is handed
+ * out if it is due, and else started again for the rest.
  *
  *   start 7, 100     the structure has 7 at 100
- *   start 7, 140     written down: 140
- *   start 7, 180     written down: 180
+ *   start 7, 140     recorded: 140
+ *   start 7, 180     recorded: 180
  *   tick 100         7 fires in the structure, is not due, and is started again for 180
  *   tick 180         7 fires
  *
- * Any number of restarts within one timeout costs one expiry for nothing. What was moves becomes
- * wakeups: a loop that sleeps until `next` is woken for a timer that is not due. Where restarts are
- * rare against timeouts that is a loss, and a timer that is stopped for good never needed it.
+ * Any number of restarts within one timeout costs one early expiry. Moves become wakeups: a loop that
+ * sleeps until `next` wakes for a timer that is not due. That is a loss if restarts are rare, or if
+ * timers are stopped for good.
  *
- * Three who do so, and where they differ:
+ * Three programs do the same, with differences:
  *
  *   - Netty's IdleStateHandler notes the time of the last read and write; its task, when it runs,
- *     schedules itself again for what is left.
+ *     schedules itself again for the rest.
  *
- *   - HAProxy's tasks have an `expire` besides the key under which they are queued. Pushed later,
- *     only `expire` changes; earlier, the task is queued again. A task whose timer was stopped stays
- *     queued and is dropped when it is found: `stop=lazy`. The default takes it out at once.
+ *   - HAProxy's tasks have an `expire` in addition to the key under which they are queued. A later
+ *     one only changes `expire`; an earlier one queues the task again. A task with a stopped timer
+ *     stays queued and is dropped later: `stop=lazy`. By default it is taken out at once.
  *
- *   - nginx leaves a timer alone if it is set again to within 300 ms of the key that it has,
- *     earlier or later, and otherwise moves it. It fires under the old key, up to that much from
- *     what was asked: `slack`. It is always counted from the key, so that nothing drifts.
+ *   - nginx leaves a timer if its new key is within 300 ms of the old one, earlier or later, and
+ *     otherwise moves it. It fires under the old key, up to that much from its deadline: `slack`. It
+ *     is always counted from the key, so that nothing drifts.
  *
- * What the structure promises must hold for the deadline last asked for. So where it may be late, a
- * timer stays only if even its latest firing keeps to what is promised for the new delay, and if so
- * does the start for the rest. Where one bucket serves both deadlines, the timer stays and fires
- * with it.
+ * The structure's promises must hold for the last deadline. So if the structure may be late, a timer
+ * stays only if even its latest expiry keeps the promise for the new delay, and the start for the
+ * rest does too. If one bucket serves both deadlines, the timer stays and fires with it.
  *
- * The structure must have no horizon, and not refuse when it is full: it is not asked whether it
- * takes a deadline until the timer fires there.
+ * The structure must have no horizon, and not refuse when it is full: it gets a deadline only when
+ * the timer fires there.
  *
- * The order among timers that one advance fires is that of their old deadlines, and `next` is a
- * bound: lost are `ordered`, `fifo`, `next-exact`, and, for the option `slack`, `exact`.
+ * Timers that one advance fires are in the order of their old deadlines, and `next` is a bound:
+ * `ordered`, `fifo`, `next-exact` and, with the option `slack`, `exact` are lost.
  */
 #include "front.h"
 #include "registry.h"
@@ -55,8 +53,8 @@ struct lazy_options {
 
 enum { STOP_NOW, STOP_LAZY };
 
-/* A timer's `kept` while it waits for the end of the advance whose callback started it: this, and
- * the id of the one after it. Above all deadlines. */
+/* `kept` of a timer that was started by a callback and waits for the end of the advance: this, and the
+ * id of the next one. Above all deadlines. */
 #define WAITS      (UINT64_C(3) << 62)
 #define WAITS_LAST UINT32_MAX
 
@@ -65,7 +63,7 @@ struct timer {
     uint64_t kept;   /* its deadline in the structure; TL_NEVER: it is not there */
 };
 
-/* Between which ticks the structure fires it. */
+/* The ticks between which the structure fires a timer. */
 struct span {
     uint64_t first;
     uint64_t last;
@@ -108,7 +106,7 @@ static bool is_waiting(const struct timer *timer)
     return timer->kept >= WAITS && timer->kept != TL_NEVER;
 }
 
-/* Of a deadline, seen from the clock. */
+/* Return the structure's precision for a deadline. */
 static struct tl_precision precision_of(const struct lazy *lazy, uint64_t deadline)
 {
     uint64_t delay_ticks = deadline > lazy->clock ? deadline - lazy->clock : 0;
@@ -123,7 +121,7 @@ static struct span span_of(const struct lazy *lazy, uint32_t id)
                         : (struct span){.first = timer->kept, .last = timer->kept};
 }
 
-/* Starts a timer in the structure. If that fails nothing has changed. */
+/* Start a timer in the structure. If that fails nothing has changed. */
 static enum tl_status file(struct lazy *lazy, uint32_t id, uint64_t deadline)
 {
     struct timer *timer = &lazy->timers[id];
@@ -150,8 +148,8 @@ static bool keeps_to(const struct lazy *lazy, uint64_t delay_ticks, struct tl_pr
            precision.late_ticks <= promised.late_ticks;
 }
 
-/* Whether a timer that is started for `deadline` may stay where the structure has it; sets from
- * when on its expiry is to be handed out. */
+/* Whether a timer that is started for `deadline` may stay at its place in the structure; *wanted is
+ * then the first tick at which its expiry is handed out. */
 static bool may_stay(struct lazy *lazy, uint32_t id, uint64_t deadline, uint64_t *wanted)
 {
     uint64_t kept = lazy->timers[id].kept;
@@ -161,7 +159,7 @@ static bool may_stay(struct lazy *lazy, uint32_t id, uint64_t deadline, uint64_t
     uint64_t last = add(deadline, promised.late_ticks);
     uint64_t slack = apart <= lazy->slack_ticks ? lazy->slack_ticks : 0;
     lazy->counters.compares++;
-    /* Not if it could fire in the very advance whose callback starts it. */
+    /* It must not fire in the advance that started it. */
     bool later = !lazy->advancing || span.first > lazy->clock;
     if (later && add(add(span.first, promised.early_ticks), slack) >= deadline &&
         span.last <= add(last, slack)) {
@@ -175,11 +173,11 @@ static bool may_stay(struct lazy *lazy, uint32_t id, uint64_t deadline, uint64_t
     if (lazy->exact || span.first >= deadline) {
         return true;
     }
-    /* The rest is shorter the later it is noticed. */
+    /* The later the structure fires it, the shorter is the rest. */
     return keeps_to(lazy, deadline - span.first, promised) && keeps_to(lazy, 1, promised);
 }
 
-/* After the last that is to fire in this advance it is started. */
+/* Let a timer wait until the end of this advance. */
 static void let_wait(struct lazy *lazy, uint32_t id)
 {
     lazy->timers[id].kept = WAITS | lazy->first_waiting;
@@ -202,8 +200,7 @@ static enum tl_status lazy_start(void *self, uint32_t id, uint64_t deadline)
     } else if (!due && timer->kept != TL_NEVER && may_stay(lazy, id, deadline, &wanted)) {
         timer->wanted = wanted;
     } else if (due && lazy->bounded) {
-        /* What a budget leaves over may be asked for again within this advance, in which nothing
-         * fires that was started in it. */
+        /* This advance may ask the structure again, and a timer started in it must not fire. */
         if (timer->kept != TL_NEVER) {
             (void)lazy->inner->stop(lazy->self, id);
         }
@@ -232,7 +229,7 @@ static enum tl_status lazy_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* In the structure's callback. */
+/* The structure's callback. */
 static void inner_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct lazy *lazy = ctx;
@@ -242,7 +239,7 @@ static void inner_fired(void *ctx, uint32_t id, uint64_t now)
     if (!is_pending(timer)) {
         return;
     }
-    /* Started for the rest it could fire at once where the structure may be early. */
+    /* An early structure could fire a timer started for the rest at once. */
     if (timer->wanted > add(now, precision_of(lazy, timer->wanted).early_ticks)) {
         lazy->counters.cascades++;
         if (lazy->bounded) {
@@ -258,7 +255,7 @@ static void inner_fired(void *ctx, uint32_t id, uint64_t now)
     lazy->fire(lazy->fire_ctx, id, now);
 }
 
-/* Starts what callbacks started for now, after the last that was to fire in this advance. */
+/* Start the waiting timers at the end of an advance. */
 static void start_waiting(struct lazy *lazy)
 {
     while (lazy->first_waiting != WAITS_LAST) {
@@ -284,7 +281,7 @@ static uint64_t lazy_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     uint64_t left = budget;
     uint64_t handed = lazy->inner->advance(lazy->self, now, left, inner_fired, lazy);
     bool any = handed > 0;
-    /* What fires for nothing in the structure uses up its budget, but not the caller's. */
+    /* Early expiries use up the structure's budget, but not the caller's. */
     while (handed == left && lazy->fired < budget) {
         left = budget - lazy->fired;
         handed = lazy->inner->advance(lazy->self, now, left, inner_fired, lazy);
@@ -293,7 +290,7 @@ static uint64_t lazy_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     start_waiting(lazy);
     if (lazy->fired == 0 && any && (lazy->inner->capabilities & TL_CAP_NEXT) != 0 &&
         lazy->inner->next(lazy->self) <= now) {
-        /* A bound that grows only when nothing fires at it. No callback has run. */
+        /* The bound grows only if no timer fires at it. No callback has run. */
         (void)lazy->inner->advance(lazy->self, now, budget, inner_fired, lazy);
     }
     return lazy->fired;
@@ -326,7 +323,7 @@ static enum tl_status lazy_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t id = 0; id < lazy->capacity; id++) {
         const struct timer *timer = &lazy->timers[id];
         if (is_waiting(timer) || (is_pending(timer) && timer->kept == TL_NEVER)) {
-            (void)snprintf(why, why_bytes, "timer %u is pending, and the structure has it not",
+            (void)snprintf(why, why_bytes, "timer %u is pending, but not in the structure",
                            (unsigned)id);
             return TL_ERR_CORRUPT;
         }
@@ -362,7 +359,7 @@ static void visit_cell(void *ctx, const struct tl_cell *cell)
     visit->visitor->cell(visit->visitor->ctx, cell);
 }
 
-/* What was stopped, and left where it was, is stale. */
+/* Mark stopped timers that stayed in the structure as stale. */
 static void visit_timer(void *ctx, const struct tl_held *held)
 {
     const struct visit *visit = ctx;
@@ -382,7 +379,7 @@ static void lazy_walk(const void *self, const struct tl_visitor *visitor)
     lazy->inner->walk(lazy->self, &own);
 }
 
-/* --- beginning and end ----------------------------------------------------------------------- */
+/* --- create, reserve, destroy ---------------------------------------------------------------- */
 
 static void free_arrays(const struct lazy *lazy, struct timer *timers, struct span *spans,
                         uint32_t capacity)

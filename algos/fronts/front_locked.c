@@ -7,7 +7,7 @@ struct locked {
     const struct tl_algo *inner;
     void *self;
     const struct tl_allocator *allocator;
-    pthread_mutex_t *lock; /* `mutex`, to be had from a const self too */
+    pthread_mutex_t *lock; /* `mutex`, for hooks with a const self */
     pthread_mutex_t mutex;
 };
 
@@ -47,60 +47,28 @@ static void locked_destroy(void *self)
     tl_free(locked->allocator, locked, sizeof *locked, _Alignof(struct locked));
 }
 
-static enum tl_status locked_reserve(void *self, uint32_t capacity)
-{
-    const struct locked *locked = self;
-    (void)pthread_mutex_lock(locked->lock);
-    enum tl_status status = locked->inner->reserve(locked->self, capacity);
-    (void)pthread_mutex_unlock(locked->lock);
-    return status;
-}
+/* A hook that calls the structure's under the lock. */
+#define LOCKED_HOOK(type, hook, parameters, arguments)                                             \
+    static type locked_##hook parameters                                                           \
+    {                                                                                              \
+        const struct locked *locked = self;                                                        \
+        (void)pthread_mutex_lock(locked->lock);                                                    \
+        type result = locked->inner->hook arguments;                                               \
+        (void)pthread_mutex_unlock(locked->lock);                                                  \
+        return result;                                                                             \
+    }
 
-static enum tl_status locked_start(void *self, uint32_t id, uint64_t deadline)
-{
-    const struct locked *locked = self;
-    (void)pthread_mutex_lock(locked->lock);
-    enum tl_status status = locked->inner->start(locked->self, id, deadline);
-    (void)pthread_mutex_unlock(locked->lock);
-    return status;
-}
-
-static enum tl_status locked_stop(void *self, uint32_t id)
-{
-    const struct locked *locked = self;
-    (void)pthread_mutex_lock(locked->lock);
-    enum tl_status status = locked->inner->stop(locked->self, id);
-    (void)pthread_mutex_unlock(locked->lock);
-    return status;
-}
-
-static uint64_t locked_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                               void *ctx)
-{
-    const struct locked *locked = self;
-    (void)pthread_mutex_lock(locked->lock);
-    uint64_t fired = locked->inner->advance(locked->self, now, budget, fire, ctx);
-    (void)pthread_mutex_unlock(locked->lock);
-    return fired;
-}
-
-static uint64_t locked_next(const void *self)
-{
-    const struct locked *locked = self;
-    (void)pthread_mutex_lock(locked->lock);
-    uint64_t next = locked->inner->next(locked->self);
-    (void)pthread_mutex_unlock(locked->lock);
-    return next;
-}
-
-static uint64_t locked_count(const void *self)
-{
-    const struct locked *locked = self;
-    (void)pthread_mutex_lock(locked->lock);
-    uint64_t count = locked->inner->count(locked->self);
-    (void)pthread_mutex_unlock(locked->lock);
-    return count;
-}
+LOCKED_HOOK(enum tl_status, reserve, (void *self, uint32_t capacity), (locked->self, capacity))
+LOCKED_HOOK(enum tl_status, start, (void *self, uint32_t id, uint64_t deadline),
+            (locked->self, id, deadline))
+LOCKED_HOOK(enum tl_status, stop, (void *self, uint32_t id), (locked->self, id))
+LOCKED_HOOK(uint64_t, advance,
+            (void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx),
+            (locked->self, now, budget, fire, ctx))
+LOCKED_HOOK(uint64_t, next, (const void *self), (locked->self))
+LOCKED_HOOK(uint64_t, count, (const void *self), (locked->self))
+LOCKED_HOOK(enum tl_status, sync, (void *self, uint64_t *durable_sequence),
+            (locked->self, durable_sequence))
 
 static void locked_counters(const void *self, struct tl_counters *out)
 {
@@ -118,15 +86,6 @@ static void locked_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct locked *locked = self;
     locked->inner->walk(locked->self, visitor);
-}
-
-static enum tl_status locked_sync(void *self, uint64_t *durable_sequence)
-{
-    const struct locked *locked = self;
-    (void)pthread_mutex_lock(locked->lock);
-    enum tl_status status = locked->inner->sync(locked->self, durable_sequence);
-    (void)pthread_mutex_unlock(locked->lock);
-    return status;
 }
 
 static enum tl_status locked_recover(void *self, tl_adopt_fn adopt, void *ctx)

@@ -1,10 +1,9 @@
 /*
- * sharded: several of the structure, each under a lock of its own; a timer's id says which one is
- * its.
+ * sharded: several instances of the structure, each under its own lock, chosen by the timer's id.
  *
- * An advance first moves all shards, one after the other, and notes who is due; then it calls back,
- * holding no lock. So what a callback starts in another shard cannot fire in the same advance, and
- * callbacks that start timers in each other's shards cannot wait for one another.
+ * An advance first moves all shards, one after the other, and notes the due timers; then it calls
+ * back without a lock. So a timer that a callback starts in another shard cannot fire in the same
+ * advance, and callbacks that start timers in each other's shards cannot deadlock.
  */
 #include "front.h"
 
@@ -25,7 +24,7 @@ struct shard {
 struct sharded {
     const struct tl_algo *inner;
     const struct tl_allocator *allocator;
-    struct tl_allocator shared; /* the same under a lock, for shards may allocate in any hook */
+    struct tl_allocator shared; /* the same under a lock: shards may allocate in any hook */
     pthread_mutex_t allocating;
     pthread_mutex_t advancing;
     struct shard *shards;
@@ -33,12 +32,12 @@ struct sharded {
     uint32_t capacity;
     uint8_t *due;       /* by id: noted by the running advance, not yet called back; guarded by the
                          * lock of the id's shard */
-    uint32_t *due_ids;  /* what it has noted */
-    uint64_t due_noted; /* ... and how many */
-    uint64_t *due_left; /* by shard: how many of its timers are in `due`; guarded by its lock */
+    uint32_t *due_ids;  /* the noted timers */
+    uint64_t due_noted; /* their number */
+    uint64_t *due_left; /* by shard: the number of its timers in `due`; guarded by its lock */
 };
 
-/* The ids of a shard are s, s + n, s + 2n, ...: how many of them are below the capacity. */
+/* Return the number of a shard's ids, s, s + n, s + 2n, ..., below the capacity. */
 static uint32_t shard_capacity(const struct sharded *sharded, uint32_t shard, uint32_t capacity)
 {
     return capacity / sharded->shard_count + (shard < capacity % sharded->shard_count ? 1 : 0);
@@ -72,7 +71,7 @@ static void free_parts(struct sharded *sharded, uint32_t made)
     tl_free(allocator, sharded, sizeof *sharded, alignof(struct sharded));
 }
 
-/* Makes room to note `capacity` timers as due. */
+/* Make room to note `capacity` timers as due. */
 static enum tl_status grow_due(struct sharded *sharded, uint32_t capacity)
 {
     const struct tl_allocator *allocator = sharded->allocator;
@@ -144,7 +143,7 @@ static void sharded_destroy(void *self)
 static enum tl_status sharded_reserve(void *self, uint32_t capacity)
 {
     struct sharded *sharded = self;
-    /* Shards that have grown when a later one cannot are none the worse for it. */
+    /* If a shard cannot grow, the larger ones before it do no harm. */
     for (uint32_t s = 0; s < sharded->shard_count; s++) {
         enum tl_status status =
             sharded->inner->reserve(sharded->shards[s].self, shard_capacity(sharded, s, capacity));
@@ -155,7 +154,7 @@ static enum tl_status sharded_reserve(void *self, uint32_t capacity)
     return capacity > sharded->capacity ? grow_due(sharded, capacity) : TL_OK;
 }
 
-/* Takes `id` out of what the running advance has noted; the shard's lock is held. */
+/* Remove `id` from the timers noted by the running advance; the shard's lock is held. */
 static bool take_due(struct sharded *sharded, uint32_t id)
 {
     if (sharded->due[id] == 0) {
@@ -191,7 +190,7 @@ static enum tl_status sharded_stop(void *self, uint32_t id)
     return status;
 }
 
-/* What a shard's callback needs to know. */
+/* The context of a shard's callback. */
 struct note {
     struct sharded *sharded;
     uint32_t shard;

@@ -15,15 +15,14 @@
  * A wider heap is flatter: four children instead of two halve the levels, and each level costs
  * memory latency. The key (due tick, serial of the start) is in the entry, so that choosing among
  * siblings touches only their line: 16 bytes an entry, four a line. With the root at index arity -
- * 1, the first child of an entry has an index that is a multiple of the arity, so that siblings do
- * not straddle lines needlessly. libev measured 4 children with cached keys about 5 % faster than
- * 2, from 50,000 watchers on. Go kept its timers in such a heap up to 1.13.
+ * 1, the first child has an index that is a multiple of the arity, so that siblings do not straddle
+ * lines. libev measured 4 children with cached keys about 5 % faster than 2, from 50,000 watchers on.
+ * Go kept its timers in such a heap up to 1.13.
  *
  * The entry before the root precedes every other and ends each rise. A timer that fires leaves its
  * entry at the root until its callback has returned; a timer that the callback starts takes that
- * place, so that an expiry with a restart sifts once instead of twice. The serial has 32 bits; when
- * none is left, a start sorts the entries and numbers them again. The hot loops are compiled once
- * for each usual arity, so that they contain no division; all other arities share one general copy.
+ * place. The serial has 32 bits; when none is left, a start sorts the entries and numbers them again.
+ * The loops are compiled once for each usual arity, so that they contain no division.
  *
  * Invariants
  *   - no entry is before its parent in the order (due, serial); serials are distinct
@@ -99,7 +98,7 @@ static inline size_t heap_parent(const struct dary_heap *heap, size_t index)
     return parent_of(index, heap->arity);
 }
 
-/* The first child's index, whether there is one or not. */
+/* Return the index of the first child, whether there is one or not. */
 static inline size_t children_of(size_t index, unsigned arity)
 {
     return arity * (index - arity + 2);
@@ -111,7 +110,7 @@ static inline void move(struct dary_heap *heap, size_t index, heap_entry entry)
     TL_COUNT(heap, moves, 1);
 }
 
-/* The first in order of the children from `child` on; there is at least one. */
+/* Return the first in order of the children from `child` on; there is at least one. */
 static ALWAYS_INLINE size_t first_of(struct dary_heap *heap, size_t child, unsigned arity)
 {
     const heap_entry *entries = heap->entries;
@@ -129,14 +128,13 @@ static ALWAYS_INLINE size_t first_of(struct dary_heap *heap, size_t child, unsig
     return best;
 }
 
-/* Fills the hole with `entry`, which is not after anything below it, or with its parents. `latest`:
- * it has the latest serial. */
-static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry entry, bool latest,
-                               unsigned arity)
+/* Fill the hole with `entry`, which is before everything below it, or with its parents. */
+static ALWAYS_INLINE void rise_by(struct dary_heap *heap, size_t hole, heap_entry entry,
+                                  unsigned arity)
 {
     size_t parent = parent_of(hole, arity);
     TL_COUNT(heap, compares, hole > heap->root);
-    while (heap_entry_precedes(entry, heap->entries[parent], latest)) {
+    while (heap_entry_before(entry, heap->entries[parent])) {
         move(heap, hole, heap->entries[parent]);
         hole = parent;
         parent = parent_of(hole, arity);
@@ -145,15 +143,15 @@ static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry e
     move(heap, hole, entry);
 }
 
-/* Fills the hole with `entry`, which is not before its parent, or with its children. */
-static ALWAYS_INLINE void sink(struct dary_heap *heap, size_t hole, heap_entry entry, bool latest,
-                               unsigned arity)
+/* Fill the hole with `entry`, which is after its parent, or with its children. */
+static ALWAYS_INLINE void sink_by(struct dary_heap *heap, size_t hole, heap_entry entry,
+                                  unsigned arity)
 {
     for (size_t child = children_of(hole, arity); child < heap->end;
          child = children_of(hole, arity)) {
         size_t first = first_of(heap, child, arity);
         TL_COUNT(heap, compares, 1);
-        if (heap_entry_precedes(entry, heap->entries[first], latest)) {
+        if (heap_entry_before(entry, heap->entries[first])) {
             break;
         }
         move(heap, hole, heap->entries[first]);
@@ -162,8 +160,9 @@ static ALWAYS_INLINE void sink(struct dary_heap *heap, size_t hole, heap_entry e
     move(heap, hole, entry);
 }
 
-/* Moves the hole at the root to the bottom, along the first children; returns where it arrives. */
-static ALWAYS_INLINE size_t sink_hole(struct dary_heap *heap, unsigned arity)
+/* Move the hole at the root to the bottom, along the first children, and then up to where `entry`
+ * belongs: mostly at the bottom. */
+static ALWAYS_INLINE void fill_root_by(struct dary_heap *heap, heap_entry entry, unsigned arity)
 {
     size_t hole = heap->root;
     for (size_t child = children_of(hole, arity); child < heap->end;
@@ -178,10 +177,10 @@ static ALWAYS_INLINE size_t sink_hole(struct dary_heap *heap, unsigned arity)
         move(heap, hole, heap->entries[first]);
         hole = first;
     }
-    return hole;
+    rise_by(heap, hole, entry, arity);
 }
 
-/* Calls function(..., arity) with the arity as a constant where it is a usual one. */
+/* Call function(..., arity) with the usual arities as constants. */
 #define BY_ARITY(heap, function, ...)                                                              \
     ((heap)->arity == 4    ? function(__VA_ARGS__, 4)                                              \
      : (heap)->arity == 2  ? function(__VA_ARGS__, 2)                                              \
@@ -189,58 +188,34 @@ static ALWAYS_INLINE size_t sink_hole(struct dary_heap *heap, unsigned arity)
      : (heap)->arity == 16 ? function(__VA_ARGS__, 16)                                             \
                            : function(__VA_ARGS__, (heap)->arity))
 
-static ALWAYS_INLINE void close_root_by(struct dary_heap *heap, unsigned arity)
+static void rise(struct dary_heap *heap, size_t hole, heap_entry entry)
 {
-    heap_entry last = heap->entries[--heap->end];
-    if (heap->end > heap->root) {
-        /* The last entry mostly belongs to the bottom: it rises from there, if at all. */
-        rise(heap, sink_hole(heap, arity), last, false, arity);
-    }
+    BY_ARITY(heap, rise_by, heap, hole, entry);
 }
 
-/* Remove the entry of an expired timer at the root. */
-static void close_root(struct dary_heap *heap)
+static void sink(struct dary_heap *heap, size_t hole, heap_entry entry)
 {
-    heap->vacant = false;
-    BY_ARITY(heap, close_root_by, heap);
+    BY_ARITY(heap, sink_by, heap, hole, entry);
 }
 
-static ALWAYS_INLINE void replace_root_by(struct dary_heap *heap, heap_entry entry, unsigned arity)
-{
-    rise(heap, sink_hole(heap, arity), entry, true, arity);
-}
-
-/* The same with `entry`, which has the latest serial, taking its place. */
+/* Replace the entry of an expired timer at the root. */
 static void replace_root(struct dary_heap *heap, heap_entry entry)
 {
     heap->vacant = false;
-    BY_ARITY(heap, replace_root_by, heap, entry);
+    BY_ARITY(heap, fill_root_by, heap, entry);
+}
+
+/* Remove it. */
+static void close_root(struct dary_heap *heap)
+{
+    heap->vacant = false;
+    heap_entry last = heap->entries[--heap->end];
+    if (heap->end > heap->root) {
+        replace_root(heap, last);
+    }
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
-
-static ALWAYS_INLINE enum tl_status start_by(struct dary_heap *heap, uint32_t id, uint64_t deadline,
-                                             unsigned arity)
-{
-    uint64_t due = deadline > heap->clock ? deadline : heap->clock;
-    heap_entry entry = heap_entry_make(due, heap->serial++, id);
-    size_t position = *position_at(heap, id);
-    if (position == 0) {
-        if (heap->vacant) {
-            replace_root(heap, entry);
-        } else {
-            rise(heap, heap->end++, entry, true, arity);
-        }
-        return TL_OK;
-    }
-    TL_COUNT(heap, compares, 1);
-    if (due < heap_entry_due(heap->entries[position])) {
-        rise(heap, position, entry, true, arity);
-    } else {
-        sink(heap, position, entry, true, arity);
-    }
-    return TL_OK;
-}
 
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
@@ -248,11 +223,29 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     if (heap->serial == UINT32_MAX) {
         renumber(heap);
     }
-    return BY_ARITY(heap, start_by, heap, id, deadline);
+    uint64_t due = deadline > heap->clock ? deadline : heap->clock;
+    heap_entry entry = heap_entry_make(due, heap->serial++, id);
+    size_t position = *position_at(heap, id);
+    if (position == 0) {
+        if (heap->vacant) {
+            replace_root(heap, entry);
+        } else {
+            rise(heap, heap->end++, entry);
+        }
+        return TL_OK;
+    }
+    TL_COUNT(heap, compares, 1);
+    if (due < heap_entry_due(heap->entries[position])) {
+        rise(heap, position, entry);
+    } else {
+        sink(heap, position, entry);
+    }
+    return TL_OK;
 }
 
-static ALWAYS_INLINE enum tl_status stop_by(struct dary_heap *heap, uint32_t id, unsigned arity)
+static enum tl_status heap_stop(void *self, uint32_t id)
 {
+    struct dary_heap *heap = self;
     size_t position = *position_at(heap, id);
     if (position == 0) {
         return TL_IDLE;
@@ -262,18 +255,12 @@ static ALWAYS_INLINE enum tl_status stop_by(struct dary_heap *heap, uint32_t id,
     if (position < heap->end) {
         TL_COUNT(heap, compares, 1);
         if (heap_entry_before(last, heap->entries[position])) {
-            rise(heap, position, last, false, arity);
+            rise(heap, position, last);
         } else {
-            sink(heap, position, last, false, arity);
+            sink(heap, position, last);
         }
     }
     return TL_OK;
-}
-
-static enum tl_status heap_stop(void *self, uint32_t id)
-{
-    struct dary_heap *heap = self;
-    return BY_ARITY(heap, stop_by, heap, id);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */

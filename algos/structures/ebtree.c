@@ -16,16 +16,14 @@
  *                           12   13
  *
  * A timer has a leaf and a fork, which are linked separately; n leaves need n-1 forks. start(13)
- * descends to the place where its key differs from the keys there, above leaf 12, and puts its own
- * fork there, with 12 and 13 below. stop(12) gives the place of its parent, fork (13), to the
- * sibling 13. That frees a fork; the fork of 12 is still in use at the top, so the freed one
- * replaces it, with its bit and links. No step allocates, balances or rotates. advance looks for
- * the leftmost leaf.
+ * descends to the leaf 12, where its key differs, and puts its own fork there, with 12 and 13 below.
+ * stop(12) gives the place of its parent, fork (13), to the sibling 13; the freed fork replaces the
+ * fork of 12 at the top, with its bit and links. No step allocates, balances or rotates. advance
+ * takes the leftmost leaf.
  *
- * A fork's bit is the highest in which the keys below it differ. The fork needs no key, because the
- * key of its own timer has all bits above. Timers with the same key hang from forks with negative
- * bits, -1 at the bottom, in a small tree that grows to the right; from left to right they are in
- * the order of their starts.
+ * A fork's bit is the highest in which the keys below it differ; the bits above are those of its own
+ * timer's key. Timers with the same key hang from forks with negative bits, -1 at the bottom, in a
+ * tree that grows to the right, in the order of their starts.
  *
  * HAProxy's keys are 32-bit milliseconds, which overflow after 49 days, and no timer is more than
  * half of that ahead. Where the first fork decides on the highest bit, the earliest timer is on the
@@ -105,21 +103,21 @@ static inline struct node *slot_node(const struct ebtree *tree, uint32_t index)
     return node_at(tree, index);
 }
 
-/* Where a branch's leaf or fork keeps the link to its parent. */
+/* Return the link of a leaf or fork to its parent. */
 static inline uint32_t *up_of(const struct ebtree *tree, uint32_t branch)
 {
     struct node *node = node_at(tree, branch >> 1);
     return (branch & 1) == FORK ? &node->up_fork : &node->up_leaf;
 }
 
-/* Hangs a leaf or fork from the side of a parent that the link `up` says. */
+/* Hang a leaf or fork from the parent and side of the link `up`. */
 static inline void hang(struct ebtree *tree, uint32_t branch, uint32_t up)
 {
     node_at(tree, up >> 1)->branch[up & 1] = branch;
     *up_of(tree, branch) = up;
 }
 
-/* Puts the fork of `index` above what hangs at `below`, with its leaf at its side `side`. */
+/* Put the fork of `index` above the branch `below`, with its leaf on its side `side`. */
 static void put_above(struct ebtree *tree, uint32_t below, uint32_t index, int32_t bit,
                       uint32_t side)
 {
@@ -131,10 +129,10 @@ static void put_above(struct ebtree *tree, uint32_t below, uint32_t index, int32
     TL_COUNT(tree, moves, 1);
 }
 
-/* Put a timer after all with its key, which are below the fork `top`: above the last of
- * them, or above the lowest tree at the right end that is as full as it can be. Bits along the
- * right end rise by one where there is no room for a fork between. */
-static void put_behind_equals(struct ebtree *tree, uint32_t top, uint32_t index)
+/* Put a timer after all with its key, which are below the fork `top`: above the last of them, or
+ * above the lowest full tree at the right end. Bits along the right end rise by one where there is no
+ * room for a fork between. */
+static void put_after_equals(struct ebtree *tree, uint32_t top, uint32_t index)
 {
     uint32_t full = top;
     uint32_t at = top;
@@ -156,7 +154,7 @@ static void put_behind_equals(struct ebtree *tree, uint32_t top, uint32_t index)
     }
 }
 
-/* Puts a timer that is not pending into the tree, by its key. */
+/* Put a timer into the tree, by its key. */
 static void put(struct ebtree *tree, uint32_t index)
 {
     uint64_t key = node_at(tree, index)->key;
@@ -181,11 +179,11 @@ static void put(struct ebtree *tree, uint32_t index)
     } else if ((at & 1) == LEAF) {
         put_above(tree, at, index, -1, 1);
     } else {
-        put_behind_equals(tree, at >> 1, index);
+        put_after_equals(tree, at >> 1, index);
     }
 }
 
-/* Takes a timer out of the tree. */
+/* Take a timer out of the tree. */
 static void take(struct ebtree *tree, uint32_t index)
 {
     struct node *node = node_at(tree, index);
@@ -210,7 +208,7 @@ static void take(struct ebtree *tree, uint32_t index)
     }
 }
 
-/* The timer of the tree that is due first, or ROOT if there is none. */
+/* Return the timer of the tree that is due first, or ROOT if there is none. */
 static uint32_t find_first(const struct ebtree *tree)
 {
     uint32_t at = node_at(tree, ROOT)->branch[0];
@@ -226,7 +224,7 @@ static uint32_t find_first(const struct ebtree *tree)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* The tick at which a timer of the tree is due: its key, in the turn that begins at the clock. */
+/* Return the due tick of a timer of the tree: its key, in the turn that begins at the clock. */
 static inline uint64_t due_of(const struct ebtree *tree, uint32_t index)
 {
     return tree->clock + ((node_at(tree, index)->key - tree->clock) & tree->key_mask);
@@ -248,7 +246,7 @@ static void take_out(struct ebtree *tree, uint32_t index)
     }
 }
 
-/* No further than half a turn. */
+/* Whether a deadline is more than half a turn ahead. */
 static inline bool is_beyond(const struct ebtree *tree, uint64_t deadline)
 {
     return deadline > tree->clock &&
@@ -300,11 +298,10 @@ static uint64_t tree_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     }
     tree->clock = now;
     uint64_t fired = 0;
-    while (fired < budget && !slot_is_empty(tree, DUE)) {
+    for (; fired < budget && !slot_is_empty(tree, DUE); fired++) {
         uint32_t index = slot_node(tree, DUE)->next;
         take_out(tree, index);
         tree->count--;
-        fired++;
         fire(ctx, index - FIRST, now);
     }
     return fired;
@@ -364,30 +361,13 @@ static enum tl_status tree_create(const struct tl_config *config, void **self)
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* Whether a fork, and the branch of it that `up` says, suit a leaf with that key below. */
-static bool fork_suits(const struct ebtree *tree, uint32_t up, uint64_t key)
+/* Climb from a leaf to the root. Return NULL, or the fault. */
+static const char *climb(const struct ebtree *tree, uint32_t index)
 {
-    const struct node *fork = node_at(tree, up >> 1);
-    if (fork->bit < 0) {
-        return fork->key == key;
-    }
-    uint64_t differ = (fork->key ^ key) >> fork->bit;
-    return differ <= 1 && (key >> fork->bit & 1) == (up & 1);
-}
-
-/* Whether bits fall from `above` to `below`, and negative ones rise. */
-static bool bits_suit(const struct node *above, const struct node *below)
-{
-    return above->bit >= 0 ? above->bit > below->bit : above->bit < below->bit;
-}
-
-/* Climbs from a leaf to the root; NULL, or the fault. *depth is the number of forks. */
-static const char *climb(const struct ebtree *tree, uint32_t index, uint64_t *depth)
-{
+    uint64_t key = node_at(tree, index)->key;
     bool own = node_at(tree, index)->up_fork == UNUSED;
     uint32_t branch = index << 1 | LEAF;
-    *depth = 0;
-    for (;;) {
+    for (uint64_t depth = 0; depth <= tree->count; depth++) {
         uint32_t up = *up_of(tree, branch);
         if (up >> 1 >= FIRST + (uint64_t)tree->capacity ||
             node_at(tree, up >> 1)->branch[up & 1] != branch) {
@@ -396,19 +376,20 @@ static const char *climb(const struct ebtree *tree, uint32_t index, uint64_t *de
         if (up >> 1 == ROOT) {
             return own ? NULL : "its fork is not above it";
         }
-        if (!fork_suits(tree, up, node_at(tree, index)->key)) {
+        const struct node *fork = node_at(tree, up >> 1);
+        uint64_t differ = fork->key ^ key;
+        if (fork->bit < 0 ? differ != 0
+                          : differ >> fork->bit > 1 || (key >> fork->bit & 1) != (up & 1)) {
             return "its key does not belong there";
         }
-        if ((branch & 1) == FORK &&
-            !bits_suit(node_at(tree, up >> 1), node_at(tree, branch >> 1))) {
+        int32_t below = node_at(tree, branch >> 1)->bit;
+        if ((branch & 1) == FORK && (fork->bit >= 0 ? fork->bit <= below : fork->bit >= below)) {
             return "forks decide on bits in a wrong order";
-        }
-        if (++*depth > tree->count) {
-            return "the links go round";
         }
         own = own || up >> 1 == index;
         branch = up | FORK; /* the fork that is climbed to; its side is no part of its name */
     }
+    return "the links form a cycle";
 }
 
 static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
@@ -424,10 +405,9 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
         if (node->up_leaf == UNUSED || node->up_leaf == IN_DUE) {
             continue;
         }
-        uint64_t depth = 0;
-        const char *wrong = climb(tree, FIRST + id, &depth);
-        if (wrong != NULL) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 ": %s", id, wrong);
+        const char *fault = climb(tree, FIRST + id);
+        if (fault != NULL) {
+            return corrupt(why, why_bytes, "timer %" PRIu32 ": %s", id, fault);
         }
         if (is_beyond(tree, due_of(tree, FIRST + id))) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is before the clock", id);

@@ -56,12 +56,12 @@ enum state {
     ZOMBIE = 4,   /* and that is to go: stopped */
     PENDING = 8,
     HELD_BACK = 16, /* to be started when the running advance is over */
-    IN_QUEUE = 32,  /* in the queue of timers held back */
+    IN_LIST = 32,   /* in the list of timers held back */
 };
 
 struct node {
     uint64_t when;
-    uint32_t behind; /* the next one in that queue */
+    uint32_t next_held;
     uint8_t state;
 };
 
@@ -80,8 +80,7 @@ struct go_heap {
     uint64_t first_modified; /* no modified timer is due before; TL_NEVER: there is none */
     uint64_t count;
     uint64_t clock;
-    uint32_t held_first; /* the queue of timers held back; NONE: empty */
-    uint32_t held_last;
+    uint32_t held_first; /* the list of timers held back; NONE: empty */
     bool firing;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
@@ -90,7 +89,7 @@ struct go_heap {
 #define PLACED               struct go_heap
 #define ENTRY                struct entry
 #define VALUE                struct node
-#define VALUE_IDLE           ((struct node){.behind = NONE})
+#define VALUE_IDLE           ((struct node){.state = 0})
 #define VALUE_IS_IDLE(value) (((value).state & PENDING) == 0)
 #define PLACED_FIRST(heap)   ROOT
 #define PLACED_END(heap)     ((heap)->end)
@@ -279,17 +278,12 @@ static void hold_back(struct go_heap *heap, uint32_t id)
     struct node *node = node_at(heap, id);
     bury(heap, node);
     node->state |= HELD_BACK;
-    if (is_marked(node, IN_QUEUE)) {
+    if (is_marked(node, IN_LIST)) {
         return;
     }
-    node->state |= IN_QUEUE;
-    node->behind = NONE;
-    if (heap->held_first == NONE) {
-        heap->held_first = id;
-    } else {
-        node_at(heap, heap->held_last)->behind = id;
-    }
-    heap->held_last = id;
+    node->state |= IN_LIST;
+    node->next_held = heap->held_first;
+    heap->held_first = id;
 }
 
 /* Start the timers still held back, for the tick of this advance. */
@@ -298,9 +292,9 @@ static void let_go(struct go_heap *heap)
     while (heap->held_first != NONE) {
         uint32_t id = heap->held_first;
         struct node *node = node_at(heap, id);
-        heap->held_first = node->behind;
+        heap->held_first = node->next_held;
         bool held = is_marked(node, HELD_BACK);
-        node->state &= (uint8_t) ~(IN_QUEUE | HELD_BACK);
+        node->state &= (uint8_t) ~(IN_LIST | HELD_BACK);
         if (held) {
             modify(heap, id, heap->clock);
         }
@@ -486,12 +480,11 @@ TL_ALGO(go_heap) = {
     .origin = "Go runtime, runtime/time.go (1.23 and later)",
     .description =
         "A heap of four children an entry without a back-index, in which each timer has one entry "
-        "at the most. Stop makes the timer a zombie, restart marks it as modified, and both leave "
-        "the entry where it is: a marked entry is corrected when it reaches the top. The whole "
-        "heap is corrected, and zombies are dropped, when the earliest tick to which a timer was "
-        "moved is reached, and when more than a quarter are zombies. Bad at: restarts of a few "
-        "timers to near ticks among very many others, each of which goes through the whole heap; "
-        "and `next`, which may name the tick of a marked entry.",
+        "at the most. Stop and restart only mark the timer, and its entry is corrected at the top. "
+        "The whole heap is corrected when the earliest tick to which a timer was moved is reached, "
+        "and when more than a quarter are stopped. Bad at: restarts of a few timers to near ticks "
+        "among very many others, each of which goes through the whole heap; and `next`, which may "
+        "name the tick of a marked entry.",
     .cost = {.start = "O(log n), pending O(1)",
              .stop = "O(1)",
              .tick = "O(1)",

@@ -11,19 +11,17 @@
  *
  * start(a) with a far deadline appends a to TOP, or to its bucket of a rung: a division and an
  * append. A near one searches its place in BOTTOM. advance fires from the beginning of BOTTOM. When
- * that is empty, the next bucket of the last rung is taken: with at most 50 timers it is sorted and
- * becomes the bottom; with more it is dealt out into a rung of 50 finer buckets, up to eight rungs.
- * stop(a) unlinks a.
+ * that is empty, the next bucket of the last rung is sorted and becomes the bottom; with more than 50
+ * timers it is dealt out into a rung of 50 finer buckets, up to eight rungs. stop(a) unlinks a.
  *
- * A calendar queue has one length of day for all timers; a ladder refines only crowded buckets.
- * When all rungs are used, TOP becomes the first one, with as many buckets as timers, from the
- * earliest to the latest, so that it suits any distribution. A bottom with more than 50 timers
- * becomes a rung.
+ * A calendar queue has one length of day for all timers; a ladder refines only crowded buckets. When
+ * all rungs are used, TOP becomes the first one, with as many buckets as timers. A bottom with more
+ * than 50 timers becomes a rung.
  *
- * Ticks are integers here: a bucket of one tick needs no sorting. The first rung has at most as
- * many buckets as there are ids, the others have 50, so all are allocated by `reserve`. A timer
- * that is due at its start goes to the list LATE, and to the bottom in the next advance. `next` is
- * a lower bound if the bottom is empty: the start of the first bucket with timers.
+ * Ticks are integers here: a bucket of one tick needs no sorting. All buckets are allocated by
+ * `reserve`: one for each id in the first rung, 50 in the others. A timer that is due at its start
+ * goes to the list LATE, and to the bottom in the next advance. `next` is a lower bound if the bottom
+ * is empty: the start of the first bucket with timers.
  *
  * Invariants
  *   - a timer due at or after top_start is in TOP; else it is in the first rung with a `current`
@@ -91,7 +89,7 @@ struct ladder_queue {
 
 /* --- data: rungs ------------------------------------------------------------------------------ */
 
-/* The list that a tick belongs to. */
+/* Return the list of a tick. */
 static uint32_t list_of(const struct ladder_queue *queue, uint64_t due)
 {
     if (due >= queue->top_start) {
@@ -106,35 +104,24 @@ static uint32_t list_of(const struct ladder_queue *queue, uint64_t due)
     return BOTTOM;
 }
 
-/* Where the part of time ends that belongs to BOTTOM. */
-static inline uint64_t bottom_end(const struct ladder_queue *queue)
+/* Return the end of the time of rung `i`, and, with the number of rungs, of BOTTOM's. The last bucket
+ * of a rung may reach further. */
+static inline uint64_t end_of(const struct ladder_queue *queue, uint32_t i)
 {
-    return queue->rung_count > 0 ? queue->rungs[queue->rung_count - 1].current : queue->top_start;
+    return i > 0 ? queue->rungs[i - 1].current : queue->top_start;
 }
 
-/* The end of the last rung; its last bucket may reach further. */
-static inline uint64_t rung_end(const struct ladder_queue *queue)
-{
-    return queue->rung_count > 1 ? queue->rungs[queue->rung_count - 2].current : queue->top_start;
-}
-
-/* The current bucket of the last rung is over. */
+/* Pass to the next bucket of the last rung. */
 static inline void pass_bucket(struct ladder_queue *queue)
 {
     struct rung *rung = &queue->rungs[queue->rung_count - 1];
-    uint64_t end = rung_end(queue);
+    uint64_t end = end_of(queue, queue->rung_count - 1);
     rung->bucket++;
     rung->current = rung->current + rung->width < end ? rung->current + rung->width : end;
     TL_COUNT(queue, slots, 1);
 }
 
-/* The number of equal parts, of `width` each, that a span of ticks has. */
-static inline uint32_t parts_of(uint64_t span, uint64_t width)
-{
-    return (uint32_t)((span + width - 1) / width);
-}
-
-/* Adds a rung for the ticks from `start` to before `end`, in buckets of `width`, all empty. */
+/* Add a rung for the ticks from `start` to before `end`, in buckets of `width`, all empty. */
 static void add_rung(struct ladder_queue *queue, uint64_t start, uint64_t end, uint64_t width)
 {
     uint32_t i = queue->rung_count++;
@@ -142,7 +129,7 @@ static void add_rung(struct ladder_queue *queue, uint64_t start, uint64_t end, u
         .start = start,
         .current = start,
         .width = width,
-        .buckets = parts_of(end - start, width),
+        .buckets = (uint32_t)((end - start + width - 1) / width),
         .first = i == 0 ? FIRST_RUNG : SMALL_RUNGS + (i - 1) * THRESHOLD,
     };
     for (uint32_t bucket = 0; bucket < queue->rungs[i].buckets; bucket++) {
@@ -151,7 +138,7 @@ static void add_rung(struct ladder_queue *queue, uint64_t start, uint64_t end, u
     TL_COUNT(queue, slots, queue->rungs[i].buckets);
 }
 
-/* Deals the timers of a list that is not BOTTOM's into the last rung. */
+/* Deal the timers of a list into the last rung. */
 static void deal_out(struct ladder_queue *queue, uint32_t list)
 {
     const struct rung *rung = &queue->rungs[queue->rung_count - 1];
@@ -167,7 +154,7 @@ static void deal_out(struct ladder_queue *queue, uint32_t list)
     }
 }
 
-/* Makes a rung of a BOTTOM that has grown too long, if it is not all due at one tick. */
+/* Make a rung of a BOTTOM that is too long, unless all its timers are due at one tick. */
 static void raise_bottom(struct ladder_queue *queue)
 {
     uint64_t start = timer_at(queue, slot_node(queue, BOTTOM)->next)->due;
@@ -175,7 +162,7 @@ static void raise_bottom(struct ladder_queue *queue)
     if (queue->rung_count == RUNGS_MAX || start == last) {
         return;
     }
-    uint64_t end = bottom_end(queue);
+    uint64_t end = end_of(queue, queue->rung_count);
     add_rung(queue, start, end, (end - start + THRESHOLD - 1) / THRESHOLD);
     deal_out(queue, BOTTOM);
     queue->bottom_count = 0;
@@ -205,7 +192,7 @@ static void queue_file(struct ladder_queue *queue, uint32_t id)
         list = slot_node(queue, last)->next; /* its end is the place */
     }
     slot_append(queue, list, id);
-    bool in_bottom = due < bottom_end(queue);
+    bool in_bottom = due < end_of(queue, queue->rung_count);
     queue->bottom_count += in_bottom;
     if (in_bottom && queue->bottom_count > THRESHOLD) {
         raise_bottom(queue);
@@ -218,7 +205,7 @@ static inline void queue_take(struct ladder_queue *queue, uint32_t id)
     slot_remove(queue, id);
     if (due >= queue->top_start) {
         queue->top_count -= due != TL_NEVER; /* else it was in LATE */
-    } else if (due < bottom_end(queue)) {
+    } else if (due < end_of(queue, queue->rung_count)) {
         queue->bottom_count--;
     }
     TL_COUNT(queue, moves, 1);
@@ -228,7 +215,7 @@ static inline void queue_take(struct ladder_queue *queue, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Merges two chains, linked by `next` up to SLOT_NONE; of equal ticks, those of `a` come first. */
+/* Merge two chains, linked by `next` up to SLOT_NONE; of equal ticks, those of `a` come first. */
 static uint32_t merge(struct ladder_queue *queue, uint32_t a, uint32_t b)
 {
     uint32_t chain = SLOT_NONE;
@@ -244,7 +231,7 @@ static uint32_t merge(struct ladder_queue *queue, uint32_t a, uint32_t b)
     return chain;
 }
 
-/* Sorts a bucket's timers, equal ticks in their order, into BOTTOM, which is empty. */
+/* Sort a bucket's timers, equal ticks in their order, into BOTTOM, which is empty. */
 static void sort_to_bottom(struct ladder_queue *queue, uint32_t list)
 {
     uint32_t bins[BINS]; /* bin i: a sorted chain of 2 to the power of i, or none */
@@ -276,7 +263,7 @@ static void sort_to_bottom(struct ladder_queue *queue, uint32_t list)
     }
 }
 
-/* TOP's timers become the first rung. */
+/* Make the first rung of TOP's timers. */
 static void lower_top(struct ladder_queue *queue)
 {
     uint64_t span = queue->top_latest - queue->top_earliest + 1;
@@ -288,8 +275,7 @@ static void lower_top(struct ladder_queue *queue)
     queue->top_count = 0;
 }
 
-/* One step towards a BOTTOM that is not empty, for timers due by the clock. False: there are
- * none. Requires an empty BOTTOM. */
+/* Do a step that may fill BOTTOM, which is empty. False: no timer is due by the clock. */
 static bool refill(struct ladder_queue *queue)
 {
     if (queue->rung_count == 0) {
@@ -335,18 +321,17 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     queue_set_clock(queue, now);
     uint64_t fired = 0;
     while (fired < budget) {
-        if (queue->bottom_count == 0) {
+        while (queue->bottom_count == 0) {
             if (!refill(queue)) {
-                break;
+                return fired;
             }
-            continue;
         }
         uint32_t id = slot_node(queue, BOTTOM)->next;
         TL_COUNT(queue, compares, 1);
         if (timer_at(queue, id)->due > now) {
             break;
         }
-        (void)timer_next(queue, id); /* asks for its memory */
+        (void)timer_next(queue, id); /* prefetch it */
         queue_take(queue, id);
         queue->count--;
         fired++;
@@ -405,7 +390,7 @@ static enum tl_status queue_create(const struct tl_config *config, void **self)
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* Adds a list's length to *seen. False if its links, or its timers, are not right. */
+/* Add a list's length to *seen. False: its links or its timers are wrong. */
 static bool list_is_right(const struct ladder_queue *queue, uint32_t list, uint64_t *seen)
 {
     if (!slot_walk(queue, list, queue->count, seen)) {
@@ -461,15 +446,15 @@ static void walk_rung(const struct ladder_queue *queue, uint32_t i,
                       const struct tl_visitor *visitor)
 {
     const struct rung *rung = &queue->rungs[i];
-    uint64_t end = i > 0 ? queue->rungs[i - 1].current : queue->top_start;
+    uint64_t end = end_of(queue, i);
     char name[24];
     (void)snprintf(name, sizeof name, "rung %" PRIu32, i);
     walk_part(visitor, name, TL_FORM_WHEEL, rung->width);
     for (uint32_t bucket = 0; bucket < rung->buckets; bucket++) {
         uint64_t from = rung->start + bucket * rung->width;
-        uint64_t behind = from + rung->width < end ? from + rung->width : end;
-        bool hand = queue->clock >= from && queue->clock < behind;
-        walk_span(visitor, bucket, from, behind - 1, hand ? TL_MARK_HAND : 0u);
+        uint64_t after = from + rung->width < end ? from + rung->width : end;
+        bool hand = queue->clock >= from && queue->clock < after;
+        walk_span(visitor, bucket, from, after - 1, hand ? TL_MARK_HAND : 0u);
         if (bucket >= rung->bucket) {
             lists_walk(queue, rung->first + bucket, visitor);
         }

@@ -11,18 +11,17 @@
  *
  * The sources are custom ones, as GLib's manual describes them: their `prepare` and `check` compare
  * with the clock of this structure, where g_timeout_add's compare with the machine's. So time is
- * virtual without any trick; what remains is GLib's own: its lists, its table of source ids, its
- * locks, its references. A restart sets the source's tick, as g_source_set_ready_time does; a start
- * attaches a new source, and a stop destroys it. The poll function is replaced by one that returns
- * at once.
+ * virtual, and all else is GLib's own: its lists, its table of source ids, its locks, its references.
+ * A restart sets the source's tick, as g_source_set_ready_time does; a start attaches a new source,
+ * and a stop destroys it. The poll function is replaced by one that returns at once.
  *
- * GLib takes a source's memory from malloc, with no way to give it another allocator: what is
- * counted here is only the table of sources, 8 bytes a timer; a source takes about 200 bytes more.
- * When malloc fails, GLib ends the program.
+ * GLib takes a source's memory from malloc, with no way to give it another allocator: only the table
+ * of sources is counted, 8 bytes a timer; a source takes about 200 bytes more. When malloc fails,
+ * GLib ends the program.
  *
  * Invariants
  *   - sources[id] is attached and not destroyed, or NULL
- *   - what an advance may fire has a serial from before it began
+ *   - an advance fires only serials given before it began
  *
  * Complexity: start, stop O(1); a tick, and `next`, O(n): measured, 55 ns for each timer that is
  * pending, in three passes with a lock and a reference each, where a plain array takes half a
@@ -253,7 +252,7 @@ static uint64_t glib_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     return timers->fired;
 }
 
-/* What GLib would sleep for: it asks every source. Waits that an int does not hold are cut. */
+/* The wait that GLib asks every source for, limited to an int. */
 static uint64_t glib_next(const void *self)
 {
     const struct glib_timers *timers = self;

@@ -3,10 +3,9 @@
  *
  *   keys are compared byte by byte   "T" 00 00 00 00 00 00 10 00  <  "T" 00 00 00 00 00 00 10 01
  *
- * There is one transaction, which begins by itself and sees what it has written. Nothing of it is
- * in the store before commit, which takes all of it or nothing; then nothing of it is left open. A
- * function that fails has lost the transaction: kv_abandon is the only function that may be called
- * next, other than kv_close.
+ * There is one transaction, which begins by itself and sees its own changes. Commit stores all of it
+ * or nothing, and ends it. A function that fails has lost the transaction: only kv_abandon or kv_close
+ * may be called next.
  *
  * LMDB is loaded when a store is opened. Without LMDB's headers when timerlab was built, kv_open
  * returns TL_ERR_UNAVAILABLE.
@@ -36,41 +35,40 @@ typedef bool (*kv_visit_fn)(void *ctx, const struct kv_record *record);
 
 struct kv_store;
 
-/* Opens the store in `folder`, which exists and belongs to the caller, or begins one there. With
- * `synced`, what commit has taken survives a loss of power; without, only the end of this process.
- * With `unnamed` its file is removed at once: it is never opened again. On failure *store is what
- * remains to be closed, or NULL. */
+/* Open the store in `folder`, which exists and belongs to the caller, or create one there. `synced`:
+ * commits survive a loss of power, not only the end of this process. `unnamed`: the file is removed
+ * at once, and never opened again. On failure *store is NULL, or is to be closed. */
 enum tl_status kv_open(const char *folder, bool synced, bool unnamed, struct kv_store **store);
 
-/* What has not been committed is lost. */
+/* Close the store; uncommitted changes are lost. */
 void kv_close(struct kv_store *store);
 
-/* What went wrong last, in LMDB's words. */
+/* Return LMDB's text of the last error. */
 const char *kv_failure(const struct kv_store *store);
 
-/* Fills in the value of the record's key. TL_IDLE: there is none. */
+/* Read or write the value of the record's key. TL_IDLE: the key is not there. */
 enum tl_status kv_get(struct kv_store *store, struct kv_record *record);
 enum tl_status kv_put(struct kv_store *store, const struct kv_record *record);
 
-/* The same with a value of any length, next to the record; of kv_get_large it is the store's, and
- * valid until the next call. */
+/* The same for a value of any length. That of kv_get_large belongs to the store, and is valid until
+ * the next call. */
 enum tl_status kv_get_large(struct kv_store *store, const struct kv_record *key, const void **value,
                             size_t *bytes);
 enum tl_status kv_put_large(struct kv_store *store, const struct kv_record *key, const void *value,
                             size_t bytes);
 
-/* By the record's key; of one that is not there too. */
+/* Remove the record's key, if it is there. */
 enum tl_status kv_remove(struct kv_store *store, const struct kv_record *record);
 
-/* Shows the records whose keys are not before that of `from` to `visit`, in order, until it returns
- * false. It may get, and change nothing. A value that is longer than a record's is omitted. */
+/* Call `visit` for the records from the key of `from` on, in order, until it returns false. It may
+ * read, but not change the store. A value that is longer than a record's is omitted. */
 enum tl_status kv_seek(struct kv_store *store, const struct kv_record *from, kv_visit_fn visit,
                        void *ctx);
 
 enum tl_status kv_commit(struct kv_store *store);
 void kv_abandon(struct kv_store *store);
 
-/* What the store takes on the disk, and in memory that no allocator counts. */
+/* Return the bytes of the store on the disk, and in memory that no allocator counts. */
 uint64_t kv_bytes(struct kv_store *store);
 
 #endif

@@ -84,7 +84,7 @@ static enum tl_status begin(struct kv_store *store)
     return status_of(store, lib.mdb_txn_begin(store->env, NULL, 0, &store->txn));
 }
 
-/* Of a writing transaction, so they go with it. */
+/* A cursor ends with its transaction. */
 static void forget_transaction(struct kv_store *store)
 {
     store->txn = NULL;
@@ -107,7 +107,7 @@ static size_t used_bytes(const struct kv_store *store, MDB_envinfo *info)
     return (info->me_last_pgno + 1) * stat.ms_psize;
 }
 
-/* Between transactions: one may then need as many pages again as there are. */
+/* Between transactions: make room for as many pages again, which one may need. */
 static enum tl_status make_ample(struct kv_store *store)
 {
     MDB_envinfo info;
@@ -149,7 +149,7 @@ static enum tl_status open_table(struct kv_store *store)
     return status == TL_OK ? kv_commit(store) : status;
 }
 
-/* A file that is shorter than its two root pages was never begun: the disk was full, say. */
+/* Empty a file that is shorter than its two root pages, as after a full disk. */
 static void forget_stump(const char *path)
 {
     struct stat file;
@@ -211,7 +211,7 @@ enum tl_status kv_put_large(struct kv_store *store, const struct kv_record *key,
                : status_of(store, lib.mdb_put(store->txn, store->table, &name, &given, 0));
 }
 
-/* Copies what is not longer than a record has room for; what is longer is not a record. */
+/* Copy a key or value. False: it is longer than a record's. */
 static bool copy(uint8_t *to, size_t room, size_t *bytes, MDB_val from)
 {
     if (from.mv_size > room) {

@@ -1,11 +1,11 @@
 /*
- * kv_table.h: what kv-wheel keeps in its store, and the calls by which it does.
+ * kv_table.h: the records of kv-wheel's store, and access to them.
  *
  *   T due id           -> generation
  *   C id generation    -> service's name, 00, payload
  *   M                  -> sequence, capacity
  *
- * A timer's value ends with its deadline where that had passed when it was started.
+ * A timer's value ends with its deadline if that had passed at its start.
  *
  * Internal to kv_wheel.c.
  */
@@ -34,7 +34,7 @@ struct node {
     uint64_t generation;
 };
 
-/* What a timer's record says. */
+/* A timer's record. */
 struct task {
     uint64_t due;
     uint64_t deadline; /* as it was given: earlier where it had passed by then */
@@ -42,7 +42,7 @@ struct task {
     uint32_t id;
 };
 
-/* A call that is not committed: what is needed to write it again. */
+/* A call that is not committed, to write it again if the transaction is lost. */
 struct kept_call {
     struct kept_call *next;
     uint64_t generation;
@@ -63,9 +63,9 @@ struct kv_wheel {
     char temporary[256];
     struct store folder;
     bool is_recovered;   /* or was empty */
-    enum tl_status lost; /* not TL_OK: the store is behind the nodes, and why */
+    enum tl_status lost; /* not TL_OK: the store lacks changes of the nodes; the reason */
     char failure[512];
-    int io_fd; /* what the system says that a thread has written: of io_thread */
+    int io_fd; /* /proc/thread-self/io of io_thread */
     /* options */
     uint32_t delivery;
     uint32_t policy;
@@ -73,7 +73,7 @@ struct kv_wheel {
     uint64_t retry_ticks;
     uint32_t batch_max;
     pid_t io_thread;
-    /* sequence numbers and what is not committed of them */
+    /* sequence numbers, and uncommitted operations */
     uint64_t sequence;
     uint64_t durable_sequence;
     uint64_t uncommitted;
@@ -86,7 +86,7 @@ struct kv_wheel {
     uint64_t first_due;
     uint32_t first_id;
     bool first_is_exact;
-    /* what was taken to be fired */
+    /* timers taken to be fired */
     struct task *batch;
     uint32_t batch_count;
     bool is_firing;
@@ -101,7 +101,7 @@ struct kv_wheel {
 
 /* --- records --------------------------------------------------------------------------------- */
 
-/* Appends the last `bytes` bytes of a number, the highest first. */
+/* Append the last `bytes` bytes of a number, the highest first. */
 static inline void append(uint8_t *to, size_t *used, uint64_t number, unsigned bytes)
 {
     uint64_t big = htobe64(number << (64 - 8 * bytes));
@@ -147,7 +147,7 @@ static inline struct kv_record call_key(uint32_t id, uint64_t generation)
     return record;
 }
 
-/* After what else the value says: nothing where it is the due tick. */
+/* Append the deadline, unless it is the due tick. */
 static void add_deadline(struct kv_record *record, const struct task *task)
 {
     if (task->deadline != task->due) {
@@ -155,7 +155,7 @@ static void add_deadline(struct kv_record *record, const struct task *task)
     }
 }
 
-static uint64_t deadline_behind(const struct kv_record *record, size_t bytes, uint64_t due)
+static uint64_t deadline_after(const struct kv_record *record, size_t bytes, uint64_t due)
 {
     return record->value_bytes > bytes ? number_at(record->value + bytes, 8) : due;
 }
@@ -166,11 +166,11 @@ static struct task task_of_keyed(const struct kv_record *record)
     struct task task = {.due = number_at(end - 12, 8),
                         .generation = number_at(record->value, 8),
                         .id = (uint32_t)number_at(end - 4, 4)};
-    task.deadline = deadline_behind(record, 8, task.due);
+    task.deadline = deadline_after(record, 8, task.due);
     return task;
 }
 
-/* What memory knows of a timer that waits: no deadline but the key's. */
+/* The record of a waiting timer from memory: its deadline is the due tick. */
 static struct task task_of_node(const struct kv_wheel *wheel, uint32_t id)
 {
     const struct node *node = &wheel->nodes[id];
@@ -185,14 +185,14 @@ static inline bool is_waiting(const struct node *node)
     return node->due < TAKEN;
 }
 
-/* Whether a record is that of a timer that waits in the store. */
+/* Whether a record is up to date. */
 static inline bool is_meant(const struct kv_wheel *wheel, const struct task *task)
 {
     const struct node *node = &wheel->nodes[task->id];
     return node->due == task->due && node->generation == task->generation;
 }
 
-/* Whether one of the batch is still to be fired. */
+/* Whether a timer of the batch is still to be fired. */
 static bool is_to_be_fired(const struct kv_wheel *wheel, const struct task *task)
 {
     const struct node *node = &wheel->nodes[task->id];
@@ -211,12 +211,6 @@ static enum tl_status erase(struct kv_wheel *wheel, const struct kv_record *reco
     return kv_remove(wheel->store, record);
 }
 
-static enum tl_status seek(struct kv_wheel *wheel, const struct kv_record *from, kv_visit_fn visit,
-                           void *ctx)
-{
-    return kv_seek(wheel->store, from, visit, ctx);
-}
-
 static enum tl_status get(struct kv_wheel *wheel, struct kv_record *record)
 {
     TL_COUNT(wheel, slots, 1);
@@ -233,7 +227,7 @@ static void set_failure(struct kv_wheel *wheel, const char *words)
     (void)snprintf(wheel->failure, sizeof wheel->failure, "%.300s: %s", folder_of(wheel), words);
 }
 
-/* The transaction is gone. */
+/* Note that the transaction is lost. */
 static void lose(struct kv_wheel *wheel, enum tl_status status)
 {
     kv_abandon(wheel->store);

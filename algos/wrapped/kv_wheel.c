@@ -3,24 +3,24 @@
  * process.
  *
  *   kv.h          the store, LMDB: kv_lmdb.c
- *   kv_table.h    what is in it
- *   here          how a timer gets into it and out of it; the transaction; the delivery
+ *   kv_table.h    its records
+ *   this file     moving timers in and out, the transaction, the delivery
  *
- * The store gives the order; a node for each id, in memory, says under which key the timer is, and
- * whether a record is still meant. There is no other index: a start is a put, a stop a removal, and
- * what is due is read from the first key on. All of it belongs to a transaction, which is committed
- * as the options say; but never while a batch of timers is being fired.
+ * The store gives the order. A node for each id, in memory, has the timer's key, and shows whether a
+ * record is up to date. There is no other index: a start is a put, a stop a removal, and due timers
+ * are read from the first key on. All of it belongs to a transaction, which is committed as the
+ * options demand, but never while a batch of timers is being fired.
  *
- * What is due is taken from the store a batch at a time and fired from memory:
+ * Due timers are taken from the store a batch at a time and fired from memory:
  *
- *   at-least   take, fire, remove, commit      crash: what was fired since the last commit, again
- *   at-most    take, remove, commit, fire      crash: what was committed and not fired, never
+ *   at-least   take, fire, remove, commit      crash: timers fired since the last commit fire again
+ *   at-most    take, remove, commit, fire      crash: timers committed but not fired never fire
  *
- * A failure of the store ends the transaction. What it held is known from the nodes: the next
- * commit, `retry` ticks later or by sync, writes the whole table again. Until it succeeds no timer
- * is started, and those that are due are fired from memory with at-least, and wait with the others,
- * which must not fire what cannot be recorded. Where it was anything else than a full disk nothing
- * is tried again: a failed fsync may say so only once.
+ * A failure of the store ends the transaction. Its content is known from the nodes: the next commit,
+ * `retry` ticks later or by sync, writes the whole table again. Until it succeeds no timer is
+ * started. Due timers fire from memory with at-least, and wait with at-most, which must not fire a
+ * timer before that is recorded. Only a full disk is tried again: a failed fsync may be reported only
+ * once.
  *
  * Invariants
  *   - timer id is pending if and only if its node's due is not IDLE; `count` is how many are
@@ -29,7 +29,7 @@
  *   - no record of theirs comes before `first`; it is the first record's if `first_is_exact`
  *
  * Complexity: start, stop, expire O(log n) of the store's; a tick that fires nothing O(1).
- * Bad at: everything but outliving the process; 10 to 1000 times what a wheel in memory takes.
+ * Bad at: everything but outliving the process; 10 to 1000 times the time of a wheel in memory.
  */
 #include "check.h"
 #include "kv_table.h"
@@ -51,15 +51,15 @@ struct kv_options {
 enum { AT_LEAST, AT_MOST };
 enum { SYNC_GROUP, SYNC_ALWAYS, SYNC_NONE };
 
-/* Each opening goes on with numbers that are larger by this: more than there can be operations that
- * were given a number and were not committed, so that no number is given twice. A structure that is
- * wrong, for tests, has 0. */
+/* Each opening adds this to the sequence number: more than the number of uncommitted operations can
+ * be, so that no number is used twice. A faulty structure, for tests, has 0. */
 #ifndef KV_LEAP
 #define KV_LEAP (UINT64_C(1) << 32)
 #endif
 
 /* --- into the table and out of it; every search begins at `first` ------------------------------ */
 
+/* Visitor: keep the first record. */
 static bool keep_record(void *ctx, const struct kv_record *record)
 {
     *(struct kv_record *)ctx = *record;
@@ -90,24 +90,7 @@ static enum tl_status extract(struct kv_wheel *wheel, uint32_t id, const struct 
     return erase(wheel, &record);
 }
 
-/* A search for the first timer. */
-struct search {
-    uint64_t due;
-    uint32_t id;
-};
-
-static bool visit_for_first(void *ctx, const struct kv_record *record)
-{
-    struct search *search = ctx;
-    if (record->key[0] == TAG_TIMER) {
-        struct task task = task_of_keyed(record);
-        search->due = task.due;
-        search->id = task.id;
-    }
-    return false;
-}
-
-/* While the store is behind: from the nodes. */
+/* The first due tick from the nodes, after a transaction was lost. */
 static uint64_t earliest_node(const struct kv_wheel *wheel)
 {
     uint64_t due = IDLE;
@@ -127,35 +110,36 @@ static uint64_t find_first(struct kv_wheel *wheel)
     if (wheel->first_is_exact) {
         return wheel->first_due;
     }
-    struct search search = {.due = IDLE};
-    enum tl_status status = TL_OK;
+    struct task first = {.due = IDLE};
     if (wheel->lost == TL_OK) {
         struct kv_record from = keyed(wheel->first_due, wheel->first_id);
+        struct kv_record found = tagged(0);
         TL_COUNT(wheel, slots, 1);
-        status = seek(wheel, &from, visit_for_first, &search);
-    }
-    if (status != TL_OK) {
-        lose(wheel, status);
+        enum tl_status status = kv_seek(wheel->store, &from, keep_record, &found);
+        if (status != TL_OK) {
+            lose(wheel, status);
+        } else if (found.key[0] == TAG_TIMER) {
+            first = task_of_keyed(&found);
+        }
     }
     if (wheel->lost != TL_OK) {
-        search.due = earliest_node(wheel);
-        search.id = 0;
+        first.due = earliest_node(wheel);
     }
-    wheel->first_due = search.due;
-    wheel->first_id = search.id;
+    wheel->first_due = first.due;
+    wheel->first_id = first.id;
     wheel->first_is_exact = true;
-    return search.due;
+    return first.due;
 }
 
-/* --- what is due ----------------------------------------------------------------------------- */
+/* --- due timers ------------------------------------------------------------------------------ */
 
-/* Where an advance is, and what it may take. */
+/* The progress of an advance, and its limits. */
 struct taking {
     struct kv_wheel *wheel;
     uint64_t due; /* from this key on */
     uint32_t id;
     uint64_t now;
-    uint64_t limit; /* of generations: what callbacks start has later ones */
+    uint64_t limit; /* of generations: timers started by callbacks have later ones */
     uint32_t max;
 };
 
@@ -181,7 +165,7 @@ static bool visit_to_take(void *ctx, const struct kv_record *record)
     return wheel->batch_count < taking->max;
 }
 
-/* All of one tick, in no order, until there are enough. */
+/* Take timers of one tick, in no order. */
 static void take_from_nodes(const struct taking *taking)
 {
     struct kv_wheel *wheel = taking->wheel;
@@ -193,7 +177,7 @@ static void take_from_nodes(const struct taking *taking)
     }
 }
 
-/* Fills the batch with what is due. */
+/* Fill the batch with due timers. */
 static enum tl_status take(struct taking *taking)
 {
     struct kv_wheel *wheel = taking->wheel;
@@ -203,7 +187,7 @@ static enum tl_status take(struct taking *taking)
         take_from_nodes(taking);
     } else {
         struct kv_record from = keyed(taking->due, taking->id);
-        status = seek(wheel, &from, visit_to_take, taking);
+        status = kv_seek(wheel->store, &from, visit_to_take, taking);
     }
     for (uint32_t i = 0; i < wheel->batch_count; i++) {
         wheel->nodes[wheel->batch[i].id].due = TAKEN;
@@ -212,7 +196,7 @@ static enum tl_status take(struct taking *taking)
     return status;
 }
 
-/* Removes the batch from the store, but for a record that a callback has written over. */
+/* Remove the batch from the store, except records that a callback has written again. */
 static enum tl_status drop(struct kv_wheel *wheel)
 {
     enum tl_status status = TL_OK;
@@ -236,7 +220,7 @@ static enum tl_status put_meta(struct kv_wheel *wheel)
     return put(wheel, &meta);
 }
 
-/* All but the calls, which memory does not have. */
+/* Remove all records but the calls, which are not in memory. */
 static enum tl_status erase_all(struct kv_wheel *wheel)
 {
     struct kv_record found = tagged(TAG_CALL + 1);
@@ -244,7 +228,7 @@ static enum tl_status erase_all(struct kv_wheel *wheel)
     while (status == TL_OK) {
         struct kv_record from = found;
         found.key_bytes = 0;
-        status = seek(wheel, &from, keep_record, &found);
+        status = kv_seek(wheel->store, &from, keep_record, &found);
         if (status != TL_OK || found.key_bytes == 0) {
             break;
         }
@@ -253,8 +237,8 @@ static enum tl_status erase_all(struct kv_wheel *wheel)
     return status;
 }
 
-/* Writes all that waits again, after a transaction was lost. */
-static enum tl_status write_anew(struct kv_wheel *wheel)
+/* Write all waiting timers again, after a transaction was lost. */
+static enum tl_status write_again(struct kv_wheel *wheel)
 {
     enum tl_status status = erase_all(wheel);
     for (uint32_t id = 0; id < wheel->capacity && status == TL_OK; id++) {
@@ -266,7 +250,7 @@ static enum tl_status write_anew(struct kv_wheel *wheel)
     return status;
 }
 
-/* Calls of what was started in a transaction that was lost. */
+/* Write the calls of a lost transaction again. */
 static enum tl_status put_kept(struct kv_wheel *wheel)
 {
     enum tl_status status = TL_OK;
@@ -287,8 +271,8 @@ static void forget_kept(struct kv_wheel *wheel, const struct kept_call *until)
     }
 }
 
-/* What this thread has handed to files; 0 where the system does not say. Opened once for a thread,
- * as opening it takes a good part of a commit that does not wait for the disk. */
+/* Return the bytes that this thread has written to files; 0: the system does not count them. The file
+ * is opened once for a thread, because that costs a large part of a commit without sync. */
 static uint64_t thread_written_bytes(struct kv_wheel *wheel)
 {
     char text[256] = "";
@@ -312,7 +296,7 @@ static enum tl_status commit_meta(struct kv_wheel *wheel)
     return status == TL_OK ? kv_commit(wheel->store) : status;
 }
 
-/* Says what is owed, and when it is tried again. */
+/* Report the lost operations, and the next attempt. */
 static void note_lost(struct kv_wheel *wheel, enum tl_status status)
 {
     if (wheel->lost != TL_ERR_STORE) {
@@ -328,15 +312,14 @@ static void note_lost(struct kv_wheel *wheel, enum tl_status status)
     }
 }
 
-/* After a transaction was lost a small one shows first whether there is room again: the whole table
- * takes long to write. */
+/* After a transaction was lost, a small one first tests for room: the whole table takes long. */
 static enum tl_status commit(struct kv_wheel *wheel)
 {
     enum tl_status status = wheel->lost;
     uint64_t before_bytes = thread_written_bytes(wheel);
     if (status == TL_ERR_DISK_FULL || status == TL_ERR_NOMEM) {
         status = commit_meta(wheel);
-        status = status == TL_OK ? write_anew(wheel) : status;
+        status = status == TL_OK ? write_again(wheel) : status;
         status = status == TL_OK ? put_kept(wheel) : status;
     }
     status = status == TL_OK ? commit_meta(wheel) : status;
@@ -362,7 +345,7 @@ static void note_operations(struct kv_wheel *wheel, uint64_t operations)
     wheel->uncommitted += operations;
 }
 
-/* Commits if it is time to; after a failure no sooner than after `retry_ticks`. */
+/* Commit if the options demand it; after a failure only after `retry_ticks`. */
 static enum tl_status commit_in_time(struct kv_wheel *wheel)
 {
     bool is_time = wheel->policy == SYNC_ALWAYS || wheel->uncommitted >= wheel->batch_max ||
@@ -377,7 +360,7 @@ static enum tl_status commit_in_time(struct kv_wheel *wheel)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-/* Takes a timer out of the store. What is in the batch under way is removed with that. */
+/* Take a timer out of the store. Those in the batch are removed with it. */
 static enum tl_status take_out(struct kv_wheel *wheel, uint32_t id)
 {
     const struct node *node = &wheel->nodes[id];
@@ -417,8 +400,8 @@ static enum tl_status put_call(struct kv_wheel *wheel, const struct task *task,
     return kv_put_large(wheel->store, &key, kept->data, kept->bytes);
 }
 
-static enum tl_status start(struct kv_wheel *wheel, uint32_t id, uint64_t deadline,
-                            const struct tl_call *call)
+static enum tl_status start_with(struct kv_wheel *wheel, uint32_t id, uint64_t deadline,
+                                 const struct tl_call *call)
 {
     const struct kept_call *kept = wheel->kept;
     if (!wheel->is_recovered || wheel->lost != TL_OK) {
@@ -456,7 +439,7 @@ static enum tl_status start(struct kv_wheel *wheel, uint32_t id, uint64_t deadli
         }
     }
     if (status != TL_OK && wheel->lost != TL_ERR_STORE && wheel->uncommitted == 0) {
-        wheel->lost = TL_OK; /* nothing but this, which never was */
+        wheel->lost = TL_OK; /* only this start was lost */
     }
     wheel->first_is_exact = wheel->first_is_exact && status == TL_OK;
     if (status != TL_OK) {
@@ -467,17 +450,17 @@ static enum tl_status start(struct kv_wheel *wheel, uint32_t id, uint64_t deadli
 
 static enum tl_status kv_start(void *self, uint32_t id, uint64_t deadline)
 {
-    return start(self, id, deadline, NULL);
+    return start_with(self, id, deadline, NULL);
 }
 
 static enum tl_status kv_start_call(void *self, uint32_t id, uint64_t deadline,
                                     const struct tl_call *call)
 {
     bool fits = strlen(call->service) <= TL_SERVICE_MAX && call->bytes <= TL_PAYLOAD_MAX;
-    return fits ? start(self, id, deadline, call) : TL_ERR_CAPACITY;
+    return fits ? start_with(self, id, deadline, call) : TL_ERR_CAPACITY;
 }
 
-/* Of one that is not committed from memory: the store may have lost it. */
+/* A call that is not committed is read from memory: the store may have lost it. */
 static enum tl_status kv_call(void *self, uint32_t id, struct tl_call *out)
 {
     struct kv_wheel *wheel = self;
@@ -528,13 +511,14 @@ static enum tl_status kv_stop(void *self, uint32_t id)
     wheel->count--;
     wheel->sequence++;
     note_operations(wheel, 1);
-    (void)commit_in_time(wheel); /* it does not fire any more; whether that is durable says sync */
+    (void)commit_in_time(
+        wheel); /* it does not fire any more; sync reports whether that is durable */
     return TL_OK;
 }
 
 /* --- advance --------------------------------------------------------------------------------- */
 
-/* Before the callbacks: what at-most must have on record by then. */
+/* Before the callbacks: with at-most, commit the removal. */
 static enum tl_status record_before(struct kv_wheel *wheel)
 {
     if (wheel->delivery == AT_LEAST) {
@@ -574,24 +558,13 @@ static uint64_t fire_batch(struct kv_wheel *wheel, uint64_t now, tl_fire_fn fire
     return fired;
 }
 
-static enum tl_status drop_calls(struct kv_wheel *wheel)
-{
-    enum tl_status status = TL_OK;
-    for (uint32_t i = 0; i < wheel->batch_count && status == TL_OK; i++) {
-        status = erase_call(wheel, wheel->batch[i].id, wheel->batch[i].generation);
-    }
-    return status;
-}
-
-/* After the callbacks. */
+/* After the callbacks: remove the calls and, with at-least, the timers. */
 static void record_after(struct kv_wheel *wheel)
 {
-    enum tl_status status = TL_OK;
-    if (wheel->lost == TL_OK && wheel->delivery == AT_LEAST) {
-        status = drop(wheel);
-    }
-    if (wheel->lost == TL_OK && status == TL_OK) {
-        status = drop_calls(wheel);
+    bool is_lost = wheel->lost != TL_OK;
+    enum tl_status status = !is_lost && wheel->delivery == AT_LEAST ? drop(wheel) : TL_OK;
+    for (uint32_t i = 0; i < wheel->batch_count && status == TL_OK && !is_lost; i++) {
+        status = erase_call(wheel, wheel->batch[i].id, wheel->batch[i].generation);
     }
     if (status != TL_OK) {
         lose(wheel, status);
@@ -605,8 +578,8 @@ static uint32_t batch_room(const struct kv_wheel *wheel, uint64_t budget, uint64
     return budget - fired < wheel->batch_max ? (uint32_t)(budget - fired) : wheel->batch_max;
 }
 
-/* Takes a batch and fires it. Returns how many fired: 0 only if nothing is due from there on in
- * this turn, or the store has failed. */
+/* Take a batch and fire it. Return the number of expiries: 0 only if no more are due in this turn, or
+ * the store has failed. */
 static uint64_t fire_some(struct taking *taking, tl_fire_fn fire, void *ctx)
 {
     struct kv_wheel *wheel = taking->wheel;
@@ -656,11 +629,11 @@ static uint64_t kv_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn
 
 static uint64_t kv_next(const void *self)
 {
-    struct kv_wheel *wheel = (struct kv_wheel *)self; /* it notes what it has found */
+    struct kv_wheel *wheel = (struct kv_wheel *)self; /* it caches the first timer */
     return find_first(wheel);
 }
 
-/* --- what outlives the process --------------------------------------------------------------- */
+/* --- durability ------------------------------------------------------------------------------ */
 
 static enum tl_status kv_sync(void *self, uint64_t *durable_sequence)
 {
@@ -693,32 +666,27 @@ struct recovery {
     enum tl_status status;
 };
 
-static bool adopt_task(struct recovery *recovery, const struct task *task)
+static bool visit_to_adopt(void *ctx, const struct kv_record *record)
 {
+    struct recovery *recovery = ctx;
     struct kv_wheel *wheel = recovery->wheel;
-    if (task->id >= wheel->capacity || wheel->nodes[task->id].due != IDLE ||
-        (task->generation & ~HAS_CALL) > wheel->sequence || task->due > TL_DEADLINE_MAX) {
+    if (record->key[0] != TAG_TIMER) {
+        return true;
+    }
+    struct task task = task_of_keyed(record);
+    if (task.id >= wheel->capacity || wheel->nodes[task.id].due != IDLE ||
+        (task.generation & ~HAS_CALL) > wheel->sequence || task.due > TL_DEADLINE_MAX) {
         recovery->status = TL_ERR_STORE;
         set_failure(wheel, "a timer is there twice, or is not of this table");
         return false;
     }
-    wheel->nodes[task->id] = (struct node){task->due, task->generation};
+    wheel->nodes[task.id] = (struct node){task.due, task.generation};
     wheel->count++;
-    recovery->adopt(recovery->ctx, task->id, task->deadline, task->generation & ~HAS_CALL);
+    recovery->adopt(recovery->ctx, task.id, task.deadline, task.generation & ~HAS_CALL);
     return true;
 }
 
-static bool visit_to_adopt(void *ctx, const struct kv_record *record)
-{
-    struct task task;
-    if (record->key[0] != TAG_TIMER) {
-        return true;
-    }
-    task = task_of_keyed(record);
-    return adopt_task(ctx, &task);
-}
-
-/* Each pending timer that has a call has it still; calls of others are removed. */
+/* Check that each pending timer has its call; remove the calls of others. */
 static enum tl_status recover_calls(struct kv_wheel *wheel)
 {
     uint64_t missing = 0;
@@ -729,7 +697,7 @@ static enum tl_status recover_calls(struct kv_wheel *wheel)
     for (struct kv_record key = tagged(TAG_CALL); status == TL_OK;) {
         struct kv_record from = key;
         key.key_bytes = 0;
-        status = seek(wheel, &from, keep_record, &key);
+        status = kv_seek(wheel->store, &from, keep_record, &key);
         if (status != TL_OK || key.key_bytes == 0 || key.key[0] != TAG_CALL) {
             break;
         }
@@ -750,9 +718,9 @@ static enum tl_status recover_calls(struct kv_wheel *wheel)
 
 static enum tl_status kv_reserve(void *self, uint32_t capacity);
 
-/* Numbers go on above all that can have been given. Where the disk is full they do with the first
- * commit that has room: until then nothing is started. */
-static enum tl_status begin_life(struct kv_wheel *wheel)
+/* Continue with numbers above all used ones. If the disk is full, the first commit with room stores
+ * that, and no timer is started before. */
+static enum tl_status begin_numbers(struct kv_wheel *wheel)
 {
     wheel->sequence += KV_LEAP;
     enum tl_status status = commit(wheel);
@@ -776,11 +744,11 @@ static enum tl_status kv_recover(void *self, tl_adopt_fn adopt, void *ctx)
     struct recovery recovery = {.wheel = wheel, .adopt = adopt, .ctx = ctx};
     struct kv_record from = tagged(0);
     if (status == TL_OK) {
-        status = seek(wheel, &from, visit_to_adopt, &recovery);
+        status = kv_seek(wheel->store, &from, visit_to_adopt, &recovery);
     }
     status = status == TL_OK ? recovery.status : status;
     status = status == TL_OK ? recover_calls(wheel) : status;
-    status = status == TL_OK ? begin_life(wheel) : status;
+    status = status == TL_OK ? begin_numbers(wheel) : status;
     if (status == TL_ERR_STORE && wheel->failure[0] == '\0') {
         set_failure(wheel, kv_failure(wheel->store));
     }
@@ -792,8 +760,8 @@ static enum tl_status kv_recover(void *self, tl_adopt_fn adopt, void *ctx)
 
 struct audit {
     struct kv_wheel *wheel;
-    uint64_t met;      /* timers that wait, by their records */
-    const char *wrong; /* NULL: nothing */
+    uint64_t met;      /* waiting timers, by their records */
+    const char *fault; /* NULL: none */
 };
 
 static bool visit_to_audit(void *ctx, const struct kv_record *record)
@@ -806,10 +774,10 @@ static bool visit_to_audit(void *ctx, const struct kv_record *record)
     struct task task = task_of_keyed(record);
     bool is_known = task.id < wheel->capacity && is_meant(wheel, &task);
     audit->met += is_known;
-    audit->wrong = !is_known                     ? "a record is no timer's"
+    audit->fault = !is_known                     ? "a record is no timer's"
                    : task.due < wheel->first_due ? "a record comes before the first"
                                                  : NULL;
-    return audit->wrong == NULL;
+    return audit->fault == NULL;
 }
 
 static enum tl_status kv_check(const void *self, char *why, size_t why_bytes)
@@ -831,15 +799,15 @@ static enum tl_status kv_check(const void *self, char *why, size_t why_bytes)
     struct audit audit = {.wheel = wheel};
     struct kv_record from = tagged(0);
     if (kv_seek(wheel->store, &from, visit_to_audit, &audit) != TL_OK) {
-        audit.wrong = kv_failure(wheel->store);
+        audit.fault = kv_failure(wheel->store);
     }
-    if (audit.wrong == NULL && (audit.met != waiting)) {
-        audit.wrong = "a timer has no record";
+    if (audit.fault == NULL && (audit.met != waiting)) {
+        audit.fault = "a timer has no record";
     }
-    return audit.wrong == NULL ? TL_OK : corrupt(why, why_bytes, "%s", audit.wrong);
+    return audit.fault == NULL ? TL_OK : corrupt(why, why_bytes, "%s", audit.fault);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- create, reserve, destroy ---------------------------------------------------------------- */
 
 static enum tl_status kv_reserve(void *self, uint32_t capacity)
 {
@@ -881,7 +849,7 @@ static void kv_destroy(void *self)
     structure_free(wheel, wheel->allocator);
 }
 
-/* The folder of the store; without a path one that goes with the structure. */
+/* Open the store's folder; without a path a temporary one. */
 static enum tl_status open_folder(struct kv_wheel *wheel)
 {
     if (wheel->folder.path[0] != '\0') {
@@ -896,8 +864,8 @@ static enum tl_status open_folder(struct kv_wheel *wheel)
     return TL_OK;
 }
 
-/* A table that is new has its first record, and the folder its owner, before anything is started:
- * a table without that is one that was lost. */
+/* A new table gets its first record, and the folder its owner, before any start: an owned folder
+ * without a table has lost it. */
 static enum tl_status begin_table(struct kv_wheel *wheel)
 {
     if (wheel->folder.is_owned) {
@@ -926,7 +894,7 @@ static enum tl_status open_table(struct kv_wheel *wheel)
     return status == TL_OK ? store_set_owner(&wheel->folder) : status;
 }
 
-/* What fails where there is a path is for recover to tell, which can say it in words. */
+/* With a path, recover reports a failure, because it can return a text. */
 static enum tl_status open_store(struct kv_wheel *wheel)
 {
     enum tl_status status = open_folder(wheel);

@@ -1,4 +1,4 @@
-/* The table is what the dynamic linker filled in from the library's relocations for calls. */
+/* The dynamic linker fills the table from the library's relocations for calls. */
 #include "led_calls.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 /* --- the library's table of calls ------------------------------------------------------------ */
 
-/* What the dynamic linker knows of a library's calls. */
+/* The dynamic linker's data on a library's calls. */
 struct call_table {
     const ElfW(Sym) * symbols;
     const char *names;
@@ -23,7 +23,7 @@ static bool find_call_table(const struct link_map *map, struct call_table *out)
 {
     *out = (struct call_table){0};
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
-        /* glibc has added where the library lies, musl has not. */
+        /* glibc has added the library's address, musl has not. */
         uintptr_t address = entry->d_un.d_ptr;
         address += address < map->l_addr ? map->l_addr : 0;
         /* NOLINTBEGIN(performance-no-int-to-ptr): addresses are there as numbers */
@@ -57,7 +57,7 @@ static uint32_t symbol_of(ElfW(Xword) info)
     return sizeof(void *) == 8 ? (uint32_t)(info >> 32) : (uint32_t)(info >> 8);
 }
 
-/* Where the address of the function stands that calls of `name` go to. */
+/* Return the address of the slot through which `name` is called. */
 static uintptr_t find_slot(const struct link_map *map, const struct call_table *table,
                            const char *name)
 {
@@ -94,7 +94,7 @@ static int look_for_protection(struct dl_phdr_info *info, size_t info_bytes, voi
     return 0;
 }
 
-/* Exchanges what is in the slot. */
+/* Exchange the address in the slot. */
 static bool swap(uintptr_t slot, uintptr_t *target)
 {
     /* NOLINTBEGIN(performance-no-int-to-ptr) */

@@ -1,7 +1,6 @@
 /*
- * led_calls.h: what a shared library calls of others, led elsewhere, in that library alone: its
- * entries in the table through which a shared library calls others are overwritten. Nothing else in
- * the process notices.
+ * led_calls.h: redirect the calls that a shared library makes of others, by its entries in the table
+ * through which a shared library calls others. The rest of the process is not affected.
  *
  * Internal to the structures, and to `live`, which counts the system calls of libraries so.
  */
@@ -18,9 +17,9 @@ struct led_call {
     bool required;    /* a library that does not call it is not taken */
 };
 
-/* Leads calls of a shared library, by what dlopen returned for it (with RTLD_NOW), for the whole
- * process, and puts into each `target` where they went before: with these, a second time, all is as
- * it was. False if the library is not taken, or its table cannot be written to. */
+/* Redirect calls of a shared library, a handle of dlopen (with RTLD_NOW), for the whole process. Each
+ * `target` becomes the previous one, so that a second call restores them. False: a required call is
+ * missing, or the table cannot be written to. */
 bool tl_led_calls_swap(void *library, struct led_call *calls, size_t count);
 
 #endif

@@ -6,16 +6,14 @@
  *                           5..8  9..12
  *
  * libev keeps an array heap with four children to a node, and each deadline next to the pointer to
- * its watcher, so that sifting compares what is in one line of the cache. A restart is
- * ev_timer_again, which sifts from where the timer is, and which libev's manual recommends for
- * timeouts that are pushed back. What a turn of the loop finds due, it takes from the heap before
- * it calls back for the first.
+ * its watcher, so that sifting compares within one cache line. A restart is ev_timer_again, which
+ * sifts from the timer's place; libev's manual recommends it for timeouts that are pushed back. A
+ * turn of the loop takes all due timers from the heap before it calls back for the first.
  *
- * An advance is a turn of the loop that does not wait (EVRUN_NOWAIT), with all that belongs to it,
- * the system call epoll_wait included unless poll=none: that is what a tick costs in a program that
- * uses libev. The reading of the machine's clock is not, see virtual_clock.h. `next` is how long
- * libev would wait: another turn, which is asked for the wait and does not call epoll_wait. libev
- * never waits longer than a minute, so `next` is a lower bound.
+ * An advance is a turn of the loop without waiting (EVRUN_NOWAIT), including the system call
+ * epoll_wait unless poll=none: the cost of a tick in a program that uses libev. Reading the machine's
+ * clock is not included, see virtual_clock.h. `next` is the wait that libev asks for in another turn,
+ * without epoll_wait. libev never waits longer than a minute, so `next` is a lower bound.
  *
  * libev's time is a double of seconds, and a timer fires when its time is less than the clock. A
  * tick is a millisecond here, and timers are given half a tick less than their delay: sums of such
@@ -38,11 +36,7 @@
  */
 #include "event_loop.h"
 
-#include <stdalign.h>
-
 #ifdef TL_HAVE_LIBEV
-
-#include "loaded_library.h"
 
 #include <ev.h>
 
@@ -90,9 +84,7 @@ static void on_wait(struct virtual_clock *clock, int wait_ms)
 
 static void turn(struct libev_timers *timers, int flags)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-    (void)lib.ev_run(timers->loop, flags);
-    (void)tl_virtual_clock_swap(before);
+    UNDER_CLOCK(&timers->common, (void)lib.ev_run(timers->loop, flags));
 }
 
 static void turn_and_wait(struct event_loop *common)
@@ -117,26 +109,20 @@ static void libev_destroy(void *self)
 {
     struct libev_timers *timers = self;
     if (timers->loop != NULL) {
-        struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-        lib.ev_loop_destroy(timers->loop);
-        (void)tl_virtual_clock_swap(before);
+        UNDER_CLOCK(&timers->common, lib.ev_loop_destroy(timers->loop));
     }
-    pinned_free(&timers->common.entries);
-    tl_free(timers->common.allocator, timers, sizeof *timers, alignof(struct libev_timers));
+    event_loop_free(&timers->common, sizeof *timers);
 }
 
-static enum tl_status open_loop(struct libev_timers *timers)
+static enum tl_status open_loop(struct event_loop *common)
 {
-    void *handle = tl_library_load(&library);
-    if (handle == NULL) {
-        return tl_library_missing();
+    struct libev_timers *timers = (struct libev_timers *)common;
+    const unsigned flags = EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD;
+    enum tl_status status = event_loop_load(&library);
+    if (status != TL_OK) {
+        return status;
     }
-    if (!tl_virtual_clock_attach(handle)) {
-        return TL_ERR_UNAVAILABLE;
-    }
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-    timers->loop = lib.ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
-    (void)tl_virtual_clock_swap(before);
+    UNDER_CLOCK(common, timers->loop = lib.ev_loop_new(flags));
     if (timers->loop == NULL) {
         return TL_ERR_UNAVAILABLE;
     }
@@ -146,29 +132,8 @@ static enum tl_status open_loop(struct libev_timers *timers)
 
 static enum tl_status libev_create(const struct tl_config *config, void **self)
 {
-    struct libev_timers *timers =
-        tl_alloc(config->allocator, sizeof *timers, alignof(struct libev_timers));
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *timers = (struct libev_timers){.common = event_loop_init(config, sizeof(ev_timer))};
-    enum tl_status status = libev_reserve(timers, config->capacity);
-    if (status == TL_OK) {
-        status = open_loop(timers);
-    }
-    if (status != TL_OK) {
-        libev_destroy(timers);
-        return status;
-    }
-    *self = timers;
-    return TL_OK;
-}
-
-static void update_time(struct libev_timers *timers)
-{
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-    lib.ev_now_update(timers->loop);
-    (void)tl_virtual_clock_swap(before);
+    return event_loop_create(config, sizeof(struct libev_timers), sizeof(ev_timer), open_loop,
+                             libev_reserve, libev_destroy, self);
 }
 
 static enum tl_status libev_start(void *self, uint32_t id, uint64_t deadline)
@@ -177,9 +142,9 @@ static enum tl_status libev_start(void *self, uint32_t id, uint64_t deadline)
     struct event_loop *common = &timers->common;
     ev_timer *watcher = watcher_of(timers, id);
     if (event_loop_move_base(common, REACH_TICKS)) {
-        update_time(timers);
+        UNDER_CLOCK(common, lib.ev_now_update(timers->loop));
     }
-    if (deadline > common->now && deadline - common->base > REACH_TICKS) {
+    if (!event_loop_reaches(common, deadline, REACH_TICKS)) {
         return TL_ERR_HORIZON;
     }
     common->count += !is_pending(watcher);
@@ -192,7 +157,7 @@ static enum tl_status libev_start(void *self, uint32_t id, uint64_t deadline)
         lib.ev_timer_stop(timers->loop, watcher);
         ev_timer_set(watcher, -SECONDS_PER_TICK, 0);
         lib.ev_timer_start(timers->loop, watcher);
-        common->behind = true;
+        common->has_due = true;
     }
     (void)tl_virtual_clock_swap(before);
     return TL_OK;

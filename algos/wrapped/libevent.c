@@ -10,18 +10,17 @@
  * calls back for each. A restart is event_add on an event that is pending, which moves it within
  * the heap.
  *
- * An advance is a turn of the loop that does not wait (EVLOOP_NONBLOCK), with all that belongs to
- * it, the system call epoll_wait included unless poll=none: that is what a tick costs in a
- * program that uses libevent. The reading of the machine's clock, once for every start, costs
- * nothing here, see virtual_clock.h. `next` is how long libevent would wait: another turn, which is
- * asked for the wait and does not call epoll_wait. libevent never waits longer than 35 minutes, so
- * `next` is a lower bound. A budget ends a turn by event_base_loopbreak; the events that are left
- * stay active, and come first in the next.
+ * An advance is a turn of the loop without waiting (EVLOOP_NONBLOCK), including the system call
+ * epoll_wait unless poll=none: the cost of a tick in a program that uses libevent. Reading the
+ * machine's clock, once for every start, costs nothing here, see virtual_clock.h. `next` is the wait
+ * that libevent asks for in another turn, without epoll_wait. libevent never waits longer than 35
+ * minutes, so `next` is a lower bound. A budget ends a turn by event_base_loopbreak; the remaining
+ * events stay active, and come first in the next.
  *
  * A tick is a millisecond. libevent's time is a timeval, so deadlines have no horizon.
  *
- * An event has 128 bytes, in our table, by id, with 16 for whose it is. The heap, 8 bytes a timer,
- * is libevent's own; it grows by doubling as timers are started, and never shrinks (libevent's
+ * An event has 128 bytes, in our table, by id, with 16 for its structure and id. The heap, 8 bytes a
+ * timer, is libevent's own; it grows by doubling as timers are started, and never shrinks (libevent's
  * issue 1800).
  *
  * Invariants
@@ -36,11 +35,7 @@
  */
 #include "event_loop.h"
 
-#include <stdalign.h>
-
 #ifdef TL_HAVE_LIBEVENT
-
-#include "loaded_library.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -91,12 +86,12 @@ static void on_timer(evutil_socket_t file, short events, void *ctx)
     struct libevent_timers *timers = node->timers;
     if (timers->common.fired + 1 == timers->budget) {
         (void)lib.event_base_loopbreak(timers->loop);
-        timers->common.behind = true; /* for all that is known here */
+        timers->common.has_due = true; /* perhaps */
     }
     event_loop_fire(&timers->common, node->id);
 }
 
-/* It would wait, and then look again: until something fires, or this. */
+/* Break the loop, which would wait and look again until a timer fires. */
 static void on_wait(struct virtual_clock *clock, int wait_ms)
 {
     struct libevent_timers *timers = (struct libevent_timers *)clock;
@@ -104,12 +99,10 @@ static void on_wait(struct virtual_clock *clock, int wait_ms)
     (void)lib.event_base_loopbreak(timers->loop);
 }
 
-/* A turn that fires something ends with that, instead of looking again for what callbacks added. */
+/* A turn ends after its expiries, and does not look again for timers that callbacks added. */
 static void turn(struct libevent_timers *timers, int flags)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-    (void)lib.event_base_loop(timers->loop, EVLOOP_ONCE | flags);
-    (void)tl_virtual_clock_swap(before);
+    UNDER_CLOCK(&timers->common, (void)lib.event_base_loop(timers->loop, EVLOOP_ONCE | flags));
 }
 
 static void turn_and_wait(struct event_loop *common)
@@ -142,18 +135,15 @@ static void libevent_destroy(void *self)
         lib.event_base_free(timers->loop);
     }
     (void)tl_virtual_clock_swap(before);
-    pinned_free(&timers->common.entries);
-    tl_free(timers->common.allocator, timers, sizeof *timers, alignof(struct libevent_timers));
+    event_loop_free(&timers->common, sizeof *timers);
 }
 
-static enum tl_status open_loop(struct libevent_timers *timers)
+static enum tl_status open_loop(struct event_loop *common)
 {
-    void *handle = tl_library_load(&library);
-    if (handle == NULL) {
-        return tl_library_missing();
-    }
-    if (!tl_virtual_clock_attach(handle)) {
-        return TL_ERR_UNAVAILABLE;
+    struct libevent_timers *timers = (struct libevent_timers *)common;
+    enum tl_status status = event_loop_load(&library);
+    if (status != TL_OK) {
+        return status;
     }
     struct event_config *config = lib.event_config_new();
     if (config == NULL) {
@@ -163,9 +153,7 @@ static enum tl_status open_loop(struct libevent_timers *timers)
     if (lib.event_config_set_flag(config, flags) == 0 &&
         lib.event_config_avoid_method(config, "poll") == 0 &&
         lib.event_config_avoid_method(config, "select") == 0) {
-        struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-        timers->loop = lib.event_base_new_with_config(config);
-        (void)tl_virtual_clock_swap(before);
+        UNDER_CLOCK(common, timers->loop = lib.event_base_new_with_config(config));
     }
     lib.event_config_free(config);
     return timers->loop != NULL ? TL_OK : TL_ERR_UNAVAILABLE;
@@ -173,22 +161,8 @@ static enum tl_status open_loop(struct libevent_timers *timers)
 
 static enum tl_status libevent_create(const struct tl_config *config, void **self)
 {
-    struct libevent_timers *timers =
-        tl_alloc(config->allocator, sizeof *timers, alignof(struct libevent_timers));
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *timers = (struct libevent_timers){.common = event_loop_init(config, sizeof(struct node))};
-    enum tl_status status = open_loop(timers);
-    if (status == TL_OK) {
-        status = libevent_reserve(timers, config->capacity);
-    }
-    if (status != TL_OK) {
-        libevent_destroy(timers);
-        return status;
-    }
-    *self = timers;
-    return TL_OK;
+    return event_loop_create(config, sizeof(struct libevent_timers), sizeof(struct node), open_loop,
+                             libevent_reserve, libevent_destroy, self);
 }
 
 static enum tl_status libevent_start(void *self, uint32_t id, uint64_t deadline)
@@ -208,7 +182,7 @@ static enum tl_status libevent_start(void *self, uint32_t id, uint64_t deadline)
     if (!added) {
         return TL_ERR_NOMEM;
     }
-    common->behind = common->behind || delay_ms == 0;
+    common->has_due = common->has_due || delay_ms == 0;
     common->count += !pending;
     return TL_OK;
 }
@@ -231,7 +205,7 @@ static uint64_t libevent_advance(void *self, uint64_t now, uint64_t budget, tl_f
     struct libevent_timers *timers = self;
     event_loop_set_clock(&timers->common, now, UINT64_MAX);
     if (budget == 0) {
-        timers->common.behind = true; /* for all that is known here */
+        timers->common.has_due = true; /* perhaps */
         return 0;
     }
     timers->budget = budget;

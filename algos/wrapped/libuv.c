@@ -5,24 +5,22 @@
  *                       /                \
  *             (due 5, start 2)     (due 5, start 9)      left, right, parent: three pointers each
  *
- * libuv keeps a binary heap whose nodes are linked by pointers and lie in the handles. The way to
- * the last place is read from the bits of the number of timers. Equal deadlines are told apart by a
- * number that every start draws, so they fire in the order of their starts.
+ * libuv keeps a binary heap of nodes in the handles, linked by pointers. The bits of the number of
+ * timers give the path to the last place. Every start draws a number that breaks ties, so equal
+ * deadlines fire in the order of their starts.
  *
  * An advance sets libuv's clock (uv_update_time) and asks how long it may wait
- * (uv_backend_timeout), as programs do that have libuv's loop inside another one; only if something
- * is due does the loop turn without waiting (UV_RUN_NOWAIT), with all that belongs to it, the
- * system call epoll_wait included unless poll=none. `next` is that same wait, which libuv cuts at
- * 2^31 - 1 milliseconds. A tick is a millisecond, libuv's unit. The reading of the machine's clock
- * costs nothing here, see virtual_clock.h.
+ * (uv_backend_timeout), as programs do that have libuv's loop inside another one. Only if a timer is
+ * due does the loop turn without waiting (UV_RUN_NOWAIT), including the system call epoll_wait unless
+ * poll=none. `next` is the same wait, which libuv limits to 2^31 - 1 milliseconds. A tick is a
+ * millisecond, libuv's unit. Reading the machine's clock costs nothing here, see virtual_clock.h.
  *
- * Before its first turn libuv says that it would not wait at all, since it has yet to give its own
- * files to epoll.
+ * Before its first turn libuv reports a wait of 0, since it has yet to give its own files to epoll.
  *
- * While libuv 1.44 calls back for what is due, it takes from the heap whatever is due next, what a
- * callback has just started included: a timer that starts itself with no delay is called for ever
- * (pull request 4250 changed that in later versions). So starts in a callback that are due already
- * are set aside here, and given to libuv when the turn is over.
+ * While libuv 1.44 calls back for due timers, it takes the next due one from the heap, even if a
+ * callback has just started it: a timer that starts itself with no delay is called for ever (pull
+ * request 4250 changed that in later versions). So starts in a callback that are due already are set
+ * aside here, and given to libuv after the turn.
  *
  * A handle has 152 bytes, in our table, by id, with 8 for that list. libuv allocates nothing for a
  * timer; its loop takes a few kilobytes from malloc, which the bytes shown do not include.
@@ -35,17 +33,13 @@
  *     pending, for libuv counts nanoseconds in 64 bits
  *
  * Complexity: start, stop, expire O(log n), a cache miss for each level; a tick that fires nothing
- * O(1). Bad at: many timers, whose handles are spread over memory.
+ * O(1). Bad at: many timers, because the handles are spread over memory.
  *
  * Source: libuv 1.44, uv_timer_t; libuv1-dev.
  */
 #include "event_loop.h"
 
-#include <stdalign.h>
-
 #ifdef TL_HAVE_LIBUV
-
-#include "loaded_library.h"
 
 #include <uv.h>
 
@@ -99,19 +93,15 @@ static void on_timer(uv_timer_t *handle)
     event_loop_fire(handle->loop->data, (uint32_t)(uintptr_t)handle->data);
 }
 
-/* libuv reads the clock when it is told to, and when its loop turns. */
+/* libuv reads the clock here, and when its loop turns. */
 static void update_time(struct libuv_timers *timers)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-    lib.uv_update_time(&timers->loop);
-    (void)tl_virtual_clock_swap(before);
+    UNDER_CLOCK(&timers->common, lib.uv_update_time(&timers->loop));
 }
 
 static void turn(struct libuv_timers *timers)
 {
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-    (void)lib.uv_run(&timers->loop, UV_RUN_NOWAIT);
-    (void)tl_virtual_clock_swap(before);
+    UNDER_CLOCK(&timers->common, (void)lib.uv_run(&timers->loop, UV_RUN_NOWAIT));
 }
 
 static void prepare(struct event_loop *common, void *entry, uint32_t id)
@@ -133,50 +123,32 @@ static void libuv_destroy(void *self)
     for (uint32_t id = 0; id < timers->common.entries.capacity; id++) {
         lib.uv_close((uv_handle_t *)&slot_node(timers, id)->handle, NULL);
     }
-    turn(timers); /* closing ends there */
-    (void)lib.uv_loop_close(&timers->loop);
-    pinned_free(&timers->common.entries);
-    tl_free(timers->common.allocator, timers, sizeof *timers, alignof(struct libuv_timers));
+    if (timers->loop.data != NULL) { /* it was opened */
+        turn(timers);                /* closing ends there */
+        (void)lib.uv_loop_close(&timers->loop);
+    }
+    event_loop_free(&timers->common, sizeof *timers);
 }
 
-static enum tl_status open_loop(struct libuv_timers *timers)
+static enum tl_status open_loop(struct event_loop *common)
 {
-    void *handle = tl_library_load(&library);
-    if (handle == NULL) {
-        return tl_library_missing();
+    struct libuv_timers *timers = (struct libuv_timers *)common;
+    common->clock.allocator = NULL; /* libuv's own few kilobytes are not counted */
+    slot_clear(timers, ASIDE);
+    enum tl_status status = event_loop_load(&library);
+    if (status != TL_OK) {
+        return status;
     }
-    if (!tl_virtual_clock_attach(handle)) {
-        return TL_ERR_UNAVAILABLE;
-    }
-    struct virtual_clock *before = tl_virtual_clock_swap(&timers->common.clock);
-    int opened = lib.uv_loop_init(&timers->loop);
-    (void)tl_virtual_clock_swap(before);
-    timers->loop.data = timers;
+    int opened = 0;
+    UNDER_CLOCK(common, opened = lib.uv_loop_init(&timers->loop));
+    timers->loop.data = opened == 0 ? timers : NULL;
     return opened == 0 ? TL_OK : opened == UV_ENOMEM ? TL_ERR_NOMEM : TL_ERR_UNAVAILABLE;
 }
 
 static enum tl_status libuv_create(const struct tl_config *config, void **self)
 {
-    struct libuv_timers *timers =
-        tl_alloc(config->allocator, sizeof *timers, alignof(struct libuv_timers));
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *timers = (struct libuv_timers){.common = event_loop_init(config, sizeof(struct node))};
-    timers->common.clock.allocator = NULL; /* libuv's own few kilobytes are left to it */
-    slot_clear(timers, ASIDE);
-    enum tl_status status = open_loop(timers);
-    if (status != TL_OK) {
-        tl_free(config->allocator, timers, sizeof *timers, alignof(struct libuv_timers));
-        return status;
-    }
-    status = libuv_reserve(timers, config->capacity);
-    if (status != TL_OK) {
-        libuv_destroy(timers);
-        return status;
-    }
-    *self = timers;
-    return TL_OK;
+    return event_loop_create(config, sizeof(struct libuv_timers), sizeof(struct node), open_loop,
+                             libuv_reserve, libuv_destroy, self);
 }
 
 static enum tl_status libuv_start(void *self, uint32_t id, uint64_t deadline)
@@ -187,7 +159,7 @@ static enum tl_status libuv_start(void *self, uint32_t id, uint64_t deadline)
     if (event_loop_move_base(common, REACH_TICKS)) {
         update_time(timers);
     }
-    if (deadline > common->now && deadline - common->base > REACH_TICKS) {
+    if (!event_loop_reaches(common, deadline, REACH_TICKS)) {
         return TL_ERR_HORIZON;
     }
     common->count += !is_pending(node);

@@ -8,8 +8,8 @@
  *     if (tl_library_load(&library) == NULL) { return tl_library_missing(); }
  *     lib.ev_run(loop, 0);
  *
- * The pointers have the types that the library's header declares. Named is what the headers at
- * build time belong to: the library's file with the number of its binary interface.
+ * The pointers have the types that the library's header declares. The file is named with the number
+ * of the binary interface to which the headers at build time belong.
  *
  * Internal to the structures.
  */
@@ -32,7 +32,7 @@ struct loaded_library {
     void *handle;                            /* NULL: not loaded yet */
 };
 
-/* Declares `lib`, which holds the pointers, and `library`, which says where they come from. */
+/* Declare `lib` with the pointers, and `library` with their source. */
 #define LOADED_LIBRARY(FUNCTIONS, ...)                                                             \
     static struct {                                                                                \
         FUNCTIONS(LOADED_POINTER)                                                                  \
@@ -43,8 +43,8 @@ struct loaded_library {
 #define LOADED_POINTER(function) __typeof__(function)(*(function));
 #define LOADED_ROW(function)     {#function, &lib.function},
 
-/* Loads the library, for good, and sets the pointers; once is enough, more do no harm. Returns what
- * dlopen does; NULL if it is not installed, or lacks one of the functions, or with errno ENOMEM. */
+/* Load the library, for good, and set the pointers, unless that is done. Return its handle; NULL if
+ * it is not installed, or lacks one of the functions, or with errno ENOMEM. */
 void *tl_library_load(struct loaded_library *library);
 
 /* The status for a NULL of it. */

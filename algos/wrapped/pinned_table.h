@@ -1,8 +1,8 @@
 /*
  * pinned_table.h: one entry for every id, at an address that never changes: for libraries that keep
- * pointers to what their callers own.
+ * pointers to their callers' objects.
  *
- *   segment 0    ids     0 ..  999   what `create` was told
+ *   segment 0    ids     0 ..  999   the capacity given to `create`
  *   segment 1    ids  1000 .. 1999   a growth at least doubles the table
  *   segment 2    ids  2000 .. 9999
  *
@@ -42,8 +42,8 @@ static inline void *pinned_at(const struct pinned_table *table, uint32_t id)
     return segment->entries + (size_t)(id - segment->begin) * table->entry_bytes;
 }
 
-/* Makes room for ids 0 .. capacity-1; what is new is zeroed. TL_ERR_NOMEM, TL_ERR_CAPACITY: nothing
- * has changed. */
+/* Make room for ids 0 .. capacity-1; new entries are zero. TL_ERR_NOMEM, TL_ERR_CAPACITY: nothing has
+ * changed. */
 static inline enum tl_status pinned_grow(struct pinned_table *table, uint32_t capacity)
 {
     if (capacity <= table->capacity) {

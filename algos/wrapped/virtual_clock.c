@@ -18,7 +18,7 @@ struct virtual_clock *tl_virtual_clock_swap(struct virtual_clock *clock)
     return before;
 }
 
-/* --- what the library calls instead ---------------------------------------------------------- */
+/* --- the functions that the library calls instead --------------------------------------------- */
 
 static int led_clock_gettime(clockid_t id, struct timespec *now)
 {
@@ -41,14 +41,14 @@ static int led_epoll_wait(int file, struct epoll_event *events, int count, int w
     return 0;
 }
 
-/* Stands before each block from the structure's allocator. A loop has a dozen of them, which grow
- * by doubling, so they are looked for one after the other. */
+/* The header of each block from the structure's allocator. A loop has a dozen of them, which grow by
+ * doubling, so a list is enough. */
 struct virtual_block {
     alignas(max_align_t) struct virtual_block *next;
     size_t bytes; /* after this */
 };
 
-/* Takes the block at `memory` out of the clock's. NULL if it is none of them. */
+/* Take the block at `memory` out of the clock's list. NULL: it is not in it. */
 static struct virtual_block *take_block(struct virtual_clock *clock, const void *memory)
 {
     for (struct virtual_block **at = &clock->blocks; *at != NULL; at = &(*at)->next) {
@@ -61,8 +61,8 @@ static struct virtual_block *take_block(struct virtual_clock *clock, const void 
     return NULL;
 }
 
-/* Makes `block`, or a new one, as long as asked for, and one of the clock's. NULL: `block` is as it
- * was, and not the clock's. */
+/* Resize `block`, or allocate one, and add it to the clock's list. NULL: `block` is unchanged, and
+ * not in the list. */
 static void *resize_block(struct virtual_clock *clock, struct virtual_block *block, size_t bytes)
 {
     struct virtual_block *resized = clock->allocator->resize(
