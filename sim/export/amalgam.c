@@ -1,4 +1,6 @@
-/* One text of many files: includes, conditions, declarations, and what refers to what. */
+/* Includes, conditions, declarations, and the references between them. This reads only the format
+ * of the sources in this repository, not any C: declarations begin in the first column, and
+ * declarations made by a macro at file level are known by name only. */
 #include "amalgam.h"
 
 #include "memory.h"
@@ -17,37 +19,55 @@ struct item_name {
     bool defines; /* not only declares */
 };
 
-bool piece_is(struct piece piece, const char *word)
+struct embedded {
+    const char *file;
+    const char *text;
+};
+
+struct piece piece_of(const char *text)
 {
-    return strlen(word) == piece.length && memcmp(piece.at, word, piece.length) == 0;
+    return (struct piece){text, strlen(text)};
 }
 
-const char *embedded_source(const char *file)
+bool piece_equals(struct piece a, struct piece b)
 {
-    static const struct {
-        const char *file;
-        const char *text;
-    } sources[] = {
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+bool piece_is(struct piece piece, const char *word)
+{
+    return piece_equals(piece, piece_of(word));
+}
+
+/* Return the embedded file of this name; of an empty text if there is none. */
+static struct embedded embedded_find(struct piece file)
+{
+    static const struct embedded files[] = {
 #define ROW(file, text) {file, text},
         EMBEDDED_FILES(ROW)
 #undef ROW
     };
-    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-        if (strcmp(sources[i].file, file) == 0) {
-            return sources[i].text;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (piece_is(file, files[i].file)) {
+            return files[i];
         }
     }
-    return NULL;
+    return (struct embedded){"", NULL};
+}
+
+const char *embedded_source(const char *file)
+{
+    return embedded_find(piece_of(file)).text;
 }
 
 /* --- words of C ------------------------------------------------------------------------------ */
 
-static bool in_word(char c)
+bool is_word_char(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* After the comment at `at`; at the end if it does not end. */
+/* Return the end of the comment at `at`, or `end`. */
 static const char *comment_end(const char *at, const char *end)
 {
     for (const char *c = at + 2; c + 1 < end; c++) {
@@ -73,9 +93,9 @@ enum token_kind token_next(const char **at, const char *end, struct piece *token
     const char *begin = c;
     if (c >= end) {
         kind = TOKEN_END;
-    } else if (in_word(*c)) {
+    } else if (is_word_char(*c)) {
         kind = isdigit((unsigned char)*c) ? TOKEN_NUMBER : TOKEN_WORD;
-        while (c < end && (in_word(*c) || (kind == TOKEN_NUMBER && *c == '.'))) {
+        while (c < end && (is_word_char(*c) || (kind == TOKEN_NUMBER && *c == '.'))) {
             c++;
         }
     } else if (*c == '"' || *c == '\'') {
@@ -95,12 +115,12 @@ enum token_kind token_next(const char **at, const char *end, struct piece *token
 
 /* --- includes and conditions ----------------------------------------------------------------- */
 
-/* The value of a condition: the last one is for the compiler to say. */
+/* The value of a condition; TRUTH_OPEN: the compiler decides. */
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_OPEN };
 
 struct macro {
     char name[64];
-    long value; /* of those that are a number */
+    long value; /* 0 if it is not a number */
 };
 
 struct reading {
@@ -110,7 +130,7 @@ struct reading {
     struct error *error;
 };
 
-/* How a line begins that says which file follows. */
+/* The first character of a line with the name of the following file. */
 #define FILE_MARK '\001'
 
 static struct macro *macro_find(const struct reading *reading, struct piece name)
@@ -143,7 +163,7 @@ static enum truth name_is_defined(const struct reading *reading, struct piece na
     return macro_find(reading, name) != NULL ? TRUTH_YES : TRUTH_NO;
 }
 
-/* What the house writes: defined(NAME), joined by &&, or NAME > NUMBER. */
+/* Evaluate a condition in one of two forms: defined(NAME), joined by &&, or NAME > NUMBER. */
 static enum truth evaluate(const struct reading *reading, const char *at, const char *end)
 {
     enum truth all = TRUTH_YES;
@@ -173,7 +193,7 @@ static enum truth evaluate(const struct reading *reading, const char *at, const 
 
 static bool read_file(struct reading *reading, const char *file);
 
-/* #define, #undef and #include, where they count; `line` is all of it. */
+/* #define, #undef or #include; `line` is the whole directive. */
 static bool read_directive(struct reading *reading, const char *file, struct piece word,
                            const char *at, struct piece line)
 {
@@ -182,7 +202,7 @@ static bool read_directive(struct reading *reading, const char *file, struct pie
     if (piece_is(word, "include")) {
         enum token_kind kind = token_next(&at, end, &name);
         if (kind != TOKEN_QUOTED) {
-            return true; /* what is needed of the C library is seen by its words */
+            return true; /* the includes of the C library are found by its words */
         }
         char path[128];
         (void)snprintf(path, sizeof path, "%.*s", (int)name.length - 2, name.at + 1);
@@ -196,8 +216,7 @@ static bool read_directive(struct reading *reading, const char *file, struct pie
     if (piece_is(word, "define")) {
         (void)token_next(&at, end, &name);
         struct piece value;
-        const char *behind = at;
-        bool number = token_next(&behind, end, &value) == TOKEN_NUMBER;
+        bool number = token_next(&at, end, &value) == TOKEN_NUMBER;
         macro_add(reading, name, number ? strtol(value.at, NULL, 0) : 0);
     }
     if (piece_is(word, "undef")) {
@@ -210,7 +229,7 @@ static bool read_directive(struct reading *reading, const char *file, struct pie
     return true;
 }
 
-/* After the logical line at `at`: a backslash or a comment takes it on. */
+/* Return the end of the logical line at `at`: a backslash or a comment continues it. */
 static const char *directive_end(const char *at)
 {
     const char *end = at + strlen(at);
@@ -224,18 +243,18 @@ static const char *directive_end(const char *at)
     return at < end ? at + 1 : end;
 }
 
-/* One #if with its branches. */
+/* An #if with its branches. */
 struct condition {
-    enum truth now; /* of the branch */
-    bool taken;     /* some branch was */
-    bool outer;     /* what is around it counts */
+    enum truth now; /* of the present branch */
+    bool taken;     /* a branch was taken */
+    bool outer;     /* the text around it is included */
 };
 
-/* The conditions that are open in a file. */
+/* The open conditions in a file. */
 struct conditions {
     struct condition open[CONDITIONS_MAX];
     size_t depth;
-    bool counts; /* what is here */
+    bool counts; /* the text here is included */
 };
 
 static bool opens_condition(struct piece word)
@@ -243,7 +262,7 @@ static bool opens_condition(struct piece word)
     return piece_is(word, "if") || piece_is(word, "ifdef") || piece_is(word, "ifndef");
 }
 
-/* What an #if, #ifdef, #ifndef or #elif asks; `at` is after that word. */
+/* Evaluate an #if, #ifdef, #ifndef or #elif; `at` is after that word. */
 static enum truth ask(const struct reading *reading, struct piece word, const char *at,
                       const char *end)
 {
@@ -259,8 +278,7 @@ static enum truth ask(const struct reading *reading, struct piece word, const ch
     return truth == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
 }
 
-/* Takes a line about conditions: what follows counts, or not. False: it is none that this house
- * writes. */
+/* Process a line of a condition. Return false if it has a form not used in the sources. */
 static bool take_condition(struct reading *reading, struct conditions *conditions,
                            struct piece word, const char *at, struct piece line)
 {
@@ -332,10 +350,7 @@ static bool read_file(struct reading *reading, const char *file)
 
 static struct item *item_add(struct amalgam *amalgam, enum item_kind kind, const char *file)
 {
-    if ((amalgam->count & (amalgam->count - 1)) == 0) {
-        size_t room = amalgam->count > 0 ? 2 * amalgam->count : 1;
-        amalgam->items = memory_resize(amalgam->items, room, sizeof *amalgam->items);
-    }
+    MEMORY_REACH(amalgam->items, amalgam->room, amalgam->count);
     struct item *item = &amalgam->items[amalgam->count++];
     *item = (struct item){.kind = kind, .file = file};
     return item;
@@ -343,29 +358,26 @@ static struct item *item_add(struct amalgam *amalgam, enum item_kind kind, const
 
 static void name_add(struct amalgam *amalgam, struct piece name, bool defines)
 {
-    if ((amalgam->name_count & (amalgam->name_count - 1)) == 0) {
-        size_t room = amalgam->name_count > 0 ? 2 * amalgam->name_count : 1;
-        amalgam->names = memory_resize(amalgam->names, room, sizeof *amalgam->names);
-    }
+    MEMORY_REACH(amalgam->names, amalgam->name_room, amalgam->name_count);
     amalgam->names[amalgam->name_count++] = (struct item_name){name, amalgam->count - 1, defines};
 }
 
-/* A declaration that is being read. Names of members and parameters are passed over, those of
- * enumerators are not. */
+/* A declaration being read. Names of members and parameters are ignored, those of enumerators are
+ * not. */
 struct declaration {
     struct amalgam *amalgam;
     const char *end;
     size_t depth;
     bool is_typedef;
-    bool is_tag;     /* the word before was struct, union or enum */
-    bool in_enum;    /* the braces that are open are an enum's, or will be */
-    bool enumerator; /* the next word is one */
-    bool named;      /* what is declared has been found */
-    bool attribute;  /* the parentheses that follow, or are open, are an attribute's */
+    bool is_tag;     /* the previous word was struct, union or enum */
+    bool in_enum;    /* the open braces are an enum's, or will be */
+    bool enumerator; /* the next word is an enumerator */
+    bool named;      /* the declared name was found */
+    bool attribute;  /* the parentheses are an attribute's */
     bool function;
-    struct piece last;    /* the word before, outside of all parentheses */
-    struct piece pointer; /* of a typedef, the name in (*name) */
-    struct piece before;  /* the token before */
+    struct piece last;    /* the previous word, outside of parentheses */
+    struct piece pointer; /* of a typedef: the name in (*name) */
+    struct piece before;  /* the previous token */
 };
 
 static void declare(struct declaration *declaration, struct piece name, bool defines)
@@ -389,7 +401,7 @@ static void take_open(struct declaration *declaration, char sign)
     declaration->depth++;
 }
 
-/* Returns true at the end of a function. */
+/* Return true at the end of a function. */
 static bool take_close(struct declaration *declaration, char sign)
 {
     declaration->depth--;
@@ -402,7 +414,7 @@ static bool take_close(struct declaration *declaration, char sign)
     return true;
 }
 
-/* A word after struct, union or enum: a name where it declares the type. `at` is after it. */
+/* A word after struct, union or enum, which may declare the type. `at` is after it. */
 static void take_tag(struct declaration *declaration, struct piece name, const char *at)
 {
     struct piece next;
@@ -413,7 +425,7 @@ static void take_tag(struct declaration *declaration, struct piece name, const c
     if (body || forward) {
         declare(declaration, name, body);
     }
-    declaration->named = named || forward; /* with a body, something else may follow */
+    declaration->named = named || forward; /* with a body, another name may follow */
     declaration->in_enum = declaration->in_enum && body;
 }
 
@@ -442,7 +454,7 @@ static void take_word(struct declaration *declaration, struct piece word, const 
     declaration->is_tag = tag;
 }
 
-/* Returns true at the end of the declaration. */
+/* Return true at the end of the declaration. */
 static bool take_sign(struct declaration *declaration, char sign)
 {
     bool unnamed = declaration->depth == 0 && !declaration->named;
@@ -463,7 +475,7 @@ static bool take_sign(struct declaration *declaration, char sign)
     return over;
 }
 
-/* Adds what a declaration declares; returns where it ends, after its semicolon or body. */
+/* Add the names of a declaration; return its end, after the semicolon or body. */
 static const char *read_declaration(struct amalgam *amalgam, const char *at, const char *end)
 {
     const char *begin = at;
@@ -486,7 +498,7 @@ static const char *read_declaration(struct amalgam *amalgam, const char *at, con
     return at;
 }
 
-/* The rest of the line, with a comment that begins in it. */
+/* The end of the line, or of the one in which its comment ends. */
 static const char *line_end(const char *at, const char *end)
 {
     while (at < end && *at != '\n') {
@@ -495,19 +507,19 @@ static const char *line_end(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* The conditions that are open between declarations. */
+/* The open conditions between declarations. */
 struct open_conditions {
     size_t items[CONDITIONS_MAX]; /* of each #if */
     size_t depth;
 };
 
-/* Adds the declaration or the directive at `at`; returns where it ends. */
+/* Add the declaration or the directive at `at`; return its end. */
 static const char *read_item(struct amalgam *amalgam, const char *at, const char *end,
                              const char *file, struct open_conditions *open)
 {
-    const char *behind = at + 1;
+    const char *after = at + 1;
     struct piece word;
-    (void)token_next(&behind, end, &word);
+    (void)token_next(&after, end, &word);
     bool directive = *at == '#';
     bool defines = directive && piece_is(word, "define");
     bool macro = defines || (directive && piece_is(word, "undef"));
@@ -518,37 +530,21 @@ static const char *read_item(struct amalgam *amalgam, const char *at, const char
                                  file);
     size_t index = amalgam->count - 1;
     if (macro) {
-        (void)token_next(&behind, end, &word);
+        (void)token_next(&after, end, &word);
         name_add(amalgam, word, defines);
-        behind = directive_end(at);
+        after = directive_end(at);
     } else if (directive) {
-        behind = directive_end(at);
+        after = directive_end(at);
         if (word.at[0] == 'i' && open->depth < CONDITIONS_MAX) {
             open->items[open->depth++] = index;
         }
         item->condition = open->depth > 0 ? open->items[open->depth - 1] : index;
         open->depth -= piece_is(word, "endif") && open->depth > 0;
     } else {
-        behind = line_end(read_declaration(amalgam, at, end), end);
+        after = line_end(read_declaration(amalgam, at, end), end);
     }
-    amalgam->items[index].text = (struct piece){at, (size_t)(behind - at)};
-    return behind;
-}
-
-/* The name of the embedded file that a mark is about. */
-static const char *file_of_mark(const char *at, const char *end)
-{
-    static const char *const files[] = {
-#define ROW(file, text) file,
-        EMBEDDED_FILES(ROW)
-#undef ROW
-    };
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (piece_is((struct piece){at + 1, (size_t)(end - at - 2)}, files[i])) {
-            return files[i];
-        }
-    }
-    return "";
+    amalgam->items[index].text = (struct piece){at, (size_t)(after - at)};
+    return after;
 }
 
 static void read_items(struct amalgam *amalgam)
@@ -560,18 +556,19 @@ static void read_items(struct amalgam *amalgam)
     struct open_conditions open = {.depth = 0};
     while (at < end) {
         if (*at == '\n' || *at == FILE_MARK) {
-            if (comment.length > 0) { /* it stands alone */
+            if (comment.length > 0) { /* it belongs to no declaration */
                 item_add(amalgam, ITEM_COMMENT, file)->text = comment;
                 comment.length = 0;
             }
-            const char *behind = line_end(at, end);
-            file = *at == FILE_MARK ? file_of_mark(at, behind) : file;
-            at = behind;
+            const char *after = line_end(at, end);
+            if (*at == FILE_MARK) {
+                file = embedded_find((struct piece){at + 1, (size_t)(after - at - 2)}).file;
+            }
+            at = after;
         } else if (is_comment(at, end)) {
-            const char *behind = line_end(at, end);
             const char *begin = comment.length > 0 ? comment.at : at;
-            comment = (struct piece){begin, (size_t)(behind - begin)};
-            at = behind;
+            at = line_end(at, end);
+            comment = (struct piece){begin, (size_t)(at - begin)};
         } else {
             at = read_item(amalgam, at, end, file, &open);
             amalgam->items[amalgam->count - 1].comment = comment;
@@ -595,7 +592,7 @@ static int by_name(const void *a, const void *b)
 
 /* --- what refers to what --------------------------------------------------------------------- */
 
-/* The first of the rows of that name; name_count: there is none. */
+/* Return the index of the first row of that name, or of the next one. */
 static size_t names_find(const struct amalgam *amalgam, struct piece name)
 {
     struct item_name wanted = {.name = name};
@@ -609,19 +606,15 @@ static size_t names_find(const struct amalgam *amalgam, struct piece name)
             high = middle;
         }
     }
-    return low < amalgam->name_count && amalgam->names[low].name.length == name.length &&
-                   memcmp(amalgam->names[low].name.at, name.at, name.length) == 0
-               ? low
-               : amalgam->name_count;
+    return low;
 }
 
 static bool names_equal(const struct amalgam *amalgam, size_t row, struct piece name)
 {
-    return row < amalgam->name_count && amalgam->names[row].name.length == name.length &&
-           memcmp(amalgam->names[row].name.at, name.at, name.length) == 0;
+    return row < amalgam->name_count && piece_equals(amalgam->names[row].name, name);
 }
 
-/* Whether a function-like macro has a parameter of that name. */
+/* Return whether a function-like macro has a parameter of that name. */
 static bool is_parameter(const struct item *macro, struct piece name)
 {
     const char *at = macro->text.at;
@@ -633,7 +626,7 @@ static bool is_parameter(const struct item *macro, struct piece name)
     while (*at == '(' || *at == ',') {
         at++;
         (void)token_next(&at, end, &token);
-        if (token.length == name.length && memcmp(token.at, name.at, name.length) == 0) {
+        if (piece_equals(token, name)) {
             return true;
         }
     }
@@ -664,17 +657,21 @@ static void keep_item(struct amalgam *amalgam, size_t index)
 
 bool amalgam_keep(struct amalgam *amalgam, struct piece name)
 {
-    size_t row = names_find(amalgam, name);
-    if (row == amalgam->name_count) {
-        return false;
-    }
-    for (; names_equal(amalgam, row, name); row++) {
+    size_t first = names_find(amalgam, name);
+    for (size_t row = first; names_equal(amalgam, row, name); row++) {
         keep_item(amalgam, amalgam->names[row].item);
     }
-    return true;
+    return names_equal(amalgam, first, name);
 }
 
-/* Whether all that the item refers to is kept, as far as it is declared here. */
+void amalgam_keep_none(struct amalgam *amalgam)
+{
+    for (size_t i = 0; i < amalgam->count; i++) {
+        amalgam->items[i].kept = false;
+    }
+}
+
+/* Return whether all names in the item that are declared here are kept. */
 static bool refers_to_kept(const struct amalgam *amalgam, const struct item *item)
 {
     const char *at = item->text.at;
@@ -682,8 +679,9 @@ static bool refers_to_kept(const struct amalgam *amalgam, const struct item *ite
     struct piece token;
     enum token_kind kind;
     while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
-        size_t row = kind == TOKEN_WORD ? names_find(amalgam, token) : amalgam->name_count;
-        if (row < amalgam->name_count && !amalgam->items[amalgam->names[row].item].kept) {
+        size_t row = names_find(amalgam, token);
+        if (kind == TOKEN_WORD && names_equal(amalgam, row, token) &&
+            !amalgam->items[amalgam->names[row].item].kept) {
             return false;
         }
     }
@@ -699,7 +697,7 @@ void amalgam_keep_around(struct amalgam *amalgam)
         struct piece second;
         (void)token_next(&at, item->text.at + item->text.length, &first);
         (void)token_next(&at, item->text.at + item->text.length, &second);
-        /* a name that a macro declares, and nothing else */
+        /* only a name that a macro declares */
         bool bare = item->kind == ITEM_CODE && piece_is(second, ";");
         bool assertion = piece_is(first, "_Static_assert") || piece_is(first, "static_assert");
         if ((bare || assertion) && refers_to_kept(amalgam, item)) {
@@ -730,7 +728,7 @@ void amalgam_keep_around(struct amalgam *amalgam)
 
 const struct item *amalgam_find(const struct amalgam *amalgam, const char *name)
 {
-    struct piece piece = {name, strlen(name)};
+    struct piece piece = piece_of(name);
     for (size_t row = names_find(amalgam, piece); names_equal(amalgam, row, piece); row++) {
         if (amalgam->names[row].defines) {
             return &amalgam->items[amalgam->names[row].item];
@@ -753,7 +751,7 @@ struct piece amalgam_member(struct piece descriptor, const char *member)
         if (kind == TOKEN_WORD && depth <= 1 && piece_is(before, ".") && piece_is(token, member)) {
             struct piece last = {at, 0};
             while (token_next(&at, end, &token) != TOKEN_END && !piece_is(token, ",")) {
-                last = in_word(token.at[0]) ? token : last;
+                last = is_word_char(token.at[0]) ? token : last;
             }
             return last;
         }
@@ -777,7 +775,7 @@ bool amalgam_read(struct amalgam *amalgam, const char *file, const char *const *
     size_t bytes = 0;
     struct reading reading = {.out = memory_stream(&amalgam->text, &bytes), .error = error};
     for (size_t i = 0; defined[i] != NULL; i++) {
-        macro_add(&reading, (struct piece){defined[i], strlen(defined[i])}, 1);
+        macro_add(&reading, piece_of(defined[i]), 1);
     }
     bool good = read_file(&reading, file);
     free(reading.macros);

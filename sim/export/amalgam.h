@@ -1,9 +1,6 @@
 /*
- * amalgam.h: a C file of the structures with all that it includes, as one text, cut into its
- * declarations; and which of them are needed to call some of its functions.
- *
- * Made for sources in this house's format, not for any C: declarations begin in the first column,
- * and what a macro declares at file level is known by name only.
+ * amalgam.h: a C file of the structures with all that it includes, as one text, divided into its
+ * declarations; and the set of declarations that some functions need.
  */
 #ifndef SIM_EXPORT_AMALGAM_H
 #define SIM_EXPORT_AMALGAM_H
@@ -13,27 +10,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Some characters of a longer text. */
+/* A part of a longer text. */
 struct piece {
     const char *at;
     size_t length;
 };
 
+struct piece piece_of(const char *text);
+bool piece_equals(struct piece a, struct piece b);
 bool piece_is(struct piece piece, const char *word);
 
 enum item_kind {
-    ITEM_COMMENT,   /* one that stands alone */
+    ITEM_COMMENT,   /* not before a declaration */
     ITEM_MACRO,     /* #define, #undef */
-    ITEM_CONDITION, /* #if, #else, #endif of what only the compiler can say */
+    ITEM_CONDITION, /* #if, #else, #endif that the compiler decides */
     ITEM_CODE,      /* a declaration or a definition */
 };
 
 struct item {
     enum item_kind kind;
-    const char *file;     /* it is in; its name without folder */
-    struct piece comment; /* that stands right before it */
+    const char *file;     /* without folder */
+    struct piece comment; /* right before it */
     struct piece text;
-    size_t condition; /* ITEM_CONDITION: the item of its #if */
+    size_t condition; /* ITEM_CONDITION: the index of its #if */
     bool kept;
 };
 
@@ -42,26 +41,31 @@ struct amalgam {
     char *text;
     struct item *items;
     size_t count;
+    size_t room;
     struct item_name *names;
     size_t name_count;
+    size_t name_room;
 };
 
-/* Reads `file`, which is embedded in the program, with what it includes, where it includes it. What
- * is conditional on the house's own macros is resolved, as if of them those in `defined`, a list
- * that ends with NULL, were defined; what the compiler predefines is left to it. */
+/* Read `file`, which is embedded in the program, and its includes in their places. Conditions on
+ * macros of the sources are resolved: those in `defined`, a list that ends with NULL, are defined.
+ * Conditions on predefined macros are kept. */
 bool amalgam_read(struct amalgam *amalgam, const char *file, const char *const *defined,
                   struct error *error);
 
-/* Keeps what declares this name, and whatever that refers to. False if nothing does. */
+/* Keep the declarations of this name, and everything that they refer to. Return false if there is
+ * none. */
 bool amalgam_keep(struct amalgam *amalgam, struct piece name);
 
-/* Also what only makes sense with what is kept by now: conditions around it, assertions on it. */
+void amalgam_keep_none(struct amalgam *amalgam);
+
+/* Also keep items that depend on kept ones: conditions around them, assertions about them. */
 void amalgam_keep_around(struct amalgam *amalgam);
 
-/* The item with the definition of that name, of a kept one or not; NULL: none. */
+/* Return the item that defines this name, kept or not; NULL: none. */
 const struct item *amalgam_find(const struct amalgam *amalgam, const char *name);
 
-/* The name that a descriptor's designated member is set to, its last word; length 0: it is not. */
+/* Return the last word of the value of a descriptor's designated member; length 0: not set. */
 struct piece amalgam_member(struct piece descriptor, const char *member);
 
 void amalgam_free(struct amalgam *amalgam);
@@ -70,10 +74,12 @@ void amalgam_free(struct amalgam *amalgam);
 
 enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_QUOTED, TOKEN_SIGN };
 
-/* The next token at *at, which is moved after it; blanks and comments are passed over. */
+bool is_word_char(char c);
+
+/* Read the next token at *at, and move *at after it; skip blanks and comments. */
 enum token_kind token_next(const char **at, const char *end, struct piece *token);
 
-/* The text of an embedded file by its name without folder; NULL: there is none. */
+/* Return the text of an embedded file, by its name without folder; NULL: none. */
 const char *embedded_source(const char *file);
 
 #endif

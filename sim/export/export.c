@@ -1,4 +1,4 @@
-/* From a source's declarations and four templates to the files that are handed over. */
+/* Make the exported files from a source's declarations and the templates. */
 #include "export.h"
 #include "amalgam.h"
 #include "build_info.h"
@@ -17,10 +17,10 @@
 
 #define PREFIX_MAX_CHARS 64
 
-/* What a template says instead of @name@, and whether it says what stands after `@if name`. */
+/* The replacement of @name@ in a template, and the value of `@if name`. */
 struct value {
     const char *name;
-    char *text; /* freed with the values; NULL: only whether */
+    char *text;
     bool given;
 };
 
@@ -44,7 +44,7 @@ bool export_prefix_is_good(const char *prefix)
            strcmp(prefix, "tl") != 0;
 }
 
-/* The structure that a front end wraps, or the structure itself. */
+/* The structure in a front end, or the structure itself. */
 static void base_of(const char *name, char *base, size_t bytes)
 {
     const char *inner = strchr(name, '(');
@@ -126,7 +126,7 @@ static void *trial_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
     return block;
 }
 
-/* The bytes that it takes in addition to the nodes of `capacity` timers; SIZE_MAX: it refuses them. */
+/* Return the bytes needed in addition to the nodes of `capacity` timers; SIZE_MAX: refused. */
 static size_t bytes_besides_nodes(const struct contender *contender, uint32_t capacity)
 {
     const struct tl_algo *algo = contender->embedded;
@@ -150,7 +150,7 @@ static size_t bytes_besides_nodes(const struct contender *contender, uint32_t ca
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-/* One that grows, closed by text_take. */
+/* A growing text, closed by text_take. */
 struct text_out {
     FILE *stream;
     char *text;
@@ -163,7 +163,7 @@ static void text_open(struct text_out *out)
     out->stream = memory_stream(&out->text, &out->bytes);
 }
 
-/* Without a line's end at its end. */
+/* Return the text without line ends at its end. */
 static char *text_take(struct text_out *out)
 {
     memory_stream_close(out->stream);
@@ -207,12 +207,7 @@ static const struct value *value_find(const struct export *export, struct piece 
 
 /* --- items as they are written --------------------------------------------------------------- */
 
-static bool is_word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* After the parenthesis that closes the one at `at`. */
+/* Return the end of the parenthesis at `at`. */
 static const char *close_of(const char *at, const char *end)
 {
     size_t depth = 0;
@@ -225,9 +220,16 @@ static const char *close_of(const char *at, const char *end)
     return end;
 }
 
-/* Whether that is a line of its own that timed code has not got: a count of work, and where it is
- * counted. *behind is set to the next line. */
-static bool is_counter_line(const char *line, const char *end, const char **behind)
+/* Return the beginning of the line after the one at `at`; at most `end`. */
+static const char *next_line(const char *at, const char *end)
+{
+    const char *line_end = memchr(at, '\n', (size_t)(end - at));
+    return line_end != NULL ? line_end + 1 : end;
+}
+
+/* Return whether the line is absent from timed code: a counter, or a statement that counts or
+ * copies it. Set *next to the line after it. */
+static bool is_counter_line(const char *line, const char *end, const char **next)
 {
     static const char count[] = "TL_COUNT(";
     static const char member[] = "struct tl_counters counters;";
@@ -239,27 +241,23 @@ static bool is_counter_line(const char *line, const char *end, const char **behi
     } else if (strncmp(at, member, strlen(member)) == 0) {
         rest = at + strlen(member);
     } else {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((line_end != NULL ? line_end : end) - at);
-        rest = memmem(at, length, handed_on, strlen(handed_on));
+        rest = memmem(at, (size_t)(next_line(at, end) - at), handed_on, strlen(handed_on));
     }
     if (rest == NULL || rest >= end) {
         return false;
     }
-    const char *line_end = memchr(rest, '\n', (size_t)(end - rest));
-    *behind = line_end != NULL ? line_end + 1 : end;
+    *next = next_line(rest, end);
     return true;
 }
 
-/* The item without what counts work, and, of the contract, without comments, which speak to those
- * who write structures. */
+/* Write the item without counters. Comments and empty lines of the contract are omitted: they are
+ * for implementers. */
 static void write_item(FILE *out, const struct item *item, bool comments, bool records)
 {
     const char *at = item->text.at;
     const char *end = at + item->text.length;
     while (at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        const char *next = line_end != NULL ? line_end + 1 : end;
+        const char *next = next_line(at, end);
         const char *blank = at + strspn(at, " ");
         if (is_counter_line(at, end, &next)) {
             at = next;
@@ -269,8 +267,7 @@ static void write_item(FILE *out, const struct item *item, bool comments, bool r
             const char *comment = memmem(at, (size_t)(next - at), "/*", 2);
             if (comment != NULL) {
                 const char *close = strstr(comment, "*/") + 2;
-                const char *rest = memchr(close, '\n', (size_t)(end - close));
-                next = rest != NULL ? rest + 1 : end;
+                next = next_line(close, end);
                 const char *code = comment;
                 while (code > at && code[-1] == ' ') {
                     code--;
@@ -287,7 +284,7 @@ static void write_item(FILE *out, const struct item *item, bool comments, bool r
                 continue;
             }
         }
-        /* as one of the operands of a comma, the first */
+        /* the first operand of a comma */
         const char *count = memmem(at, (size_t)(next - at), "TL_COUNT(", 9);
         if (count != NULL) {
             (void)fwrite(at, 1, (size_t)(count - at), out);
@@ -300,7 +297,7 @@ static void write_item(FILE *out, const struct item *item, bool comments, bool r
     }
 }
 
-/* What is in the header, and what the templates say themselves. */
+/* Return whether the item is in the header or the templates. */
 static bool is_of_header(const struct amalgam *amalgam, const struct item *item)
 {
     static const char *const names[] = {"TL_DEADLINE_MAX", "TL_NEVER",   "TL_NO_BUDGET",
@@ -320,14 +317,14 @@ static bool is_contract(const struct item *item)
     return strcmp(item->file, "timerlab.h") == 0;
 }
 
-/* A comment that announces what follows it up to the next of its kind. */
+/* A comment that begins a section. */
 static bool is_section(const struct item *item)
 {
     return item->text.length > 8 && strncmp(item->text.at, "/* --- ", 7) == 0;
 }
 
-/* Writes the comments that stand alone before item `index` in its file, and have not been written:
- * of those that announce a section, the last one. */
+/* Write the standalone comments before item `index` in its file that were not written yet; of the
+ * section comments, only the last. */
 static void write_comments(FILE *out, struct amalgam *amalgam, size_t index)
 {
     const struct item *item = &amalgam->items[index];
@@ -351,15 +348,15 @@ static void write_comments(FILE *out, struct amalgam *amalgam, size_t index)
     }
 }
 
-/* What of the kept items is wanted. */
+/* A choice among the kept items. */
 struct wanted {
-    const char *file; /* only what is in it, without comments that stand alone; NULL: all */
-    bool contract;    /* timerlab.h's, too */
-    bool records;     /* its records, too */
+    const char *file; /* only this file's, without standalone comments; NULL: all */
+    bool contract;    /* also those of timerlab.h */
+    bool records;     /* also its tl_records */
 };
 
-/* The kept items in their order, with the comments that stand alone where anything of what they
- * announce is kept. */
+/* Return the kept items in their order, each section with its comment if any of its items is
+ * kept. */
 static char *kept_text(struct amalgam *amalgam, struct wanted wanted)
 {
     struct text_out out;
@@ -388,7 +385,7 @@ static char *kept_text(struct amalgam *amalgam, struct wanted wanted)
     return text_take(&out);
 }
 
-/* Whether a kept item has that word. */
+/* Return whether a kept item contains one of the words. */
 static bool is_used(const struct amalgam *amalgam, const char *const *words)
 {
     for (size_t i = 0; i < amalgam->count; i++) {
@@ -408,12 +405,12 @@ static bool is_used(const struct amalgam *amalgam, const char *const *words)
     return false;
 }
 
-/* --- what the templates say ------------------------------------------------------------------ */
+/* --- values of the templates ----------------------------------------------------------------- */
 
 static const char *const hooks[] = {"create", "destroy", "reserve", "start",
                                     "stop",   "advance", "next",    "count"};
 
-/* The function of a hook: the descriptor names it, or a macro in it does, such as HEAP_HOOKS. */
+/* Return the function of a hook. The descriptor names it, or a macro in it, such as HEAP_HOOKS. */
 static struct piece hook_of(const struct export *export, const char *hook)
 {
     struct piece name = amalgam_member(export->descriptor, hook);
@@ -429,7 +426,7 @@ static struct piece hook_of(const struct export *export, const char *hook)
             (void)token_next(&macro_at, item->text.at + item->text.length, &macro);
         }
         while (macro.length > 0 && name.length == 0 && token_next(&at, end, &token) != TOKEN_END) {
-            if (token.length == macro.length && memcmp(token.at, macro.at, macro.length) == 0) {
+            if (piece_equals(token, macro)) {
                 name = amalgam_member(item->text, hook);
             }
         }
@@ -451,15 +448,13 @@ static bool keep_hook(struct export *export, const char *hook, bool optional)
     return true;
 }
 
-/* Whether what is called while timers run or move asks for the capacity, which is 1 of nodes that
- * lie anywhere. */
+/* Return whether the hooks that run after creation use the capacity, which is 1 for separate
+ * nodes. */
 static bool uses_capacity(struct export *export)
 {
     static const char *const running[] = {"start", "stop", "advance", "next", "count", "moved"};
     bool uses = false;
-    for (size_t i = 0; i < export->amalgam.count; i++) {
-        export->amalgam.items[i].kept = false;
-    }
+    amalgam_keep_none(&export->amalgam);
     for (size_t i = 0; i < sizeof running / sizeof running[0]; i++) {
         (void)amalgam_keep(&export->amalgam, hook_of(export, running[i]));
     }
@@ -477,7 +472,7 @@ static bool uses_capacity(struct export *export)
     return uses;
 }
 
-/* Whether nodes may lie anywhere: but in them, nothing is kept by the number of a timer. */
+/* Check that nodes can be separate: the structure keeps nothing else for each timer. */
 static bool nodes_are_possible(struct export *export)
 {
     const struct contender *contender = export->request->contender;
@@ -491,12 +486,12 @@ static bool nodes_are_possible(struct export *export)
     return true;
 }
 
-/* Reads the structure's source and keeps what its hooks need. */
-static bool cut(struct export *export)
+/* Read the structure's source, and keep all that its hooks need. */
+static bool read_structure(struct export *export)
 {
     static const char *const embedded[] = {"TL_EMBEDDED", NULL};
     static const char *const plain[] = {NULL};
-    static const char *const besides[] = {"tl_config", "tl_status"};
+    static const char *const types[] = {"tl_config", "tl_status"};
     bool intrusive = export->request->intrusive;
     char file[SOURCE_NAME_BYTES];
     (void)source_of(export->algo->name, file);
@@ -510,15 +505,13 @@ static bool cut(struct export *export)
         }
     }
     bool good = !export->request->nodes || nodes_are_possible(export);
-    for (size_t i = 0; i < export->amalgam.count; i++) {
-        export->amalgam.items[i].kept = false;
-    }
+    amalgam_keep_none(&export->amalgam);
     for (size_t i = 0; good && i < sizeof hooks / sizeof hooks[0]; i++) {
         good = keep_hook(export, hooks[i], strcmp(hooks[i], "next") == 0);
     }
     good = good && (!intrusive || keep_hook(export, "moved", false));
-    for (size_t i = 0; good && i < sizeof besides / sizeof besides[0]; i++) {
-        (void)amalgam_keep(&export->amalgam, (struct piece){besides[i], strlen(besides[i])});
+    for (size_t i = 0; good && i < sizeof types / sizeof types[0]; i++) {
+        (void)amalgam_keep(&export->amalgam, piece_of(types[i]));
     }
     if (good) {
         amalgam_keep_around(&export->amalgam);
@@ -526,7 +519,7 @@ static bool cut(struct export *export)
     return good;
 }
 
-/* The statuses that the kept code answers, with what they say. */
+/* The statuses that the kept code returns, with their texts. */
 static void set_statuses(struct export *export)
 {
     static const struct {
@@ -565,7 +558,7 @@ static void set_includes(struct export *export)
     set_given(export, "includes", text_take(&out), true);
 }
 
-/* The member of an option, or its value: in the order of the table, which is that of the
+/* Write the member of an option, or its value, in the order of the table, which is that of the
  * structure's own struct. */
 static void write_option(FILE *stream, const struct tl_option *option, const void *values,
                          bool is_member)
@@ -573,10 +566,7 @@ static void write_option(FILE *stream, const struct tl_option *option, const voi
     char word[TL_TEXT_BYTES];
     char name[64];
     (void)tl_option_format(option, values, word, sizeof word);
-    (void)snprintf(name, sizeof name, "%s", option->name);
-    for (char *c = name; *c != '\0'; c++) {
-        *c = *c == '-' ? '_' : *c;
-    }
+    symbol_of(option->name, name, sizeof name);
     bool is_narrow = option->kind == TL_OPTION_U32 || option->kind == TL_OPTION_CHOICE;
     if (is_member) {
         (void)fprintf(stream, "        %s %s;\n", is_narrow ? "uint32_t" : "uint64_t", name);
@@ -678,23 +668,21 @@ static bool set_heap(struct export *export)
     if (!amalgam_read(&heap, "memory.c", plain, export->error)) {
         return false;
     }
-    (void)amalgam_keep(&heap, (struct piece){"system_resize", strlen("system_resize")});
+    (void)amalgam_keep(&heap, piece_of("system_resize"));
     char *text = kept_text(&heap, (struct wanted){.file = "memory.c"});
     amalgam_free(&heap);
     set_given(export, "heap", text, true);
     return true;
 }
 
-/* For the plug-in: what its precision needs. */
+/* The code of the precision hook, for the plug-in. */
 static void set_precision_code(struct export *export)
 {
     struct piece hook = hook_of(export, "precision");
     if (hook.length == 0) {
         return;
     }
-    for (size_t i = 0; i < export->amalgam.count; i++) {
-        export->amalgam.items[i].kept = false;
-    }
+    amalgam_keep_none(&export->amalgam);
     (void)amalgam_keep(&export->amalgam, hook);
     amalgam_keep_around(&export->amalgam);
     set_flag(export, "precision", true);
@@ -702,7 +690,7 @@ static void set_precision_code(struct export *export)
     set_given(export, "precision_hook", memory_copy_part(hook.at, hook.length), true);
 }
 
-/* The essay on top of the structure's file. */
+/* The comment on top of the structure's file. */
 static void set_essay(struct export *export)
 {
     struct text_out out;
@@ -772,9 +760,9 @@ static bool set_all(struct export *export)
 
 /* --- templates ------------------------------------------------------------------------------- */
 
-/* Writes the template's lines: `@if name` and `@ifnot name` to `@end` (not one in another), `@item
- * name`, and @name@ anywhere. */
-static char *fill(const struct export *export, const char *template)
+/* Return the filled template: `@if name` and `@ifnot name` up to `@end` (not nested), `@item name`,
+ * and @name@ anywhere. */
+static char *fill_template(const struct export *export, const char *template)
 {
     struct text_out out;
     text_open(&out);
@@ -823,7 +811,7 @@ static char *fill(const struct export *export, const char *template)
     return text_take(&out);
 }
 
-/* Whether a text has that word. */
+/* Return whether a text contains that word. */
 static bool has_word(const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -835,15 +823,15 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* What is renamed, and to what. */
+/* The new prefix of public names. */
 struct renaming {
     const char *prefix;
     char upper[PREFIX_MAX_CHARS + 1];
-    const char *texts[2]; /* all in which names of the outside are found */
+    const char *texts[2]; /* all texts with public names */
 };
 
-/* Whether a name inside would be one of the outside: it begins with the prefix, and with tl_ in its
- * place it is there, too. */
+/* Return whether an internal name would equal a public one: it begins with the prefix, and exists
+ * with tl_ instead. */
 static bool is_in_the_way(const struct renaming *renaming, const char *word, size_t length)
 {
     size_t prefix_length = strlen(renaming->prefix);
@@ -858,8 +846,8 @@ static bool is_in_the_way(const struct renaming *renaming, const char *word, siz
     return has_word(renaming->texts[0], outside) || has_word(renaming->texts[1], outside);
 }
 
-/* Writes a text with the prefix instead of tl_ and TL_, an underscore after what is in the way,
- * and no more than one empty line at a time. */
+/* Write a text with the prefix instead of tl_ and TL_, an underscore after conflicting names, and
+ * at most one empty line in a row. */
 static void write_renamed(FILE *stream, const struct renaming *renaming, const char *text)
 {
     size_t line_ends = 0;
@@ -883,7 +871,7 @@ static void write_renamed(FILE *stream, const struct renaming *renaming, const c
     (void)fputc('\n', stream);
 }
 
-/* The texts of the files, as the templates have them. */
+/* The files, with their templates. */
 enum part { PART_HEADER, PART_SOURCE, PART_CPP, PART_NODES, PART_PLUGIN, PART_COUNT };
 
 static const struct {
@@ -917,7 +905,7 @@ static bool write_file(const struct export *export, struct outfile *file, enum p
     if (!outfile_open(file, path, export->error)) {
         return false;
     }
-    if (part == PART_PLUGIN) { /* speaks of both, the contract's names and these */
+    if (part == PART_PLUGIN) { /* it has both the contract's names and these */
         (void)fprintf(file->stream, "%s\n", texts[part]);
         return true;
     }
@@ -932,14 +920,14 @@ static bool write_file(const struct export *export, struct outfile *file, enum p
 
 static bool make_texts(struct export *export, char *texts[PART_COUNT])
 {
-    if (!cut(export) || !set_all(export)) {
+    if (!read_structure(export) || !set_all(export)) {
         return false;
     }
     for (int part = 0; part < PART_COUNT; part++) {
         if (part == PART_PLUGIN) {
             set_precision_code(export);
         }
-        texts[part] = fill(export, parts[part].template);
+        texts[part] = fill_template(export, parts[part].template);
     }
     return true;
 }

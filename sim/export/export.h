@@ -1,10 +1,7 @@
 /*
- * export.h: a structure as C files that need nothing of timerlab, cut from the source that is
- * measured.
- *
- * What is not called from outside (steps shown, invariants verified, the descriptor) falls away of
- * itself; counters are resolved as where time is measured. Nothing is written again but the
- * functions that the header declares, each of which calls one hook.
+ * export.h: a structure as C files that do not need timerlab, made from the measured source. Code
+ * that the hooks do not call (walk, verify, the descriptor) is omitted, and counters too. Only the
+ * functions of the header, each of which calls one hook, are written for the export.
  */
 #ifndef SIM_EXPORT_EXPORT_H
 #define SIM_EXPORT_EXPORT_H
@@ -17,22 +14,22 @@
 struct export_request {
     const struct contender *contender;
     const char *folder;  /* made if it is missing */
-    const char *prefix;  /* of all names that are seen outside; NULL: as the structure is called */
-    const char *command; /* what the files say made them */
-    bool intrusive;      /* timers lie in the caller's records */
-    bool nodes;          /* and, also the header with which they need no array; with intrusive */
+    const char *prefix;  /* of all public names; NULL: the structure's name */
+    const char *command; /* the command in the files' comments */
+    bool intrusive;      /* timers are in the caller's records */
+    bool nodes;          /* also the header for separate nodes; with intrusive */
     bool cpp;            /* also the header for C++ */
-    bool plugin;         /* also the file that makes a plug-in of it */
+    bool plugin;         /* also the file that makes it a plug-in */
 };
 
-/* Whether this structure can be written; if not, `error` says why, and what can be done. */
+/* Return whether this structure can be exported; if not, `error` has the reason and a remedy. */
 bool export_is_possible(const struct contender *contender, bool intrusive, struct error *error);
 
-/* Whether names can begin so: lower-case letters, digits and underscores, as C wants them. */
+/* Return whether this is a valid prefix: lower-case letters, digits and underscores, valid in C. */
 bool export_prefix_is_good(const char *prefix);
 
-/* PREFIX.h and PREFIX.c, and PREFIX.hpp, PREFIX_nodes.h and PREFIX_plugin.c where they are asked
- * for. Files of these names are replaced; on failure none of them has changed. */
+/* Write PREFIX.h and PREFIX.c, and on request PREFIX.hpp, PREFIX_nodes.h and PREFIX_plugin.c.
+ * Existing files are replaced; on failure none has changed. */
 bool export_write(const struct export_request *request, struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* A durable structure as a folder of its sources, word for word, with a header and an example. */
+/* A durable structure as a folder of its sources, unchanged, with a header and an example. */
 #include "export_durable.h"
 
 #include "amalgam.h"
@@ -15,11 +15,11 @@
 
 enum { NAME_BYTES = 80 };
 
-/* What each source is compiled with in timerlab. */
+/* The definitions with which timerlab compiles each source. */
 static const char preamble[] = "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
                                "#define TL_IN_TREE\n#define TL_HAVE_LMDB\n";
 
-/* The options, as {"name", "value"}, each. */
+/* The options, each as {"name", "value"}. */
 static char *given_options(const char *text)
 {
     char *given = memory_format("%s", "");
@@ -41,7 +41,7 @@ struct word {
     const char *text;
 };
 
-/* A template with each @name@ replaced. */
+/* Write a template, with each @name@ replaced. */
 static void write_template(const char *text, const struct word *words, FILE *stream)
 {
     while (text[0] != '\0') {
@@ -63,7 +63,7 @@ static void write_template(const char *text, const struct word *words, FILE *str
 struct writing {
     const char *before;
     const char *text;
-    const struct word *words; /* NULL: it is no template */
+    const struct word *words; /* NULL: not a template */
     const char *end;          /* of the text */
     const char *after;
 };
@@ -90,7 +90,7 @@ static bool write_source(struct outfolder *folder, const char *name, struct erro
     return outfolder_write(folder, name, write_text, &writing, error);
 }
 
-/* docs/examples/durable-loop.c, which opens the structure by timerlab's registry, on this one. */
+/* docs/examples/durable-loop.c, changed to open this structure. */
 static bool write_example(struct outfolder *folder, const char *prefix, struct error *error)
 {
     const char *text = strstr(embedded_source("durable-loop.c"), "#include <poll.h>");

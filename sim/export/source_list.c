@@ -1,4 +1,4 @@
-/* Which files of algos/ a source needs. */
+/* The files of algos/ that a source needs. */
 #include "source_list.h"
 
 #include "amalgam.h"

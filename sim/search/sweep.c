@@ -1,4 +1,4 @@
-/* The run: point by point, what is missing. */
+/* Run the missing cells, point by point. */
 #include "sweep_work.h"
 
 #include "clock.h"
@@ -15,8 +15,8 @@
 
 #define STATUS_FAILED "failed" /* of a cell that could not be run at all */
 
-/* The name of a point's trace: the workload and the knobs that vary; for its file, and where not all
- * fits, also a hash of all knobs. */
+/* The name of a point's trace: the workload and the knobs that vary. A file's name, and one that is
+ * too long, also has a hash of all knobs. */
 static void trace_name(const struct sweep_request *request, size_t point, bool for_file, char *text,
                        size_t bytes)
 {
@@ -46,7 +46,14 @@ static void trace_name(const struct sweep_request *request, size_t point, bool f
     (void)snprintf(text + used, bytes - used, ".trace");
 }
 
-/* The point's trace; one that was generated before is still good. */
+static void generated_path(const struct sweep_request *request, size_t point, char path[PATH_MAX])
+{
+    char name[SWEEP_NAME_BYTES];
+    trace_name(request, point, true, name, sizeof name);
+    (void)snprintf(path, PATH_MAX, "%s/traces/%s", request->dir, name);
+}
+
+/* Generate the point's trace, unless its file exists. */
 static bool make_trace(const struct sweep_request *request, size_t point, char path[PATH_MAX],
                        struct error *error)
 {
@@ -55,9 +62,7 @@ static bool make_trace(const struct sweep_request *request, size_t point, char p
                        sweep_named_value_at(request->knobs, point, SWEEP_KNOB_TRACE));
         return true;
     }
-    char name[SWEEP_NAME_BYTES];
-    trace_name(request, point, true, name, sizeof name);
-    (void)snprintf(path, PATH_MAX, "%s/traces/%s", request->dir, name);
+    generated_path(request, point, path);
     if (access(path, R_OK) == 0) {
         return true;
     }
@@ -68,7 +73,7 @@ static bool make_trace(const struct sweep_request *request, size_t point, char p
            gen_trace(&gen, path, &summary, error);
 }
 
-/* The row of a cell that could not be run, which is no cell's result: it is tried again. */
+/* The row of a cell that could not be run. It is not stored, so that the cell is tried again. */
 static json_t *failed_row(const struct sweep_request *request, size_t point,
                           const struct contender *contender, const char *reason)
 {
@@ -88,7 +93,7 @@ static json_t *failed_row(const struct sweep_request *request, size_t point,
     return only;
 }
 
-/* Runs the structures in `missing` at a point. Their rows, or NULL with `error` set. */
+/* Run the structures in `missing` at a point. Return their rows, or NULL with `error` set. */
 static json_t *run_point(const struct sweep_work *work, size_t point,
                          const struct contender_list *missing, struct error *error)
 {
@@ -120,10 +125,10 @@ static json_t *run_point(const struct sweep_work *work, size_t point,
     return rows;
 }
 
-/* Runs what is missing at a point, and appends the rows of all its cells to `table`. *kept is set
- * to whether nothing was missing. */
-static bool do_point(const struct sweep_work *work, size_t point, json_t *table, bool *kept,
-                     struct error *error)
+/* Run the missing cells of a point, and append the rows of all its cells to `table`. Set *kept to
+ * whether none was missing. */
+static bool finish_point(const struct sweep_work *work, size_t point, json_t *table, bool *kept,
+                         struct error *error)
 {
     const struct contender_list *all = work->request->contenders;
     struct contender_list missing = {.items = memory_new(all->count, sizeof *missing.items)};
@@ -138,7 +143,7 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
     }
     for (size_t i = 0; !*kept && i < all->count; i++) {
         if (rows[i] != NULL && work->request->parts > 0) {
-            /* It may be another machine's, from before it went away. */
+            /* It may be from another machine, which ran this part before. */
             json_decref(rows[i]);
             rows[i] = NULL;
         }
@@ -162,7 +167,7 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
             sweep_add_knobs(work->request, point, rows[i]);
         }
         if (work->request->workload !=
-            NULL) { /* a cell's trace was named when other knobs varied */
+            NULL) { /* the cell's trace was named when other knobs varied */
             (void)json_object_set_new(rows[i], "trace", json_string(name));
         }
         (void)json_array_append(table, rows[i]);
@@ -180,16 +185,14 @@ static bool do_point(const struct sweep_work *work, size_t point, json_t *table,
 
 static void remove_trace(const struct sweep_request *request, size_t point)
 {
-    char name[SWEEP_NAME_BYTES];
     char path[PATH_MAX];
     if (request->workload != NULL && !request->keep_traces) {
-        trace_name(request, point, true, name, sizeof name);
-        (void)snprintf(path, sizeof path, "%s/traces/%s", request->dir, name);
+        generated_path(request, point, path);
         (void)unlink(path);
     }
 }
 
-/* Whether another drive of the same trace follows. */
+/* Return whether the next point has the same trace, driven differently. */
 static bool trace_goes_on(const struct sweep_work *work, size_t i)
 {
     if (i + 1 >= work->point_count) {
@@ -203,7 +206,7 @@ static bool trace_goes_on(const struct sweep_work *work, size_t i)
     return same;
 }
 
-/* The tables as far as they go, after so many points. */
+/* Write the tables after `done` points. */
 static bool write_tables(const struct sweep_work *work, json_t *rows, size_t done,
                          struct error *error)
 {
@@ -233,7 +236,7 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
         }
         bool kept = false;
         uint64_t begun_ns = clock_now_ns();
-        if (!do_point(work, point, result->rows, &kept, error) ||
+        if (!finish_point(work, point, result->rows, &kept, error) ||
             (!kept && !write_tables(work, result->rows, done + 1, error))) {
             return false;
         }
@@ -265,7 +268,7 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
     return write_tables(work, result->rows, done, error);
 }
 
-/* What decides a cell besides what was asked for. */
+/* The values that decide a cell, in addition to the request. */
 static json_t *program_key(const json_t *context)
 {
     static const char *const names[] = {"commit", "cpu", "governor"};
@@ -278,8 +281,8 @@ static json_t *program_key(const json_t *context)
     return key;
 }
 
-/* Says in the context what the sweep consists of and, of a part, what of it this is. */
-static bool plan(struct sweep_work *work, struct error *error)
+/* Add the description to the context and, for a part, its points. */
+static bool describe_work(struct sweep_work *work, struct error *error)
 {
     const struct sweep_request *request = work->request;
     double share = 1;
@@ -312,15 +315,15 @@ bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
                               .out = &out,
                               .program = program_key(request->context),
                               .context = json_copy((json_t *)request->context)};
-    *result = (struct sweep_result){.rows = json_array(), .all_right = true};
-    bool good = plan(&work, error) && outfolder_open(&out, request->dir, error);
+    *result = (struct sweep_result){.rows = json_array()};
+    bool good = describe_work(&work, error) && outfolder_open(&out, request->dir, error);
     result->points = work.point_count;
     result->context = json_incref(work.context);
     (void)snprintf(path, sizeof path, "%s/cells", request->dir);
     good = good && folder_make(path, error);
     (void)snprintf(path, sizeof path, "%s/traces", request->dir);
     good = good && (request->workload == NULL || folder_make(path, error));
-    /* So that a join finds what was begun, and says that it is not done. */
+    /* So that a join finds a part that was begun, and reports it as not done. */
     (void)snprintf(results, sizeof results, "%s/results.json", request->dir);
     good = good && (request->parts == 0 || access(results, F_OK) == 0 ||
                     write_tables(&work, result->rows, 0, error));
@@ -328,12 +331,7 @@ bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
     if (request->workload != NULL && !request->keep_traces) {
         (void)rmdir(path);
     }
-    size_t index;
-    json_t *row;
-    json_array_foreach(result->rows, index, row)
-    {
-        result->all_right = result->all_right && sweep_row_is_right(row);
-    }
+    result->all_right = sweep_rows_are_right(result->rows);
     outfolder_close(&out);
     json_decref(work.program);
     json_decref(work.context);

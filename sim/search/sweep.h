@@ -4,19 +4,18 @@
  *   point   one value for each knob: one trace, driven one way
  *   cell    one structure, with its options, at one point: one row of the table
  *
- * The structures of a point are run together, interleaved as `timerlab sim` does it. What is
- * finished is kept, a file for each cell, written whole or not at all: an interrupted sweep goes on
- * where it stopped, one that asks for more runs only what is new. A cell counts as finished if all
- * that decides it was the same: workload, knobs, structure, options, runs, program, processor. A
- * cell that fails is a row that says so.
+ * The structures of a point run together, interleaved as in `timerlab sim`. Each finished cell is
+ * a file, written atomically, so that an interrupted sweep can be continued, and a larger one runs
+ * only the new cells. A cell is finished if its workload, knobs, structure, options, runs, program
+ * and processor are the same. A failed cell is a row with that status.
  *
- * A sweep can be run in parts, on many machines, and joined. A point is a comparison, and stays
- * whole: all of its cells are one part's, and are run by one process. Who gets which point follows
- * from what was asked for alone, so that the machines need not know of each other.
+ * A sweep can run in parts, on several machines, and be joined. All cells of a point belong to one
+ * part, and to one process, as they are compared. The request alone decides the points of each
+ * part, so that the machines need no connection.
  *
  *   DIR/results.csv, results.json   the table, after every point
  *   DIR/cells/                      a file for each finished cell
- *   DIR/traces/                     the trace of the point that is under way
+ *   DIR/traces/                     the trace of the current point
  */
 #ifndef SIM_SWEEP_H
 #define SIM_SWEEP_H
@@ -32,10 +31,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* No sweep has more points. */
 #define SWEEP_POINTS_MAX       1000000
 
-/* These knobs are the sweep's own; all others are the workload's parameters. */
+/* Knobs of the sweep; all others are the workload's parameters. */
 #define SWEEP_KNOB_CONNECTIONS "connections"
 #define SWEEP_KNOB_SEED        "seed"
 #define SWEEP_KNOB_DRIVE       "drive"
@@ -44,7 +42,7 @@
 #define SWEEP_KNOB_SERVICE     "service"
 #define SWEEP_KNOB_TRACE       "trace"
 
-/* A knob, and the values that it takes one after the other, as text. */
+/* A knob, and its values in order, as text. */
 struct sweep_knob {
     char *name;
     char **values;
@@ -56,39 +54,39 @@ struct sweep_knobs {
     size_t count;
 };
 
-/* Adds a knob of one or more values, divided by commas. False with `error` set: no name, an empty
- * value, a knob or value twice. */
+/* Add a knob of one or more values, divided by commas. Return false with `error` set if the name or
+ * a value is empty, or given twice. */
 bool sweep_knob_add(struct sweep_knobs *knobs, const char *name, const char *values,
                     struct error *error);
 
-/* Adds one more value to a knob, which is made if it is new. */
+/* Add one more value to a knob, which is made if it is new. */
 bool sweep_knob_extend(struct sweep_knobs *knobs, const char *name, const char *value,
                        struct error *error);
 
 void sweep_knobs_free(struct sweep_knobs *knobs);
 
 /*
- * Selects structures with alternatives: in "NAME:opt=a/b/c:opt=d/e,..." each combination is one.
+ * Select structures with alternatives: "NAME:opt=a/b/c:opt=d/e,..." means each combination.
  * Otherwise as catalog_select.
  */
 bool sweep_select(struct catalog *catalog, const char *text, struct contender_list *list,
                   struct error *error);
 
-/* What is told of a point when it is done. */
+/* A finished point. */
 struct sweep_progress {
     size_t point; /* from 1 */
     size_t points;
     const char *name; /* of its trace */
-    bool kept;        /* all of its cells were there already */
-    double seconds;   /* that it took */
+    bool kept;        /* all of its cells were finished before */
+    double seconds;   /* it took */
     double seconds_left;
 };
 
 struct sweep_request {
     const char *dir;
     const struct gen_workload *workload; /* NULL: the knob `trace` names files */
-    const struct sweep_knobs *knobs;     /* the first turns slowest */
-    const struct catalog *catalog;       /* that the contenders are from */
+    const struct sweep_knobs *knobs;     /* the first varies slowest */
+    const struct catalog *catalog;       /* of the contenders */
     const struct contender_list *contenders;
     const struct tl_algo *floor; /* as for simulate */
     double seconds;              /* of each generated trace */
@@ -99,9 +97,9 @@ struct sweep_request {
     uint64_t memory_limit_bytes;
     bool keep_traces;
     bool retry;            /* runs failed cells again */
-    size_t limit;          /* points to run before it ends; 0: all */
-    unsigned part;         /* from 1: which of `parts` */
-    unsigned parts;        /* 0: all of it is run */
+    size_t limit;          /* points to run; 0: all */
+    unsigned part;         /* from 1: one of `parts` */
+    unsigned parts;        /* 0: run all */
     const json_t *context; /* of the measurement, for results.json */
     void (*tell)(void *ctx, const struct sweep_progress *progress); /* may be NULL */
     void *tell_ctx;
@@ -109,43 +107,40 @@ struct sweep_request {
 
 struct sweep_result {
     json_t *rows;       /* an array: the table, in the order of the points */
-    json_t *context;    /* as it stands in results.json, but for its files */
+    json_t *context;    /* of results.json, without its file list */
     size_t points;      /* in all, or of the part */
-    size_t points_left; /* not run, because of the limit; of a join, missing */
+    size_t points_left; /* not run, because of the limit; of a join: missing */
     bool all_right;     /* every row is ok or unsupported */
 };
 
-/* Checks what can be known beforehand: the workload's parameters and their ranges, the knobs' own
- * values, the number of points. */
+/* Check the workload's parameters and their ranges, the sweep's knobs, and the number of points. */
 bool sweep_check(const struct sweep_request *request, struct error *error);
 
-/* Runs what is not there yet. False with `error` set if the folder cannot be written, or if memory
- * or processes fail; what one cell does is a row. */
+/* Run the missing cells. Return false with `error` set if the folder cannot be written, or memory
+ * or processes fail; a failed cell is a row. */
 bool sweep_run(const struct sweep_request *request, struct sweep_result *result,
                struct error *error);
 
 void sweep_result_free(struct sweep_result *result);
 
-/* No sweep has more parts. */
 #define SWEEP_PARTS_MAX 10000
 
 struct sweep_join_request {
-    const char *const *folders; /* of parts, in any order */
+    const char *const *folders; /* parts, in any order */
     size_t folder_count;
     const char *dir;
     char *const *command_line; /* for the context, `command_words` of them */
     int command_words;
-    /* What does not hinder, but must be known: missing cells, unlike machines. */
+    /* Warnings: missing cells, different machines. */
     void (*tell)(void *ctx, const char *what);
     void *tell_ctx;
 };
 
 /*
- * Makes one result of a sweep's parts, the same as if it had been run at once, but for the times.
- * What is missing is told and stands in the context as `missing`, an array of points; what the
- * machines have different is told and stands there as `unlike`. `knobs` gets the sweep's, to be
- * freed. False with `error` set, and nothing written: a part is damaged, of another sweep, or there
- * twice.
+ * Join the parts of a sweep to the result of a whole one; only times differ. Missing points and
+ * different machines are reported, and are the arrays `missing` and `unlike` of the context.
+ * `knobs` gets the sweep's; the caller frees it. Return false with `error` set, and nothing
+ * written, if a part is damaged, of another sweep, or given twice.
  */
 bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *knobs,
                 struct sweep_result *result, struct error *error);
@@ -153,7 +148,7 @@ bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *kn
 /* The table as CSV: the columns of every comparison, then p_<knob> for each knob. */
 void sweep_write_csv(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream);
 
-/* For people: the knobs that vary, the structures, and the columns that matter most. */
+/* The table as text: the knobs that vary, the structures, and the most important columns. */
 void sweep_write_table(const json_t *rows, const struct sweep_knobs *knobs, FILE *stream);
 
 #endif

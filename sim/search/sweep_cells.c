@@ -1,4 +1,4 @@
-/* What is kept of a cell that is finished, and what decides whether it still holds. */
+/* The files of finished cells, and their keys, by which a changed cell is noticed. */
 #include "sweep_work.h"
 
 #include "memory.h"
@@ -63,7 +63,7 @@ json_t *sweep_trace_key(const struct sweep_request *request, size_t point)
     return key;
 }
 
-/* What decides a cell. A new object. */
+/* The values that decide a cell. A new object. */
 static json_t *cell_key(const struct sweep_work *work, size_t point,
                         const struct contender *contender)
 {

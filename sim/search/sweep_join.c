@@ -1,4 +1,4 @@
-/* One result of a sweep's parts. Nothing is measured or looked up: all stands in their results. */
+/* Join the results of a sweep's parts, from their files alone. */
 #include "sweep_work.h"
 
 #include "context.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_MISSING_MAX 10 /* points that are named; of the rest their number */
+#define LISTED_MISSING_MAX 10 /* points listed by name; of the others, only the number */
 
 struct part {
     char file[PATH_MAX]; /* its results.json */
@@ -28,12 +28,12 @@ struct part {
 struct join {
     const struct sweep_join_request *request;
     struct sweep_knobs *knobs;
-    struct part *parts; /* by their numbers */
+    struct part *parts; /* ascending by number */
     size_t count;
     json_t *description;
-    json_t *structures; /* the description's */
+    json_t *structures; /* of the description */
     size_t points;
-    const struct part **owner; /* of each point; NULL: none has it, or it is not done */
+    const struct part **owner; /* of each point; NULL: missing */
     json_t *context;
 };
 
@@ -49,7 +49,7 @@ static void warn(const struct join *join, const char *format, ...)
     free(text);
 }
 
-/* A whole number that is not negative; SIZE_MAX if it is none. */
+/* SIZE_MAX if it is not a whole number, or is negative. */
 static size_t whole_of(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 0
@@ -120,7 +120,7 @@ static bool same_value(const json_t *a, const json_t *b)
                                                   : json_equal(a, b) != 0;
 }
 
-/* The name of what differs between two descriptions; NULL if nothing does. */
+/* Return the name of the first difference between two descriptions; NULL: none. */
 static const char *difference(json_t *a, const json_t *b)
 {
     const char *name = NULL;
@@ -206,9 +206,9 @@ static bool read_knobs(struct join *join, struct error *error)
                      join->parts[0].file);
 }
 
-/* --- whose is what --------------------------------------------------------------------------- */
+/* --- the points of each part ----------------------------------------------------------------- */
 
-/* Whether a row is the one that has to stand there; else `error` says what is wrong. */
+/* Check that the part's row `index` is the expected one. */
 static bool check_row(const struct join *join, const struct part *part, size_t index, size_t point,
                       struct error *error)
 {
@@ -233,7 +233,7 @@ static bool check_row(const struct join *join, const struct part *part, size_t i
                              part->file, index + 1, text_of(structure, "algo"), point);
 }
 
-static bool take_part(struct join *join, const struct part *part, struct error *error)
+static bool assign_points(struct join *join, const struct part *part, struct error *error)
 {
     size_t structures = json_array_size(join->structures);
     size_t i;
@@ -270,7 +270,7 @@ static bool take_part(struct join *join, const struct part *part, struct error *
     return true;
 }
 
-/* Which trace a point has, from 0: points that are only driven in other ways have the same. */
+/* The number of a point's trace, from 0: points that differ only in the drive have the same. */
 static size_t trace_at(const struct sweep_knobs *knobs, size_t point)
 {
     size_t trace = 0;
@@ -282,8 +282,8 @@ static size_t trace_at(const struct sweep_knobs *knobs, size_t point)
     return trace;
 }
 
-/* Moves all rows to one array, in the order of the points. What has the same trace by name must
- * have it by content. */
+/* Move all rows to one array, in the order of the points. Traces with the same name must have the
+ * same checksum. */
 static bool join_rows(struct join *join, json_t *rows, struct error *error)
 {
     size_t structures = json_array_size(join->structures);
@@ -314,9 +314,9 @@ static bool join_rows(struct join *join, json_t *rows, struct error *error)
     return good;
 }
 
-/* --- what is to be known --------------------------------------------------------------------- */
+/* --- warnings -------------------------------------------------------------------------------- */
 
-/* "1, 2, 5-7" of those parts that hold `value`, or of all that are not there (NULL). */
+/* "1, 2, 5-7": the parts that hold `value`, or (NULL) the missing ones. */
 static char *list_parts(const struct join *join, const char *field, const json_t *value)
 {
     char *text = NULL;
@@ -346,7 +346,7 @@ static char *list_parts(const struct join *join, const char *field, const json_t
     return text;
 }
 
-/* Says what the machines have different, and makes it part of the context. */
+/* Report the fields in which the machines differ, and add them to the context. */
 static void compare_machines(struct join *join)
 {
     static const char *const fields[] = {"version",  "commit",     "compiler",
@@ -397,8 +397,8 @@ static void compare_machines(struct join *join)
     }
 }
 
-/* Says which cells are missing, and of which parts. */
-static size_t tell_missing(struct join *join)
+/* Report the missing cells and their parts; return the number of missing points. */
+static size_t report_missing(struct join *join)
 {
     size_t structures = json_array_size(join->structures);
     json_t *missing = json_array();
@@ -428,7 +428,7 @@ static size_t tell_missing(struct join *join)
                  part->file, part->done, json_array_size(part->points), part->number);
         }
     }
-    for (size_t i = 0; i < count && i < TOLD_MISSING_MAX; i++) {
+    for (size_t i = 0; i < count && i < LISTED_MISSING_MAX; i++) {
         size_t point = whole_of(json_array_get(missing, i));
         char text[1024] = "";
         size_t used = 0;
@@ -441,8 +441,8 @@ static size_t tell_missing(struct join *join)
         }
         warn(join, "missing: point %zu:%s", point, text);
     }
-    if (count > TOLD_MISSING_MAX) {
-        warn(join, "missing: %zu points more", count - TOLD_MISSING_MAX);
+    if (count > LISTED_MISSING_MAX) {
+        warn(join, "missing: %zu points more", count - LISTED_MISSING_MAX);
     }
     if (count > 0) {
         (void)json_object_set(join->context, "missing", missing);
@@ -451,7 +451,7 @@ static size_t tell_missing(struct join *join)
     return count;
 }
 
-/* The first part's, without what is a part's alone. */
+/* The first part's, without the entries of a single part. */
 static json_t *join_context(const struct join *join)
 {
     const struct sweep_join_request *request = join->request;
@@ -471,7 +471,7 @@ static bool join_all(struct join *join, struct outfolder *out, struct sweep_resu
     join->owner = memory_new(join->points, sizeof *join->owner);
     join->context = join_context(join);
     for (size_t i = 0; i < join->count; i++) {
-        if (!take_part(join, &join->parts[i], error)) {
+        if (!assign_points(join, &join->parts[i], error)) {
             return false;
         }
     }
@@ -479,7 +479,7 @@ static bool join_all(struct join *join, struct outfolder *out, struct sweep_resu
         return false;
     }
     result->points = join->points;
-    result->points_left = tell_missing(join);
+    result->points_left = report_missing(join);
     compare_machines(join);
     result->context = json_incref(join->context);
     return sweep_write_tables(out, join->knobs, result->rows, join->context, error);
@@ -488,19 +488,14 @@ static bool join_all(struct join *join, struct outfolder *out, struct sweep_resu
 bool sweep_join(const struct sweep_join_request *request, struct sweep_knobs *knobs,
                 struct sweep_result *result, struct error *error)
 {
-    *result = (struct sweep_result){.rows = json_array(), .all_right = true};
+    *result = (struct sweep_result){.rows = json_array()};
     struct join join = {.request = request,
                         .knobs = knobs,
                         .parts = memory_new(request->folder_count, sizeof *join.parts)};
     struct outfolder out = {0};
     bool good = outfolder_open(&out, request->dir, error) && join_all(&join, &out, result, error);
     outfolder_close(&out);
-    size_t index;
-    json_t *row;
-    json_array_foreach(result->rows, index, row)
-    {
-        result->all_right = result->all_right && sweep_row_is_right(row);
-    }
+    result->all_right = sweep_rows_are_right(result->rows);
     for (size_t i = 0; i < join.count; i++) {
         json_decref(join.parts[i].root);
     }

@@ -1,5 +1,4 @@
-/* What a sweep consists of, in words that are the same on every machine, and which of its points
- * are a part's. */
+/* The description of a sweep, which is the same on every machine, and the points of each part. */
 #include "sweep_work.h"
 
 #include "declared_cost.h"
@@ -15,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the expected cost, in about nanoseconds: an operation, each step that it takes, an operation
- * to generate, a pass whatever it does. */
+/* Parts of the expected cost, in nanoseconds, roughly: an operation, each of its steps, the
+ * generation of an operation, the fixed part of a pass. */
 #define OPERATION_COST 20.0
 #define STEP_COST      5.0
 #define GENERATED_COST 200.0
 #define PASS_COST      1e7
-#define UNTIMED_PASSES 2 /* the checked one, which takes longer */
+#define UNTIMED_PASSES 2 /* the check, which takes longer */
 
-/* --- what it consists of --------------------------------------------------------------------- */
+/* --- the description ------------------------------------------------------------------------- */
 
-/* A trace by what is in it, wherever it lies. Null if it cannot be read. */
+/* Describe a trace by its header, wherever its file is. JSON null if it cannot be read. */
 static json_t *describe_trace(const char *path, struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(path, error);
@@ -87,20 +86,20 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
     return description;
 }
 
-/* --- what it costs --------------------------------------------------------------------------- */
+/* --- the expected cost ----------------------------------------------------------------------- */
 
-/* What few connections of a point's traffic do; the same on every machine, as all that is
- * generated. */
+/* The load of a few connections at a point; the same on every machine, like all generated
+ * traces. */
 struct sample {
     bool taken;
-    double events;  /* a connection, in all the trace's time */
-    double pending; /* a connection, at most */
-    double timers;  /* a connection, that ever are */
+    double events;  /* for each connection, in the whole trace */
+    double pending; /* for each connection, maximum */
+    double timers;  /* for each connection, in the whole trace */
 };
 
 #define SAMPLE_CONNECTIONS 256u
 
-/* Generates and reads that of a point; nothing if it cannot be generated, which a row will say. */
+/* Generate and read a point's sample. It is empty if that fails; the row will have the reason. */
 static struct sample take_sample(const struct sweep_request *request, size_t point)
 {
     struct sample sample = {.taken = true};
@@ -129,8 +128,8 @@ static struct sample take_sample(const struct sweep_request *request, size_t poi
     return sample;
 }
 
-/* Which sample a point has: knobs that say how many connections there are, which of their kind, or
- * how they are driven, change nothing of it. */
+/* The index of a point's sample: the knobs for the number of connections, the seed and the drive do
+ * not change it. */
 static size_t sample_at(const struct sweep_knobs *knobs, size_t point, size_t *places)
 {
     size_t at = 0;
@@ -146,9 +145,9 @@ static size_t sample_at(const struct sweep_knobs *knobs, size_t point, size_t *p
     return at;
 }
 
-/* How many operations a point has, how many timers, and about how many of them pend at most: all
- * of it, not of a connection. Of a trace its header says the one, and bounds the other; what is not
- * generated yet is sampled, but for a whole sweep, for which only the time left depends on it. */
+/* The number of operations and timers at a point, and the approximate maximum of pending timers.
+ * For a trace file its header gives these, or bounds them. A workload is sampled if the sweep runs
+ * in parts; otherwise only the estimate of the time left depends on it. */
 static struct sample size_of(const struct sweep_request *request, const json_t *description,
                              size_t point, struct sample *samples)
 {
@@ -185,7 +184,7 @@ static struct sample size_of(const struct sweep_request *request, const json_t *
     return size;
 }
 
-/* What a point is expected to take, in no unit: the same number on every machine. */
+/* The expected cost of a point, in no unit: the same number on every machine. */
 static double expected_cost(const struct sweep_request *request, const json_t *description,
                             size_t point, struct sample *samples)
 {
@@ -205,7 +204,7 @@ static double expected_cost(const struct sweep_request *request, const json_t *d
     return cost;
 }
 
-/* --- whose it is ----------------------------------------------------------------------------- */
+/* --- the distribution ------------------------------------------------------------------------ */
 
 struct weighed {
     double cost;

@@ -1,5 +1,4 @@
-/* What a sweep consists of: the knobs, structures with alternatives, and the points that the knobs'
- * values make. */
+/* The plan of a sweep: the knobs, structures with alternatives, and the points. */
 #include "sweep_work.h"
 
 #include "memory.h"
@@ -80,7 +79,7 @@ void sweep_knobs_free(struct sweep_knobs *knobs)
 
 /* --- structures with alternatives ------------------------------------------------------------ */
 
-/* Selects one structure; the first value with alternatives is replaced by each of them. */
+/* Select one structure; the first value with alternatives is replaced by each of them. */
 static bool select_alternatives(struct catalog *catalog, const char *text,
                                 struct contender_list *list, struct error *error)
 {
@@ -115,7 +114,7 @@ bool sweep_select(struct catalog *catalog, const char *text, struct contender_li
 {
     bool good = true;
     const char *begin = text;
-    unsigned depth = 0; /* of parentheses, in which a comma divides something else */
+    unsigned depth = 0; /* of parentheses, where a comma does not divide structures */
     for (const char *c = text; good; c++) {
         depth += *c == '(';
         depth -= *c == ')' && depth > 0;
@@ -238,7 +237,7 @@ bool sweep_check(const struct sweep_request *request, struct error *error)
     if (sweep_count_points(knobs) > SWEEP_POINTS_MAX) {
         return error_set(error, "the knobs make more than %d points", SWEEP_POINTS_MAX);
     }
-    /* Each value once, the others at their first. */
+    /* Check each value once, with the others at their first. */
     size_t stride = sweep_count_points(knobs);
     for (size_t i = 0; i < knobs->count; i++) {
         const struct sweep_knob *knob = &knobs->items[i];

@@ -1,4 +1,4 @@
-/* The table: a row a cell, with the knobs as columns of their own. */
+/* The table: one row for each cell, with the knobs as columns. */
 #include "sweep_work.h"
 
 #include "memory.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a knob has a column of its own: a trace's name has one already. */
+/* A trace's name has a column already. */
 static bool has_column(const struct sweep_knob *knob)
 {
     return strcmp(knob->name, SWEEP_KNOB_TRACE) != 0;
@@ -150,6 +150,19 @@ bool sweep_row_is_right(const json_t *row)
 {
     const char *status = json_string_value(json_object_get(row, "status"));
     return status != NULL && (strcmp(status, "ok") == 0 || strcmp(status, "unsupported") == 0);
+}
+
+bool sweep_rows_are_right(const json_t *rows)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        if (!sweep_row_is_right(row)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool sweep_write_tables(struct outfolder *out, const struct sweep_knobs *knobs, json_t *rows,

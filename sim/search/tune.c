@@ -1,4 +1,4 @@
-/* The way through the stages, and the part of a long trace that is searched with. */
+/* The stages, and the beginning of a long trace for the search. */
 #include "tune_work.h"
 
 #include "clock.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #define REFINE_ROUNDS            2
-/* What is searched with, of the window of a trace that has twice as many operations: as many for
- * each second of the budget, up to the most. */
+/* The search uses the beginning of a trace with at least twice this number of operations in its
+ * window: that many per second of the budget, within these bounds. */
 #define SEARCH_EVENTS_PER_SECOND 4000.0
 #define SEARCH_EVENTS_MIN        20000.0
 #define SEARCH_EVENTS_MAX        500000.0
@@ -23,6 +23,16 @@
 double tuner_seconds(const struct tuner *tuner)
 {
     return (double)(clock_now_ns() - tuner->begun_ns) / 1e9;
+}
+
+double tuner_seconds_left(const struct tuner *tuner)
+{
+    return tuner->request->budget_seconds - tuner_seconds(tuner);
+}
+
+double tuner_expected_seconds(const struct tuner *tuner, size_t structures, unsigned runs)
+{
+    return tuner->pass_seconds * (double)(structures + 1) * (1 + 2.0 * runs);
 }
 
 void tuner_tell(const struct tuner *tuner, const char *what)
@@ -34,7 +44,7 @@ void tuner_tell(const struct tuner *tuner, const char *what)
 
 /* --- a part of a trace ----------------------------------------------------------------------- */
 
-/* Copies a trace up to the tick at which its window has `most` operations. */
+/* Copy a trace up to the tick at which its window has `most` operations. */
 static bool copy_beginning(struct trace_reader *reader, struct trace_writer *writer, uint64_t most,
                            uint64_t *end_tick, struct error *error)
 {
@@ -69,8 +79,9 @@ static bool copy_beginning(struct trace_reader *reader, struct trace_writer *wri
     return got == 0;
 }
 
-/* Make the beginning of a long trace the one that is searched with, in a new file. */
-static bool cut(struct tuner *tuner, uint64_t events, struct temporary *part, struct error *error)
+/* Copy the beginning of a long trace to a new file, for the search. */
+static bool cut_beginning(struct tuner *tuner, uint64_t events, struct temporary *part,
+                          struct error *error)
 {
     struct tune_result *result = tuner->result;
     struct trace_reader *reader = trace_reader_open(tuner->request->trace_path, error);
@@ -118,9 +129,8 @@ static void take_all(struct tuner *tuner)
 void tuner_take_what_fits(struct tuner *tuner, size_t structures, unsigned runs)
 {
     double longer = (double)tuner->result->info.window_events / (double)tuner->events;
-    double seconds = longer * tuner->pass_seconds * (double)(structures + 1) * (1 + 2.0 * runs);
-    if (tuner->path != tuner->request->trace_path &&
-        seconds <= tuner->request->budget_seconds - tuner_seconds(tuner)) {
+    double seconds = longer * tuner_expected_seconds(tuner, structures, runs);
+    if (tuner->path != tuner->request->trace_path && seconds <= tuner_seconds_left(tuner)) {
         take_all(tuner);
         tuner->pass_seconds *= longer;
     }
@@ -174,7 +184,7 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
                        SEARCH_EVENTS_MAX);
     if (tuner.events >= 2 * search) {
         tuner_tell(&tuner, "cutting out the part to search with");
-        good = cut(&tuner, search, &part, error);
+        good = cut_beginning(&tuner, search, &part, error);
     }
     good = good && tuner_count_all(&tuner, error);
     if (good && !request->by_counts) {

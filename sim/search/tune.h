@@ -1,28 +1,27 @@
 /*
- * tune.h: which structure, with which options, for this trace.
+ * tune.h: find the structure, and its options, for a trace.
  *
- *   count    every structure with its default options is replayed once, checked and counted; then
- *            options are varied one at a time, from what was best, as long as the counts get better
- *   time     the best of each structure is timed, a run or two each; what is far behind is left out
- *   refine   the options of the first few are varied once more, now by the clock, which knows of
- *            caches
- *   final    the first few are run side by side, some rounds, which say how sure it is
+ *   count    replay every structure with its default options once, checked and counted; then vary
+ *            options one at a time, from the best, while the counts improve
+ *   time     time the best of each structure, in a few runs; skip the far slower ones
+ *   refine   vary the options of the fastest few once more, by time, which includes cache effects
+ *   final    run the fastest few side by side, in rounds, which show how certain the order is
  *
- * Of a long trace only the beginning of its timed window, after all of its warm-up, is searched
- * with; the final runs have all of it, if the budget allows that. Each stage tries only what fits
- * into its share of the budget.
+ * For a long trace, the search uses only the beginning of its timed window, after all of its
+ * warm-up; the final runs use all of it if the budget allows. Each stage tries only as much as fits
+ * its share of the budget.
  *
- * Counts come first because they are free of noise, the same everywhere, and one replay is enough;
- * but a structure is chosen by time. What differs by less than TUNE_PRACTICAL is one answer:
- * options that gain no more are left as they were, and round numbers go before others. What breaks
- * a limit is left out, and says which one it was; what would do the least if timers might be later
- * is run side by side with the best, and named. If timers may be late, the best is also replayed by
- * a loop that polls as seldom as that allows, and if they have slack, by one that makes use of it.
- * What wakes up least often is named.
+ * Counts come first because they have no noise, are the same everywhere, and need one replay only;
+ * but the choice is by time. Differences below TUNE_PRACTICAL do not count: options that gain no
+ * more keep their defaults, and round numbers are preferred. A candidate that breaks a limit is
+ * out, with the limit as the reason. The one with the least work among those that are only too late
+ * runs side by side with the best, and is reported. If timers may be late, the best is also
+ * replayed with the longest allowed poll interval, and if they have slack, with a loop that uses
+ * it. The loop with the fewest wakeups is reported.
  *
- * Who fires fewer timers, or leaves operations undone that their firings cause, does less: work and
- * time are those for as many operations and firings as an exact structure has of the trace.
- * Nothing here knows a structure by name: what there is to vary stands in its table of options.
+ * A structure that fires fewer timers, or omits the operations caused by them, does less: its work
+ * and time are scaled to the operations and expiries of an exact structure. No structure is known
+ * here by name: its table of options says which can be varied.
  */
 #ifndef SIM_TUNE_H
 #define SIM_TUNE_H
@@ -42,34 +41,33 @@
 /* A difference, as a share of the time or of the work, that does not matter in practice. */
 #define TUNE_PRACTICAL 0.05
 
-/* What a structure must keep to. */
+/* The limits that a structure must keep to. */
 struct tune_limits {
-    uint64_t late_ticks;  /* so late after its due tick it may promise to fire timers as the trace
-                             has them */
-    uint64_t early_ticks; /* so early */
-    bool exact;           /* neither, whatever the trace */
-    uint64_t bytes;       /* the most memory at any time; UINT64_MAX: any */
-    uint64_t stall_ns;    /* the longest single advance, median of the runs; UINT64_MAX: any */
-    double wakeups_per_s; /* in the trace's own time; infinite: any */
+    uint64_t late_ticks;  /* the most lateness that it may declare for the delays of the trace */
+    uint64_t early_ticks; /* likewise: too early */
+    bool exact;           /* never late or early, for any delay */
+    uint64_t bytes;       /* the maximum at any time; UINT64_MAX: no limit */
+    uint64_t stall_ns;    /* the longest advance, median of the runs; UINT64_MAX: no limit */
+    double wakeups_per_s; /* in the trace's time; infinite: no limit */
 };
 
 struct tune_request {
     const char *trace_path;
-    const struct contender_list *structures; /* each with the options to begin with */
-    bool vary;                               /* the options; false: take them as they are */
+    const struct contender_list *structures; /* each with its initial options */
+    bool vary;                               /* vary the options */
     struct tune_limits limits;
     struct replay_drive drive;
-    bool by_counts;        /* choose by counts alone: no times are taken */
-    double budget_seconds; /* how long it may take: what does not fit is not tried */
+    bool by_counts;        /* choose by counts, without timing */
+    double budget_seconds; /* the search tries only as much as fits */
     const struct tl_algo *floor;
-    double timeout_seconds;       /* of one pass while searching: what takes longer is out */
-    double final_timeout_seconds; /* of one pass of those that are left */
+    double timeout_seconds;       /* of one pass in the search; a slower candidate is out */
+    double final_timeout_seconds; /* of one pass of the final runs */
     uint64_t memory_limit_bytes;
     void (*tell)(void *ctx, const char *what); /* at the begin of each stage; may be NULL */
     void *tell_ctx;
 };
 
-/* How far a candidate came. */
+/* The last stage of a candidate. */
 #define TUNE_STAGE_MAP(X)                                                                          \
     X(TUNE_COUNTED, "counted")                                                                     \
     X(TUNE_TIMED, "timed")                                                                         \
@@ -81,29 +79,29 @@ enum tune_stage {
 #undef TUNE_STAGE_ENUM
 };
 
-/* One structure with options. */
+/* A structure with options. */
 struct tune_candidate {
     struct contender contender;
-    size_t structure; /* which of the request's it is */
+    size_t structure; /* index in the request */
     enum tune_stage stage;
-    bool counted;      /* the figures below are there */
-    bool too_slow;     /* not counted, because it took too long */
-    uint64_t events;   /* carried out in the window: of the trace, or of its beginning */
-    char why_not[200]; /* the limit that it breaks, or why it could not be judged; "": none */
-    bool only_late;    /* it breaks that for lateness alone, and no other */
-    double done;       /* operations carried out and timers fired in the window: their share of
-                          what an exact structure has of both */
-    double cost;       /* work per operation by the counts; NAN if it does not count */
+    bool counted;      /* the values below are set */
+    bool too_slow;     /* not counted, because of the timeout */
+    uint64_t events;   /* executed in the window of the trace, or of its beginning */
+    char why_not[200]; /* the limit that it breaks, or the reason of a failure; "": none */
+    bool only_late;    /* it breaks only the limit on lateness */
+    double done;       /* share of the operations and expiries of an exact structure in the
+                          window that it had */
+    double cost;       /* work per operation, by the counts; NAN: not counted */
     struct firing firing;
-    uint64_t early_promise; /* at most, for delays as the trace has them */
+    uint64_t early_promise; /* maximum for the delays of the trace */
     uint64_t late_promise;
     double wakeups_per_s; /* in the trace's time */
     double ns;            /* processor time per operation; NAN: not timed */
-    struct row *row;      /* of its last stage: its times are for as many operations and expiries as
-                             an exact structure has; NULL: none */
+    struct row *row;      /* of its last stage, times scaled to the operations and expiries of an
+                             exact structure; NULL: none */
 };
 
-/* Whether it was counted, and breaks no limit. */
+/* Return whether it was counted, and breaks no limit. */
 bool tune_candidate_fits(const struct tune_candidate *candidate);
 
 /* Another loop around the best structure. */
@@ -117,32 +115,31 @@ struct tune_result {
     struct trace_info info;
     uint64_t tick_ns;
     uint64_t ids;
-    bool has_slack;       /* some timer of the trace has */
-    bool open_loop;       /* it does not say what a firing causes */
-    double trace_seconds; /* that its timed window lasts, in its own time */
+    bool has_slack;       /* a timer of the trace has slack */
+    bool open_loop;       /* the trace has no reactions to expiries */
+    double trace_seconds; /* of the timed window, in its own time */
     struct tune_candidate *candidates;
     size_t candidate_count;
     char *trace;                        /* its name */
-    struct row *rows;                   /* of the structures that were run side by side at last */
-    struct answer answer;               /* from these */
-    const struct tune_candidate *best;  /* the pick; NULL: nothing keeps to the limits */
-    const struct tune_candidate *later; /* is faster, or does less, but only late; NULL: none */
-    struct tune_loop
-        loop; /* wakes up less often than by `sleep`, and keeps to the limit on lateness */
+    struct row *rows;                   /* of the structures that ran side by side in the end */
+    struct answer answer;               /* made from `rows` */
+    const struct tune_candidate *best;  /* NULL: no structure keeps to the limits */
+    const struct tune_candidate *later; /* faster, or less work, but too late; NULL: none */
+    struct tune_loop loop; /* fewer wakeups than `sleep`, within the limit on lateness */
     bool loop_found;
-    uint64_t search_events; /* operations of the window that were searched with */
-    bool decided_with_all;  /* false: time allowed only these */
+    uint64_t search_events; /* operations of the window used in the search */
+    bool decided_with_all;  /* false: the time sufficed only for search_events */
     bool wrong;             /* a structure was wrong, or crashed */
-    bool out_of_time;       /* the budget ended the search before it was through */
+    bool out_of_time;       /* the budget ended the search early */
 };
 
-/* Searches. False with `error` set if the trace cannot be read, or memory or processes fail; that
- * nothing keeps to the limits is a result. */
+/* Search. Return false with `error` set if the trace cannot be read, or memory or processes fail;
+ * it is no error if no structure keeps to the limits. */
 bool tune(const struct tune_request *request, struct tune_result *result, struct error *error);
 
 void tune_result_free(struct tune_result *result);
 
-/* The answer, what led to it, and a table of what was tried; on a terminal the table first. */
+/* Write the answer, the reasons, and the table of structures; on a terminal the table first. */
 void tune_write_text(const struct tune_request *request, const struct tune_result *result,
                      FILE *stream);
 

@@ -1,4 +1,4 @@
-/* What a candidate is worth: which limits it breaks, how much it works, how long it takes. */
+/* The measurement of a candidate: the limits that it breaks, its work, its time. */
 #include "tune_work.h"
 
 #include "clock.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About what one step of each kind takes, in nanoseconds: for ranking, not for forecasting. */
+/* The approximate time of a step of each kind, in nanoseconds: for ranking, not for prediction. */
 #define COMPARE_COST 2.0
 #define MOVE_COST    5.0
 #define SLOT_COST    3.0
 #define CASCADE_COST 5.0
 #define WAKEUP_COST  8.0
-#define FINAL_SHARE  0.9 /* of the time: when the last round begins at the latest */
+#define FINAL_SHARE  0.9 /* of the time: the last round begins before */
 
 bool tune_candidate_fits(const struct tune_candidate *candidate)
 {
@@ -42,7 +42,7 @@ void tuner_add(struct tuner *tuner, size_t structure, const void *options)
     tuner_read_promise(tuner, contender, &candidate->early_promise, &candidate->late_promise);
 }
 
-/* The worst that is promised for these delays. A plug-in that cannot be asked promises nothing. */
+/* The largest deviation declared for these delays. A plug-in that fails to answer declares any. */
 static void read_precision(const struct contender *contender, const uint64_t *delays, size_t count,
                            uint64_t *early, uint64_t *late)
 {
@@ -67,7 +67,7 @@ void tuner_read_promise(const struct tuner *tuner, const struct contender *conte
     read_precision(contender, delays, sizeof delays / sizeof delays[0], early, late);
 }
 
-/* Whether nothing ever fires early or late under these options. */
+/* Return whether these options declare that no timer fires early or late, for any delay. */
 static bool is_always_exact(const struct contender *contender)
 {
     uint64_t delays[64] = {0};
@@ -80,9 +80,9 @@ static bool is_always_exact(const struct contender *contender)
     return early == 0 && late == 0;
 }
 
-/* Names the first limit that a candidate breaks; lateness comes last, so that what breaks that one
- * keeps to the others. */
-static void judge(const struct tuner *tuner, struct tune_candidate *candidate)
+/* Name the first limit that a candidate breaks. Lateness comes last: if that is broken, no other
+ * is. */
+static void find_broken_limit(const struct tuner *tuner, struct tune_candidate *candidate)
 {
     const struct tune_limits *limits = &tuner->request->limits;
     const struct firing *firing = &candidate->firing;
@@ -108,7 +108,7 @@ static void judge(const struct tuner *tuner, struct tune_candidate *candidate)
     }
 }
 
-/* The work per operation, by the counts; NAN where the structure does not count, or did nothing. */
+/* The work per operation, by the counts; NAN if the structure does not count, or did nothing. */
 static double cost_of(const struct tuner *tuner, const struct tune_candidate *candidate)
 {
     const struct row *row = candidate->row;
@@ -119,7 +119,7 @@ static double cost_of(const struct tuner *tuner, const struct tune_candidate *ca
            (candidate->done > 0 ? candidate->done * (double)tuner->events : NAN);
 }
 
-/* Of a few runs the least: what else the machine does only adds to it. */
+/* The minimum of a few runs: other activity of the machine only adds time. */
 static double least_of(const double *values, size_t count)
 {
     double least = values[0];
@@ -129,7 +129,7 @@ static double least_of(const double *values, size_t count)
     return least;
 }
 
-/* Times are those for as many operations and expiries as an exact structure has. */
+/* Scale the times to the operations and expiries of an exact structure. */
 static void scale_times(const struct tuner *tuner, struct tune_candidate *candidate)
 {
     static const enum column times[] = {COL_NS_PER_EVENT, COL_WALL_NS};
@@ -146,7 +146,7 @@ static void scale_times(const struct tuner *tuner, struct tune_candidate *candid
     }
 }
 
-/* Take over the row of a simulation, which is left empty. */
+/* Move the row of a simulation into the candidate. */
 static void take_row(const struct tuner *tuner, struct tune_candidate *candidate, struct row *found,
                      enum tune_stage stage)
 {
@@ -182,13 +182,13 @@ static void take_row(const struct tuner *tuner, struct tune_candidate *candidate
         candidate->ns = stage == TUNE_FINAL ? row_value(row, COL_NS_PER_EVENT)
                                             : least_of(runs->values, runs->count);
     }
-    judge(tuner, candidate);
+    find_broken_limit(tuner, candidate);
 }
 
-/* Replays the trace, or the part that is searched with, through some contenders. */
-static bool replay(const struct tuner *tuner, const struct contender_list *list,
-                   const struct replay_drive *drive, unsigned runs, bool latency,
-                   struct simulation *simulation, struct error *error)
+/* Replay the trace, or the part used in the search, with some contenders. */
+static bool replay_contenders(const struct tuner *tuner, const struct contender_list *list,
+                              const struct replay_drive *drive, unsigned runs, bool latency,
+                              struct simulation *simulation, struct error *error)
 {
     const struct tune_request *request = tuner->request;
     const char *const traces[] = {tuner->path};
@@ -220,7 +220,8 @@ bool tuner_run(struct tuner *tuner, const size_t *indices, size_t count, enum tu
     }
     struct simulation simulation;
     uint64_t begun_ns = clock_now_ns();
-    bool good = replay(tuner, &list, &tuner->request->drive, runs, latency, &simulation, error);
+    bool good =
+        replay_contenders(tuner, &list, &tuner->request->drive, runs, latency, &simulation, error);
     double passes = (double)(count + 1) * (1 + runs * (latency ? 2.0 : 1.0));
     tuner->pass_seconds = (double)(clock_now_ns() - begun_ns) / 1e9 / passes;
     for (size_t i = 0; good && i < count; i++) {
@@ -239,7 +240,7 @@ static bool try_loop(struct tuner *tuner, const struct replay_drive *drive, stru
     struct contender contender = result->best->contender;
     const struct contender_list list = {.items = &contender, .count = 1};
     struct simulation simulation;
-    bool good = replay(tuner, &list, drive, 0, false, &simulation, error);
+    bool good = replay_contenders(tuner, &list, drive, 0, false, &simulation, error);
     const struct row *row = good ? &simulation.results.rows[0] : NULL;
     if (good && row_is_ok(row)) {
         const struct tune_loop loop = {

@@ -1,4 +1,4 @@
-/* The choice among the first few: by runs side by side, or by counts alone. */
+/* The choice among the best: by runs side by side, or by counts alone. */
 #include "tune_work.h"
 
 #include "judge.h"
@@ -20,8 +20,8 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Make the answer of these candidates. Their rows are in the order in which the candidates were
- * added, which no noise changes. */
-static void answer(struct tuner *tuner, size_t *finals, size_t count)
+ * added, which does not depend on noise. */
+static void make_answer(struct tuner *tuner, size_t *finals, size_t count)
 {
     struct tune_result *result = tuner->result;
     const struct tune_limits *limits = &tuner->request->limits;
@@ -60,7 +60,8 @@ static void answer(struct tuner *tuner, size_t *finals, size_t count)
     free(of);
 }
 
-/* Of what keeps to all limits but that on lateness, the one that works least; SIZE_MAX: none. */
+/* Return the candidate with the least work among those that break only the limit on lateness;
+ * SIZE_MAX: none. */
 static size_t find_later(const struct tuner *tuner)
 {
     const struct tune_candidate *candidates = tuner->result->candidates;
@@ -74,38 +75,27 @@ static size_t find_later(const struct tuner *tuner)
     return least;
 }
 
-static double time_left(const struct tuner *tuner)
-{
-    return tuner->request->budget_seconds - tuner_seconds(tuner);
-}
-
-/* How long runs of so many structures take, the check included. Each is timed twice: with a clock
- * around every operation too, for the longest pauses. */
-static double seconds_of(const struct tuner *tuner, size_t structures, unsigned runs)
-{
-    return tuner->pass_seconds * (double)(structures + 1) * (1 + 2.0 * runs);
-}
-
 bool tuner_compete(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
     size_t *finals = memory_new(structures + 2, sizeof *finals);
     bool good = true;
     size_t later = find_later(tuner);
-    /* Limits on what only these runs show can leave the first few out: then the next few. */
+    /* These runs can show that the fastest few break a limit: then take the next few. */
     while (good && tuner->result->best == NULL) {
         size_t count = 0;
         size_t all = tuner_fastest_of_each(tuner, finals);
         double least = all > 0 ? tuner->result->candidates[finals[0]].ns : NAN;
         for (size_t i = 0; i < all; i++) {
             double ns = tuner->result->candidates[finals[i]].ns;
-            /* Few runs do not show which is the fourth: those that are about as fast take part. */
+            /* Few runs do not decide the fourth place: include those that are about as fast. */
             if (ns < (count < FINAL_STRUCTURES ? 2 : ABOUT_AS_FAST) * least) {
                 finals[count++] = finals[i];
             }
         }
         count = count < 2 && all >= 2 ? 2 : count;
-        while (count > 2 && seconds_of(tuner, count + 1, JUDGE_RUNS_MIN) > time_left(tuner)) {
+        while (count > 2 && tuner_expected_seconds(tuner, count + 1, JUDGE_RUNS_MIN) >
+                                tuner_seconds_left(tuner)) {
             count--;
             tuner->result->out_of_time = true;
         }
@@ -119,7 +109,7 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
             good = tuner_run(tuner, finals, running, TUNE_FINAL, FINAL_RUNS_MAX, true, error);
         }
         if (good) {
-            answer(tuner, finals, running);
+            make_answer(tuner, finals, running);
         }
         if (count == 0) {
             break;
@@ -129,7 +119,7 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
     return good;
 }
 
-/* The candidate that its counts are the least of; those of one structure are known by its best. */
+/* Return the structure, not yet `taken`, with the least work by its best; SIZE_MAX: none. */
 static size_t least_of_all(const struct tuner *tuner, const bool *taken)
 {
     const struct tune_result *result = tuner->result;
@@ -176,7 +166,7 @@ bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
     tuner_take_what_fits(tuner, count, 0);
     good = good && tuner_run(tuner, finals, count, TUNE_FINAL, 0, false, error);
     if (good) {
-        answer(tuner, finals, count);
+        make_answer(tuner, finals, count);
     }
     return good;
 }

@@ -1,4 +1,4 @@
-/* The search: options are varied by what is counted, then by the clock. */
+/* The search: options are varied by counts, then by time. */
 #include "tune_work.h"
 
 #include "memory.h"
@@ -8,17 +8,17 @@
 #include <string.h>
 
 #define VARY_ROUNDS          8
-#define VARY_COST_FACTOR     10.0 /* whoever counts more than this times the best is not varied */
+#define VARY_COST_FACTOR     10.0 /* beyond this times the least cost, a structure is not varied */
 #define TIME_COST_FACTOR     30.0 /* nor timed */
-#define TOO_SLOW_MAX         2 /* so many variants of a structure may take too long before it is left */
-#define BETTER_COST          0.98 /* of the cost: more is not worth another option */
+#define TOO_SLOW_MAX         2    /* variants of a structure that may time out before it is left */
+#define BETTER_COST          0.98 /* of the cost: a smaller gain is not worth another option */
 #define TIMED_RUNS_MIN       3
 #define TIMED_RUNS_MAX       9
-#define TIMED_SECONDS        0.05 /* of one candidate, as far as these bounds let it */
+#define TIMED_SECONDS        0.05 /* of one candidate, within the bounds on the runs */
 #define REFINE_STRUCTURES    4
-#define COUNT_SHARE          0.4 /* of the time: when counting ends */
-#define REFINE_SHARE         0.7 /* and refining */
-#define TIME_SHARE           0.6 /* timing the best of each */
+#define COUNT_SHARE          0.4 /* of the time: counting ends */
+#define REFINE_SHARE         0.7 /* refining ends */
+#define TIME_SHARE           0.6 /* timing the best of each structure ends */
 #define FIRST_COUNTED        4u
 #define TIMED_MIN            4u
 #define VARIANT_BYTES_MIN    64e6
@@ -26,7 +26,7 @@
 #define PROPOSALS_MAX        64  /* variants of one candidate */
 #define ODDNESS_OF_AN_OPTION 100 /* more than any number's digits */
 
-/* Whether the share of the time that a stage may end at is over; remembers that it was. */
+/* Return whether a stage's share of the time is over, and record it. */
 static bool is_over(struct tuner *tuner, double share)
 {
     bool over = tuner_seconds(tuner) > share * tuner->request->budget_seconds;
@@ -34,7 +34,7 @@ static bool is_over(struct tuner *tuner, double share)
     return over;
 }
 
-/* How many candidates can be replayed so many times each before that. */
+/* Return the number of candidates that can be replayed `passes` times each within that share. */
 static size_t affordable(const struct tuner *tuner, double share, double passes)
 {
     double left = share * tuner->request->budget_seconds - tuner_seconds(tuner);
@@ -43,7 +43,7 @@ static size_t affordable(const struct tuner *tuner, double share, double passes)
 
 /* --- counting -------------------------------------------------------------------------------- */
 
-/* Whether a is worth more than b by its counts: it keeps to the limits, or is nearer to them; it
+/* Return whether a is better than b by counts: it keeps to the limits, or is nearer to them; it
  * works less; it is smaller. */
 static bool counts_better(const struct tune_candidate *a, const struct tune_candidate *b)
 {
@@ -79,7 +79,7 @@ static double least_cost(const struct tuner *tuner)
     return least;
 }
 
-/* The index of the structure's candidate with these options; SIZE_MAX if there is none. */
+/* Return the index of the structure's candidate with these options; SIZE_MAX: none. */
 static size_t find_candidate(const struct tuner *tuner, size_t structure, const void *options)
 {
     for (size_t i = 0; i < tuner->result->candidate_count; i++) {
@@ -92,7 +92,8 @@ static size_t find_candidate(const struct tuner *tuner, size_t structure, const 
     return SIZE_MAX;
 }
 
-/* Adds a variant's options to `variants`, unless they are there, out of range, or were tried. */
+/* Add a variant's options to `variants`, unless they are out of range, or were tried or proposed
+ * before. */
 static size_t propose(const struct tuner *tuner, const struct tune_candidate *from,
                       const struct tl_option *option, uint64_t value,
                       unsigned char (*variants)[TL_OPTIONS_BYTES], size_t count)
@@ -105,7 +106,7 @@ static size_t propose(const struct tuner *tuner, const struct tune_candidate *fr
     uint64_t early;
     uint64_t late;
     tuner_read_promise(tuner, &variant.contender, &early, &late);
-    /* What promises less than it does now, and less than is asked for, need not be tried. */
+    /* Do not try a variant that is worse than the present one and breaks the limit. */
     const struct tune_limits *limits = &tuner->request->limits;
     if ((late > limits->late_ticks && late > from->late_promise) ||
         (early > limits->early_ticks && early > from->early_promise)) {
@@ -128,8 +129,9 @@ static uint64_t times(uint64_t value, uint64_t factor)
     return value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
 }
 
-/* Variants of a candidate, each with one option changed: to `step` times as much and as little, to
- * every word, and, if `by_trace`, to what the trace suggests: its delays, its timers. */
+/* Make variants of a candidate, each with one option changed: to `step` times as much and as
+ * little, to every word, and with `by_trace` to values from the trace: its delays, its timers.
+ * Return the number. */
 static size_t vary(const struct tuner *tuner, const struct tune_candidate *from, uint64_t step,
                    bool by_trace, unsigned char (*variants)[TL_OPTIONS_BYTES])
 {
@@ -146,7 +148,7 @@ static size_t vary(const struct tuner *tuner, const struct tune_candidate *from,
         }
         count = propose(tuner, from, row, times(value, step), variants, count);
         count = propose(tuner, from, row, value / step, variants, count);
-        uint64_t power = 1; /* the powers of two about it: many a structure likes them */
+        uint64_t power = 1; /* the neighbouring powers of two: many structures prefer them */
         while (power <= value / 2) {
             power *= 2;
         }
@@ -163,18 +165,18 @@ static size_t vary(const struct tuner *tuner, const struct tune_candidate *from,
     return count;
 }
 
-/* Whether it is worth varying a structure that stands where it does. */
+/* Return whether variants of a structure may be the best. */
 static bool is_promising(const struct tuner *tuner, size_t structure, unsigned round, double least)
 {
     const struct tune_candidate *best = &tuner->result->candidates[tuner->best[structure]];
-    if (!tune_candidate_fits(best)) { /* its options do not fit: others may */
+    if (!tune_candidate_fits(best)) { /* its options break a limit: others may not */
         return best->counted || round == 0;
     }
     return !isnan(best->cost) && best->cost <= least * VARY_COST_FACTOR;
 }
 
-/* Counts variants of a structure, so many at a time, until as many as it may have taken too long.
- * *better: one of them is the structure's best now. */
+/* Count variants of a structure, `at_a_time`, until TOO_SLOW_MAX of them time out. Set *better if
+ * one of them is the structure's new best. */
 static bool count_variants(struct tuner *tuner, size_t structure,
                            unsigned char (*variants)[TL_OPTIONS_BYTES], size_t count,
                            size_t at_a_time, bool *better, struct error *error)
@@ -208,7 +210,7 @@ static bool count_variants(struct tuner *tuner, size_t structure,
     return good;
 }
 
-/* One round: variants of the best of each structure, all counted. */
+/* One round: count variants of the best of each structure. */
 static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct error *error)
 {
     double least = least_cost(tuner);
@@ -223,15 +225,15 @@ static bool vary_round(struct tuner *tuner, unsigned round, bool *active, struct
         bool better = false;
         good = count_variants(tuner, s, variants, count, from.too_slow ? 1 : PROPOSALS_MAX, &better,
                               error);
-        /* Steps of four have failed: steps of two come next, and after them nothing. */
+        /* After steps of four without success come steps of two; after these, nothing. */
         active[s] = better || round % 2 == 0;
     }
     free(variants);
     return good;
 }
 
-/* Structures with the options that they begin with: first a few, which show how long that takes,
- * then as many as there is time for. */
+/* Count the structures with their initial options: first a few, to measure the time of a pass, then
+ * as many as the time allows. */
 static bool count_defaults(struct tuner *tuner, struct error *error)
 {
     struct tune_candidate *candidates = tuner->result->candidates;
@@ -256,7 +258,7 @@ static bool count_defaults(struct tuner *tuner, struct error *error)
             most_bytes = fmax(most_bytes, row_value(candidates[s].row, COL_BYTES_PEAK));
         }
     }
-    /* Options that take far more memory than any structure by default are no answer. */
+    /* Skip options that need far more memory than any structure by default. */
     double limit = fmax(VARIANT_BYTES_MIN, VARIANT_BYTES_FACTOR * most_bytes);
     tuner->memory_limit_bytes = (uint64_t)fmin(limit, (double)tuner->memory_limit_bytes);
     return good;
@@ -283,9 +285,10 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
     return good;
 }
 
-/* --- what is plain --------------------------------------------------------------------------- */
+/* --- plain options --------------------------------------------------------------------------- */
 
-/* How many digits a number takes at least to write, in twos or in tens: of 4096 and 3000 one. */
+/* The number of significant digits, in base two or ten, whichever is less: 4096 and 3000 have
+ * one. */
 static unsigned digits_of(uint64_t twos)
 {
     uint64_t tens = twos;
@@ -306,8 +309,8 @@ static unsigned digits_of(uint64_t twos)
     return bits < digits ? bits : digits;
 }
 
-/* How far a candidate's options are from those that its structure began with: each that differs
- * counts, and more if its value is no round number. */
+/* The distance of a candidate's options from its structure's initial ones: the number of
+ * differences, and their digits, so that round numbers are preferred. */
 static unsigned oddness_of(const struct tuner *tuner, const struct tune_candidate *candidate)
 {
     const struct contender *given = &tuner->request->structures->items[candidate->structure];
@@ -321,8 +324,8 @@ static unsigned oddness_of(const struct tuner *tuner, const struct tune_candidat
     return oddness;
 }
 
-/* Of a structure's candidates that take no more than another by a difference that does not matter,
- * the plainest. */
+/* Return the plainest of the structure's candidates that are as good as `best`, within
+ * TUNE_PRACTICAL. */
 static size_t plainest(const struct tuner *tuner, size_t best,
                        double (*taken_by)(const struct tune_candidate *))
 {
@@ -356,20 +359,17 @@ size_t tuner_plainest_by_counts(const struct tuner *tuner, size_t structure)
 
 /* --- timing ---------------------------------------------------------------------------------- */
 
-/* Sorts indices of candidates: those that fit first, the faster before the slower. */
-static void sort_by_time(const struct tuner *tuner, size_t *indices, size_t count)
+/* Sort indices of candidates; those with NAN come last. Equal ones keep their order. */
+static void sort_by(const struct tuner *tuner, double (*taken_by)(const struct tune_candidate *),
+                    size_t *indices, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
         size_t index = indices[i];
-        const struct tune_candidate *candidate = &tuner->result->candidates[index];
+        double taken = taken_by(&tuner->result->candidates[index]);
         size_t k = i;
         for (; k > 0; k--) {
-            const struct tune_candidate *other = &tuner->result->candidates[indices[k - 1]];
-            bool before = tune_candidate_fits(candidate) != tune_candidate_fits(other)
-                              ? tune_candidate_fits(candidate)
-                          : isnan(other->ns) ? !isnan(candidate->ns)
-                                             : candidate->ns < other->ns;
-            if (!before) {
+            double before = taken_by(&tuner->result->candidates[indices[k - 1]]);
+            if (isnan(taken) || before <= taken) {
                 break;
             }
             indices[k] = indices[k - 1];
@@ -396,28 +396,12 @@ size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices)
             indices[count++] = plainest(tuner, fastest, ns_of);
         }
     }
-    sort_by_time(tuner, indices, count);
+    sort_by(tuner, ns_of, indices, count);
     return count;
 }
 
-/* The least work first; what does not count its work last. */
-static void sort_by_cost(const struct tuner *tuner, size_t *indices, size_t count)
-{
-    const struct tune_candidate *candidates = tuner->result->candidates;
-    for (size_t i = 1; i < count; i++) {
-        size_t index = indices[i];
-        size_t k = i;
-        for (; k > 0 && !(candidates[indices[k - 1]].cost <= candidates[index].cost) &&
-               !isnan(candidates[index].cost);
-             k--) {
-            indices[k] = indices[k - 1];
-        }
-        indices[k] = index;
-    }
-}
-
-/* How often each of `count` candidates runs: short passes vary more, and are repeated more often if
- * all candidates still fit before this share of the time. */
+/* The number of runs of each of `count` candidates: short passes vary more, and are repeated more
+ * often if all candidates still fit within `share` of the time. */
 static unsigned timed_runs(const struct tuner *tuner, size_t count, double share)
 {
     double fitting = (double)affordable(tuner, share, (double)count + 1) - 1;
@@ -440,11 +424,11 @@ bool tuner_time_best(struct tuner *tuner, struct error *error)
         indices[count++] = tuner->best[s];
         if (tuner->best[s] != s && tune_candidate_fits(&result->candidates[s]) &&
             !(result->candidates[s].cost > least * TIME_COST_FACTOR)) {
-            indices[count++] = s; /* what it began with: the counts may be wrong */
+            indices[count++] = s; /* its initial options: the counts may mislead */
         }
     }
     tuner_tell(tuner, "timing the best of each structure");
-    sort_by_cost(tuner, indices, count);
+    sort_by(tuner, cost_of, indices, count);
     unsigned runs = timed_runs(tuner, count, TIME_SHARE);
     size_t room = affordable(tuner, TIME_SHARE, 1 + runs);
     room = room > TIMED_MIN ? room : TIMED_MIN;

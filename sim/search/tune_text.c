@@ -1,4 +1,4 @@
-/* What `tune` found, in words, numbers and JSON. */
+/* The result of `tune` as text and as JSON. */
 #include "tune.h"
 
 #include "export.h"
@@ -15,7 +15,7 @@
 
 #define NAME_BYTES    320
 #define EXPORT_BYTES  1200
-#define ANSWER_INDENT 11 /* of what a line says, behind the word that it begins with */
+#define ANSWER_INDENT 11 /* of the text of a line, after its first word */
 
 static const char *const stage_words[] = {
 #define STAGE_WORD(code, word) word,
@@ -29,14 +29,6 @@ static const char *name_of(const struct tune_candidate *candidate, char text[NAM
     (void)snprintf(text, NAME_BYTES, "%s%s%s", contender->timed->name,
                    contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
     return text;
-}
-
-/* How what a candidate fires is told of this trace. */
-static struct firing_frame frame_of(const struct tune_result *result)
-{
-    return (struct firing_frame){.tick_ns = (double)result->tick_ns,
-                                 .exact_fired = (double)result->info.fired,
-                                 .duration = plain_duration_text};
 }
 
 /* The work of an operation. */
@@ -62,20 +54,18 @@ static void write_work(FILE *stream, const struct tune_candidate *candidate)
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-static void write_lateness(FILE *stream, const struct tune_result *result,
-                           const struct tune_candidate *candidate)
+/* Write the rest of a line: the candidate's lateness, and the share of the timers that it fires. */
+static void write_firing(FILE *stream, const struct tune_result *result,
+                         const struct tune_candidate *candidate)
 {
-    char words[FIRING_BYTES];
-    struct firing_frame frame = frame_of(result);
-    (void)fputs(firing_lateness_words(&candidate->firing, &frame, words), stream);
-}
-
-static void write_share(FILE *stream, const struct tune_result *result,
-                        const struct tune_candidate *candidate)
-{
-    char words[FIRING_BYTES];
-    struct firing_frame frame = frame_of(result);
-    (void)fputs(firing_share_words(&candidate->firing, &frame, words), stream);
+    char lateness[FIRING_BYTES];
+    char share[FIRING_BYTES];
+    const struct firing_frame frame = {.tick_ns = (double)result->tick_ns,
+                                       .exact_fired = (double)result->info.fired,
+                                       .duration = plain_duration_text};
+    (void)fprintf(stream, "%s; it fires %s\n",
+                  firing_lateness_words(&candidate->firing, &frame, lateness),
+                  firing_share_words(&candidate->firing, &frame, share));
 }
 
 static void write_traffic(FILE *stream, const struct tune_result *result)
@@ -95,7 +85,7 @@ static void write_traffic(FILE *stream, const struct tune_result *result)
     }
 }
 
-/* The same structure with the options that it began with, where those were timed too. */
+/* The same structure with its initial options, if it is another candidate. */
 static const struct tune_candidate *beginning_of(const struct tune_result *result,
                                                  const struct tune_candidate *candidate)
 {
@@ -108,7 +98,7 @@ static const struct tune_candidate *beginning_of(const struct tune_result *resul
     return NULL;
 }
 
-/* What the options gain. */
+/* Write the gain by the options. */
 static void write_options(FILE *stream, const struct tune_result *result)
 {
     const struct tune_candidate *best = result->best;
@@ -128,7 +118,8 @@ static void write_options(FILE *stream, const struct tune_result *result)
     }
 }
 
-/* What a pick that is late does with the timers, and what would gain by more lateness. */
+/* Write the lateness of a pick that is late, and the candidate that would win with more
+ * tolerance. */
 static void write_tolerance(FILE *stream, const struct tune_result *result)
 {
     char name[NAME_BYTES];
@@ -136,22 +127,16 @@ static void write_tolerance(FILE *stream, const struct tune_result *result)
     const struct tune_candidate *later = result->later;
     if (best != NULL && (!firing_is_exact(&best->firing) || best->firing.lateness_max > 0)) {
         (void)fputs("lateness   ", stream);
-        write_lateness(stream, result, best);
-        (void)fputs("; it fires ", stream);
-        write_share(stream, result, best);
-        (void)fputc('\n', stream);
+        write_firing(stream, result, best);
     }
     if (later != NULL) {
         (void)fprintf(stream, "tolerance  --max-lateness %.0f would allow %s: ",
                       firing_lateness(&later->firing), name_of(later, name));
-        write_lateness(stream, result, later);
-        (void)fputs("; it fires ", stream);
-        write_share(stream, result, later);
-        (void)fputc('\n', stream);
+        write_firing(stream, result, later);
     }
 }
 
-/* The loop that wakes up least often. */
+/* The loop with the fewest wakeups. */
 static void write_loop(FILE *stream, const struct tune_result *result)
 {
     const struct tune_loop *loop = &result->loop;
@@ -166,7 +151,7 @@ static void write_loop(FILE *stream, const struct tune_result *result)
     }
 }
 
-/* The command that writes it for a server; or why there is none. */
+/* The export command for it; or the reason why there is none. */
 static const char *export_words(const struct tune_candidate *candidate, char text[EXPORT_BYTES])
 {
     char name[NAME_BYTES];
@@ -182,7 +167,7 @@ static const char *export_words(const struct tune_candidate *candidate, char tex
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* The one that stands for a structure: that which came furthest, and of those the best. */
+/* The structure's representative: the candidate of the last stage, and of these the best. */
 static const struct tune_candidate *stand_in(const struct tune_result *result, size_t structure)
 {
     const struct tune_candidate *best = NULL;
@@ -267,7 +252,7 @@ static void write_table(FILE *stream, const struct tune_request *request,
     free(rows);
 }
 
-/* How many structures, and sets of options, keep to the limits: the answer is about the best. */
+/* Write the number of structures, and of sets of options, that keep to the limits. */
 static void write_tried(FILE *stream, const struct tune_result *result)
 {
     size_t structures = 0;
@@ -349,7 +334,7 @@ void tune_write_text(const struct tune_request *request, const struct tune_resul
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* The row, and what the search knows of it. */
+/* The row, and the search's own values. */
 static json_t *candidate_json(const struct tune_candidate *candidate, double exact_fired)
 {
     json_t *json =

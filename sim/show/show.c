@@ -1,6 +1,7 @@
 #include "show.h"
 
 #include "memory.h"
+#include "work_series.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,23 +12,23 @@
 
 /* --- arrays that grow ------------------------------------------------------------------------ */
 
-/* Makes room for one more. */
+/* Make room for one more item. */
 static void *grow(void *items, size_t count, size_t item_bytes)
 {
     if (count != 0 && (count & (count - 1)) != 0) {
-        return items; /* room grows at powers of two */
+        return items; /* the room is a power of two */
     }
     return memory_resize(items, count == 0 ? 1 : 2 * count, item_bytes);
 }
 
 /* --- looking inside -------------------------------------------------------------------------- */
 
-/* The step that a walk is written to. */
+/* A walk, and the step that records it. */
 struct looker {
     struct show *show;
     struct show_step *step;
-    struct show_cell *cell; /* that timers go to; NULL: the last one was not kept */
-    struct show_cell spare; /* a cell that is kept once it turns out to hold something */
+    struct show_cell *cell; /* for the following timers; NULL: the last one was omitted */
+    struct show_cell spare; /* a cell that is recorded if it has timers */
     uint64_t cell_index;    /* in walking order */
 };
 
@@ -47,7 +48,7 @@ static void see_part(void *ctx, const struct tl_part *part)
     looker->spare = (struct show_cell){0};
 }
 
-/* Adds a cell to the last part. */
+/* Add a cell to the last part. */
 static struct show_cell *keep_cell(struct looker *looker, const struct show_cell *cell)
 {
     struct show_part *part = last_part(looker);
@@ -73,7 +74,8 @@ static void see_cell(void *ctx, const struct tl_cell *cell)
         .to = cell->to,
         .marks = cell->marks,
     };
-    /* All cells of a small wheel; of a large one, what is marked, here, or holds timers, later. */
+    /* All cells of a small wheel; of a large one, those with marks here, those with timers
+     * later. */
     bool plain = part->form == TL_FORM_WHEEL && cell->marks == 0;
     bool fits = part->cell_count < SHOW_CELLS_MAX || (cell->marks & TL_MARK_HAND) != 0;
     if (fits && (!plain || part->cell_total <= SHOW_CELLS_MAX / 2)) {
@@ -104,8 +106,8 @@ static void see_timer(void *ctx, const struct tl_held *held)
     bool stale = (held->marks & TL_MARK_STALE) != 0;
     bool changed = false;
     if (!stale) {
-        /* The part's name and the cell's number, as one: enough to tell a move. In lists and trees
-         * a cell is an entry, whose number others change. */
+        /* A hash of the part's name and the cell's number, to notice moves. In lists and trees a
+         * cell is an entry, and its number changes with others. */
         uint64_t place = last_part(looker)->form == TL_FORM_WHEEL ? looker->cell_index : 0;
         for (const char *c = last_part(looker)->name; *c != '\0'; c++) {
             place = (place ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
@@ -151,7 +153,7 @@ static int compare_pending(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The same for a structure that has no such hook: its timers by deadline. */
+/* Derive the content of a structure without `walk`: its timers by deadline. */
 static void look_from_outside(struct looker *looker)
 {
     struct show *show = looker->show;
@@ -297,26 +299,19 @@ static void forget_step(struct show *show)
     show->started_count = 0;
 }
 
-static void take_counters(struct show *show, struct tl_counters *since)
+struct tl_counters show_counted(const struct show *show)
 {
-    struct tl_counters now = {0};
+    struct tl_counters counted = {0};
     if (show->algo->counters != NULL) {
-        show->algo->counters(show->self, &now);
+        show->algo->counters(show->self, &counted);
     }
-    *since = (struct tl_counters){
-        .compares = now.compares - show->work.compares,
-        .moves = now.moves - show->work.moves,
-        .slots = now.slots - show->work.slots,
-        .cascades = now.cascades - show->work.cascades,
-    };
-    show->work = now;
+    return counted;
 }
 
 void show_set_quiet(struct show *show, bool quiet)
 {
-    struct tl_counters unseen;
     show->quiet = quiet;
-    take_counters(show, &unseen);
+    show->work = show_counted(show);
 }
 
 void show_end_step(struct show *show, const char *caption, const char *outcome)
@@ -339,7 +334,9 @@ void show_end_step(struct show *show, const char *caption, const char *outcome)
     };
     show->fired = NULL;
     show->fired_count = 0;
-    take_counters(show, &step->work);
+    const struct tl_counters counted = show_counted(show);
+    step->work = work_since(&counted, &show->work);
+    show->work = counted;
     look_inside(show, step);
     forget_step(show);
 }

@@ -1,7 +1,5 @@
-/*
- * One panel a step: its number and caption, what it fired, and a row of boxes for each part. Colour
- * tells timers apart but says nothing alone: each has its name, and a mark has its shape.
- */
+/* A panel for each step: its number and caption, the expired timers, and a row of boxes for each
+ * part. No meaning depends on colour alone: each timer has its name, and each mark its shape. */
 #include "show_drawing.h"
 
 #include "drawing.h"
@@ -15,7 +13,7 @@
 
 #define PAGE_WIDTH      960.0
 #define MARGIN          20.0
-#define INDENT          164.0 /* of a part, beside its name */
+#define INDENT          164.0 /* of a part, right of its name */
 #define ROW_WIDTH       (PAGE_WIDTH - 2 * MARGIN - INDENT)
 #define CHIP_HEIGHT     20.0
 #define CHIP_GAP        4.0
@@ -24,18 +22,18 @@
 #define CELL_GAP        4.0
 #define CELL_MIN        58.0
 #define CELL_PADDING    6.0
-#define HEAD_HEIGHT     32.0 /* of a slot's number and ticks */
-#define GAP_WIDTH       62.0 /* of what stands for empty slots that are left out */
+#define HEAD_HEIGHT     32.0 /* for a slot's number and ticks */
+#define GAP_WIDTH       62.0 /* of a box for omitted empty slots */
 #define LEVEL_HEIGHT    50.0 /* of a tree */
 #define CHIPS_SHOWN     6    /* in one cell */
-#define PARTS_SHOWN_ALL 3    /* of more, only those that hold something at some time */
-#define SLOTS_SHOWN_ALL 16   /* of more, only those with something to see */
+#define PARTS_SHOWN_ALL 3    /* of more levels, only those with timers in some step */
+#define SLOTS_SHOWN_ALL 16   /* of more, only those with content */
 
 #define DIM             "fill=\"#444444\""
 #define DARK            "fill=\"#111111\""
 
-/* Okabe and Ito's colours, which tell apart in every kind of colour vision, and tints of them on
- * which black is read. */
+/* Okabe and Ito's colours, which are distinct in every kind of colour vision, and light tints of
+ * them for black text. */
 static const struct {
     const char *line;
     const char *tint;
@@ -48,22 +46,21 @@ static const struct {
 struct canvas {
     const struct show *show;
     struct drawing drawing;
-    size_t first; /* of the steps that are drawn, and how many */
+    size_t first; /* the drawn steps */
     size_t count;
-    double y;      /* where the next thing goes */
-    bool left_out; /* some levels are not drawn */
+    double y;      /* the position of the next element */
+    bool left_out; /* some levels are omitted */
 };
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
-/* How wide a chip with this text is. */
 static double chip_width(const char *text)
 {
     return drawing_text_width(text, CHIP_FONT) * 1.2 + 2 * CELL_PADDING; /* 1.2: bold */
 }
 
-/* One timer: its name and deadline on a tinted ground; a thick rim if it was put there now, a
- * dashed one if it is gone. */
+/* A timer: its name and deadline on a tinted ground, with a thick rim if it was placed in this
+ * step, a dashed one if it is stale. */
 static void draw_chip(struct canvas *canvas, double x, double y, double width, uint32_t id,
                       const char *text, bool thick, bool dashed)
 {
@@ -79,7 +76,7 @@ static void draw_chip(struct canvas *canvas, double x, double y, double width, u
                  text);
 }
 
-/* The widest of a cell's chips; at least 0. */
+/* The width of the widest chip; 0 if there is none. */
 static double cell_chips_width(const struct canvas *canvas, const struct show_cell *cell)
 {
     double widest = 0;
@@ -97,7 +94,7 @@ static size_t chip_rows(const struct show_cell *cell)
     return cell->held_total > CHIPS_SHOWN ? CHIPS_SHOWN + 1 : (size_t)cell->held_total;
 }
 
-/* A cell's timers, one below the other. */
+/* Draw a cell's timers, one below the other. */
 static void draw_held(struct canvas *canvas, const struct show_cell *cell, double x, double y,
                       double width)
 {
@@ -160,7 +157,7 @@ static double head_height(const struct show_part *part)
     return part->form == TL_FORM_WHEEL ? HEAD_HEIGHT : HEAD_HEIGHT / 2;
 }
 
-/* The pointer above a slot, and what marks it beside its number. */
+/* The pointer above a slot, and the marks right of its number. */
 static void draw_marks(struct canvas *canvas, const struct show_cell *cell, double x, double y,
                        double width)
 {
@@ -202,7 +199,7 @@ static void draw_cell(struct canvas *canvas, const struct show_part *part,
     draw_held(canvas, cell, x + CELL_PADDING, y + head + 3, width - 2 * CELL_PADDING);
 }
 
-/* What stands for empty slots, or for what there is no room to show. */
+/* A box for empty slots, or for entries without room. */
 static void draw_gap(struct canvas *canvas, double x, double y, double height, uint64_t count,
                      const char *what)
 {
@@ -216,14 +213,15 @@ static void draw_gap(struct canvas *canvas, double x, double y, double height, u
                  "font-size=\"11\" text-anchor=\"middle\" " DIM, what);
 }
 
-/* One box of a row: a cell, or a gap of so many. */
+/* A box in a row: a cell, or a gap of `gap` cells. */
 struct box {
     const struct show_cell *cell;
     uint64_t gap;
     double width;
 };
 
-/* The boxes of a part, in order; returns how many. `boxes` has room for two a cell and one. */
+/* Set the boxes of a part, in order; return the number. `boxes` has room for two of each cell and
+ * one. */
 static size_t lay_out(const struct canvas *canvas, const struct show_part *part, struct box *boxes)
 {
     size_t count = 0;
@@ -245,7 +243,7 @@ static size_t lay_out(const struct canvas *canvas, const struct show_part *part,
     return count;
 }
 
-/* A wheel or list: boxes side by side, in as many rows as they need. */
+/* Draw a wheel or list: boxes side by side, in as many rows as they need. */
 static void draw_row(struct canvas *canvas, const struct show_part *part)
 {
     struct box *boxes = memory_new(2 * part->cell_count + 1, sizeof *boxes);
@@ -287,7 +285,7 @@ struct tree_node {
     const struct show_cell *cell;
     size_t parent; /* SIZE_MAX: none */
     unsigned depth;
-    double width; /* of all below it */
+    double width; /* of its subtree */
     double x;     /* the middle */
 };
 
@@ -305,7 +303,7 @@ static void tree_node_text(const struct canvas *canvas, const struct show_cell *
     }
 }
 
-/* Finds parents and depths. Cells may come before those that they hang from. */
+/* Set parents and depths. Cells may come before their parents. */
 static void connect(const struct show_part *part, struct tree_node *nodes)
 {
     for (size_t i = 0; i < part->cell_count; i++) {
@@ -324,7 +322,8 @@ static void connect(const struct show_part *part, struct tree_node *nodes)
     }
 }
 
-/* The width that each node needs, from the deepest up, then the middles from the root down. */
+/* Set the widths, from the deepest nodes up, then the middles, from the root down. Return the
+ * maximum depth. */
 static unsigned place_nodes(const struct canvas *canvas, struct tree_node *nodes, size_t count)
 {
     unsigned deepest = 0;
@@ -350,7 +349,7 @@ static unsigned place_nodes(const struct canvas *canvas, struct tree_node *nodes
             if (nodes[i].depth != depth) {
                 continue;
             }
-            /* Left of it stand those before it that hang from the same node. */
+            /* Earlier children of the same parent are left of it. */
             double left = 0;
             double all = 0;
             for (size_t k = 0; k < count; k++) {
@@ -385,7 +384,8 @@ static void draw_tree_node(struct canvas *canvas, const struct tree_node *node, 
                  "font-size=\"12\" text-anchor=\"middle\" " DARK, text);
 }
 
-/* As a tree, or, where that is wider than the page, as rows of entries in the order of the walk. */
+/* Draw as a tree or, if that is wider than the page, as rows of entries in the order of the
+ * walk. */
 static void draw_tree(struct canvas *canvas, const struct show_part *part)
 {
     size_t count = part->cell_count;
@@ -423,7 +423,7 @@ static void draw_tree(struct canvas *canvas, const struct show_part *part)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* A part's name and what its cells are, left of it. */
+/* Draw a part, with its name and the kind of its cells left of it. */
 static void draw_part(struct canvas *canvas, const struct show_part *part)
 {
     char text[128] = "";
@@ -449,7 +449,7 @@ static void draw_part(struct canvas *canvas, const struct show_part *part)
     canvas->y = canvas->y > least ? canvas->y : least;
 }
 
-/* The timers that fired, as chips behind the word, in as many rows as they need. */
+/* Draw the expired timers as chips after a heading, in as many rows as they need. */
 static void draw_fired(struct canvas *canvas, const struct show_step *step)
 {
     const struct show *show = canvas->show;
@@ -473,7 +473,7 @@ static void draw_fired(struct canvas *canvas, const struct show_step *step)
     canvas->y += CHIP_HEIGHT + CHIP_GAP;
 }
 
-/* Whether a level is left out: of many, those that hold nothing in any step that is drawn. */
+/* Return whether a level is omitted: of many, those without timers in all drawn steps. */
 static bool is_left_out(const struct canvas *canvas, const struct show_step *step,
                         const struct show_part *part)
 {
@@ -519,7 +519,7 @@ static void draw_step(struct canvas *canvas, size_t index)
                      "font-size=\"12\" font-weight=\"bold\" fill=\"#a03c00\"", step->outcome);
         canvas->y += 6;
     }
-    canvas->y += 6; /* so that a pointer keeps clear of the caption */
+    canvas->y += 6; /* keep a pointer off the caption */
     if (step->fired_count > 0) {
         draw_fired(canvas, step);
     }
@@ -533,7 +533,7 @@ static void draw_step(struct canvas *canvas, size_t index)
     canvas->y += 10;
 }
 
-/* What the marks mean, of those that are drawn. */
+/* Explain the drawn marks. */
 static void draw_legend(struct canvas *canvas, size_t first, size_t count)
 {
     uint32_t marks = 0;

@@ -1,4 +1,4 @@
-/* show_drawing.h: the steps of a run, drawn. */
+/* show_drawing.h: the steps of a run as a drawing. */
 #ifndef SIM_SHOW_DRAWING_H
 #define SIM_SHOW_DRAWING_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Draws the steps from `first` on, `count` of them, below one another, as one SVG document. */
+/* Draw `count` steps from `first` on, one below the other, as one SVG document. */
 void show_draw(const struct show *show, size_t first, size_t count, FILE *stream);
 
 /* Write the beginning of an HTML page with a slider and a button that plays the steps. */

@@ -23,7 +23,7 @@ static const struct {
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])
 
-/* The id of a name, which is given one if it is new. */
+/* Return the id of a name, a new one if it is new. */
 static uint32_t id_of(struct show_script *script, const char *name)
 {
     for (uint32_t id = 0; id < script->name_count; id++) {
@@ -51,7 +51,7 @@ static void add_line(struct show_script *script, const struct show_line *line)
     script->lines[script->line_count++] = *line;
 }
 
-/* One step, of which `text` is what stands between two semicolons; changed by this. */
+/* Parse one step. This changes `text`. */
 static bool parse_step(struct show_script *script, char *text, struct error *error)
 {
     char whole[80];
@@ -154,7 +154,7 @@ uint64_t show_script_longest_delay(const struct show_script *script, uint64_t cl
     return longest;
 }
 
-/* The tick that a line means; false if it is beyond what a structure takes. */
+/* Set *tick to the tick of a line. Return false if it is too large for a structure. */
 static bool tick_of(const struct show_line *line, uint64_t clock, uint64_t *tick)
 {
     *tick = line->relative ? clock + line->ticks : line->ticks;
@@ -184,11 +184,14 @@ static bool wake(struct show *show, struct error *error)
     return true;
 }
 
+static void end_operation(struct show *show, const char *caption, enum tl_status status)
+{
+    show_end_step(show, caption, status != TL_OK ? tl_status_text(status) : NULL);
+}
+
 static bool run_line(const struct show_line *line, struct show *show, struct error *error)
 {
     char caption[128];
-    const char *outcome = NULL;
-    enum tl_status status;
     uint64_t tick = 0;
     bool good = true;
     switch (line->verb) {
@@ -199,15 +202,11 @@ static bool run_line(const struct show_line *line, struct show *show, struct err
         (void)snprintf(caption, sizeof caption, "%s %s %" PRIu64,
                        show->deadlines[line->id] != TL_NEVER ? "restart" : "start",
                        show->names[line->id], tick);
-        status = show_start(show, line->id, tick);
-        outcome = status != TL_OK ? tl_status_text(status) : NULL;
-        show_end_step(show, caption, outcome);
+        end_operation(show, caption, show_start(show, line->id, tick));
         break;
     case SHOW_STOP:
         (void)snprintf(caption, sizeof caption, "stop %s", show->names[line->id]);
-        status = show_stop(show, line->id);
-        outcome = status != TL_OK ? tl_status_text(status) : NULL;
-        show_end_step(show, caption, outcome);
+        end_operation(show, caption, show_stop(show, line->id));
         break;
     case SHOW_ADVANCE:
         if (!tick_of(line, show->clock, &tick) || tick < show->clock) {

@@ -91,7 +91,7 @@ static void write_marks(uint32_t marks, FILE *stream)
     }
 }
 
-/* The rest of a cell's line. */
+/* Write the rest of a cell's line. */
 static void write_contents(const struct show *show, const struct show_cell *cell, FILE *stream)
 {
     write_held(show, cell, stream);
@@ -104,7 +104,7 @@ static void write_contents(const struct show *show, const struct show_cell *cell
 
 /* --- wheels and lists ------------------------------------------------------------------------ */
 
-/* Up to so many slots are shown all, of more only those with something to see. */
+/* If there are more slots, only those with content are written. */
 #define SLOTS_SHOWN_ALL 12
 
 static bool has_something(const struct show_cell *cell)

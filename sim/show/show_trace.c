@@ -12,11 +12,11 @@
 struct window_run {
     struct show *show;
     const struct show_window *window;
-    struct closed_loop *loop; /* NULL: all operations come at their ticks */
+    struct closed_loop *loop; /* NULL: all operations are executed at their ticks */
     bool may_be_early;
-    bool begun;         /* the first step has been taken */
-    uint64_t idle_from; /* the first of the ticks at which nothing happened; TL_NEVER: none */
-    char inside[INSIDE_BYTES]; /* what the running advance's callbacks did */
+    bool begun;                /* the first step has been recorded */
+    uint64_t idle_from;        /* the first tick without effect; TL_NEVER: none */
+    char inside[INSIDE_BYTES]; /* the operations in callbacks of the present advance */
 };
 
 static bool is_chosen(const struct show_window *window, uint32_t id)
@@ -29,16 +29,7 @@ static bool is_chosen(const struct show_window *window, uint32_t id)
     return window->ids == NULL;
 }
 
-static uint64_t cascades_of(const struct show *show)
-{
-    struct tl_counters counters = {0};
-    if (show->algo->counters != NULL) {
-        show->algo->counters(show->self, &counters);
-    }
-    return counters.cascades;
-}
-
-/* An operation, which is a step unless it is done in a callback. */
+/* Execute an operation, which is a step unless it is done in a callback. */
 static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t deadline,
                     bool inside)
 {
@@ -67,31 +58,31 @@ static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t d
     show_end_step(show, caption, status != TL_OK ? tl_status_text(status) : NULL);
 }
 
-static void carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+static void show_carry(void *ctx, const struct loop_operation *operation, uint64_t now)
 {
     (void)now;
     operate(ctx, operation->id, operation->op, operation->deadline, operation->inside);
 }
 
-static void tell_loop(void *ctx, uint32_t id, uint64_t now)
+static void show_loop_fired(void *ctx, uint32_t id, uint64_t now)
 {
     const struct window_run *run = ctx;
     closed_loop_fired(run->loop, id, now);
 }
 
-/* One advance, which is a step if something fired or moved. */
+/* Advance once, which is a step if a timer fired or moved. */
 static void advance_once(struct window_run *run, uint64_t now)
 {
     struct show *show = run->show;
-    uint64_t before = cascades_of(show);
+    uint64_t before = show_counted(show).cascades;
     run->inside[0] = '\0';
     if (run->loop != NULL) {
         closed_loop_advancing(run->loop, now);
     }
-    uint64_t fired = show_advance(show, now, run->loop != NULL ? tell_loop : NULL, run);
+    uint64_t fired = show_advance(show, now, run->loop != NULL ? show_loop_fired : NULL, run);
     if (!run->begun) {
-        /* Nobody watches. */
-    } else if (fired == 0 && cascades_of(show) == before) {
+        /* not recorded */
+    } else if (fired == 0 && show_counted(show).cascades == before) {
         run->idle_from = run->idle_from == TL_NEVER ? now : run->idle_from;
     } else {
         char caption[96];
@@ -110,7 +101,7 @@ static void advance_once(struct window_run *run, uint64_t now)
     }
 }
 
-/* Lets time pass up to `tick`. Unseen, and where nothing comes of a firing, one jump does. */
+/* Advance to `tick`. Before the window, and without reactions, one jump is enough. */
 static void pass_until(struct window_run *run, uint64_t tick)
 {
     struct show *show = run->show;
@@ -136,7 +127,8 @@ static void begin(struct window_run *run)
     show_end_step(show, "before the window", NULL);
 }
 
-/* Operations up to the window's end. Without a closed loop, reactions come at their ticks as well. */
+/* Execute the operations up to the window's end. Without a closed loop, reactions are executed at
+ * their ticks as well. */
 static void run_window(struct window_run *run, const struct stream *stream)
 {
     const struct show_window *window = run->window;
@@ -152,7 +144,7 @@ static void run_window(struct window_run *run, const struct stream *stream)
             begin(run);
         }
         if (wanted || run->may_be_early) {
-            pass_until(run, operation.tick); /* also for what it fired too early to act upon */
+            pass_until(run, operation.tick); /* also for a timer that it fired too early */
         }
         if (wanted && (run->loop == NULL ||
                        closed_loop_external(run->loop, operation.event, operation.tick, record))) {
@@ -177,7 +169,7 @@ bool show_trace_run(const char *path, const struct show_window *window, struct s
     const struct closed_loop_plan plan = {
         .stream = stream,
         .exact = tl_algo_is_exact(show->algo, show->options, header->max_delay_ticks),
-        .carry = carry,
+        .carry = show_carry,
         .ctx = &run,
     };
     if (header->reactions > 0 && window->ids == NULL) {

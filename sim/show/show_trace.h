@@ -1,6 +1,6 @@
 /*
- * show_trace.h: a window of a trace, step by step: what comes before is applied unseen, each
- * operation of the window is a step, and so is each advance that finds something to do.
+ * show_trace.h: a window of a trace, step by step. The part before it is replayed without
+ * recording; each operation of the window is a step, and each advance that has an effect.
  */
 #ifndef SIM_SHOW_TRACE_H
 #define SIM_SHOW_TRACE_H
@@ -15,11 +15,11 @@ struct show_window {
     size_t id_count;
 };
 
-/* Replays the trace at `path` as far as the window goes. As in every replay, a tick first lets
- * expire, then applies its operations, what a firing causes comes with it (closed_loop.h), and
- * between operations the structure is woken when its `next` says so, or every tick. Where only some
- * of the timers are shown, others do not fire: then all operations come at their ticks. False with
- * `error` set: a damaged trace, or a window with nothing in it. */
+/* Replay the trace at `path` up to the window's end. As in every replay, a tick first expires
+ * timers, then executes its operations; reactions are executed with the expiry (closed_loop.h); and
+ * the structure is woken at its `next`, or every tick. If only some timers are shown, the others do
+ * not expire: then all operations are executed at their ticks. Return false with `error` set if the
+ * trace is damaged. */
 bool show_trace_run(const char *path, const struct show_window *window, struct show *show,
                     struct error *error);
 

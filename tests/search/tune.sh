@@ -54,7 +54,7 @@ static enum tl_status valley_create(const struct tl_config *config, void **self)
     struct valley *valley = tl_alloc(config->allocator, sizeof *valley, 16);
     void *list = NULL;
     uint64_t distance = 0;
-    if (valley == NULL || list_create(config, &list) != TL_OK) {
+    if (valley == NULL || inner.create(config, &list) != TL_OK) {
         return TL_ERR_NOMEM;
     }
     const struct values *values = config->options;
@@ -71,12 +71,12 @@ static enum tl_status valley_create(const struct tl_config *config, void **self)
 static void valley_destroy(void *self)
 {
     struct valley *valley = self;
-    nodes_destroy(valley->list);
+    inner.destroy(valley->list);
     tl_free(valley->allocator, valley, sizeof *valley, 16);
 }
 static enum tl_status valley_reserve(void *self, uint32_t capacity)
 {
-    return list_reserve(((struct valley *)self)->list, capacity);
+    return inner.reserve(((struct valley *)self)->list, capacity);
 }
 static enum tl_status valley_start(void *self, uint32_t id, uint64_t deadline)
 {
@@ -84,27 +84,27 @@ static enum tl_status valley_start(void *self, uint32_t id, uint64_t deadline)
     TL_COUNT(valley->list, moves, valley->burden);
     for (volatile unsigned i = 0; i < SPIN; i++) {
     }
-    return list_start(valley->list, id, deadline);
+    return inner.start(valley->list, id, deadline);
 }
 static enum tl_status valley_stop(void *self, uint32_t id)
 {
-    return list_stop(((struct valley *)self)->list, id);
+    return inner.stop(((struct valley *)self)->list, id);
 }
 static uint64_t valley_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
-    return list_advance(((struct valley *)self)->list, now, budget, fire, ctx);
+    return inner.advance(((struct valley *)self)->list, now, budget, fire, ctx);
 }
 static uint64_t valley_next(const void *self)
 {
-    return list_next(((const struct valley *)self)->list);
+    return inner.next(((const struct valley *)self)->list);
 }
 static uint64_t valley_count(const void *self)
 {
-    return list_count(((const struct valley *)self)->list);
+    return inner.count(((const struct valley *)self)->list);
 }
 static void valley_counters(const void *self, struct tl_counters *out)
 {
-    list_counters(((const struct valley *)self)->list, out);
+    inner.counters(((const struct valley *)self)->list, out);
 }
 static const struct tl_choice modes[] = {{"good", 0, "the right one"}, {"bad", 1, "not"}, {0}};
 static const struct tl_option options[] = {{"slots", TL_U64(struct values, slots), 4096, 1, 1 << 20, NULL, "best at 512"},
