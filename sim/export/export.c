@@ -715,8 +715,8 @@ static bool set_all(struct export *export)
     char refusals[256];
     (void)snprintf(refusals, sizeof refusals, "%s%s",
                    (capabilities & TL_CAP_UNLIMITED) != 0
-                       ? "Any deadline is taken."
-                       : "One too far ahead is refused, and nothing changes.",
+                       ? "Every deadline is accepted."
+                       : "A deadline too far ahead is refused, and nothing changes.",
                    (capabilities & TL_CAP_REFUSES) != 0 ? " So is a timer too many." : "");
     char plugin[PREFIX_MAX_CHARS + 16];
     (void)snprintf(plugin, sizeof plugin, "%s-exported", export->prefix);
@@ -749,8 +749,8 @@ static bool set_all(struct export *export)
         (capabilities & TL_CAP_NEXT_EXACT) != 0 ? "the next expiry" : "it may fire nothing");
     set(export, "budget",
         (capabilities & TL_CAP_BUDGET) != 0
-            ? "No more than `budget` fire; the rest\n * follow in the next calls."
-            : "`budget` is not heeded.");
+            ? "At most `budget` expire; the others\n * follow in the next calls."
+            : "`budget` is ignored.");
     set_given(export, "body",
               kept_text(&export->amalgam,
                         (struct wanted){.contract = true, .records = request->intrusive}),
