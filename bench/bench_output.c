@@ -52,7 +52,7 @@ struct section {
     size_t line_count;
 };
 
-static const struct row *find(const struct section *section, const struct row *like, double n)
+static const struct row *find_row(const struct section *section, const struct row *like, double n)
 {
     for (size_t i = 0; i < section->results->count; i++) {
         const struct row *row = &section->results->rows[i];
@@ -151,7 +151,7 @@ static void write_lines(const struct section *section, FILE *stream)
         text_table_add(&table, "  %s%s%s", row_text(line, BENCH_COL_ALGO),
                        options[0] != '\0' ? ":" : "", options);
         for (size_t k = 0; k < section->size_count; k++) {
-            const struct row *row = find(section, line, section->sizes[k]);
+            const struct row *row = find_row(section, line, section->sizes[k]);
             add_figure(&table, row != NULL ? row_value(row, BENCH_COL_NS) : NAN);
         }
         add_figure(&table, row_value(line, BENCH_COL_NS_MAD));

@@ -206,16 +206,13 @@ static char *help_text(void)
     return whole;
 }
 
-/* The frozen suite of that name, as its own text. */
-static const char *find_standard(const char *name)
+/* Whether there is a frozen suite of that name. */
+static bool is_standard(const char *name)
 {
     const struct suite *suite = NULL;
-    for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
-        if (suite_is_of(suite, name)) {
-            return suite->standard;
-        }
+    for (size_t i = 0; (suite = suite_at(suites, i)) != NULL && !suite_is_of(suite, name); i++) {
     }
-    return NULL;
+    return suite != NULL;
 }
 
 /* Select the structure that fires nothing, which is always measured, too. */
@@ -236,7 +233,7 @@ static void complete(void *arguments, struct argp_state *state)
 {
     struct arguments *own = arguments;
     struct error error;
-    if (own->suite != NULL && find_standard(own->suite) == NULL) {
+    if (own->suite != NULL && !is_standard(own->suite)) {
         argp_error(state, "no frozen suite is called '%s'; there is standard-1", own->suite);
     }
     if (own->suite != NULL && own->settings[0].axis != AXIS_NONE) {
@@ -314,7 +311,7 @@ static bool is_exact(const struct suite_subject *subject)
     return exact;
 }
 
-static void note(json_t *context, const char *key, const char *text)
+static void add_note(json_t *context, const char *key, const char *text)
 {
     (void)json_object_set_new(context, key, json_string(text));
 }
@@ -325,28 +322,28 @@ static void add_context(json_t *context, const struct arguments *arguments,
     char text[320];
     (void)snprintf(text, sizeof text, "%" PRIu64, suite_clock_overhead_ns());
     if (arguments->suite != NULL) {
-        note(context, "suite", arguments->suite);
+        add_note(context, "suite", arguments->suite);
     }
-    note(context, "clock_overhead_ns", text);
-    note(context, "hardware_counters", hardware_counters_open());
+    add_note(context, "clock_overhead_ns", text);
+    add_note(context, "hardware_counters", hardware_counters_open());
     (void)snprintf(text, sizeof text, "%.200s%s", disk_floor_place(),
                    disk_floor_is_memory() ? ", which is in memory: no disk is involved" : "");
-    note(context, "files", text);
+    add_note(context, "files", text);
     for (size_t i = 0; i < count; i++) {
         const struct suite_subject *subject = &subjects[i];
         if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            note(context, "floor", subject->name);
+            add_note(context, "floor", subject->name);
         }
         char key[320];
         (void)snprintf(key, sizeof key, "promises of %s", subject->name);
         (void)snprintf(text, sizeof text, "%s, %s", is_exact(subject) ? "exact" : "not exact",
                        (subject->algo->capabilities & TL_CAP_UNLIMITED) != 0 ? "any delay"
                                                                              : "a horizon");
-        note(context, key, text);
+        add_note(context, key, text);
         if (tl_option_count(subject->algo) > 0) {
             (void)snprintf(key, sizeof key, "options of %s", subject->name);
             (void)tl_options_format(subject->algo, subject->options, true, text, sizeof text);
-            note(context, key, text);
+            add_note(context, key, text);
         }
     }
 #ifndef __OPTIMIZE__
@@ -434,8 +431,8 @@ static const char *per(const char *name)
     return "operation";
 }
 
-static bool report(const struct arguments *arguments, struct outfolder *folder,
-                   const json_t *context)
+static bool report_results(const struct arguments *arguments, struct outfolder *folder,
+                           const json_t *context)
 {
     struct results results = {.kind = &bench_kind};
     struct error error;
@@ -501,7 +498,7 @@ static int measure(const struct arguments *arguments, const struct suite_subject
     bool written = true;
     if (selected > 0 && !arguments->google.list) {
         run_rows(arguments, context);
-        written = report(arguments, &folder, context);
+        written = report_results(arguments, &folder, context);
     }
     uint64_t failures = suite_failures();
     suite_end();

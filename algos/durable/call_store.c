@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct head {
+struct call_head {
     uint32_t crc;     /* of all that follows */
     uint32_t payload; /* bytes */
     uint32_t service; /* bytes, its zero included */
@@ -20,14 +20,14 @@ struct head {
 #define CALLS_WAIT 1
 #endif
 
-#define RECORD_MOST (sizeof(struct head) + TL_SERVICE_MAX + 1 + TL_PAYLOAD_MAX)
+#define RECORD_MOST (sizeof(struct call_head) + TL_SERVICE_MAX + 1 + TL_PAYLOAD_MAX)
 
-static size_t bytes_of(const struct head *head)
+static size_t bytes_of(const struct call_head *head)
 {
     return sizeof *head + head->service + head->payload;
 }
 
-static uint32_t crc_of(const struct head *head)
+static uint32_t crc_of(const struct call_head *head)
 {
     return crc32c(0, (const char *)head + sizeof head->crc, bytes_of(head) - sizeof head->crc);
 }
@@ -58,7 +58,7 @@ void calls_destroy(struct calls *calls)
     if (calls->places != NULL) {
         tl_free(calls->allocator, calls->places, calls->capacity * sizeof *calls->places,
                 alignof(uint64_t));
-        tl_free(calls->allocator, calls->record, RECORD_MOST, alignof(struct head));
+        tl_free(calls->allocator, calls->record, RECORD_MOST, alignof(struct call_head));
     }
 }
 
@@ -66,7 +66,7 @@ static enum tl_status reserve(struct calls *calls, uint32_t capacity)
 {
     const struct tl_allocator *allocator = calls->allocator;
     if (calls->record == NULL) {
-        calls->record = tl_alloc(allocator, RECORD_MOST, alignof(struct head));
+        calls->record = tl_alloc(allocator, RECORD_MOST, alignof(struct call_head));
     }
     if (calls->record == NULL) {
         return TL_ERR_NOMEM;
@@ -119,7 +119,7 @@ static uint64_t place_of(const struct call_file *file, uint64_t byte)
 static enum tl_status append(struct calls *calls)
 {
     char name[STORE_NAME_BYTES];
-    struct head *head = (struct head *)(void *)calls->record;
+    struct call_head *head = (struct call_head *)(void *)calls->record;
     struct call_file *file = &calls->newer;
     head->number = file->number;
     head->crc = crc_of(head);
@@ -147,10 +147,10 @@ enum tl_status calls_add(struct calls *calls, uint32_t capacity, uint32_t id, ui
     if (status != TL_OK) {
         return status;
     }
-    struct head head = {.payload = (uint32_t)call->bytes,
-                        .service = (uint32_t)service,
-                        .id = id,
-                        .generation = generation};
+    struct call_head head = {.payload = (uint32_t)call->bytes,
+                             .service = (uint32_t)service,
+                             .id = id,
+                             .generation = generation};
     memcpy(calls->record, &head, sizeof head);
     memcpy(calls->record + sizeof head, call->service, service);
     if (call->bytes > 0) {
@@ -164,7 +164,7 @@ static enum tl_status read_record(struct calls *calls, const struct call_file *f
 {
     char name[STORE_NAME_BYTES];
     size_t got = 0;
-    struct head *head = (struct head *)(void *)calls->record;
+    struct call_head *head = (struct call_head *)(void *)calls->record;
     enum tl_status status = store_read(calls->store, file->fd, name_of(name, file->number), head,
                                        RECORD_MOST, byte, &got);
     if (status != TL_OK) {
@@ -197,7 +197,7 @@ static enum tl_status read_place(struct calls *calls, uint32_t id)
 enum tl_status calls_read(struct calls *calls, uint32_t id, struct tl_call *out)
 {
     enum tl_status status = read_place(calls, id);
-    const struct head *head = (const struct head *)(const void *)calls->record;
+    const struct call_head *head = (const struct call_head *)(const void *)calls->record;
     if (status == TL_OK) {
         const unsigned char *service = calls->record + sizeof *head;
         *out = (struct tl_call){(const char *)service, service + head->service, head->payload};
@@ -250,7 +250,7 @@ static enum tl_status read_file(struct calls *calls, struct call_file *file,
                                 bool (*is_wanted)(void *ctx, uint32_t id, uint64_t generation),
                                 void *ctx)
 {
-    const struct head *head = (const struct head *)(const void *)calls->record;
+    const struct call_head *head = (const struct call_head *)(const void *)calls->record;
     enum tl_status status = TL_OK;
     while ((status = read_record(calls, file, file->bytes)) == TL_OK) {
         if (is_wanted(ctx, head->id, head->generation)) {

@@ -35,7 +35,8 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t bytes)
 
 #include <sys/auxv.h>
 
-/* The extension is enabled for the assembler here: compilers have several names for its functions. */
+/* The extension is enabled for the assembler here: compilers have several names for its
+ * functions. */
 #define ADDER(name, type, instruction)                                                             \
     static inline uint32_t name(uint32_t crc, type value)                                          \
     {                                                                                              \

@@ -68,7 +68,7 @@ enum tl_status store_fail_errno(struct store *store, const char *what, const cha
     return reason == ENOSPC || reason == EDQUOT ? TL_ERR_DISK_FULL : TL_ERR_STORE;
 }
 
-/* A file with a name that may not be on the disk is removed, because a reader would take it for
+/* A folder that may not be on the disk is removed, because the next process would take it for
  * safe. */
 static enum tl_status make_folder(struct store *store)
 {

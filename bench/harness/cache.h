@@ -12,7 +12,7 @@ struct cache_kind {
     size_t key_bytes; /* keys are compared byte by byte: no padding in them */
     /* Make the entry for a key; sets *bytes to its size. */
     void *(*make)(const void *key, size_t *bytes);
-    void (*destroy)(void *thing);
+    void (*destroy)(void *value);
 };
 
 /* The entry for a key, made if it is not there. Valid until the next call. */

@@ -63,7 +63,7 @@ static void floor_destroy(void *self)
     tl_free(&allocator, timers, sizeof *timers, _Alignof(struct floor_timers));
 }
 
-static enum tl_status create(const struct tl_config *config, size_t record_bytes, void **self)
+static enum tl_status create_floor(const struct tl_config *config, size_t record_bytes, void **self)
 {
     struct floor_timers *timers =
         tl_alloc(config->allocator, sizeof *timers, _Alignof(struct floor_timers));
@@ -96,7 +96,7 @@ static uint64_t next_due(const struct floor_timers *timers)
 #define FLOOR(bytes)                                                                               \
     static enum tl_status create_##bytes(const struct tl_config *config, void **self)              \
     {                                                                                              \
-        return create(config, sizeof(struct record_##bytes), self);                                \
+        return create_floor(config, sizeof(struct record_##bytes), self);                          \
     }                                                                                              \
     static enum tl_status start_##bytes(void *self, uint32_t id, uint64_t deadline)                \
     {                                                                                              \

@@ -132,13 +132,10 @@ static const char *why_not(int error)
 
 const char *hardware_counters_open(void)
 {
-    while (group.count > 0) {
-        close_last(); /* of a parent */
-    }
     static char line[256];
     bool open[BENCH_EVENTS] = {false};
     while (group.count > 0) {
-        close_last();
+        close_last(); /* those of before, or of a parent */
     }
     memset(&group.empty, 0, sizeof group.empty);
     for (size_t i = 0; i < EVENTS; i++) {

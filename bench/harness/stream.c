@@ -316,7 +316,7 @@ static uint32_t draw_restart(struct stream_source *source, uint32_t id)
     return draw_delay(stream, &source->state);
 }
 
-static void start(struct stream_source *source, uint32_t id, uint32_t delay_ticks)
+static void add_restart(struct stream_source *source, uint32_t id, uint32_t delay_ticks)
 {
     source->due[id] = source->now + delay_ticks;
     add_start(&source->piece, id, delay_ticks);
@@ -350,7 +350,7 @@ static void hear(struct stream_source *source)
     uint32_t timers = source->stream->key.timers;
     uint32_t id = timers != STREAM_TIMER ? connection * CONNECTION_TIMERS : connection;
     settle(source, id);
-    start(source, id, draw_restart(source, id));
+    add_restart(source, id, draw_restart(source, id));
     if (timers == STREAM_TIMER) {
         return;
     }
@@ -361,7 +361,7 @@ static void hear(struct stream_source *source)
     }
     for (uint32_t i = 0; i < CONNECTION_TIMERS - 1; i++) {
         settle(source, id + 1 + i);
-        start(source, id + 1 + i, extra_timers[timers][i].delay_ticks);
+        add_restart(source, id + 1 + i, extra_timers[timers][i].delay_ticks);
     }
     for (uint32_t i = 0; i < CONNECTION_TIMERS - 1; i++) {
         if (workload_random_below(&source->state, 100) >= extra_timers[timers][i].kept_percent) {
@@ -383,7 +383,7 @@ static void play_recording(struct stream_source *source)
             uint32_t id = copy * recording->timers + operation->id;
             settle(source, id);
             if (operation->delay_ticks > 0) {
-                start(source, id, operation->delay_ticks);
+                add_restart(source, id, operation->delay_ticks);
             } else {
                 source->due[id] = NOT_PENDING;
                 add_stop(&source->piece, id);
@@ -425,7 +425,7 @@ static void go_one_step(struct stream_source *source)
     }
 }
 
-static void empty(struct stream_piece *piece)
+static void empty_piece(struct stream_piece *piece)
 {
     piece->tick_count = 0;
     piece->stop_count = 0;
@@ -434,7 +434,7 @@ static void empty(struct stream_piece *piece)
 
 const struct stream_piece *stream_source_piece(struct stream_source *source, uint32_t to_tick)
 {
-    empty(&source->piece);
+    empty_piece(&source->piece);
     while (source->now < to_tick) {
         go_one_step(source);
     }
@@ -691,9 +691,9 @@ static void free_part(struct stream_part *part)
     free(part->expiries);
 }
 
-static void forget(void *thing)
+static void free_stream(void *value)
 {
-    struct stream *stream = thing;
+    struct stream *stream = value;
     free(stream->initial);
     free_part(&stream->timed);
     free_part(&stream->watched);
@@ -729,6 +729,6 @@ static void *new_stream(const void *key, size_t *bytes)
 
 const struct stream *stream_get(const struct stream_key *key)
 {
-    static const struct cache_kind streams = {sizeof *key, new_stream, forget};
+    static const struct cache_kind streams = {sizeof *key, new_stream, free_stream};
     return cache_get(&streams, key);
 }

@@ -552,8 +552,8 @@ static bool run_apart(struct fixture *fixture, struct bench_row *row, struct ben
 
 /* Record the measurement of a repetition, or its error. A fault takes precedence over an
  * omission. */
-static void record(struct bench_row *row, const struct fixture *fixture, bool measured,
-                   const struct bench_measured *out)
+static void record_run(struct bench_row *row, const struct fixture *fixture, bool measured,
+                       const struct bench_measured *out)
 {
     if (measured) {
         row->runs = memory_resize(row->runs, row->run_count + 1, sizeof *row->runs);
@@ -576,7 +576,7 @@ static void end_row(struct bench_row *row)
 }
 
 /* A fixture that is warm is kept while there is room: a quarter of the machine's memory. */
-static void keep(struct bench_row *row, struct fixture *fixture)
+static void keep_fixture(struct bench_row *row, struct fixture *fixture)
 {
     uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
     uint64_t room = pages / 4 * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -597,9 +597,9 @@ static const char *run_row(void *arg, struct bench_measured *out)
     bool measured = row->fault[0] != '\0' ? fail(fixture, "%s", row->fault)
                     : apart               ? run_apart(fixture, row, out)
                                           : run_here(fixture, row, out);
-    record(row, fixture, measured, out);
+    record_run(row, fixture, measured, out);
     if (fixture->warm) {
-        keep(row, fixture);
+        keep_fixture(row, fixture);
     } else {
         kept_bytes -= row->kept != NULL ? fixture->memory.peak_bytes : 0;
         row->kept = NULL;
@@ -884,7 +884,7 @@ void suite_results(struct results *results)
 }
 
 /* Put a setting into a shape, with its prerequisite: a node is in some record. */
-static void set(struct shape *shape, const struct setting *setting)
+static void set_axis(struct shape *shape, const struct setting *setting)
 {
     shape->at[setting->axis] = setting->value;
     if (shape->at[AXIS_NODE] != NODE_OUT && shape->at[AXIS_RECORD] == 0) {
@@ -919,7 +919,7 @@ static void register_forms(const struct suite *suite, const struct suite_subject
         if (always ||
             (selection->variants && listed && shape->at[setting->axis] != setting->value)) {
             struct shape other = *shape;
-            set(&other, setting);
+            set_axis(&other, setting);
             register_row(suite, subject, n, &other);
         }
     }
@@ -936,7 +936,7 @@ static bool shape_of(const struct suite *suite, const struct setting *setting, s
         if (!has_axis(suite, setting->axis)) {
             return false;
         }
-        set(shape, setting);
+        set_axis(shape, setting);
     }
     return true;
 }

@@ -200,8 +200,8 @@ bool still_patient(struct fixture *fixture);
 /* Records for `create`, like the fixture's, at another place. */
 struct tl_records fixture_records(const struct fixture *fixture, void *base);
 
-/* Number of repetitions of `operations` operations in a batch: one, where each operation may look at
- * all timers. */
+/* Number of repetitions of `operations` operations in a batch: one, where each operation may look
+ * at all timers. */
 uint64_t rounds_of(const struct fixture *fixture, uint64_t operations);
 
 /* The callback that counts and sums up. `fired` is the fixture's. */

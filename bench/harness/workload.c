@@ -133,7 +133,7 @@ static void make_starts(struct workload *workload, struct workload_start *sorted
     }
 }
 
-static void create(struct workload *workload, const struct workload_key *key)
+static void create_workload(struct workload *workload, const struct workload_key *key)
 {
     uint32_t n = key->n;
     *workload = (struct workload){
@@ -155,9 +155,9 @@ static void create(struct workload *workload, const struct workload_key *key)
     free(is_cancelled);
 }
 
-static void forget(void *thing)
+static void free_workload(void *value)
 {
-    struct workload *workload = thing;
+    struct workload *workload = value;
     free(workload->starts);
     free(workload->delays);
     free(workload->stops);
@@ -170,7 +170,7 @@ static void forget(void *thing)
 static void *new_workload(const void *key, size_t *bytes)
 {
     struct workload *workload = memory_new(1, sizeof *workload);
-    create(workload, key);
+    create_workload(workload, key);
     *bytes = workload->n *
              (sizeof *workload->starts + sizeof *workload->delays + sizeof *workload->stops +
               sizeof *workload->order + workload_rounds(workload->n) * sizeof *workload->restarts +
@@ -180,7 +180,7 @@ static void *new_workload(const void *key, size_t *bytes)
 
 struct workload *workload_get(const struct workload_key *key)
 {
-    static const struct cache_kind workloads = {sizeof *key, new_workload, forget};
+    static const struct cache_kind workloads = {sizeof *key, new_workload, free_workload};
     return cache_get(&workloads, key);
 }
 

@@ -6,8 +6,8 @@
 
 #include "suite.h"
 
-/* The `source` of a suite: restarts of random timers; requests of connections with three timers; the
- * same with TCP's timers; all started at once; copies of the recording. */
+/* The `source` of a suite: restarts of random timers; requests of connections with three timers;
+ * the same with TCP's timers; all started at once; copies of the recording. */
 enum stream_source_kind {
     STREAMS_RESTARTS,
     STREAMS_REQUESTS,

@@ -42,7 +42,7 @@ struct party {
 enum { PARTY_SUBJECT, PARTY_BARE, PARTIES };
 
 /* The operations of a round, the same for all parties. */
-struct round {
+struct durable_round {
     uint64_t clock;
     uint64_t commits;
     uint64_t commit;
@@ -54,7 +54,7 @@ struct contest {
     struct fixture *fixture;
     struct party parties[PARTIES];
     struct disk_floor disk;
-    struct round round;
+    struct durable_round round;
     uint64_t state; /* of the random numbers */
     uint64_t disk_ns;
     uint64_t rounds;
@@ -89,7 +89,7 @@ static bool party_failed(struct fixture *fixture, const struct party *party, con
                 durability.failure != NULL ? durability.failure : "");
 }
 
-static enum tl_status commit(const struct party *party)
+static enum tl_status commit_party(const struct party *party)
 {
     uint64_t durable_sequence = 0;
     return party->algo->sync != NULL ? party->algo->sync(party->self, &durable_sequence) : TL_OK;
@@ -102,7 +102,7 @@ static uint64_t far_deadline(struct contest *contest)
 }
 
 /* Starts the population. */
-static bool fill(struct contest *contest, struct party *party)
+static bool fill_party(struct contest *contest, struct party *party)
 {
     struct fixture *fixture = contest->fixture;
     enum tl_status status = TL_OK;
@@ -110,21 +110,22 @@ static bool fill(struct contest *contest, struct party *party)
     for (uint32_t id = 0; id < fixture->row->n && status == TL_OK; id++) {
         status = party->algo->start(party->self, id, far_deadline(contest));
         if (status == TL_OK && (id + 1) % FILL_COMMIT == 0) {
-            status = commit(party);
+            status = commit_party(party);
             if (!still_patient(fixture)) {
                 return false;
             }
         }
     }
-    status = status == TL_OK ? commit(party) : status;
+    status = status == TL_OK ? commit_party(party) : status;
     return status == TL_OK || party_failed(fixture, party, "start", status);
 }
 
-/* All starts of a round, with a commit after a number of them; `deadlines` NULL: due one commit a tick. */
+/* All starts of a round, with a commit after a number of them; `deadlines` NULL: due one commit a
+ * tick. */
 static enum tl_status start_all(const struct contest *contest, const struct party *party,
                                 const uint64_t *deadlines, const uint32_t *ids)
 {
-    const struct round *round = &contest->round;
+    const struct durable_round *round = &contest->round;
     uint32_t first = contest->fixture->row->n;
     enum tl_status status = TL_OK;
     uint64_t at = 0;
@@ -133,41 +134,41 @@ static enum tl_status start_all(const struct contest *contest, const struct part
             status = party->algo->start(party->self, ids != NULL ? ids[at] : first + (uint32_t)at,
                                         deadlines != NULL ? deadlines[at] : round->clock + 1 + c);
         }
-        status = status == TL_OK ? commit(party) : status;
+        status = status == TL_OK ? commit_party(party) : status;
     }
     return status;
 }
 
 static enum tl_status stop_all(const struct contest *contest, const struct party *party)
 {
-    const struct round *round = &contest->round;
+    const struct durable_round *round = &contest->round;
     uint32_t id = contest->fixture->row->n;
     enum tl_status status = TL_OK;
     for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
         for (uint64_t i = 0; i < round->commit && status == TL_OK; i++, id++) {
             status = party->algo->stop(party->self, id);
         }
-        status = status == TL_OK ? commit(party) : status;
+        status = status == TL_OK ? commit_party(party) : status;
     }
     return status;
 }
 
 static enum tl_status expire_all(const struct contest *contest, struct party *party)
 {
-    const struct round *round = &contest->round;
+    const struct durable_round *round = &contest->round;
     enum tl_status status = TL_OK;
     for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
         (void)party->algo->advance(party->self, round->clock + 1 + c, TL_NO_BUDGET, on_fire,
                                    &party->fired);
-        status = commit(party);
+        status = commit_party(party);
     }
     return status;
 }
 
 /* One round of one party: each kind is timed for itself. */
-static bool play(struct contest *contest, struct party *party)
+static bool play_party(struct contest *contest, struct party *party)
 {
-    const struct round *round = &contest->round;
+    const struct durable_round *round = &contest->round;
     uint64_t operations = round->commits * round->commit;
     uint64_t began[2 * KINDS];
     party->fired = (struct fired){0};
@@ -215,7 +216,7 @@ static uint64_t total_ns(const struct party *party)
 
 /* Read the structure's counts of disk operations, and check that all operations are durable after a
  * sync. */
-static bool look(struct fixture *fixture, struct tl_durability *durability)
+static bool check_durability(struct fixture *fixture, struct tl_durability *durability)
 {
     fixture->algo->durability(fixture->self, durability);
     return durability->durable_sequence == durability->sequence ||
@@ -225,7 +226,7 @@ static bool look(struct fixture *fixture, struct tl_durability *durability)
 
 static void draw_round(struct contest *contest)
 {
-    struct round *round = &contest->round;
+    struct durable_round *round = &contest->round;
     uint64_t operations = round->commits * round->commit;
     for (uint64_t i = 0; i < operations; i++) {
         round->deadlines[i] = far_deadline(contest);
@@ -236,11 +237,11 @@ static void draw_round(struct contest *contest)
 
 static bool play_round(struct contest *contest)
 {
-    struct round *round = &contest->round;
+    struct durable_round *round = &contest->round;
     draw_round(contest);
     for (int i = 0; i < PARTIES; i++) {
         struct party *party = &contest->parties[i];
-        if (party->algo != NULL && !play(contest, party)) {
+        if (party->algo != NULL && !play_party(contest, party)) {
             return false;
         }
     }
@@ -276,7 +277,7 @@ static bool make_contest(struct contest *contest)
 {
     struct fixture *fixture = contest->fixture;
     const struct tl_algo *inner = tl_front_inner(fixture->algo);
-    struct round *round = &contest->round;
+    struct durable_round *round = &contest->round;
     uint64_t operations = round->commits * round->commit;
     round->deadlines = memory_new(2 * operations, sizeof *round->deadlines);
     round->restarted = memory_new(operations, sizeof *round->restarted);
@@ -291,7 +292,7 @@ static bool make_contest(struct contest *contest)
             continue;
         }
         if ((parties[i].self == NULL && !make_party(contest, &parties[i])) ||
-            !fill(contest, &parties[i])) {
+            !fill_party(contest, &parties[i])) {
             return false;
         }
     }
@@ -324,8 +325,8 @@ static void add_ratio(struct bench_measured *out, const char *name, double of, d
     bench_add_counter(out, name, to > 0 ? of / to : 0);
 }
 
-static void report(const struct contest *contest, const struct tl_durability *before,
-                   const struct tl_durability *after, struct bench_measured *out)
+static void report_contest(const struct contest *contest, const struct tl_durability *before,
+                           const struct tl_durability *after, struct bench_measured *out)
 {
     const struct party *parties = contest->parties;
     double of_a_kind = (double)(contest->rounds * contest->round.commits * contest->round.commit);
@@ -361,7 +362,7 @@ static bool measure_contest(struct contest *contest, struct bench_measured *out)
     if (!fixture->exact) {
         return leave_out(fixture, "it does not fire on the due tick");
     }
-    if (!make_contest(contest) || !look(fixture, &before)) {
+    if (!make_contest(contest) || !check_durability(fixture, &before)) {
         return false;
     }
     contest->waits = before.syncs > 0;
@@ -372,10 +373,10 @@ static bool measure_contest(struct contest *contest, struct bench_measured *out)
     } while (
         goal_ns > 0 && contest->rounds < ROUNDS_MAX &&
         (contest->rounds < ROUNDS_MIN || total_ns(&contest->parties[PARTY_SUBJECT]) < goal_ns));
-    if (!look(fixture, &after) || !verify_pending(fixture, fixture->row->n)) {
+    if (!check_durability(fixture, &after) || !verify_pending(fixture, fixture->row->n)) {
         return false;
     }
-    report(contest, &before, &after, out);
+    report_contest(contest, &before, &after, out);
     say_what_the_disk_is(fixture->row);
     return true;
 }

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Memory of n records, and random orders of them. */
-struct field {
+struct record_field {
     unsigned char *bytes;
     size_t record_bytes;
     size_t total_bytes;
@@ -40,17 +40,17 @@ static uint32_t *random_order(uint32_t n, uint64_t what)
     return order;
 }
 
-static void free_field(struct field *field)
+static void free_field(struct record_field *field)
 {
     tl_free(tl_system_allocator(), field->bytes, field->total_bytes, LINE_BYTES);
     free(field->order);
     free(field->other);
 }
 
-static void make_field(const struct fixture *fixture, struct field *field)
+static void make_field(const struct fixture *fixture, struct record_field *field)
 {
     const struct bench_row *row = fixture->row;
-    *field = (struct field){.record_bytes = row->shape.at[AXIS_FIELD], .n = row->n};
+    *field = (struct record_field){.record_bytes = row->shape.at[AXIS_FIELD], .n = row->n};
     field->total_bytes = field->n * field->record_bytes;
     field->bytes = memory_made(tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES));
     field->order = random_order(field->n, 1);
@@ -59,8 +59,8 @@ static void make_field(const struct fixture *fixture, struct field *field)
 }
 
 /* Repeats passes over all records, once to warm up and then until they have lasted long enough. */
-static void repeat(struct fixture *fixture, struct bench_measured *out, struct field *field,
-                   uint64_t (*pass)(const struct field *))
+static void repeat(struct fixture *fixture, struct bench_measured *out, struct record_field *field,
+                   uint64_t (*pass)(const struct record_field *))
 {
     uint64_t operations = field->n;
     uint64_t sum = pass(field);
@@ -78,15 +78,15 @@ static void repeat(struct fixture *fixture, struct bench_measured *out, struct f
     fixture->answers = sum;
 }
 
-static inline uint64_t *record_at(const struct field *field, uint32_t index)
+static inline uint64_t *record_at(const struct record_field *field, uint32_t index)
 {
     return (uint64_t *)(void *)(field->bytes + index * field->record_bytes);
 }
 
 static bool measure_passes(struct fixture *fixture, struct bench_measured *out,
-                           uint64_t (*pass)(const struct field *))
+                           uint64_t (*pass)(const struct record_field *))
 {
-    struct field field;
+    struct record_field field;
     make_field(fixture, &field);
     repeat(fixture, out, &field, pass);
     free_field(&field);
@@ -97,7 +97,7 @@ static bool measure_passes(struct fixture *fixture, struct bench_measured *out,
 
 /* From record to record along one cycle through all: each address is known only when the load
  * before it has come back. */
-static uint64_t chase(const struct field *field)
+static uint64_t chase(const struct record_field *field)
 {
     uint64_t at = 0;
     for (uint32_t i = 0; i < field->n; i++) {
@@ -108,7 +108,7 @@ static uint64_t chase(const struct field *field)
 
 static bool measure_dependent_load(struct fixture *fixture, struct bench_measured *out)
 {
-    struct field field;
+    struct record_field field;
     make_field(fixture, &field);
     for (uint32_t i = 0; i < field.n; i++) {
         *record_at(&field, field.order[i]) = field.order[i + 1 < field.n ? i + 1 : 0];
@@ -118,7 +118,7 @@ static bool measure_dependent_load(struct fixture *fixture, struct bench_measure
     return true;
 }
 
-static uint64_t update_one(const struct field *field)
+static uint64_t update_one(const struct record_field *field)
 {
     for (uint32_t i = 0; i < field->n; i++) {
         *record_at(field, field->order[i]) += 1;
@@ -126,7 +126,7 @@ static uint64_t update_one(const struct field *field)
     return *record_at(field, 0);
 }
 
-static uint64_t update_two(const struct field *field)
+static uint64_t update_two(const struct record_field *field)
 {
     for (uint32_t i = 0; i < field->n; i++) {
         *record_at(field, field->order[i]) += 1;
@@ -135,7 +135,7 @@ static uint64_t update_two(const struct field *field)
     return *record_at(field, 0);
 }
 
-static uint64_t stream_all(const struct field *field)
+static uint64_t stream_all(const struct record_field *field)
 {
     for (uint32_t i = 0; i < field->n; i++) {
         *record_at(field, i) += 1;
@@ -143,20 +143,14 @@ static uint64_t stream_all(const struct field *field)
     return *record_at(field, 0);
 }
 
-static bool measure_random_update(struct fixture *fixture, struct bench_measured *out)
-{
-    return measure_passes(fixture, out, update_one);
-}
-
-static bool measure_random_update_two(struct fixture *fixture, struct bench_measured *out)
-{
-    return measure_passes(fixture, out, update_two);
-}
-
-static bool measure_sequential(struct fixture *fixture, struct bench_measured *out)
-{
-    return measure_passes(fixture, out, stream_all);
-}
+#define PASSES(name, pass)                                                                         \
+    static bool name(struct fixture *fixture, struct bench_measured *out)                          \
+    {                                                                                              \
+        return measure_passes(fixture, out, pass);                                                 \
+    }
+PASSES(measure_random_update, update_one)
+PASSES(measure_random_update_two, update_two)
+PASSES(measure_sequential, stream_all)
 
 /* --- the processor --------------------------------------------------------------------------- */
 

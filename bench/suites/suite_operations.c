@@ -54,7 +54,7 @@ static void tick_and_ask(struct fixture *fixture, uint64_t ticks)
 }
 
 /* Starts all n timers at the present clock. */
-static void fill(struct fixture *fixture)
+static void start_all(struct fixture *fixture)
 {
     enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
     void *self = fixture->self;
@@ -170,7 +170,7 @@ static bool warm_up_memory(struct fixture *fixture)
     if (fixture->warm) {
         return true;
     }
-    fill(fixture);
+    start_all(fixture);
     return verify_started(fixture, fixture->workload->n) && stop_and_verify(fixture, NULL);
 }
 
@@ -179,7 +179,7 @@ static bool batch_start(struct fixture *fixture, struct bench_measured *out)
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
         struct stretch stretch;
         stretch_begin(&stretch, out);
-        fill(fixture);
+        start_all(fixture);
         (void)stretch_end(&stretch);
         if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, NULL)) {
             return false;
@@ -207,7 +207,7 @@ static bool cancel(struct fixture *fixture)
 static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        fill(fixture);
+        start_all(fixture);
         if (!verify_started(fixture, fixture->workload->n) || !cancel(fixture)) {
             return false;
         }
@@ -226,7 +226,7 @@ static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
 static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        fill(fixture);
+        start_all(fixture);
         if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, out)) {
             return false;
         }

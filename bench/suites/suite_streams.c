@@ -167,7 +167,7 @@ static tl_fire_fn callback_of(const struct fixture *fixture)
 /* --- playing --------------------------------------------------------------------------------- */
 
 /* A place in a part of the stream. */
-struct place {
+struct stream_place {
     const struct stream_piece *piece;
     const struct workload_expiry *expiry; /* the next that is called back for, and their end */
     const struct workload_expiry *expiries_end;
@@ -237,8 +237,8 @@ advance_once(struct fixture *fixture, uint64_t now, tl_fire_fn fire, struct watc
 
 /* Plays `count` advances, each with the operations after it. */
 static inline __attribute__((always_inline)) void play_loop(struct fixture *fixture,
-                                                            struct place *place, size_t count,
-                                                            enum touched touched,
+                                                            struct stream_place *place,
+                                                            size_t count, enum touched touched,
                                                             struct watch *watch)
 {
     tl_fire_fn fire = callback_of(fixture);
@@ -267,7 +267,8 @@ static inline __attribute__((always_inline)) void play_loop(struct fixture *fixt
 }
 
 /* Play with a clock around every call if `watch` is not NULL. */
-static void play(struct fixture *fixture, struct place *place, size_t count, struct watch *watch)
+static void play_piece(struct fixture *fixture, struct stream_place *place, size_t count,
+                       struct watch *watch)
 {
 #define PLAY(touched)                                                                              \
     (watch == NULL ? play_loop(fixture, place, count, touched, NULL)                               \
@@ -293,7 +294,7 @@ static void empty_caches(const struct fixture *fixture)
     }
 }
 
-static void play_timed(struct fixture *fixture, struct place *place, size_t count,
+static void play_timed(struct fixture *fixture, struct stream_place *place, size_t count,
                        struct bench_measured *out)
 {
     struct stretch stretch;
@@ -301,20 +302,20 @@ static void play_timed(struct fixture *fixture, struct place *place, size_t coun
     for (size_t played = 0; played < count; played += slice) {
         empty_caches(fixture);
         stretch_begin(&stretch, out);
-        play(fixture, place, slice, NULL);
+        play_piece(fixture, place, slice, NULL);
         (void)stretch_end(&stretch);
     }
 }
 
 /* Out of patience, it ends early: the figures are there already. True if it played all. */
-static bool play_watched(struct fixture *fixture, struct place *place, struct watch *watch)
+static bool play_watched(struct fixture *fixture, struct stream_place *place, struct watch *watch)
 {
     size_t slice = fixture->cold != NULL ? 1 : SLICE_TICKS;
     size_t left = place->piece->tick_count;
     while (left > 0 && has_patience(fixture)) {
         size_t count = left < slice ? left : slice;
         empty_caches(fixture);
-        play(fixture, place, count, watch);
+        play_piece(fixture, place, count, watch);
         left -= count;
     }
     return left == 0;
@@ -324,9 +325,9 @@ static bool play_watched(struct fixture *fixture, struct place *place, struct wa
 
 /* Reset the sums of expiries; ticks count on from the stream's begin. A floor gets its list of
  * expiries, a structure that fires nothing the list of callbacks. */
-static struct place begin_part(struct fixture *fixture, const struct stream_part *part)
+static struct stream_place begin_part(struct fixture *fixture, const struct stream_part *part)
 {
-    struct place place = {.piece = &part->piece};
+    struct stream_place place = {.piece = &part->piece};
     uint64_t base = fixture->fired.base;
     reset_fired(fixture);
     fixture->fired.base = base;
@@ -379,8 +380,8 @@ static bool warm_up(struct fixture *fixture)
     struct stream_source *source = stream_source_new(stream);
     for (uint32_t tick = 0; tick < end; tick += SLICE_TICKS) {
         uint32_t to = end - tick < SLICE_TICKS ? end : tick + SLICE_TICKS;
-        struct place place = {.piece = stream_source_piece(source, to)};
-        play(fixture, &place, place.piece->tick_count, NULL);
+        struct stream_place place = {.piece = stream_source_piece(source, to)};
+        play_piece(fixture, &place, place.piece->tick_count, NULL);
         if (!still_patient(fixture)) {
             stream_source_free(source);
             return false;
@@ -514,7 +515,7 @@ static bool watch_steady(struct fixture *fixture, struct bench_measured *out)
     };
     struct watch watch;
     watch_begin(&watch, room);
-    struct place place = begin_part(fixture, part);
+    struct stream_place place = begin_part(fixture, part);
     if (play_watched(fixture, &place, &watch) && !verify_part(fixture, part)) {
         watch_end(&watch);
         return false;
@@ -532,7 +533,7 @@ static bool play_part(struct fixture *fixture, const struct stream_part *part,
                       struct bench_measured *out)
 {
     bool late = fixture->fires && !fixture->exact;
-    struct place place = begin_part(fixture, part);
+    struct stream_place place = begin_part(fixture, part);
     play_timed(fixture, &place, part->piece.tick_count, out);
     if (late && is_closed(fixture)) {
         play_out(fixture, part, out);
@@ -653,7 +654,7 @@ bool streams_plan(struct fixture *fixture)
 
 /* --- fill and drain -------------------------------------------------------------------------- */
 
-static void fill(struct fixture *fixture, size_t from, size_t count, struct watch *watch)
+static void start_fill(struct fixture *fixture, size_t from, size_t count, struct watch *watch)
 {
     const struct workload_start *starts = stream_of(fixture)->initial + from;
     uint64_t now = fixture->clock;
@@ -670,7 +671,7 @@ static bool fill_untimed(struct fixture *fixture, struct watch *watch)
 {
     size_t n = stream_of(fixture)->initial_count;
     for (size_t from = 0; from < n; from += SLICE_STARTS) {
-        fill(fixture, from, n - from < SLICE_STARTS ? n - from : SLICE_STARTS, watch);
+        start_fill(fixture, from, n - from < SLICE_STARTS ? n - from : SLICE_STARTS, watch);
         if (!still_patient(fixture)) {
             return false;
         }
@@ -748,7 +749,7 @@ static bool measure_rounds(struct fixture *fixture, struct bench_measured *out, 
         struct stretch stretch;
         if (!herd) {
             stretch_begin(&stretch, out);
-            fill(fixture, 0, stream->initial_count, NULL);
+            start_fill(fixture, 0, stream->initial_count, NULL);
             fill_ns += stretch_end(&stretch);
             if (!verify_started(fixture, stream->initial_count)) {
                 return false;

@@ -81,19 +81,19 @@ static bool run_pass(const struct replays_subject *subject, enum replay_pass pas
 }
 
 /* All operations of a trace, and those of them that expiries cause. */
-struct counts {
+struct trace_counts {
     uint64_t events;
     uint64_t reactions;
 };
 
-static bool read_counts(const char *path, struct counts *counts, struct error *error)
+static bool read_counts(const char *path, struct trace_counts *counts, struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(path, error);
     if (reader == NULL) {
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
-    *counts = (struct counts){.events = header->events, .reactions = header->reactions};
+    *counts = (struct trace_counts){.events = header->events, .reactions = header->reactions};
     trace_reader_close(reader);
     return true;
 }
@@ -109,7 +109,7 @@ struct plain_record {
 };
 _Static_assert(sizeof(struct plain_record) == 16, "the loop is over records of 16 bytes");
 
-struct plain {
+struct plain_loop {
     void *mapped; /* the file; NULL: it is not there */
     const struct plain_record *records;
     size_t count;
@@ -162,7 +162,7 @@ static bool make_plain(const struct replays_subject *subject, size_t *count, str
            (*count > 0 || error_set(error, "%s: no operation is to be timed", subject->trace_path));
 }
 
-static bool open_plain(const struct replays_subject *subject, struct plain *plain,
+static bool open_plain(const struct replays_subject *subject, struct plain_loop *plain,
                        struct error *error)
 {
     if (!make_plain(subject, &plain->count, error)) {
@@ -190,7 +190,7 @@ static bool open_plain(const struct replays_subject *subject, struct plain *plai
     return plain->mapped != NULL;
 }
 
-static void close_plain(const struct replays_subject *subject, struct plain *plain)
+static void close_plain(const struct replays_subject *subject, struct plain_loop *plain)
 {
     if (plain->mapped != NULL) {
         (void)munmap(plain->mapped, plain->count * sizeof *plain->records);
@@ -211,7 +211,7 @@ static void fire_nothing(void *ctx, uint32_t id, uint64_t now)
 /* Return the number of refused operations. `ticking`: with the calls that the replay makes when the
  * tick changes. Each round begins again at tick 0, which a structure that fires nothing allows. */
 static inline __attribute__((always_inline)) size_t
-run_records(const struct tl_algo *algo, const struct plain *plain, bool ticking)
+run_records(const struct tl_algo *algo, const struct plain_loop *plain, bool ticking)
 {
     size_t refused = 0;
     void *self = plain->self;
@@ -237,18 +237,18 @@ run_records(const struct tl_algo *algo, const struct plain *plain, bool ticking)
 
 /* Not inlined: nothing of their caller is to end up in them. */
 static __attribute__((noinline)) size_t run_plain(const struct tl_algo *algo,
-                                                  const struct plain *plain)
+                                                  const struct plain_loop *plain)
 {
     return run_records(algo, plain, false);
 }
 
 static __attribute__((noinline)) size_t run_ticking(const struct tl_algo *algo,
-                                                    const struct plain *plain)
+                                                    const struct plain_loop *plain)
 {
     return run_records(algo, plain, true);
 }
 
-static bool throughput_rounds(const struct replays_subject *subject, const struct plain *plain,
+static bool throughput_rounds(const struct replays_subject *subject, const struct plain_loop *plain,
                               struct bench_measured *out, struct error *error)
 {
     static struct replay_result result;
@@ -257,7 +257,7 @@ static bool throughput_rounds(const struct replays_subject *subject, const struc
                                              [PLAIN] = {.name = "times_plain"},
                                              [TICKING] = {.name = "times_ticking"},
                                              [DECODED] = {.name = "decoded_ns"}};
-    struct counts counts;
+    struct trace_counts counts;
     if (!read_counts(subject->trace_path, &counts, error)) {
         return false;
     }
@@ -294,7 +294,7 @@ static bool throughput_rounds(const struct replays_subject *subject, const struc
 bool replays_throughput(const struct replays_subject *subject, struct bench_measured *out,
                         struct error *error)
 {
-    struct plain plain = {.mapped = NULL};
+    struct plain_loop plain = {.mapped = NULL};
     bool good =
         open_plain(subject, &plain, error) && throughput_rounds(subject, &plain, out, error);
     close_plain(subject, &plain);
@@ -398,7 +398,7 @@ bool replays_latency(const struct replays_subject *subject, struct bench_measure
 {
     static struct replay_result result;
     struct replays_subject own = *subject;
-    struct counts counts;
+    struct trace_counts counts;
     uint64_t unused_ns;
     if (!read_counts(subject->trace_path, &counts, error)) {
         return false;
@@ -418,7 +418,7 @@ bool replays_latency(const struct replays_subject *subject, struct bench_measure
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* The result of the process that replays. */
-struct held {
+struct held_memory {
     uint64_t own_bytes;
     uint64_t whole_ns;
 };
@@ -433,7 +433,7 @@ static uint64_t most_bytes(void)
 static bool replay_alone(void *ctx, void *result, struct error *error)
 {
     const struct replays_subject *subject = ctx;
-    struct held *held = result;
+    struct held_memory *held = result;
     /* A new process has held nothing but its parent's. */
     uint64_t before_bytes = most_bytes();
     static struct replay_result found;
@@ -445,7 +445,8 @@ static bool replay_alone(void *ctx, void *result, struct error *error)
 }
 
 /* Replays in a process of its own. */
-static bool hold(const struct replays_subject *subject, struct held *held, struct error *error)
+static bool hold(const struct replays_subject *subject, struct held_memory *held,
+                 struct error *error)
 {
     struct replays_subject own = *subject;
     struct stream *stream = stream_open(subject->trace_path, error);
@@ -469,10 +470,10 @@ bool replays_memory(const struct replays_subject *subject, struct bench_measured
 {
     struct replays_subject longer = *subject;
     longer.trace_path = subject->longer_path;
-    struct counts counts;
-    struct counts longer_counts;
-    struct held held;
-    struct held longer_held;
+    struct trace_counts counts;
+    struct trace_counts longer_counts;
+    struct held_memory held;
+    struct held_memory longer_held;
     if (!read_counts(subject->trace_path, &counts, error) ||
         !read_counts(longer.trace_path, &longer_counts, error) || !hold(subject, &held, error) ||
         !hold(&longer, &longer_held, error)) {

@@ -34,7 +34,7 @@ const char *argp_program_version = "timerlab-bench-traces " BUILD_VERSION;
 enum { FILES_MAX = 32, ROUNDS_MAX = 1001, SCAN_BYTES = 1 << 17, SIZES_MAX = 8, SUBJECTS_MAX = 16 };
 
 /* A text that importers read. */
-struct text {
+struct import_file {
     const struct import_format *format;
     const struct sample_recording *recording; /* NULL: somebody's own file */
     char path[4096];
@@ -50,7 +50,7 @@ struct trace_subject {
 static struct settings {
     struct command_structures structures;
     struct google_arguments google;
-    struct text texts[FILES_MAX];
+    struct import_file texts[FILES_MAX];
     size_t text_count;
     struct tl_range sizes[SIZES_MAX]; /* of connections */
     size_t size_count;
@@ -84,7 +84,7 @@ static bool make_folder(void)
 /* --- importing ------------------------------------------------------------------------------- */
 
 /* The plain scan: counts the line ends. */
-static bool scan(const struct text *text, uint64_t *lines)
+static bool scan_text(const struct import_file *text, uint64_t *lines)
 {
     static char buffer[SCAN_BYTES];
     int file = open(text->path, O_RDONLY | O_CLOEXEC);
@@ -104,7 +104,7 @@ static bool scan(const struct text *text, uint64_t *lines)
 }
 
 /* Makes the file if it is one to be made, and looks how large it is. */
-static bool prepare_text(struct text *text)
+static bool prepare_text(struct import_file *text)
 {
     if (text->lines > 0) {
         return true;
@@ -129,11 +129,11 @@ static bool prepare_text(struct text *text)
         return error_set(&failure, "%s: %s", text->path, strerror(errno));
     }
     text->bytes = (uint64_t)status.st_size;
-    return scan(text, &text->lines) &&
+    return scan_text(text, &text->lines) &&
            (text->lines > 0 || error_set(&failure, "%s: has no line", text->path));
 }
 
-static bool import_text(const struct text *text)
+static bool import_text(const struct import_file *text)
 {
     FILE *nowhere = memory_unless_short(fopen("/dev/null", "w"));
     if (nowhere == NULL) {
@@ -145,21 +145,21 @@ static bool import_text(const struct text *text)
     return result == IMPORT_DONE;
 }
 
-static double bytes_per_s(const struct text *text, double ns)
+static double bytes_per_s(const struct import_file *text, double ns)
 {
     return (double)text->bytes / ns * 1e9;
 }
 
 static const char *measure_scan(void *arg, struct bench_measured *out)
 {
-    struct text *text = arg;
+    struct import_file *text = arg;
     if (!prepare_text(text)) {
         return row_failed();
     }
     do {
         uint64_t lines;
         uint64_t begun = clock_processor_ns();
-        if (!scan(text, &lines)) {
+        if (!scan_text(text, &lines)) {
             return row_failed();
         }
         out->elapsed_ns += clock_processor_ns() - begun;
@@ -175,7 +175,7 @@ static const char *measure_import(void *arg, struct bench_measured *out)
 {
     static double scan_ns[ROUNDS_MAX];
     static double import_ns[ROUNDS_MAX];
-    struct text *text = arg;
+    struct import_file *text = arg;
     size_t rounds = 0;
     if (!prepare_text(text)) {
         return row_failed();
@@ -183,7 +183,7 @@ static const char *measure_import(void *arg, struct bench_measured *out)
     do {
         uint64_t lines;
         uint64_t begun = clock_processor_ns();
-        if (!scan(text, &lines)) {
+        if (!scan_text(text, &lines)) {
             return row_failed();
         }
         uint64_t scanned = clock_processor_ns();
@@ -346,7 +346,7 @@ static void take_import(void *arguments, const struct option_row *row, const cha
                    (int)FILES_MAX, text);
     }
     char *name = memory_copy_part(text, (size_t)(colon - text));
-    struct text *own = &settings.texts[settings.text_count++];
+    struct import_file *own = &settings.texts[settings.text_count++];
     own->format = import_format_find(name, &failure);
     if (own->format == NULL) {
         argp_failure(state, EXIT_USAGE, 0, "%s", failure.text);
@@ -461,7 +461,7 @@ static void add_row(const char *name, bench_fn fn, void *arg)
     }
 }
 
-static void register_text(struct text *text)
+static void register_text(struct import_file *text)
 {
     char name[512];
     if (text->recording != NULL) {
@@ -483,7 +483,7 @@ static bool register_texts(void)
     const struct sample_recording *recording;
     for (size_t i = 0; (recording = recording_at(i)) != NULL && settings.text_count < FILES_MAX;
          i++) {
-        struct text *text = &settings.texts[settings.text_count++];
+        struct import_file *text = &settings.texts[settings.text_count++];
         text->format = import_format_find(recording->format, &failure);
         text->recording = recording;
         if (text->format == NULL) {
@@ -512,46 +512,30 @@ static void register_size(size_t index)
     struct model *server = &models[index].server;
     struct model *longer = &models[index].longer;
     struct model *idle = &models[index].idle;
-    *server = (struct model){
-        .workload = "server", .connections = connections, .seconds = settings.seconds};
-    *longer = (struct model){.workload = "server",
-                             .connections = connections,
-                             .seconds = LONGER_TIMES * settings.seconds};
-    *idle =
-        (struct model){.workload = "idle", .connections = connections, .seconds = settings.seconds};
+    *server = (struct model){"server", connections, settings.seconds, ""};
+    *longer = (struct model){"server", connections, LONGER_TIMES * settings.seconds, ""};
+    *idle = (struct model){"idle", connections, settings.seconds, ""};
     char name[64];
     (void)snprintf(name, sizeof name, "generate/server/n:%" PRIu32, connections);
     add_row(name, measure_generate, server);
     (void)snprintf(name, sizeof name, "decode/server/n:%" PRIu32, connections);
     add_row(name, measure_decode, server);
+    const struct trace_subject *first = &settings.subjects[0];
     register_replay("replay", "of:server",
-                    (struct replay_row){.subject = &settings.subjects[0],
-                                        .model = server,
-                                        .measure = replays_throughput});
+                    (struct replay_row){first, server, .measure = replays_throughput});
     register_replay("replay", "of:idle",
-                    (struct replay_row){.subject = &settings.subjects[0],
-                                        .model = idle,
-                                        .measure = replays_throughput});
+                    (struct replay_row){first, idle, .measure = replays_throughput});
     for (size_t i = 0; i < settings.subject_count; i++) {
+        const struct trace_subject *subject = &settings.subjects[i];
         register_replay("latency", "of:server",
-                        (struct replay_row){.subject = &settings.subjects[i],
-                                            .model = server,
-                                            .measure = replays_latency});
+                        (struct replay_row){subject, server, .measure = replays_latency});
     }
-    static const struct {
-        enum replay_pass pass;
-        const char *form;
-    } passes[] = {{PASS_CHECK, "pass:check"},
-                  {PASS_THROUGHPUT, "pass:throughput"},
-                  {PASS_LATENCY, "pass:latency"}};
-    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
-        register_replay("memory", passes[i].form,
-                        (struct replay_row){.subject = &settings.subjects[0],
-                                            .model = server,
-                                            .longer = longer,
-                                            .pass = passes[i].pass,
-                                            .measure = replays_memory});
-    }
+    register_replay("memory", "pass:check",
+                    (struct replay_row){first, server, longer, PASS_CHECK, replays_memory});
+    register_replay("memory", "pass:throughput",
+                    (struct replay_row){first, server, longer, PASS_THROUGHPUT, replays_memory});
+    register_replay("memory", "pass:latency",
+                    (struct replay_row){first, server, longer, PASS_LATENCY, replays_memory});
 }
 
 static bool register_rows(void)

@@ -13,7 +13,7 @@
 /* The state of a timer in the table. */
 enum record { ABSENT, PENDING, READY, FLIGHT, GONE };
 
-struct timer {
+struct check_timer {
     uint8_t record;
     uint8_t stage;  /* enum check_stage, the furthest */
     uint8_t queued; /* how many times it is in the queue */
@@ -36,7 +36,7 @@ struct executor {
     uint8_t token;
 };
 
-struct state {
+struct check_state {
     uint8_t second;  /* of the clock on the wall */
     uint8_t clock;   /* the next second to be fetched */
     uint8_t scan;    /* the next one of the second pass */
@@ -45,13 +45,13 @@ struct state {
     uint8_t laters;                   /* calls that were answered so */
     uint8_t lists;                    /* handed out, a bit each: timer i is in list i */
     uint8_t owners[CHECK_SCHEDULERS]; /* of ids, which have partition i each: scheduler + 1 */
-    struct timer timers[CHECK_TIMERS];
+    struct check_timer timers[CHECK_TIMERS];
     struct scheduler schedulers[CHECK_SCHEDULERS];
     struct executor executors[CHECK_EXECUTORS];
 };
 
-struct node {
-    struct state state;
+struct check_node {
+    struct check_state state;
     struct check_step step; /* that led here */
     uint32_t from;
 };
@@ -59,7 +59,7 @@ struct node {
 struct search {
     const struct cluster_protocol *protocol;
     const struct check_faults *faults;
-    struct node *nodes;
+    struct check_node *nodes;
     size_t count;
     size_t room;
     uint32_t *table;   /* of hashes: index of a node, plus 1 */
@@ -108,7 +108,7 @@ void check_step_text(const struct check_step *step, char *text, size_t bytes)
 
 /* --- the states seen so far ------------------------------------------------------------------ */
 
-static uint64_t hash_of(const struct state *state)
+static uint64_t hash_of(const struct check_state *state)
 {
     const unsigned char *bytes = (const unsigned char *)state;
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -118,7 +118,7 @@ static uint64_t hash_of(const struct state *state)
     return hash ^ hash >> 29;
 }
 
-static void grow(struct search *search)
+static void grow_states(struct search *search)
 {
     if (search->count < search->room) {
         return;
@@ -143,13 +143,13 @@ static void grow(struct search *search)
 }
 
 /* Add a state that is reached by a step, unless it is known. */
-static void reach(struct search *search, const struct state *state, unsigned actor, unsigned action,
-                  unsigned timers, unsigned second)
+static void reach_state(struct search *search, const struct check_state *state, unsigned actor,
+                        unsigned action, unsigned timers, unsigned second)
 {
     const struct check_step step = {(uint8_t)actor, (uint8_t)action, (uint8_t)timers,
                                     (uint8_t)second};
     search->successors += !search->fault;
-    grow(search);
+    grow_states(search);
     size_t slot = hash_of(state) & (search->slots - 1);
     while (search->table[slot] != 0) {
         if (memcmp(&search->nodes[search->table[slot] - 1].state, state, sizeof *state) == 0) {
@@ -157,7 +157,7 @@ static void reach(struct search *search, const struct state *state, unsigned act
         }
         slot = (slot + 1) & (search->slots - 1);
     }
-    search->nodes[search->count] = (struct node){*state, step, search->at};
+    search->nodes[search->count] = (struct check_node){*state, step, search->at};
     search->table[slot] = (uint32_t)++search->count;
 }
 
@@ -168,7 +168,7 @@ static unsigned deadline_of(unsigned timer)
     return 1 + timer;
 }
 
-static void come_to(struct timer *timer, enum check_stage stage)
+static void come_to(struct check_timer *timer, enum check_stage stage)
 {
     if (stage > timer->stage) {
         timer->stage = (uint8_t)stage;
@@ -176,7 +176,8 @@ static void come_to(struct timer *timer, enum check_stage stage)
 }
 
 /* Whether it is neither in hand nor in a queue. A lease is its latest holder's alone. */
-static bool is_abandoned(const struct search *search, const struct state *state, unsigned timer)
+static bool is_abandoned(const struct search *search, const struct check_state *state,
+                         unsigned timer)
 {
     bool leased = cluster_protocol_leases(search->protocol);
     for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
@@ -195,7 +196,7 @@ static bool is_abandoned(const struct search *search, const struct state *state,
 }
 
 /* The timers that are pending and due, as a bit each. */
-static uint8_t due(const struct state *state)
+static uint8_t due(const struct check_state *state)
 {
     unsigned found = 0;
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
@@ -206,7 +207,7 @@ static uint8_t due(const struct state *state)
     return (uint8_t)found;
 }
 
-static void mark(struct state *state, uint8_t timers, enum record record)
+static void mark_timers(struct check_state *state, uint8_t timers, enum record record)
 {
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
         if ((timers >> i & 1) != 0) {
@@ -216,7 +217,7 @@ static void mark(struct state *state, uint8_t timers, enum record record)
     }
 }
 
-static void push(struct state *state, uint8_t timers)
+static void push_timers(struct check_state *state, uint8_t timers)
 {
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
         if ((timers >> i & 1) != 0) {
@@ -226,28 +227,28 @@ static void push(struct state *state, uint8_t timers)
     }
 }
 
-static void claim(struct state *state, uint8_t timers)
+static void claim_timers(struct check_state *state, uint8_t timers)
 {
-    mark(state, timers, READY);
-    push(state, timers);
+    mark_timers(state, timers, READY);
+    push_timers(state, timers);
 }
 
 /* A scheduler's step that is about one list or partition: each that it may be about, apart. True:
  * this was such a step. */
-static bool schedule_part(struct search *search, const struct state *before, unsigned number,
+static bool schedule_part(struct search *search, const struct check_state *before, unsigned number,
                           enum cluster_step step)
 {
     const uint8_t any = due(before);
     const struct scheduler *scheduler = &before->schedulers[number];
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
-        struct state after = *before;
+        struct check_state after = *before;
         struct scheduler *own = &after.schedulers[number];
         uint8_t bit = (uint8_t)(1u << i);
         bool can = false;
         switch (step) {
         case CLUSTER_CLAIM_PART:
             can = (any & bit) != 0;
-            claim(&after, any & bit);
+            claim_timers(&after, any & bit);
             break;
         case CLUSTER_HAND_OUT: /* all of them at once */
             can = i == 0 && (any | before->lists) != 0;
@@ -259,7 +260,7 @@ static bool schedule_part(struct search *search, const struct state *before, uns
             can = (before->lists & bit) != 0 || (before->lists == 0 && i == 0);
             bit = before->lists & bit;
             after.lists = (uint8_t)(before->lists & ~bit);
-            claim(&after, any & bit);
+            claim_timers(&after, any & bit);
             *own = (struct scheduler){0};
             break;
         case CLUSTER_JOIN: /* its own, or a free one */
@@ -270,24 +271,24 @@ static bool schedule_part(struct search *search, const struct state *before, uns
         case CLUSTER_CLAIM_OWN:
             can = i == scheduler->second;
             bit = before->owners[i] == number + 1 ? any & bit : 0;
-            claim(&after, bit);
+            claim_timers(&after, bit);
             *own = (struct scheduler){0};
             break;
         default:
             return false;
         }
         if (can) {
-            reach(search, &after, CHECK_SCHEDULER + number, step, bit, before->second);
+            reach_state(search, &after, CHECK_SCHEDULER + number, step, bit, before->second);
         }
     }
     return true;
 }
 
 /* The next step of a scheduler. */
-static void schedule(struct search *search, const struct state *before, unsigned number)
+static void schedule_step(struct search *search, const struct check_state *before, unsigned number)
 {
     const struct cluster_protocol *protocol = search->protocol;
-    struct state after = *before;
+    struct check_state after = *before;
     struct scheduler *scheduler = &after.schedulers[number];
     enum cluster_step step = protocol->schedule[scheduler->step];
     uint8_t touched = 0;
@@ -313,11 +314,11 @@ static void schedule(struct search *search, const struct state *before, unsigned
         break;
     case CLUSTER_REMOVE:
         touched = scheduler->held;
-        mark(&after, touched, GONE);
+        mark_timers(&after, touched, GONE);
         break;
     case CLUSTER_PUSH:
         touched = scheduler->held;
-        push(&after, touched);
+        push_timers(&after, touched);
         scheduler->held = 0;
         break;
     case CLUSTER_CLAIM:
@@ -325,7 +326,7 @@ static void schedule(struct search *search, const struct state *before, unsigned
         if (touched == 0) {
             return;
         }
-        claim(&after, touched);
+        claim_timers(&after, touched);
         break;
     default:
         return;
@@ -336,22 +337,22 @@ static void schedule(struct search *search, const struct state *before, unsigned
             (uint8_t)(after.scan + (scheduler->scanning && scheduler->second == after.scan));
         *scheduler = (struct scheduler){0};
     }
-    reach(search, &after, CHECK_SCHEDULER + number, step, touched, before->second);
+    reach_state(search, &after, CHECK_SCHEDULER + number, step, touched, before->second);
 }
 
-static void scan_second(struct search *search, const struct state *before, unsigned number,
+static void scan_second(struct search *search, const struct check_state *before, unsigned number,
                         unsigned second)
 {
-    struct state after = *before;
+    struct check_state after = *before;
     after.schedulers[number] =
         (struct scheduler){.step = 1, .second = (uint8_t)second, .scanning = 1};
-    reach(search, &after, CHECK_SCHEDULER + number, CHECK_SCAN, 0, before->second);
+    reach_state(search, &after, CHECK_SCHEDULER + number, CHECK_SCAN, 0, before->second);
 }
 
 /* The second pass takes each second that the clock has passed and for which no insert is left; its
  * place moves when it is done. It also comes back for timers that are still in the table and
  * abandoned. One pass at a time. */
-static void begin_scan(struct search *search, const struct state *before, unsigned number)
+static void begin_scan(struct search *search, const struct check_state *before, unsigned number)
 {
     if (!search->faults->scan || !search->protocol->scanned ||
         before->schedulers[number].step > 0) {
@@ -377,16 +378,16 @@ static void begin_scan(struct search *search, const struct state *before, unsign
     }
 }
 
-static void take(struct search *search, const struct state *before, unsigned number)
+static void take_step(struct search *search, const struct check_state *before, unsigned number)
 {
     enum cluster_step step = search->protocol->execute[0];
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
         if (before->timers[i].queued == 0) {
             continue;
         }
-        struct state after = *before;
+        struct check_state after = *before;
         struct executor *executor = &after.executors[number];
-        struct timer *timer = &after.timers[i];
+        struct check_timer *timer = &after.timers[i];
         timer->queued--;
         if (step == CLUSTER_TAKE || timer->record == READY) {
             *executor = (struct executor){.step = 1, .timer = (uint8_t)i};
@@ -396,36 +397,36 @@ static void take(struct search *search, const struct state *before, unsigned num
             timer->record = FLIGHT;
             executor->token = ++timer->token;
         }
-        reach(search, &after, CHECK_EXECUTOR + number, step, 1u << i, before->second);
+        reach_state(search, &after, CHECK_EXECUTOR + number, step, 1u << i, before->second);
     }
 }
 
 /* The service does not do it, and asks to be called again later. */
-static void answer_later(struct search *search, const struct state *before, unsigned number)
+static void answer_later(struct search *search, const struct check_state *before, unsigned number)
 {
-    struct state after = *before;
+    struct check_state after = *before;
     uint8_t step = after.executors[number].step++;
     if (search->protocol->execute[step] == CLUSTER_CALL &&
         search->protocol->execute[step + 1] == CLUSTER_LATER &&
         before->laters < search->faults->laters) {
         after.laters++;
         search->fault = true;
-        reach(search, &after, CHECK_EXECUTOR + number, CHECK_ASK_LATER,
-              1u << before->executors[number].timer, before->second);
+        reach_state(search, &after, CHECK_EXECUTOR + number, CHECK_ASK_LATER,
+                    1u << before->executors[number].timer, before->second);
         search->fault = false;
     }
 }
 
-static void execute(struct search *search, const struct state *before, unsigned number)
+static void execute_step(struct search *search, const struct check_state *before, unsigned number)
 {
     if (before->executors[number].step == 0) {
-        take(search, before, number);
+        take_step(search, before, number);
         return;
     }
     answer_later(search, before, number);
-    struct state after = *before;
+    struct check_state after = *before;
     struct executor *executor = &after.executors[number];
-    struct timer *timer = &after.timers[executor->timer];
+    struct check_timer *timer = &after.timers[executor->timer];
     enum cluster_step step = search->protocol->execute[executor->step];
     uint8_t touched = (uint8_t)(1u << executor->timer);
     bool accepted = false;
@@ -459,10 +460,10 @@ static void execute(struct search *search, const struct state *before, unsigned 
     if (search->protocol->execute[executor->step] == CLUSTER_END) {
         *executor = (struct executor){0};
     }
-    reach(search, &after, CHECK_EXECUTOR + number, step, touched, before->second);
+    reach_state(search, &after, CHECK_EXECUTOR + number, step, touched, before->second);
 }
 
-static void recover(struct search *search, const struct state *before)
+static void recover_timers(struct search *search, const struct check_state *before)
 {
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
         if (before->timers[i].record != FLIGHT) {
@@ -472,76 +473,76 @@ static void recover(struct search *search, const struct state *before)
         if (!abandoned && before->outruns == search->faults->outruns) {
             continue;
         }
-        struct state after = *before;
-        struct timer *timer = &after.timers[i];
+        struct check_state after = *before;
+        struct check_timer *timer = &after.timers[i];
         after.outruns = (uint8_t)(after.outruns + !abandoned);
         timer->queued++;
         timer->record = READY;
         search->fault = !abandoned;
-        reach(search, &after, CHECK_RECOVERY, abandoned ? CHECK_RECOVER : CHECK_OUTRUN, 1u << i,
-              before->second);
+        reach_state(search, &after, CHECK_RECOVERY, abandoned ? CHECK_RECOVER : CHECK_OUTRUN,
+                    1u << i, before->second);
         search->fault = false;
     }
 }
 
 /* --- planner, time, crashes ------------------------------------------------------------------ */
 
-static void plan(struct search *search, const struct state *before)
+static void plan_step(struct search *search, const struct check_state *before)
 {
     bool all_in_time = true;
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
-        const struct timer *timer = &before->timers[i];
+        const struct check_timer *timer = &before->timers[i];
         if (timer->record != ABSENT) {
             continue;
         }
         all_in_time = all_in_time && (timer->late != 0 || deadline_of(i) > before->second + 1u);
-        struct state after = *before;
+        struct check_state after = *before;
         after.timers[i].record = PENDING;
-        reach(search, &after, CHECK_PLANNER, CHECK_INSERT, 1u << i, before->second);
+        reach_state(search, &after, CHECK_PLANNER, CHECK_INSERT, 1u << i, before->second);
         if (search->faults->late && i == CHECK_TIMERS - 1 && timer->late == 0) {
             after = *before;
             after.timers[i].late = 1;
-            reach(search, &after, CHECK_PLANNER, CHECK_DELAY, 1u << i, before->second);
+            reach_state(search, &after, CHECK_PLANNER, CHECK_DELAY, 1u << i, before->second);
         }
     }
     if (before->second < CHECK_LAST && all_in_time) {
-        struct state after = *before;
+        struct check_state after = *before;
         after.second++;
-        reach(search, &after, CHECK_TIME, CHECK_TICK, 0, after.second);
+        reach_state(search, &after, CHECK_TIME, CHECK_TICK, 0, after.second);
     }
 }
 
-static void crash(struct search *search, const struct state *before)
+static void crash_step(struct search *search, const struct check_state *before)
 {
     if (before->crashes == search->faults->crashes) {
         return;
     }
     search->fault = true;
     for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
-        struct state after = *before;
+        struct check_state after = *before;
         if (before->schedulers[s].step == 0) {
             continue;
         }
         after.crashes++;
         after.schedulers[s] = (struct scheduler){0};
-        reach(search, &after, CHECK_SCHEDULER + s, CHECK_CRASH, before->schedulers[s].held,
-              before->second);
+        reach_state(search, &after, CHECK_SCHEDULER + s, CHECK_CRASH, before->schedulers[s].held,
+                    before->second);
     }
     for (unsigned e = 0; e < CHECK_EXECUTORS; e++) {
         if (before->executors[e].step == 0) {
             continue;
         }
-        struct state after = *before;
+        struct check_state after = *before;
         after.crashes++;
         after.executors[e] = (struct executor){0};
-        reach(search, &after, CHECK_EXECUTOR + e, CHECK_CRASH, 1u << before->executors[e].timer,
-              before->second);
+        reach_state(search, &after, CHECK_EXECUTOR + e, CHECK_CRASH,
+                    1u << before->executors[e].timer, before->second);
     }
     search->fault = false;
 }
 
 /* The lease of a node's id ends although the node has only been slow. */
-static void take_id(struct search *search, const struct state *before)
+static void take_id(struct search *search, const struct check_state *before)
 {
     search->fault = true;
     for (unsigned i = 0; i < CHECK_SCHEDULERS && before->outruns < search->faults->outruns; i++) {
@@ -550,10 +551,10 @@ static void take_id(struct search *search, const struct state *before)
             before->schedulers[owner - 1].second != i) {
             continue;
         }
-        struct state after = *before;
+        struct check_state after = *before;
         after.outruns++;
         after.owners[i] = 0;
-        reach(search, &after, CHECK_RECOVERY, CHECK_OUTRUN, 1u << i, before->second);
+        reach_state(search, &after, CHECK_RECOVERY, CHECK_OUTRUN, 1u << i, before->second);
     }
     search->fault = false;
 }
@@ -600,7 +601,7 @@ void check_result_count(struct check_result *result)
     result->end_count = kept;
 }
 
-static struct check_end end_of(const struct state *state)
+static struct check_end end_of(const struct check_state *state)
 {
     struct check_end end = {.crashes = state->crashes, .outruns = state->outruns};
     for (unsigned i = 0; i < CHECK_TIMERS; i++) {
@@ -641,24 +642,24 @@ void check_search(const struct cluster_protocol *protocol, const struct check_fa
                   struct check_result *result)
 {
     struct search search = {.protocol = protocol, .faults = faults};
-    const struct state begin = {0};
+    const struct check_state begin = {0};
     size_t room = 0;
     *result = (struct check_result){0};
-    reach(&search, &begin, 0, 0, 0, 0);
+    reach_state(&search, &begin, 0, 0, 0, 0);
     for (uint32_t at = 0; at < search.count; at++) {
-        const struct state state = search.nodes[at].state;
+        const struct check_state state = search.nodes[at].state;
         search.at = at;
         search.successors = 0;
-        plan(&search, &state);
+        plan_step(&search, &state);
         for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
-            schedule(&search, &state, s);
+            schedule_step(&search, &state, s);
             begin_scan(&search, &state, s);
         }
         for (unsigned e = 0; e < CHECK_EXECUTORS; e++) {
-            execute(&search, &state, e);
+            execute_step(&search, &state, e);
         }
-        recover(&search, &state);
-        crash(&search, &state);
+        recover_timers(&search, &state);
+        crash_step(&search, &state);
         take_id(&search, &state);
         if (search.successors == 0) {
             keep_end(&search, result, &room);

@@ -1,12 +1,13 @@
 /* Executors: slots that take copies from the queue, call the user's service, and end the timer. */
 #include "model.h"
 
-static const struct node *node_of(const struct cluster *cluster, const struct slot *slot)
+static const struct cluster_node *node_of(const struct cluster *cluster,
+                                          const struct executor_slot *slot)
 {
     return &cluster->nodes[cluster->scheduler_count + slot->host];
 }
 
-static void slot_at(struct cluster *cluster, struct slot *slot, uint64_t at_us)
+static void slot_at(struct cluster *cluster, struct executor_slot *slot, uint64_t at_us)
 {
     event_at(cluster, cluster->range[EVENT_SLOT] + (uint32_t)(slot - cluster->slots), at_us);
 }
@@ -26,7 +27,7 @@ static double service_s(struct cluster *cluster)
     return random_lognormal_of(&cluster->services, &cluster->service_s);
 }
 
-static void begin_call(struct cluster *cluster, struct slot *slot)
+static void begin_call(struct cluster *cluster, struct executor_slot *slot)
 {
     const double *p = cluster->p;
     double takes_s = service_s(cluster);
@@ -56,10 +57,10 @@ void no_longer_overdue(struct cluster *cluster)
     }
 }
 
-static void carried_out(struct cluster *cluster, const struct copy *copy)
+static void carried_out(struct cluster *cluster, const struct timer_copy *copy)
 {
     struct cluster_outcome *outcome = cluster->outcome;
-    struct timer *timer = timer_at(cluster, copy->timer);
+    struct cluster_timer *timer = timer_at(cluster, copy->timer);
     outcome->calls++;
     outcome->digest =
         (outcome->digest ^ (copy->timer + cluster->now_us * 31)) * UINT64_C(1099511628211);
@@ -81,10 +82,10 @@ static void carried_out(struct cluster *cluster, const struct copy *copy)
 }
 
 /* A call that failed, or of which nothing was heard: it is tried again later, or given up. */
-static void failed(struct cluster *cluster, const struct copy *copy, bool unheard)
+static void failed(struct cluster *cluster, const struct timer_copy *copy, bool unheard)
 {
     const double *p = cluster->p;
-    struct timer *timer = timer_at(cluster, copy->timer);
+    struct cluster_timer *timer = timer_at(cluster, copy->timer);
     bool leased = cluster_protocol_leases(cluster->protocol);
     bool stale = leased && (timer->record != FLIGHT || timer->token != copy->token);
     cluster->outcome->store_operations++;
@@ -117,9 +118,9 @@ static void failed(struct cluster *cluster, const struct copy *copy, bool unhear
 
 /* --- a slot ----------------------------------------------------------------------------------- */
 
-static void end_timer(struct cluster *cluster, const struct copy *copy)
+static void end_timer(struct cluster *cluster, const struct timer_copy *copy)
 {
-    struct timer *timer = timer_at(cluster, copy->timer);
+    struct cluster_timer *timer = timer_at(cluster, copy->timer);
     if (timer->event == FOR_RETRY) {
         timer->copies--; /* the one that waited */
     }
@@ -128,13 +129,13 @@ static void end_timer(struct cluster *cluster, const struct copy *copy)
 }
 
 /* Who is away takes nothing from the queue. */
-static bool is_away(const struct cluster *cluster, const struct node *node)
+static bool is_away(const struct cluster *cluster, const struct cluster_node *node)
 {
     return !node->up || node->cut_until_us > cluster->now_us ||
            node->pause_until_us > cluster->now_us;
 }
 
-static void leave(struct cluster *cluster, struct slot *slot)
+static void leave_slot(struct cluster *cluster, struct executor_slot *slot)
 {
     slot->busy = false;
     if (!is_away(cluster, node_of(cluster, slot))) {
@@ -143,7 +144,7 @@ static void leave(struct cluster *cluster, struct slot *slot)
 }
 
 /* Begins the slot's step; false: it was the last one. */
-static bool begin_step(struct cluster *cluster, struct slot *slot)
+static bool begin_step(struct cluster *cluster, struct executor_slot *slot)
 {
     enum cluster_step step = cluster->protocol->execute[slot->step];
     if (step == CLUSTER_END) {
@@ -160,9 +161,9 @@ static bool begin_step(struct cluster *cluster, struct slot *slot)
 }
 
 /* Ends it; false: the copy has gone another way. */
-static bool end_step(struct cluster *cluster, struct slot *slot)
+static bool end_step(struct cluster *cluster, struct executor_slot *slot)
 {
-    struct timer *timer = timer_at(cluster, slot->copy.timer);
+    struct cluster_timer *timer = timer_at(cluster, slot->copy.timer);
     switch (cluster->protocol->execute[slot->step]) {
     case CLUSTER_CALL:
         cluster->outcome->attempts++;
@@ -207,9 +208,9 @@ static bool end_step(struct cluster *cluster, struct slot *slot)
 }
 
 /* Take the slot's timer. False: it was ended or taken since it was queued. */
-static bool take(struct cluster *cluster, struct slot *slot)
+static bool take_timer(struct cluster *cluster, struct executor_slot *slot)
 {
-    struct timer *timer = timer_at(cluster, slot->copy.timer);
+    struct cluster_timer *timer = timer_at(cluster, slot->copy.timer);
     if (cluster->protocol->execute[0] != CLUSTER_LEASE) {
         return true;
     }
@@ -229,7 +230,7 @@ void feed_slots(struct cluster *cluster)
 {
     while (cluster->queue.count > 0 && cluster->idle_count > 0) {
         queue_changes(cluster);
-        struct slot *slot = &cluster->slots[cluster->idle[cluster->idle_count - 1]];
+        struct executor_slot *slot = &cluster->slots[cluster->idle[cluster->idle_count - 1]];
         slot->copy = copies_pop(&cluster->queue);
         if (cluster->queue.count > FETCH_AHEAD) {
             __builtin_prefetch(copies_at(&cluster->queue, 2 * FETCH_AHEAD));
@@ -238,7 +239,7 @@ void feed_slots(struct cluster *cluster)
         cluster->outcome->waits++;
         histogram_add(&cluster->outcome->wait_us, cluster->now_us - slot->copy.at_us);
         cluster->outcome->wait_s += (double)(cluster->now_us - slot->copy.at_us) / 1e6;
-        if (take(cluster, slot)) {
+        if (take_timer(cluster, slot)) {
             cluster->idle_count--;
             slot->busy = true;
             slot->step = 0;
@@ -256,8 +257,8 @@ void executing_begin(struct cluster *cluster)
 
 void slot_event(struct cluster *cluster, uint32_t number)
 {
-    struct slot *slot = &cluster->slots[number];
-    const struct node *node = node_of(cluster, slot);
+    struct executor_slot *slot = &cluster->slots[number];
+    const struct cluster_node *node = node_of(cluster, slot);
     if (node->pause_until_us > cluster->now_us) {
         slot_at(cluster, slot, node->pause_until_us);
         return;
@@ -269,7 +270,7 @@ void slot_event(struct cluster *cluster, uint32_t number)
         timer_at(cluster, slot->copy.timer)->copies--;
         settle(cluster, slot->copy.timer);
     }
-    leave(cluster, slot);
+    leave_slot(cluster, slot);
     feed_slots(cluster);
 }
 
@@ -289,7 +290,7 @@ void host_crash(struct cluster *cluster, uint32_t host)
     uint32_t each = (uint32_t)cluster->p[PAR_SLOTS];
     host_goes(cluster, host);
     for (uint32_t i = host * each; i < (host + 1) * each; i++) {
-        struct slot *slot = &cluster->slots[i];
+        struct executor_slot *slot = &cluster->slots[i];
         if (slot->busy) {
             slot->busy = false;
             event_cancel(cluster, cluster->range[EVENT_SLOT] + i);

@@ -16,7 +16,7 @@ enum due_for { FOR_NOTHING, FOR_COMMIT, FOR_STOP, FOR_DUE, FOR_RETRY, FOR_LEASE 
 
 /* A pending timer. Small, because there may be 10^8: with the structure's bytes (16, mostly) two
  * fit in a cache line. */
-struct timer {
+struct cluster_timer {
     uint64_t deadline_us; /* of a place that is FREE: the next such place */
     uint32_t serial : 24; /* grows when the place is another timer's */
     uint32_t token : 8;   /* of its lease */
@@ -31,17 +31,17 @@ struct timer {
     uint16_t dead : 1;
     uint16_t overdue : 1; /* counted as such */
 };
-_Static_assert(sizeof(struct timer) == 16 && CLUSTER_CAUSES <= 8 && CLUSTER_PATHS <= 4,
+_Static_assert(sizeof(struct cluster_timer) == 16 && CLUSTER_CAUSES <= 8 && CLUSTER_PATHS <= 4,
                "a timer is 16 bytes");
 
 /* A timer, as the table's lists have it: its place may have become another's. */
-struct entry {
+struct timer_entry {
     uint32_t timer;
     uint32_t serial;
 };
 
 /* A timer in the queue or in hands, which keeps its place meanwhile. */
-struct copy {
+struct timer_copy {
     uint32_t timer;
     uint8_t path;  /* enum cluster_path */
     uint8_t cause; /* of a call that is not the first */
@@ -51,14 +51,14 @@ struct copy {
 };
 
 /* A queue that grows as it must; its items are of one size. */
-struct ring {
+struct cluster_ring {
     void *items;
     size_t first;
     size_t count;
     size_t room; /* a power of two */
 };
 
-struct node {
+struct cluster_node {
     bool up;
     uint64_t cut_until_us;   /* does not reach the store */
     uint64_t pause_until_us; /* stands still */
@@ -70,13 +70,13 @@ struct scheduler {
     uint8_t part;    /* of the due timers, which it is about to claim */
     uint64_t second; /* the second that it fetches */
     uint64_t next_poll_us;
-    struct ring held; /* copies */
-    bool full;        /* the last look left something */
-    uint64_t version; /* of the claims that it has seen */
+    struct cluster_ring held; /* copies */
+    bool full;                /* the last look left something */
+    uint64_t version;         /* of the claims that it has seen */
 };
 
-struct slot {
-    struct copy copy;
+struct executor_slot {
+    struct timer_copy copy;
     uint32_t host;
     uint8_t step;
     bool busy;
@@ -138,14 +138,14 @@ struct cluster {
     uint64_t overdue;
     uint64_t lead_us; /* timers are shown this early to schedulers, as their clocks differ */
 
-    struct ring due[DUE_PARTS];      /* entries: in the table, by deadline */
-    uint32_t lists;                  /* partitions that were handed out, a bit each */
-    uint32_t id_owner[DUE_PARTS];    /* of each partition's id, the scheduler, */
-    uint64_t id_until_us[DUE_PARTS]; /* and when its lock ends; 0: it has had none */
-    struct ring behind;              /* entries for the second pass, by deadline */
-    struct ring expired;             /* entries: leases, for the next look */
-    struct ring queue;               /* copies */
-    double queue_area;               /* timers times seconds */
+    struct cluster_ring due[DUE_PARTS]; /* entries: in the table, by deadline */
+    uint32_t lists;                     /* partitions that were handed out, a bit each */
+    uint32_t id_owner[DUE_PARTS];       /* of each partition's id, the scheduler, */
+    uint64_t id_until_us[DUE_PARTS];    /* and when its lock ends; 0: it has had none */
+    struct cluster_ring behind;         /* entries for the second pass, by deadline */
+    struct cluster_ring expired;        /* entries: leases, for the next look */
+    struct cluster_ring queue;          /* copies */
+    double queue_area;                  /* timers times seconds */
     uint64_t queue_changed_us;
 
     uint64_t version;        /* of the claims: who has not seen the last one waits once more */
@@ -153,12 +153,12 @@ struct cluster {
     uint64_t *sync_begin_us; /* of each shard, the last sync that was asked for */
     uint64_t *sync_end_us;
 
-    struct node *nodes; /* schedulers, then hosts */
+    struct cluster_node *nodes; /* schedulers, then hosts */
     uint32_t node_count;
     uint32_t scheduler_count;
     uint32_t host_count;
     struct scheduler *schedulers;
-    struct slot *slots;
+    struct executor_slot *slots;
     uint32_t slot_count;
     uint32_t *idle; /* slots of hosts that are up */
     uint32_t idle_count;
@@ -205,9 +205,9 @@ void timer_event_cancel(struct cluster *cluster, uint32_t timer);
 bool make_room(struct cluster *cluster);
 
 /* Makes room for one more. */
-void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes);
+void ring_grow(struct cluster *cluster, struct cluster_ring *ring, size_t item_bytes);
 
-static inline void ring_drop(struct ring *ring)
+static inline void ring_drop(struct cluster_ring *ring)
 {
     ring->first = (ring->first + 1) & (ring->room - 1);
     ring->count--;
@@ -215,26 +215,26 @@ static inline void ring_drop(struct ring *ring)
 
 /* For both kinds of items: the item at an index, push, pop. */
 #define RING_OF(name, type)                                                                        \
-    static inline type *name##_at(const struct ring *ring, size_t index)                           \
+    static inline type *name##_at(const struct cluster_ring *ring, size_t index)                   \
     {                                                                                              \
         return (type *)ring->items + ((ring->first + index) & (ring->room - 1));                   \
     }                                                                                              \
-    static inline void name##_push(struct cluster *cluster, struct ring *ring, type item)          \
+    static inline void name##_push(struct cluster *cluster, struct cluster_ring *ring, type item)  \
     {                                                                                              \
         if (ring->count == ring->room) {                                                           \
             ring_grow(cluster, ring, sizeof item);                                                 \
         }                                                                                          \
         *name##_at(ring, ring->count++) = item;                                                    \
     }                                                                                              \
-    static inline type name##_pop(struct ring *ring)                                               \
+    static inline type name##_pop(struct cluster_ring *ring)                                       \
     {                                                                                              \
         type item = *name##_at(ring, 0);                                                           \
         ring_drop(ring);                                                                           \
         return item;                                                                               \
     }
 
-RING_OF(copies, struct copy)
-RING_OF(entries, struct entry)
+RING_OF(copies, struct timer_copy)
+RING_OF(entries, struct timer_entry)
 
 /* Before the queue's length changes: for how long it had the old one. */
 static inline void queue_changes(struct cluster *cluster)
@@ -244,31 +244,32 @@ static inline void queue_changes(struct cluster *cluster)
     cluster->queue_changed_us = cluster->now_us;
 }
 
-static inline struct timer *timer_at(const struct cluster *cluster, uint32_t number)
+static inline struct cluster_timer *timer_at(const struct cluster *cluster, uint32_t number)
 {
     void *at = cluster->timers + number * cluster->records.stride_bytes;
     return at;
 }
 
-static inline void set_record(struct timer *timer, enum record record)
+static inline void set_record(struct cluster_timer *timer, enum record record)
 {
     timer->record = record & 7u;
 }
 
-static inline void set_cause(struct timer *timer, enum cluster_cause cause)
+static inline void set_cause(struct cluster_timer *timer, enum cluster_cause cause)
 {
     timer->cause = cause & 7u;
 }
 
-static inline struct entry entry_of(const struct cluster *cluster, uint32_t timer)
+static inline struct timer_entry entry_of(const struct cluster *cluster, uint32_t timer)
 {
-    return (struct entry){timer, timer_at(cluster, timer)->serial};
+    return (struct timer_entry){timer, timer_at(cluster, timer)->serial};
 }
 
 /* The timer of an entry, NULL if its place is another's by now. */
-static inline struct timer *timer_of(const struct cluster *cluster, const struct entry *entry)
+static inline struct cluster_timer *timer_of(const struct cluster *cluster,
+                                             const struct timer_entry *entry)
 {
-    struct timer *timer = timer_at(cluster, entry->timer);
+    struct cluster_timer *timer = timer_at(cluster, entry->timer);
     return timer->serial == entry->serial && timer->record != FREE ? timer : NULL;
 }
 
@@ -281,14 +282,15 @@ static inline void fetch_timer(const struct cluster *cluster, uint32_t timer)
 }
 
 /* How long a request to the store takes from now; one that writes waits for a sync. */
-uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes);
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct cluster_node *node,
+                  bool writes);
 
 /* A timer of which nothing is left to be seen is put into the books; one that only a fault can have
  * left so is lost. */
 void settle(struct cluster *cluster, uint32_t timer);
 
 /* A copy is gone, by that cause. */
-void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_cause cause);
+void drop_copy(struct cluster *cluster, const struct timer_copy *copy, enum cluster_cause cause);
 
 /* One timer fewer is late. */
 void no_longer_overdue(struct cluster *cluster);
@@ -310,7 +312,7 @@ void reap(struct cluster *cluster);
 void scan(struct cluster *cluster);
 
 /* It has come by that path, too. */
-static inline void came_by(struct timer *timer, enum cluster_path path)
+static inline void came_by(struct cluster_timer *timer, enum cluster_path path)
 {
     timer->path = (path > timer->path ? path : timer->path) & 3u;
 }

@@ -51,7 +51,7 @@ static void begin_drain(struct cluster *cluster)
     }
 }
 
-static void outage(struct cluster *cluster)
+static void toggle_outage(struct cluster *cluster)
 {
     cluster->outage = !cluster->outage;
     if (cluster->outage) {
@@ -63,7 +63,7 @@ static void outage(struct cluster *cluster)
                 cluster->p[cluster->outage ? PAR_OUTAGE_S : PAR_OUTAGE_EVERY]);
 }
 
-static void halt(struct cluster *cluster)
+static void toggle_halt(struct cluster *cluster)
 {
     cluster->halted = !cluster->halted;
     if (cluster->halted) {
@@ -75,10 +75,10 @@ static void halt(struct cluster *cluster)
     }
 }
 
-static void crash(struct cluster *cluster, uint32_t number)
+static void crash_or_restart(struct cluster *cluster, uint32_t number)
 {
     const double *p = cluster->p;
-    struct node *node = &cluster->nodes[number];
+    struct cluster_node *node = &cluster->nodes[number];
     uint32_t id = cluster->range[EVENT_CRASH] + number;
     bool schedules = number < cluster->scheduler_count;
     if (node->up) {
@@ -138,20 +138,20 @@ void outage_event(struct cluster *cluster, enum range range, uint32_t number)
 {
     const double *p = cluster->p;
     uint32_t id = cluster->range[range] + number;
-    struct node *node = &cluster->nodes[number];
+    struct cluster_node *node = &cluster->nodes[number];
     switch (range) {
     case EVENT_OUTAGE:
-        outage(cluster);
+        toggle_outage(cluster);
         break;
     case EVENT_HALT:
-        halt(cluster);
+        toggle_halt(cluster);
         break;
     case EVENT_SLOW:
         cluster->slow = !cluster->slow;
         event_after(cluster, id, p[cluster->slow ? PAR_SLOW_S : PAR_SLOW_EVERY]);
         break;
     case EVENT_CRASH:
-        crash(cluster, number);
+        crash_or_restart(cluster, number);
         break;
     case EVENT_PAUSE:
         leave_or_return(cluster, number, id, &node->pause_until_us, p[PAR_PAUSE_EVERY],

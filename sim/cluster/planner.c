@@ -20,19 +20,19 @@ static uint32_t place(struct cluster *cluster)
 }
 
 /* A timer is accepted; stop_us 0: it is not stopped. */
-static void start(struct cluster *cluster, uint64_t deadline_us, uint64_t stop_us)
+static void accept_timer(struct cluster *cluster, uint64_t deadline_us, uint64_t stop_us)
 {
     uint32_t number = place(cluster);
     if (number == NO_PLACE) {
         return;
     }
-    struct timer *timer = timer_at(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
     uint64_t commit_us = cluster->now_us + store_us(cluster, number, NULL, true);
     uint64_t shown_us = deadline_us > cluster->lead_us ? deadline_us - cluster->lead_us : 0;
-    *timer = (struct timer){.deadline_us = deadline_us,
-                            .serial = (timer->serial + 1) & 0xffffffu,
-                            .record = PENDING,
-                            .cause = CLUSTER_CAUSE_OTHER};
+    *timer = (struct cluster_timer){.deadline_us = deadline_us,
+                                    .serial = (timer->serial + 1) & 0xffffffu,
+                                    .record = PENDING,
+                                    .cause = CLUSTER_CAUSE_OTHER};
     cluster->outcome->books.started++;
     cluster->live++;
     if (cluster->live > cluster->outcome->most_live) {
@@ -94,7 +94,7 @@ static void make_up(struct cluster *cluster)
                                                                     ? deadline_us - cluster->now_us
                                                                     : 0));
     }
-    start(cluster, deadline_us, stop_us);
+    accept_timer(cluster, deadline_us, stop_us);
     cluster->planned_all = cluster->outcome->books.started == cluster->request->timers;
     if (!cluster->planned_all) {
         event_after(cluster, cluster->range[EVENT_ARRIVAL],

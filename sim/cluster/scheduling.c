@@ -6,7 +6,7 @@
 
 /* --- into the queue --------------------------------------------------------------------------- */
 
-static void put(struct cluster *cluster, struct copy copy)
+static void put_copy(struct cluster *cluster, struct timer_copy copy)
 {
     queue_changes(cluster);
     copy.at_us = cluster->now_us;
@@ -16,17 +16,17 @@ static void put(struct cluster *cluster, struct copy copy)
     }
 }
 
-static struct copy copy_of(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
+static struct timer_copy copy_of(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
 {
-    struct timer *timer = timer_at(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
     timer->copies++;
-    return (struct copy){.timer = number, .path = timer->path, .cause = (uint8_t)cause};
+    return (struct timer_copy){.timer = number, .path = timer->path, .cause = (uint8_t)cause};
 }
 
 static void enqueue(struct cluster *cluster, uint32_t number, enum cluster_cause cause)
 {
     if (timer_at(cluster, number)->copies < UINT8_MAX) {
-        put(cluster, copy_of(cluster, number, cause));
+        put_copy(cluster, copy_of(cluster, number, cause));
         feed_slots(cluster);
     }
 }
@@ -39,7 +39,7 @@ static bool is_divided(const struct cluster *cluster)
            does(cluster, CLUSTER_CLAIM_OWN);
 }
 
-static struct ring *due_with(struct cluster *cluster, uint32_t number)
+static struct cluster_ring *due_with(struct cluster *cluster, uint32_t number)
 {
     return &cluster->due[is_divided(cluster) ? number % DUE_PARTS : 0];
 }
@@ -48,7 +48,7 @@ static struct ring *due_with(struct cluster *cluster, uint32_t number)
  * that second, too. */
 static bool join_fetch(struct cluster *cluster, uint32_t number)
 {
-    const struct timer *timer = timer_at(cluster, number);
+    const struct cluster_timer *timer = timer_at(cluster, number);
     uint64_t second = timer->deadline_us / us_of(cluster->p[PAR_TICK_S]);
     for (uint32_t s = 0; s < cluster->scheduler_count; s++) {
         struct scheduler *scheduler = &cluster->schedulers[s];
@@ -65,8 +65,8 @@ static bool join_fetch(struct cluster *cluster, uint32_t number)
  * but by the second pass. */
 void timer_due(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = timer_at(cluster, number);
-    const struct entry entry = entry_of(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
+    const struct timer_entry entry = entry_of(cluster, number);
     cluster->overdue++;
     timer->overdue = true;
     timer->record = DUE;
@@ -99,10 +99,10 @@ static uint64_t local_us(const struct cluster *cluster, uint32_t number)
 }
 
 /* Drop stopped timers from the head; returns whether a due one is left. */
-static bool has_due(struct cluster *cluster, struct ring *due)
+static bool has_due(struct cluster *cluster, struct cluster_ring *due)
 {
     while (due->count > 0) {
-        const struct timer *timer = timer_of(cluster, entries_at(due, 0));
+        const struct cluster_timer *timer = timer_of(cluster, entries_at(due, 0));
         if (timer != NULL && (timer->record == DUE)) {
             return true;
         }
@@ -115,11 +115,11 @@ static bool has_due(struct cluster *cluster, struct ring *due)
 static bool head_is_due(struct cluster *cluster, const struct scheduler *scheduler,
                         uint64_t clock_us)
 {
-    struct ring *due = &cluster->due[scheduler->part];
+    struct cluster_ring *due = &cluster->due[scheduler->part];
     if (!has_due(cluster, due)) {
         return false;
     }
-    const struct timer *timer = timer_at(cluster, entries_at(due, 0)->timer);
+    const struct cluster_timer *timer = timer_at(cluster, entries_at(due, 0)->timer);
     return does(cluster, CLUSTER_MOVE_CLOCK)
                ? timer->deadline_us / us_of(cluster->p[PAR_TICK_S]) <= scheduler->second
                : timer->deadline_us <= clock_us;
@@ -128,17 +128,17 @@ static bool head_is_due(struct cluster *cluster, const struct scheduler *schedul
 static void take_due(struct cluster *cluster, uint32_t number, enum record record)
 {
     struct scheduler *scheduler = &cluster->schedulers[number];
-    struct ring *due = &cluster->due[scheduler->part];
+    struct cluster_ring *due = &cluster->due[scheduler->part];
     uint64_t most =
         does(cluster, CLUSTER_MOVE_CLOCK) ? UINT64_MAX : (uint64_t)cluster->p[PAR_BATCH];
     uint64_t clock_us = local_us(cluster, number);
     scheduler->full = false;
     while (scheduler->held.count < most && head_is_due(cluster, scheduler, clock_us)) {
-        struct entry entry = entries_pop(due);
+        struct timer_entry entry = entries_pop(due);
         if (due->count > FETCH_AHEAD) {
             fetch_timer(cluster, entries_at(due, FETCH_AHEAD)->timer);
         }
-        struct timer *timer = timer_at(cluster, entry.timer);
+        struct cluster_timer *timer = timer_at(cluster, entry.timer);
         set_record(timer, record);
         copies_push(cluster, &scheduler->held,
                     copy_of(cluster, entry.timer, (enum cluster_cause)timer->cause));
@@ -150,8 +150,8 @@ static void take_due(struct cluster *cluster, uint32_t number, enum record recor
 static void fetch_held(struct cluster *cluster, struct scheduler *scheduler)
 {
     for (size_t left = scheduler->held.count; left > 0; left--) {
-        struct copy copy = copies_pop(&scheduler->held);
-        struct timer *timer = timer_at(cluster, copy.timer);
+        struct timer_copy copy = copies_pop(&scheduler->held);
+        struct cluster_timer *timer = timer_at(cluster, copy.timer);
         if (timer->record == GONE) {
             timer->copies--;
             settle(cluster, copy.timer);
@@ -165,12 +165,12 @@ static void fetch_held(struct cluster *cluster, struct scheduler *scheduler)
 static void push_held(struct cluster *cluster, struct scheduler *scheduler, bool ready)
 {
     while (scheduler->held.count > 0) {
-        struct copy copy = copies_pop(&scheduler->held);
-        struct timer *timer = timer_at(cluster, copy.timer);
+        struct timer_copy copy = copies_pop(&scheduler->held);
+        struct cluster_timer *timer = timer_at(cluster, copy.timer);
         if (ready) {
             timer->record = READY;
         }
-        put(cluster, copy);
+        put_copy(cluster, copy);
     }
     feed_slots(cluster);
 }
@@ -291,7 +291,7 @@ static bool looks(struct cluster *cluster, uint32_t number)
                                : head_is_due(cluster, scheduler, clock_us);
 }
 
-static void look(struct cluster *cluster, uint32_t number)
+static void poll_store(struct cluster *cluster, uint32_t number)
 {
     if (!looks(cluster, number)) {
         cluster->outcome->wasted++;
@@ -369,7 +369,7 @@ static void end_step(struct cluster *cluster, uint32_t number)
                  cluster->now_us + step_us(cluster, number, next));
     } else if (scheduler->full) {
         scheduler->step = 0;
-        look(cluster, number);
+        poll_store(cluster, number);
     } else {
         wait_for_poll(cluster, number);
     }
@@ -377,13 +377,13 @@ static void end_step(struct cluster *cluster, uint32_t number)
 
 void scheduler_event(struct cluster *cluster, uint32_t number)
 {
-    const struct node *node = &cluster->nodes[number];
+    const struct cluster_node *node = &cluster->nodes[number];
     uint64_t until =
         node->pause_until_us > node->cut_until_us ? node->pause_until_us : node->cut_until_us;
     if (until > cluster->now_us) {
         event_at(cluster, cluster->range[EVENT_POLL] + number, until);
     } else if (cluster->schedulers[number].step == 0) {
-        look(cluster, number);
+        poll_store(cluster, number);
     } else {
         end_step(cluster, number);
     }
@@ -393,7 +393,7 @@ void scheduler_crash(struct cluster *cluster, uint32_t number)
 {
     struct scheduler *scheduler = &cluster->schedulers[number];
     while (scheduler->held.count > 0) {
-        struct copy copy = copies_pop(&scheduler->held);
+        struct timer_copy copy = copies_pop(&scheduler->held);
         drop_copy(cluster, &copy, CLUSTER_CAUSE_CRASH);
     }
     scheduler->step = 0;
@@ -420,7 +420,7 @@ void scheduling_begin(struct cluster *cluster)
 
 static void bring_back(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = timer_at(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
     enum cluster_cause cause =
         timer->copies > 0 ? cause_of_slowness(cluster, number) : (enum cluster_cause)timer->cause;
     cluster->outcome->redelivered++;
@@ -450,8 +450,8 @@ void reap(struct cluster *cluster)
 {
     cluster->outcome->store_operations++;
     while (cluster->expired.count > 0) {
-        struct entry entry = entries_pop(&cluster->expired);
-        const struct timer *timer = timer_of(cluster, &entry);
+        struct timer_entry entry = entries_pop(&cluster->expired);
+        const struct cluster_timer *timer = timer_of(cluster, &entry);
         /* One that was taken again has a lease, which has not ended. */
         if (timer != NULL && timer->record == FLIGHT && timer->event == FOR_NOTHING) {
             end_lease(cluster, entry.timer);
@@ -463,7 +463,7 @@ void reap(struct cluster *cluster)
 /* The wait before a retry is over. By a lease it is in the table, and due again. */
 void timer_retry(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = timer_at(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
     timer->copies--;
     if (cluster_protocol_leases(cluster->protocol) && timer->record == PENDING) {
         show_again(cluster, number);
@@ -482,13 +482,13 @@ void scan(struct cluster *cluster)
     size_t looked_at = cluster->behind.count;
     cluster->outcome->store_operations++;
     for (size_t i = 0; i < looked_at && most > 0; i++) {
-        const struct entry *head = entries_at(&cluster->behind, 0);
-        struct timer *timer = timer_of(cluster, head);
+        const struct timer_entry *head = entries_at(&cluster->behind, 0);
+        struct cluster_timer *timer = timer_of(cluster, head);
         if (timer != NULL && timer->record != GONE &&
             timer->deadline_us + behind_us > cluster->now_us) {
             break;
         }
-        struct entry entry = entries_pop(&cluster->behind);
+        struct timer_entry entry = entries_pop(&cluster->behind);
         if (timer == NULL || timer->record == GONE) {
             continue;
         }

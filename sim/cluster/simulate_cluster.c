@@ -68,7 +68,7 @@ static int compare_ids(const void *a, const void *b)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
+void ring_grow(struct cluster *cluster, struct cluster_ring *ring, size_t item_bytes)
 {
     const struct tl_allocator *allocator = &cluster->memory.allocator;
     size_t room = ring->room == 0 ? 64 : ring->room * 2;
@@ -80,7 +80,7 @@ void ring_grow(struct cluster *cluster, struct ring *ring, size_t item_bytes)
     ring->room = room;
 }
 
-static void ring_free(struct cluster *cluster, struct ring *ring, size_t item_bytes)
+static void ring_free(struct cluster *cluster, struct cluster_ring *ring, size_t item_bytes)
 {
     const struct tl_allocator *allocator = &cluster->memory.allocator;
     (void)allocator->resize(allocator->ctx, ring->items, ring->room * item_bytes, 0,
@@ -98,8 +98,8 @@ static void records_open(struct cluster *cluster)
     cluster->timers_most = timers < UINT32_MAX - cluster->range[RANGES]
                                ? (uint32_t)timers
                                : UINT32_MAX - 1 - cluster->range[RANGES];
-    records->stride_bytes = sizeof(struct timer) + cluster->algo->embedded_bytes;
-    records->offset_bytes = sizeof(struct timer);
+    records->stride_bytes = sizeof(struct cluster_timer) + cluster->algo->embedded_bytes;
+    records->offset_bytes = sizeof(struct cluster_timer);
     cluster->records_bytes =
         ((size_t)cluster->range[RANGES] + cluster->timers_most) * records->stride_bytes;
     void *base = mmap(NULL, cluster->records_bytes, PROT_READ | PROT_WRITE,
@@ -144,7 +144,8 @@ static uint64_t sync_end(struct cluster *cluster, uint32_t shard, uint64_t from_
     return cluster->sync_end_us[shard];
 }
 
-uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *node, bool writes)
+uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct cluster_node *node,
+                  bool writes)
 {
     const double *p = cluster->p;
     uint64_t trip_us = 0;
@@ -165,10 +166,10 @@ uint64_t store_us(struct cluster *cluster, uint32_t shard, const struct node *no
 
 /* --- the books -------------------------------------------------------------------------------- */
 
-static void release(struct cluster *cluster, uint32_t number)
+static void release_timer(struct cluster *cluster, uint32_t number)
 {
     struct cluster_outcome *outcome = cluster->outcome;
-    struct timer *timer = timer_at(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
     timer_event_cancel(cluster, number);
     if (timer->called) {
         outcome->books.fired++;
@@ -191,7 +192,7 @@ static void release(struct cluster *cluster, uint32_t number)
 
 void settle(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = timer_at(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
     bool scanned = cluster->protocol->scanned && cluster->p[PAR_SCAN] > 0;
     if (timer->copies > 0 || timer->record == FREE) {
         return;
@@ -199,12 +200,12 @@ void settle(struct cluster *cluster, uint32_t number)
     if (timer->record != GONE && (cluster_protocol_leases(cluster->protocol) || scanned)) {
         return;
     }
-    release(cluster, number);
+    release_timer(cluster, number);
 }
 
-void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_cause cause)
+void drop_copy(struct cluster *cluster, const struct timer_copy *copy, enum cluster_cause cause)
 {
-    struct timer *timer = timer_at(cluster, copy->timer);
+    struct cluster_timer *timer = timer_at(cluster, copy->timer);
     set_cause(timer, cause);
     timer->copies--;
     settle(cluster, copy->timer);
@@ -214,7 +215,7 @@ void drop_copy(struct cluster *cluster, const struct copy *copy, enum cluster_ca
 
 static void timer_fires(struct cluster *cluster, uint32_t number)
 {
-    struct timer *timer = timer_at(cluster, number);
+    struct cluster_timer *timer = timer_at(cluster, number);
     enum due_for what = (enum due_for)timer->event;
     timer->event = FOR_NOTHING;
     switch (what) {
@@ -401,21 +402,21 @@ static void finish(struct cluster *cluster)
         cluster->memory.peak_bytes + cluster->timers_room * cluster->records.stride_bytes;
 }
 
-static void destroy(struct cluster *cluster)
+static void destroy_cluster(struct cluster *cluster)
 {
     for (uint32_t s = 0; cluster->schedulers != NULL && s < cluster->scheduler_count; s++) {
-        ring_free(cluster, &cluster->schedulers[s].held, sizeof(struct copy));
+        ring_free(cluster, &cluster->schedulers[s].held, sizeof(struct timer_copy));
     }
     if (cluster->events != NULL) {
         cluster->algo->destroy(cluster->events);
     }
     free(cluster->fired);
     for (unsigned part = 0; part < DUE_PARTS; part++) {
-        ring_free(cluster, &cluster->due[part], sizeof(struct entry));
+        ring_free(cluster, &cluster->due[part], sizeof(struct timer_entry));
     }
-    ring_free(cluster, &cluster->behind, sizeof(struct entry));
-    ring_free(cluster, &cluster->expired, sizeof(struct entry));
-    ring_free(cluster, &cluster->queue, sizeof(struct copy));
+    ring_free(cluster, &cluster->behind, sizeof(struct timer_entry));
+    ring_free(cluster, &cluster->expired, sizeof(struct timer_entry));
+    ring_free(cluster, &cluster->queue, sizeof(struct timer_copy));
     if (cluster->records.base != NULL) {
         (void)munmap(cluster->records.base, cluster->records_bytes);
     }
@@ -448,6 +449,6 @@ bool cluster_simulate(const struct cluster_request *request, struct cluster_outc
         finish(&cluster);
         done = !cluster.failed;
     }
-    destroy(&cluster);
+    destroy_cluster(&cluster);
     return done;
 }

@@ -1,7 +1,7 @@
 /*
  * import.h: recordings of other tools, turned into traces. One table, in import.c, has a row for
- * each format; the command line, its help and `--list` are made from it. A new format is a file with
- * its function and options, and a row.
+ * each format; the command line, its help and `--list` are made from it. A new format is a file
+ * with its function and options, and a row.
  */
 #ifndef SIM_IMPORT_H
 #define SIM_IMPORT_H

@@ -35,8 +35,8 @@ const struct import_option import_pcap_options[] = {
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* Its name in Debian, and elsewhere. It is loaded on demand, because it brings a dozen libraries with
- * it, which would slow down every other command. */
+/* Its name in Debian, and elsewhere. It is loaded on demand, because it brings a dozen libraries
+ * with it, which would slow down every other command. */
 #define PCAP_FUNCTIONS(X)                                                                          \
     X(pcap_close)                                                                                  \
     X(pcap_datalink)                                                                               \

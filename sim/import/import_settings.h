@@ -12,7 +12,8 @@
 /* Return the value of the last option of that name; NULL: none was given. */
 const char *import_setting(const struct import_job *job, const char *name);
 
-/* Read a whole number from `least` to `most`. If the option was not given, *count does not change. */
+/* Read a whole number from `least` to `most`. If the option was not given, *count does not
+ * change. */
 bool import_setting_count(const struct import_job *job, const char *name, uint64_t least,
                           uint64_t most, uint64_t *count, struct error *error);
 

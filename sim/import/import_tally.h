@@ -91,8 +91,8 @@ void import_warn_seconds(struct import_tally *tally, const struct import_times *
 void import_tally_malformed(struct import_tally *tally, uint64_t number, const char *text,
                             size_t length, const char *why);
 
-/* Return false, with `error` set, if too many lines are malformed: at the end more than the accepted
- * share, before that so large a share that the rest need not be read. */
+/* Return false, with `error` set, if too many lines are malformed: at the end more than the
+ * accepted share, before that so large a share that the rest need not be read. */
 bool import_tally_accept(const struct import_tally *tally, bool at_end, struct error *error);
 
 /* Handle a line; false, with `error` set, ends the reading. */

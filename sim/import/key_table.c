@@ -12,25 +12,25 @@
 #define FIRST_SLOTS 1024u /* a power of two */
 #define SLOTS_MAX   (UINT32_C(1) << 31)
 
-/* Keys follow one another in one block of memory, each after its entry; places in it are in units of
- * this number of bytes. */
+/* Keys follow one another in one block of memory, each after its entry; places in it are in units
+ * of this number of bytes. */
 #define UNIT        8u
 
-/* The upper half of a key's hash saves most comparisons with other keys. The number is here, and not
- * in the entry, so that the caller can go on before the key is in the cache. */
-struct slot {
+/* The upper half of a key's hash saves most comparisons with other keys. The number is here, and
+ * not in the entry, so that the caller can go on before the key is in the cache. */
+struct key_slot {
     uint32_t tag;
     uint32_t number_plus_1; /* 0: empty */
 };
 
-struct entry {
+struct key_entry {
     uint32_t hash; /* the lower half */
     uint32_t length;
     unsigned char bytes[];
 };
 
 struct key_table {
-    struct slot *slots;
+    struct key_slot *slots;
     uint32_t slot_count; /* a power of two, at least twice the number of keys */
     uint32_t count;
     uint32_t *places; /* by number; room for half as many as there are slots */
@@ -39,9 +39,9 @@ struct key_table {
     uint32_t room;
 };
 
-static struct entry *entry_of(const struct key_table *table, uint32_t number)
+static struct key_entry *entry_of(const struct key_table *table, uint32_t number)
 {
-    return (struct entry *)(void *)(table->memory + (size_t)table->places[number] * UNIT);
+    return (struct key_entry *)(void *)(table->memory + (size_t)table->places[number] * UNIT);
 }
 
 struct key_table *key_table_create(void)
@@ -55,16 +55,16 @@ struct key_table *key_table_create(void)
     return table;
 }
 
-static void grow(struct key_table *table)
+static void grow_keys(struct key_table *table)
 {
     if (table->slot_count == SLOTS_MAX) {
         memory_end();
     }
     uint32_t slot_count = table->slot_count * 2;
-    struct slot *slots = memory_new(slot_count, sizeof *slots);
+    struct key_slot *slots = memory_new(slot_count, sizeof *slots);
     table->places = memory_resize(table->places, slot_count / 2, sizeof *table->places);
     for (uint32_t i = 0; i < table->slot_count; i++) {
-        const struct slot *old = &table->slots[i];
+        const struct key_slot *old = &table->slots[i];
         if (old->number_plus_1 == 0) {
             continue;
         }
@@ -82,7 +82,7 @@ static void grow(struct key_table *table)
 /* Append a copy of a key, under the next number. */
 static void append_key(struct key_table *table, const void *key, size_t length, uint32_t hash)
 {
-    uint32_t units = (uint32_t)((sizeof(struct entry) + length + UNIT - 1) / UNIT);
+    uint32_t units = (uint32_t)((sizeof(struct key_entry) + length + UNIT - 1) / UNIT);
     if (units > table->room - table->used) {
         uint64_t room = ((uint64_t)table->room + units) * 2;
         room = room < UINT32_MAX ? room : UINT32_MAX;
@@ -93,7 +93,7 @@ static void append_key(struct key_table *table, const void *key, size_t length, 
         table->room = (uint32_t)room;
     }
     table->places[table->count] = table->used;
-    struct entry *entry = entry_of(table, table->count);
+    struct key_entry *entry = entry_of(table, table->count);
     entry->hash = hash;
     entry->length = (uint32_t)length;
     if (length > 0) {
@@ -114,13 +114,13 @@ void key_table_fetch_slot(const struct key_table *table, uint64_t hash)
 
 void key_table_fetch_entry(const struct key_table *table, uint64_t hash)
 {
-    const struct slot *slot = &table->slots[(uint32_t)hash & (table->slot_count - 1)];
+    const struct key_slot *slot = &table->slots[(uint32_t)hash & (table->slot_count - 1)];
     if (slot->number_plus_1 != 0) {
         __builtin_prefetch(entry_of(table, slot->number_plus_1 - 1));
     }
 }
 
-static bool is_key(const struct entry *entry, const void *key, size_t length)
+static bool is_key(const struct key_entry *entry, const void *key, size_t length)
 {
     return entry->length == length && short_equal(entry->bytes, key, length);
 }
@@ -144,11 +144,11 @@ uint32_t key_table_number_hashed(struct key_table *table, uint64_t hash, const v
         }
     }
     if (table->count == table->slot_count / 2) {
-        grow(table);
+        grow_keys(table);
         return key_table_number_hashed(table, hash, key, length);
     }
     append_key(table, key, length, (uint32_t)hash);
-    table->slots[at] = (struct slot){.tag = tag, .number_plus_1 = ++table->count};
+    table->slots[at] = (struct key_slot){.tag = tag, .number_plus_1 = ++table->count};
     return table->count - 1;
 }
 

@@ -38,7 +38,8 @@ enum packet_kind {
 /* Return whether packet_parse knows that link type (libpcap's DLT_ number). */
 bool packet_link_known(int link);
 
-/* Parse a packet, of which `bytes` were captured. Sets *why to the reason unless it is of a flow. */
+/* Parse a packet, of which `bytes` were captured. Sets *why to the reason unless it is of a
+ * flow. */
 enum packet_kind packet_parse(int link, const uint8_t *data, size_t bytes, struct packet *packet,
                               const char **why);
 

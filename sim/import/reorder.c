@@ -7,7 +7,8 @@
 
 #define FIRST_ROOM      1024u /* a power of two */
 
-/* How far back in the run an event out of order is inserted: a few places cost less than the heap. */
+/* How far back in the run an event out of order is inserted: a few places cost less than the
+ * heap. */
 #define PLACES_BACK_MAX 32u
 
 /* The number of places before its turn at which an event is announced. */
@@ -15,13 +16,13 @@
 #define SOONER          (SOON / 2)
 
 /* Precedes each event's bytes. The number, by order of arrival, orders equal times. */
-struct head {
+struct event_head {
     uint64_t time_ns;
     uint64_t number;
 };
 
 /* A ring of events in order: those that came so, and those that were inserted a few places back. */
-struct run {
+struct event_run {
     unsigned char *slots;
     size_t room; /* a power of two */
     uint64_t first;
@@ -29,7 +30,7 @@ struct run {
 };
 
 /* The other events. */
-struct heap {
+struct event_heap {
     unsigned char *slots;
     size_t room;
     size_t count;
@@ -44,23 +45,23 @@ struct reorder {
     void *ctx;
     uint64_t latest_ns;   /* the greatest time added */
     uint64_t previous_ns; /* of the last event added */
-    struct run run;
-    struct heap heap;
+    struct event_run run;
+    struct event_heap heap;
     unsigned char *spare; /* one slot */
     struct reorder_counts counts;
 };
 
-static struct head head_of(const unsigned char *slot)
+static struct event_head head_of(const unsigned char *slot)
 {
-    struct head head;
+    struct event_head head;
     memcpy(&head, slot, sizeof head);
     return head;
 }
 
 static bool before(const unsigned char *a, const unsigned char *b)
 {
-    struct head one = head_of(a);
-    struct head other = head_of(b);
+    struct event_head one = head_of(a);
+    struct event_head other = head_of(b);
     return one.time_ns != other.time_ns ? one.time_ns < other.time_ns : one.number < other.number;
 }
 
@@ -70,8 +71,8 @@ static void copy(unsigned char *to, const void *from, size_t bytes)
     const size_t usual = 2 * sizeof(uint64_t);
     if (bytes == usual) {
         memcpy(to, from, usual);
-    } else if (bytes == sizeof(struct head) + usual) {
-        memcpy(to, from, sizeof(struct head) + usual);
+    } else if (bytes == sizeof(struct event_head) + usual) {
+        memcpy(to, from, sizeof(struct event_head) + usual);
     } else {
         memcpy(to, from, bytes);
     }
@@ -82,8 +83,8 @@ static void copy_slot(const struct reorder *reorder, unsigned char *to, const un
     copy(to, from, reorder->slot_bytes);
 }
 
-static void fill(const struct reorder *reorder, unsigned char *slot, struct head head,
-                 const void *event)
+static void fill_slot(const struct reorder *reorder, unsigned char *slot, struct event_head head,
+                      const void *event)
 {
     memcpy(slot, &head, sizeof head);
     copy(slot + sizeof head, event, reorder->event_bytes);
@@ -93,22 +94,22 @@ static void fill(const struct reorder *reorder, unsigned char *slot, struct head
 
 static unsigned char *run_slot(const struct reorder *reorder, uint64_t i)
 {
-    const struct run *run = &reorder->run;
+    const struct event_run *run = &reorder->run;
     return run->slots + (size_t)(i & (run->room - 1)) * reorder->slot_bytes;
 }
 
 /* Whether the place of an event at that time is at most PLACES_BACK_MAX before the run's end. */
 static bool run_reaches(const struct reorder *reorder, uint64_t time_ns)
 {
-    const struct run *run = &reorder->run;
+    const struct event_run *run = &reorder->run;
     return run->next - run->first <= PLACES_BACK_MAX ||
            head_of(run_slot(reorder, run->next - 1 - PLACES_BACK_MAX)).time_ns <= time_ns;
 }
 
 /* Insert an event after those of its time and before the later ones. */
-static void run_add(struct reorder *reorder, struct head head, const void *event)
+static void run_add(struct reorder *reorder, struct event_head head, const void *event)
 {
-    struct run *run = &reorder->run;
+    struct event_run *run = &reorder->run;
     if (run->next - run->first == run->room) {
         size_t room = run->room * 2;
         unsigned char *slots = memory_bytes(room * reorder->slot_bytes);
@@ -125,7 +126,7 @@ static void run_add(struct reorder *reorder, struct head head, const void *event
         copy_slot(reorder, run_slot(reorder, at), run_slot(reorder, at - 1));
         at--;
     }
-    fill(reorder, run_slot(reorder, at), head, event);
+    fill_slot(reorder, run_slot(reorder, at), head, event);
 }
 
 /* --- the heap --------------------------------------------------------------------------------- */
@@ -135,14 +136,14 @@ static unsigned char *heap_slot(const struct reorder *reorder, size_t i)
     return reorder->heap.slots + i * reorder->slot_bytes;
 }
 
-static void heap_add(struct reorder *reorder, struct head head, const void *event)
+static void heap_add(struct reorder *reorder, struct event_head head, const void *event)
 {
-    struct heap *heap = &reorder->heap;
+    struct event_heap *heap = &reorder->heap;
     if (heap->count == heap->room) {
         heap->room *= 2;
         heap->slots = memory_resize(heap->slots, heap->room, reorder->slot_bytes);
     }
-    fill(reorder, reorder->spare, head, event);
+    fill_slot(reorder, reorder->spare, head, event);
     size_t at = heap->count++;
     while (at > 0 && before(reorder->spare, heap_slot(reorder, (at - 1) / 2))) {
         copy_slot(reorder, heap_slot(reorder, at), heap_slot(reorder, (at - 1) / 2));
@@ -154,7 +155,7 @@ static void heap_add(struct reorder *reorder, struct head head, const void *even
 /* Move the first event to `spare`. */
 static void heap_remove_first(struct reorder *reorder)
 {
-    struct heap *heap = &reorder->heap;
+    struct event_heap *heap = &reorder->heap;
     size_t count = --heap->count;
     copy_slot(reorder, reorder->spare, heap_slot(reorder, 0));
     const unsigned char *last = heap_slot(reorder, count);
@@ -181,7 +182,7 @@ struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_f
     struct reorder *reorder = memory_new(1, sizeof *reorder);
     reorder->window_ns = window_ns;
     reorder->event_bytes = event_bytes;
-    reorder->slot_bytes = (sizeof(struct head) + event_bytes + 7) / 8 * 8; /* aligned */
+    reorder->slot_bytes = (sizeof(struct event_head) + event_bytes + 7) / 8 * 8; /* aligned */
     reorder->take = take;
     reorder->ctx = ctx;
     reorder->run.room = FIRST_ROOM;
@@ -199,12 +200,13 @@ void reorder_announce(struct reorder *reorder, reorder_announce_fn announce)
 
 static void announce(const struct reorder *reorder)
 {
-    const struct run *run = &reorder->run;
+    const struct event_run *run = &reorder->run;
     if (reorder->announce != NULL && run->next - run->first > SOON) {
-        reorder->announce(reorder->ctx, run_slot(reorder, run->first + SOON) + sizeof(struct head),
+        reorder->announce(reorder->ctx,
+                          run_slot(reorder, run->first + SOON) + sizeof(struct event_head),
                           REORDER_SOON);
         reorder->announce(reorder->ctx,
-                          run_slot(reorder, run->first + SOONER) + sizeof(struct head),
+                          run_slot(reorder, run->first + SOONER) + sizeof(struct event_head),
                           REORDER_SOONER);
     }
 }
@@ -241,7 +243,7 @@ static bool hand_out(struct reorder *reorder, const unsigned char *first)
         counts->first_ns = time_ns;
     }
     counts->last_ns = time_ns;
-    return reorder->take(reorder->ctx, time_ns, first + sizeof(struct head));
+    return reorder->take(reorder->ctx, time_ns, first + sizeof(struct event_head));
 }
 
 bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
@@ -251,7 +253,7 @@ bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
         reorder->latest_ns = time_ns;
         counts->first_ns = UINT64_MAX;
     }
-    struct head head = {.time_ns = time_ns, .number = counts->events++};
+    struct event_head head = {.time_ns = time_ns, .number = counts->events++};
     counts->out_of_order += head.number > 0 && time_ns < reorder->previous_ns;
     reorder->previous_ns = time_ns;
     bool in_order = time_ns >= reorder->latest_ns;

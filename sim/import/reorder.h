@@ -1,8 +1,8 @@
 /*
  * reorder.h: sorts events by time, within a window. An event is held back until another is a window
  * later; events of the same time keep their order. Events that are later than the window allows are
- * moved to the time that has been reached, and counted. Events in order cost next to nothing, events
- * a few places out of order little more; the others go through a heap.
+ * moved to the time that has been reached, and counted. Events in order cost next to nothing,
+ * events a few places out of order little more; the others go through a heap.
  */
 #ifndef SIM_REORDER_H
 #define SIM_REORDER_H

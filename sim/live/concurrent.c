@@ -61,16 +61,16 @@ struct shared {
 };
 
 /* A timer of the advancing thread. */
-struct own {
+struct advancer_timer {
     bool pending;
     uint64_t deadline;
     uint64_t started_at; /* in a callback of the advance to that tick */
 };
 
-struct run;
+struct thread_run;
 
 struct worker {
-    struct run *run;
+    struct thread_run *run;
     pthread_t thread;
     uint32_t first_id;
     uint64_t state; /* of its random numbers */
@@ -81,7 +81,7 @@ struct worker {
     uint64_t faults;
 };
 
-struct run {
+struct thread_run {
     const struct concurrent_plan *plan;
     void *self;
     struct worker *workers;
@@ -90,7 +90,7 @@ struct run {
     _Atomic unsigned at_work;
     uint64_t fired_total; /* of the advancing thread, like the next members */
     uint64_t state;       /* of its random numbers */
-    struct own own[OWN_TIMERS];
+    struct advancer_timer own[OWN_TIMERS];
     uint32_t own_first_id;
     uint32_t own_at; /* the next timer */
     bool settling;   /* callbacks do nothing more */
@@ -124,7 +124,7 @@ static void worker_fault(struct worker *worker, const char *what, uint32_t id)
 
 static void call_start(struct worker *worker, uint32_t id, uint64_t deadline)
 {
-    struct run *run = worker->run;
+    struct thread_run *run = worker->run;
     atomic_store(&run->shared[id].deadline, deadline);
     uint64_t begun = clock_cycles();
     enum tl_status status = run->plan->algo->start(run->self, id, deadline);
@@ -154,7 +154,7 @@ static void begin_life(struct worker *worker, struct timer_state *life, uint32_t
 
 static void end_life(struct worker *worker, struct timer_state *life, uint32_t id)
 {
-    struct run *run = worker->run;
+    struct thread_run *run = worker->run;
     uint64_t begun = clock_cycles();
     enum tl_status status = run->plan->algo->stop(run->self, id);
     histogram_add(worker->call_cycles, clock_cycles() - begun);
@@ -178,7 +178,8 @@ static void end_life(struct worker *worker, struct timer_state *life, uint32_t i
 
 /* Return the number of expiries that are still due for an id, as its thread sees it. The fired ones
  * are read first, because a start is counted before its expiry. */
-static int64_t outstanding(const struct run *run, const struct timer_state *life, uint32_t id)
+static int64_t outstanding(const struct thread_run *run, const struct timer_state *life,
+                           uint32_t id)
 {
     const struct shared *shared = &run->shared[id];
     uint64_t ended = atomic_load(&shared->fired) + atomic_load(&shared->closed) + life->stopped;
@@ -188,7 +189,7 @@ static int64_t outstanding(const struct run *run, const struct timer_state *life
 /* Do the next operation on a timer; false: it must wait. */
 static bool step(struct worker *worker, uint32_t index)
 {
-    struct run *run = worker->run;
+    struct thread_run *run = worker->run;
     struct timer_state *life = &worker->lives[index];
     uint32_t id = worker->first_id + index;
     switch (life->intent) {
@@ -221,10 +222,10 @@ static bool step(struct worker *worker, uint32_t index)
     return false;
 }
 
-static void *work(void *arg)
+static void *run_thread(void *arg)
 {
     struct worker *worker = arg;
-    struct run *run = worker->run;
+    struct thread_run *run = worker->run;
     const struct concurrent_plan *plan = run->plan;
     int signal = 0;
     while ((signal = atomic_load(&run->signal)) == 0) {
@@ -259,7 +260,7 @@ static void *work(void *arg)
 
 /* --- the one that advances ------------------------------------------------------------------- */
 
-static void run_fault(struct run *run, const char *what, uint32_t id)
+static void run_fault(struct thread_run *run, const char *what, uint32_t id)
 {
     if (run->faults++ == 0) {
         (void)snprintf(run->fault, sizeof run->fault, "timer %u: %s", (unsigned)id, what);
@@ -267,7 +268,7 @@ static void run_fault(struct run *run, const char *what, uint32_t id)
 }
 
 /* A start from a callback. */
-static void start_inside(struct run *run, uint32_t id, uint64_t deadline)
+static void start_inside(struct thread_run *run, uint32_t id, uint64_t deadline)
 {
     enum tl_status status = run->plan->algo->start(run->self, id, deadline);
     if (status != TL_OK) {
@@ -276,7 +277,7 @@ static void start_inside(struct run *run, uint32_t id, uint64_t deadline)
 }
 
 /* Its own timer, once more. */
-static void begin_again(struct run *run, uint32_t id, uint64_t now)
+static void begin_again(struct thread_run *run, uint32_t id, uint64_t now)
 {
     uint64_t deadline = now + 1 + live_draw_below(&run->state, NEAR_TICKS);
     struct shared *shared = &run->shared[id];
@@ -287,7 +288,7 @@ static void begin_again(struct run *run, uint32_t id, uint64_t now)
 }
 
 /* Stops a timer of some thread, which may be doing the same. */
-static void close_another(struct run *run)
+static void close_another(struct thread_run *run)
 {
     uint32_t id = live_draw_below(&run->state, run->own_first_id);
     if (!may_be_closed(id)) {
@@ -305,9 +306,9 @@ static void close_another(struct run *run)
 }
 
 /* Starts, moves or stops one of the advancing thread's timers. */
-static void act_on_own(struct run *run, uint64_t now)
+static void act_on_own(struct thread_run *run, uint64_t now)
 {
-    struct own *own = &run->own[run->own_at];
+    struct advancer_timer *own = &run->own[run->own_at];
     uint32_t id = run->own_first_id + run->own_at;
     run->own_at = (run->own_at + 1) % OWN_TIMERS;
     if (live_draw_below(&run->state, 3) == 0) {
@@ -322,7 +323,7 @@ static void act_on_own(struct run *run, uint64_t now)
     }
     run->inside.restarts += own->pending;
     run->inside.starts += !own->pending;
-    *own = (struct own){
+    *own = (struct advancer_timer){
         .pending = true,
         .deadline = now + live_draw_below(&run->state, NEAR_TICKS + 1),
         .started_at = now,
@@ -330,7 +331,7 @@ static void act_on_own(struct run *run, uint64_t now)
     start_inside(run, id, own->deadline);
 }
 
-static void fired_own(struct run *run, struct own *own, uint32_t id, uint64_t now)
+static void fired_own(struct thread_run *run, struct advancer_timer *own, uint32_t id, uint64_t now)
 {
     if (!own->pending) {
         run_fault(run, "fired twice, or though a callback had stopped it", id);
@@ -344,7 +345,7 @@ static void fired_own(struct run *run, struct own *own, uint32_t id, uint64_t no
 
 static void on_fire(void *ctx, uint32_t id, uint64_t now)
 {
-    struct run *run = ctx;
+    struct thread_run *run = ctx;
     run->fired_total++;
     if (id >= run->own_first_id) {
         fired_own(run, &run->own[id - run->own_first_id], id, now);
@@ -363,14 +364,14 @@ static void on_fire(void *ctx, uint32_t id, uint64_t now)
     }
 }
 
-static void advance_to(struct run *run, uint64_t tick)
+static void advance_to(struct thread_run *run, uint64_t tick)
 {
     atomic_store(&run->now, tick);
     (void)run->plan->algo->advance(run->self, tick, TL_NO_BUDGET, on_fire, run);
 }
 
 /* Advances as long as anybody is at work; returns the tick reached. */
-static uint64_t advance_meanwhile(struct run *run)
+static uint64_t advance_meanwhile(struct thread_run *run)
 {
     uint64_t tick = 0;
     uint64_t wake_ns = clock_now_ns();
@@ -389,7 +390,7 @@ static uint64_t advance_meanwhile(struct run *run)
 }
 
 /* Let the remaining timers expire, and balance the counts. */
-static void settle(struct run *run, uint64_t tick)
+static void settle(struct thread_run *run, uint64_t tick)
 {
     const struct concurrent_plan *plan = run->plan;
     run->settling = true;
@@ -423,7 +424,7 @@ static void settle(struct run *run, uint64_t tick)
 
 /* --- a run ----------------------------------------------------------------------------------- */
 
-static void free_run(struct run *run)
+static void free_run(struct thread_run *run)
 {
     for (unsigned t = 0; run->workers != NULL && t < run->plan->threads; t++) {
         free(run->workers[t].lives);
@@ -436,7 +437,7 @@ static void free_run(struct run *run)
     }
 }
 
-static bool make_run(struct run *run, struct error *error)
+static bool make_run(struct thread_run *run, struct error *error)
 {
     const struct concurrent_plan *plan = run->plan;
     uint64_t ids = (uint64_t)plan->threads * plan->timers + OWN_TIMERS;
@@ -473,7 +474,7 @@ static bool make_run(struct run *run, struct error *error)
     return status == TL_OK || error_set(error, "%s: %s", plan->algo->name, tl_status_text(status));
 }
 
-static void sum_up(const struct run *run, struct concurrent_result *result)
+static void sum_up(const struct thread_run *run, struct concurrent_result *result)
 {
     double ns_per_cycle = clock_ns_per_cycle();
     struct histogram cycles = {0};
@@ -510,7 +511,7 @@ bool concurrent_run(const struct concurrent_plan *plan, struct concurrent_result
                     struct error *error)
 {
     *result = (struct concurrent_result){0};
-    struct run run = {.plan = plan};
+    struct thread_run run = {.plan = plan};
     bool done = make_run(&run, error);
     if (!done) {
         free_run(&run);
@@ -519,7 +520,7 @@ bool concurrent_run(const struct concurrent_plan *plan, struct concurrent_result
     atomic_store(&run.at_work, plan->threads);
     unsigned made = 0;
     while (made < plan->threads &&
-           pthread_create(&run.workers[made].thread, NULL, work, &run.workers[made]) == 0) {
+           pthread_create(&run.workers[made].thread, NULL, run_thread, &run.workers[made]) == 0) {
         made++;
     }
     if (made < plan->threads) {

@@ -21,8 +21,8 @@ struct hosted_loop {
     void (*end)(struct kernel_timers *timers);
 };
 
-/* Hooks of a kernel_sort for such a loop. Its system calls are counted while it is open. One loop at
- * a time. */
+/* Hooks of a kernel_sort for such a loop. Its system calls are counted while it is open. One loop
+ * at a time. */
 bool hosted_open(struct kernel_timers *timers, struct error *error);
 unsigned hosted_wait(struct kernel_timers *timers);
 void hosted_close(struct kernel_timers *timers);

@@ -21,7 +21,7 @@ enum { ENTRIES = 4096 };
 #define UPDATED (UINT64_MAX - 1)
 
 /* A queue that is shared with the kernel. */
-struct queue {
+struct io_uring_queue {
     _Atomic uint32_t *head;
     _Atomic uint32_t *tail;
     uint32_t mask;
@@ -32,8 +32,8 @@ struct ring {
     unsigned char *map;
     size_t map_bytes;
     struct io_uring_sqe *asked;
-    struct queue submission;
-    struct queue completion;
+    struct io_uring_queue submission;
+    struct io_uring_queue completion;
     struct io_uring_cqe *completed;
     uint32_t *order;
     uint32_t unsubmitted;
@@ -41,11 +41,12 @@ struct ring {
     struct __kernel_timespec *when; /* by id */
 };
 
-static struct queue queue_at(unsigned char *map, uint32_t head, uint32_t tail, uint32_t mask)
+static struct io_uring_queue queue_at(unsigned char *map, uint32_t head, uint32_t tail,
+                                      uint32_t mask)
 {
-    return (struct queue){.head = (_Atomic uint32_t *)(void *)(map + head),
-                          .tail = (_Atomic uint32_t *)(void *)(map + tail),
-                          .mask = *(uint32_t *)(void *)(map + mask)};
+    return (struct io_uring_queue){.head = (_Atomic uint32_t *)(void *)(map + head),
+                                   .tail = (_Atomic uint32_t *)(void *)(map + tail),
+                                   .mask = *(uint32_t *)(void *)(map + mask)};
 }
 
 static int enter(struct kernel_timers *timers, uint32_t least)
@@ -90,7 +91,7 @@ static bool watch_traffic(struct kernel_timers *timers)
     return sqe != NULL;
 }
 
-static bool start(struct kernel_timers *timers, uint32_t id)
+static bool io_uring_start(struct kernel_timers *timers, uint32_t id)
 {
     struct ring *ring = timers->own;
     struct io_uring_sqe *sqe = entry(timers);
@@ -164,7 +165,7 @@ static bool io_uring_open(struct kernel_timers *timers, struct error *error)
     return open_ring(timers, error);
 }
 
-static unsigned take(struct kernel_timers *timers, const struct io_uring_cqe *cqe)
+static unsigned take_completion(struct kernel_timers *timers, const struct io_uring_cqe *cqe)
 {
     struct ring *ring = timers->own;
     if (cqe->user_data == TRAFFIC) {
@@ -177,7 +178,7 @@ static unsigned take(struct kernel_timers *timers, const struct io_uring_cqe *cq
     uint32_t id = (uint32_t)cqe->user_data;
     ring->armed[id] = false;
     if (timers->at_ns[id] > kernel_now_ns(timers)) { /* it was restarted after it had ended */
-        return start(timers, id) ? 0 : LIVE_TIMER;
+        return io_uring_start(timers, id) ? 0 : LIVE_TIMER;
     }
     kernel_due(timers, id);
     return LIVE_TIMER;
@@ -196,7 +197,7 @@ static unsigned io_uring_wait(struct kernel_timers *timers)
         for (; head != tail; head++) {
             const struct io_uring_cqe cqe = ring->completed[head & ring->completion.mask];
             atomic_store_explicit(ring->completion.head, head + 1, memory_order_release);
-            causes |= take(timers, &cqe);
+            causes |= take_completion(timers, &cqe);
         }
     }
     return causes;
@@ -221,7 +222,7 @@ static void settle(struct kernel_timers *timers)
 }
 
 const struct kernel_sort kernel_io_uring = {.open = io_uring_open,
-                                            .start = start,
+                                            .start = io_uring_start,
                                             .wait = io_uring_wait,
                                             .close = io_uring_close,
                                             .settle = settle};

@@ -12,7 +12,7 @@
 /* A structure with a horizon gets this much more than the timeout. */
 #define LAG_MAX_NS UINT64_C(10000000000)
 
-struct run {
+struct live_run {
     const struct live_plan *plan;
     const struct live_clock *clock;
     struct live_result *result;
@@ -33,7 +33,7 @@ static uint64_t deadline_of(const struct live_plan *plan, uint64_t end_ns)
     return (end_ns + plan->tick_ns - 1) / plan->tick_ns;
 }
 
-static bool start(struct run *run, uint32_t connection, uint64_t end_ns)
+static bool start_timeout(struct live_run *run, uint32_t connection, uint64_t end_ns)
 {
     const struct live_plan *plan = run->plan;
     run->timeout_ends_ns[connection] = end_ns;
@@ -46,7 +46,7 @@ static bool start(struct run *run, uint32_t connection, uint64_t end_ns)
 }
 
 /* After an operation: whether it has waited for the disk. */
-static void note_commits(struct run *run)
+static void note_commits(struct live_run *run)
 {
     const struct tl_algo *algo = run->plan->algo;
     if (algo->durability == NULL) {
@@ -62,7 +62,7 @@ static void note_commits(struct run *run)
 }
 
 /* Twice the time has passed, in which the loop did not come round. */
-static bool is_over(const struct run *run)
+static bool is_over(const struct live_run *run)
 {
     const struct live_plan *plan = run->plan;
     uint64_t passed_ns = run->clock->now_ns(run->clock->ctx) - run->begun_ns;
@@ -73,7 +73,7 @@ static bool is_over(const struct run *run)
 }
 
 /* In a callback: an advance with many of them comes to an end in any case. */
-static void spend_service_time(struct run *run)
+static void spend_service_time(struct live_run *run)
 {
     const struct live_clock *clock = run->clock;
     if (run->service == NULL || is_over(run)) {
@@ -94,7 +94,7 @@ static void spend_service_time(struct run *run)
 static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
 {
     (void)tick;
-    struct run *run = ctx;
+    struct live_run *run = ctx;
     struct live_result *result = run->result;
     uint64_t now_ns = run->clock->now_ns(run->clock->ctx);
     uint64_t end_ns = run->timeout_ends_ns[connection];
@@ -104,11 +104,11 @@ static void on_fire(void *ctx, uint32_t connection, uint64_t tick)
     if (run->commit_ended_ns > deadline_of(run->plan, end_ns) * run->plan->tick_ns) {
         histogram_add(&result->waited_ns, now_ns - end_ns);
     }
-    (void)start(run, connection, now_ns + run->plan->timeout_ns);
+    (void)start_timeout(run, connection, now_ns + run->plan->timeout_ns);
     spend_service_time(run);
 }
 
-static void advance(struct run *run)
+static void advance(struct live_run *run)
 {
     const struct live_plan *plan = run->plan;
     uint64_t begun_ns = run->clock->now_ns(run->clock->ctx);
@@ -131,7 +131,7 @@ static uint64_t longest_lag_ns(const struct live_plan *plan)
 }
 
 /* As many restarts as the rate says that there should have been by now. */
-static void serve_traffic(struct run *run)
+static void serve_traffic(struct live_run *run)
 {
     const struct live_plan *plan = run->plan;
     uint64_t now_ns = run->clock->now_ns(run->clock->ctx);
@@ -141,15 +141,15 @@ static void serve_traffic(struct run *run)
         if (run->result->restarts % 256 == 0 && is_over(run)) {
             return;
         }
-        (void)start(run, live_draw_below(&run->state, plan->connections),
-                    now_ns + plan->timeout_ns);
+        (void)start_timeout(run, live_draw_below(&run->state, plan->connections),
+                            now_ns + plan->timeout_ns);
         note_commits(run);
         run->result->restarts++;
     }
 }
 
 /* Set the next wakeup, if it has changed. */
-static bool arm(struct run *run)
+static bool set_wakeup(struct live_run *run)
 {
     const struct live_plan *plan = run->plan;
     if (plan->drive == LIVE_OWN) {
@@ -174,7 +174,7 @@ static uint64_t processor_ns(void)
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 }
 
-static bool drive(struct run *run)
+static bool drive(struct live_run *run)
 {
     struct live_result *result = run->result;
     uint64_t begun_ns = run->clock->now_ns(run->clock->ctx);
@@ -187,7 +187,7 @@ static bool drive(struct run *run)
         if (run->plan->progress != NULL) {
             run->plan->progress(run->plan->progress_ctx, now_ns - begun_ns);
         }
-        unsigned causes = arm(run) ? run->clock->wait(run->clock->ctx) : 0;
+        unsigned causes = set_wakeup(run) ? run->clock->wait(run->clock->ctx) : 0;
         if (causes == 0) {
             return false;
         }
@@ -211,7 +211,7 @@ static bool drive(struct run *run)
 }
 
 /* What wakes by itself may have ended, and not have been waited for yet. */
-static bool is_owed(const struct run *run)
+static bool is_owed(const struct live_run *run)
 {
     for (uint32_t c = 0; c < run->plan->connections; c++) {
         if (run->tick > deadline_of(run->plan, run->timeout_ends_ns[c])) {
@@ -221,7 +221,7 @@ static bool is_owed(const struct run *run)
     return false;
 }
 
-static void drain(struct run *run)
+static void drain(struct live_run *run)
 {
     uint64_t end_ns = run->clock->now_ns(run->clock->ctx) + LAG_MAX_NS;
     uint64_t tick = run->tick;
@@ -234,7 +234,7 @@ static void drain(struct run *run)
 }
 
 /* Whether every connection has its timer, and none should have fired by the last advance. */
-static void verify(struct run *run)
+static void verify(struct live_run *run)
 {
     const struct live_plan *plan = run->plan;
     struct live_result *result = run->result;
@@ -263,11 +263,11 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
         return error_set(error, "%s does not say when to wake next; drive it with poll",
                          plan->algo->name);
     }
-    struct run run = {.plan = plan,
-                      .clock = clock,
-                      .result = result,
-                      .state = live_draw_seed(plan->seed),
-                      .armed_ns = LIVE_NEVER};
+    struct live_run run = {.plan = plan,
+                           .clock = clock,
+                           .result = result,
+                           .state = live_draw_seed(plan->seed),
+                           .armed_ns = LIVE_NEVER};
     run.timeout_ends_ns = memory_new(plan->connections, sizeof *run.timeout_ends_ns);
     /* All work of the loop takes time, and makes the structure's clock late. */
     uint64_t begun_ns = clock->now_ns(clock->ctx);
@@ -289,7 +289,7 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
      * beginning, when not all of them are started yet. */
     for (uint32_t c = 0; c < plan->connections; c++) {
         double share = 0.05 + 0.95 * (c + 1) / plan->connections;
-        (void)start(&run, c, begun_ns + (uint64_t)((double)plan->timeout_ns * share));
+        (void)start_timeout(&run, c, begun_ns + (uint64_t)((double)plan->timeout_ns * share));
         if (c % 4096 == 0 && plan->progress != NULL) {
             plan->progress(plan->progress_ctx, 0);
         }

@@ -21,7 +21,7 @@ static struct timespec to_timespec(uint64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-static bool arm(void *ctx, uint64_t at_ns)
+static bool epoll_arm(void *ctx, uint64_t at_ns)
 {
     struct live_epoll *loop = ctx;
     loop->armed_ns = at_ns;
@@ -95,7 +95,7 @@ bool live_epoll_open(struct live_epoll *loop, uint64_t traffic_ns, struct error 
 
 struct live_clock live_epoll_clock(struct live_epoll *loop)
 {
-    return (struct live_clock){loop, now_ns, arm, wait_for_events, NULL};
+    return (struct live_clock){loop, now_ns, epoll_arm, wait_for_events, NULL};
 }
 
 void live_epoll_close(struct live_epoll *loop)

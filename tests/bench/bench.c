@@ -804,8 +804,8 @@ static void a_fault_in_a_round_fails_the_row(void **state)
     }
 }
 
-/* Rules for the sources: one file of C++, apart from examples for users in docs/, and no structure's
- * name in bench. */
+/* Rules for the sources: one file of C++, apart from examples for users in docs/, and no
+ * structure's name in bench. */
 static void one_file_is_cpp_and_none_names_a_structure(void **state)
 {
     (void)state;

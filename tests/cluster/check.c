@@ -53,7 +53,8 @@ static void known_numbers(void **state)
 }
 
 /* A lease loses nothing, calls no timer more often than something happened to it, and takes one
- * acknowledgement; however the due timers are claimed, and if the service asks to be called later. */
+ * acknowledgement; however the due timers are claimed, and if the service asks to be called
+ * later. */
 static void what_a_lease_promises(void **state)
 {
     (void)state;

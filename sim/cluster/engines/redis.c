@@ -88,7 +88,7 @@ static void add_word(struct engine *engine, const char *word)
     add_bytes(engine, word, strlen(word));
 }
 
-static void add(struct engine *engine, uint64_t number)
+static void add_number(struct engine *engine, uint64_t number)
 {
     char *room = engine->room[engine->count];
     (void)snprintf(room, WORD_BYTES, "%" PRIu64, number);
@@ -105,7 +105,7 @@ static void call_with(struct engine *engine, enum script script, const uint64_t 
     add_word(engine, "1");
     add_word(engine, TAG);
     for (size_t i = 0; i < count; i++) {
-        add(engine, numbers[i]);
+        add_number(engine, numbers[i]);
     }
 }
 
@@ -173,27 +173,27 @@ static enum engine_end redis_say(struct engine *engine, enum engine_word word,
     bool seed = plan->is_seed;
     call_with(engine, script_of[word], NULL, 0);
     if (word == SAY_START && seed) {
-        add(engine, ENGINE_REVOLUTION);
+        add_number(engine, ENGINE_REVOLUTION);
     }
     if (word <= SAY_STOP) {
-        add(engine, seed ? plan->tick_ms : plan->partitions);
+        add_number(engine, seed ? plan->tick_ms : plan->partitions);
     } else if (word == SAY_ACK && !seed) {
-        add(engine, plan->keep_ms);
+        add_number(engine, plan->keep_ms);
     } else if (!seed) {
-        add(engine, plan->partitions);
-        add(engine, word == SAY_LATER ? 0 : plan->attempts_max);
+        add_number(engine, plan->partitions);
+        add_number(engine, word == SAY_LATER ? 0 : plan->attempts_max);
     }
     for (size_t i = 0; i < count; i++) {
         if (word == SAY_ACK && seed) {
-            add(engine, timers[i].at_ms / plan->tick_ms % ENGINE_REVOLUTION);
+            add_number(engine, timers[i].at_ms / plan->tick_ms % ENGINE_REVOLUTION);
         }
-        add(engine, timers[i].id);
-        add(engine, timers[i].generation);
+        add_number(engine, timers[i].id);
+        add_number(engine, timers[i].generation);
         if (word >= SAY_ACK && !seed) {
-            add(engine, timers[i].token);
+            add_number(engine, timers[i].token);
         }
         if (word == SAY_START || word >= SAY_NACK || (word == SAY_ACK && seed)) {
-            add(engine, timers[i].at_ms);
+            add_number(engine, timers[i].at_ms);
         }
         if (word == SAY_START) {
             add_bytes(engine, timers[i].call, timers[i].call_bytes);
@@ -217,8 +217,8 @@ static enum engine_end redis_move_clock(struct engine *engine, const char *clock
     redisReply *reply;
     call_with(engine, SCRIPT_CLOCK, NULL, 0);
     add_word(engine, clock);
-    add(engine, tick);
-    add(engine, *version);
+    add_number(engine, tick);
+    add_number(engine, *version);
     enum engine_end end = run_script(engine, &reply, error);
     if (end == ENGINE_OK) {
         *state = number_in(reply, 0);
@@ -277,11 +277,11 @@ static enum engine_end redis_claim(struct engine *engine, const struct engine_cl
     CALL(engine, SCRIPT_CLAIM, claim->now_ms, claim->limit, version != NULL ? *version : 0,
          claim->partition);
     if (claim->node >= 0) {
-        add(engine, (uint64_t)claim->node);
+        add_number(engine, (uint64_t)claim->node);
     } else {
         add_word(engine, "-");
     }
-    add(engine, engine->plan.ids);
+    add_number(engine, engine->plan.ids);
     enum engine_end end = run_script(engine, &reply, error);
     if (end == ENGINE_OK) {
         *moved = number_in(reply, 0);

@@ -128,8 +128,9 @@ static enum engine_word word_of(const struct part_answer *answer)
 
 /* Say this word to the engine of the calls that it is for; `heard` NULL: of all. Without an `ends`
  * the row has no such step, and there is only the journal. */
-static bool report(struct part *part, enum engine_word word, bool ends,
-                   const struct engine_timer *timers, size_t count, const struct part_answer *heard)
+static bool report_calls(struct part *part, enum engine_word word, bool ends,
+                         const struct engine_timer *timers, size_t count,
+                         const struct part_answer *heard)
 {
     struct engine_timer own[ENGINE_BATCH_MAX];
     struct journal_record records[ENGINE_BATCH_MAX];
@@ -178,7 +179,7 @@ static bool do_steps(struct part *part, int *service, const struct engine_timer 
             called = true;
         } else {
             enum engine_word word = *step == CLUSTER_LATER ? SAY_LATER : SAY_ACK;
-            right = report(part, word, true, timers, count, called ? heard : NULL);
+            right = report_calls(part, word, true, timers, count, called ? heard : NULL);
             ended = ended || word == SAY_ACK;
         }
         part_point(part);
@@ -186,12 +187,12 @@ static bool do_steps(struct part *part, int *service, const struct engine_timer 
     if (ended && part->plan->protocol->execute[1] != CLUSTER_CALL) {
         return right; /* it was ended before the call: whatever that came to is forgotten */
     }
-    return right && (ended || report(part, SAY_ACK, false, timers, count, heard)) &&
-           report(part, SAY_NACK, true, timers, count, heard);
+    return right && (ended || report_calls(part, SAY_ACK, false, timers, count, heard)) &&
+           report_calls(part, SAY_NACK, true, timers, count, heard);
 }
 
 /* Take ready timers, and do all steps. */
-static bool turn(struct part *part, int *service, bool *idle)
+static bool execute_turn(struct part *part, int *service, bool *idle)
 {
     struct engine_timer timers[ENGINE_BATCH_MAX];
     struct journal_record records[ENGINE_BATCH_MAX];
@@ -226,7 +227,7 @@ bool part_execute(struct part *part)
     bool right = true;
     while (right && !part_is_over(part)) {
         bool idle = true;
-        right = turn(part, &service, &idle);
+        right = execute_turn(part, &service, &idle);
         if (right && idle) {
             part_rest(part);
         }

@@ -74,7 +74,7 @@ static bool add_records(struct part *part, enum journal_what what,
 }
 
 /* Say a step to the engine until it is answered. */
-static bool say(struct part *part, uint64_t step, struct engine_timer *timers, size_t count)
+static bool say_step(struct part *part, uint64_t step, struct engine_timer *timers, size_t count)
 {
     const struct engine_kind *kind = part->plan->engine;
     bool stops = step % STEPS == STEP_STOP;
@@ -141,7 +141,7 @@ static bool resume(struct part *part, uint64_t *step)
                                                        .generation = records[i].generation};
             }
         }
-        done = answered >= left || say(part, *step, timers, left);
+        done = answered >= left || say_step(part, *step, timers, left);
         ++*step;
     }
     free(records);
@@ -191,7 +191,7 @@ bool part_plan(struct part *part)
         }
         if (!add_records(part, stops ? JOURNAL_STOP_SENT : JOURNAL_START_SENT, timers, NULL,
                          count) ||
-            !(count == 0 || say(part, step, timers, count))) {
+            !(count == 0 || say_step(part, step, timers, count))) {
             return part_is_over(part) && part->error.text[0] == '\0';
         }
         step++;

@@ -170,7 +170,7 @@ static void end_for_memory(void)
     _exit(1);
 }
 
-static void work(struct conductor *conductor, enum run_role role, unsigned which)
+static void run_member(struct conductor *conductor, enum run_role role, unsigned which)
 {
     struct part part = {
         .plan = conductor->plan,
@@ -201,7 +201,7 @@ static bool employ(struct conductor *conductor, enum run_role role, unsigned whi
 {
     pid_t pid = fork();
     if (pid == 0) {
-        work(conductor, role, which);
+        run_member(conductor, role, which);
     }
     conductor->members[role][which].pid = pid;
     return pid > 0 ||
@@ -238,7 +238,7 @@ static bool note_fault(struct conductor *conductor, enum journal_answer which, e
 }
 
 /* Chooses who is next, and when. The engine is killed by who is at one of its points. */
-static void arm(struct conductor *conductor)
+static void arm_fault(struct conductor *conductor)
 {
     const struct run_plan *plan = conductor->plan;
     uint64_t left = conductor->faults_left + conductor->pauses_left;
@@ -480,7 +480,7 @@ static bool conduct(struct conductor *conductor)
     bool right = employ_all(conductor);
     progress_begin(&progress, "run", "steps", 0);
     while (right && !nothing) {
-        arm(conductor);
+        arm_fault(conductor);
         wait_for_something(conductor);
         resume_paused(conductor, false);
         right = see_to_all(conductor);

@@ -9,7 +9,7 @@
 enum { REAP_EVERY = 4 };
 
 /* One round through the steps. */
-struct round {
+struct schedule_round {
     struct part *part;
     const char *clock; /* of a seed's pass */
     uint64_t now_ms;
@@ -23,7 +23,7 @@ struct round {
 };
 
 /* Do a step in batches. */
-static enum engine_end in_pieces(struct round *round, struct engine *engine,
+static enum engine_end in_pieces(struct schedule_round *round, struct engine *engine,
                                  enum engine_end (*step)(struct engine *engine,
                                                          const struct engine_timer *timers,
                                                          size_t count, struct error *error))
@@ -39,7 +39,7 @@ static enum engine_end in_pieces(struct round *round, struct engine *engine,
 }
 
 /* Partition by partition, beginning with one of its own, so that schedulers are apart. */
-static enum engine_end claim_parts(struct round *round, struct engine *engine, int node)
+static enum engine_end claim_parts(struct schedule_round *round, struct engine *engine, int node)
 {
     const struct engine_plan *plan = &round->part->plan->steps;
     enum engine_end end = ENGINE_OK;
@@ -60,7 +60,7 @@ static enum engine_end claim_parts(struct round *round, struct engine *engine, i
     return end;
 }
 
-static enum engine_end load_lists(struct round *round, struct engine *engine)
+static enum engine_end load_lists(struct schedule_round *round, struct engine *engine)
 {
     enum engine_end end = ENGINE_OK;
     for (int64_t moved = 0; moved >= 0 && end == ENGINE_OK;) {
@@ -72,7 +72,8 @@ static enum engine_end load_lists(struct round *round, struct engine *engine)
     return end;
 }
 
-static enum engine_end do_step(struct round *round, struct engine *engine, enum cluster_step step)
+static enum engine_end do_step(struct schedule_round *round, struct engine *engine,
+                               enum cluster_step step)
 {
     struct part *part = round->part;
     const struct engine_kind *kind = part->plan->engine;
@@ -116,7 +117,7 @@ static enum engine_end do_step(struct round *round, struct engine *engine, enum 
 
 /* False: it cannot go on, or it is over. A step that is cut off by a broken connection is done
  * again, by the next connection; but the first one, with which nothing is in hand yet. */
-static bool do_steps(struct round *round)
+static bool do_steps(struct schedule_round *round)
 {
     const enum cluster_step *steps = round->part->plan->protocol->schedule;
     enum part_go go = PART_DONE;
@@ -137,12 +138,12 @@ static bool do_steps(struct round *round)
 }
 
 /* *idle: there was nothing to do. */
-static bool turn(struct part *part, bool reap, uint64_t *version, bool *idle)
+static bool schedule_turn(struct part *part, bool reap, uint64_t *version, bool *idle)
 {
-    struct round round = {.part = part,
-                          .clock = "clk",
-                          .now_ms = part_now_ms(part->shared, part->plan),
-                          .version = version};
+    struct schedule_round round = {.part = part,
+                                   .clock = "clk",
+                                   .now_ms = part_now_ms(part->shared, part->plan),
+                                   .version = version};
     uint64_t reaped = 0;
     enum part_go go = PART_DONE;
     if (!do_steps(&round)) {
@@ -159,11 +160,11 @@ static bool turn(struct part *part, bool reap, uint64_t *version, bool *idle)
 }
 
 /* The seed's second pass: the same steps with a clock of its own, which is later. */
-static bool scan(struct part *part, uint64_t *version)
+static bool scan_turn(struct part *part, uint64_t *version)
 {
     uint64_t now_ms = part_now_ms(part->shared, part->plan);
     uint64_t behind_ms = part->plan->scan_ms;
-    struct round round = {
+    struct schedule_round round = {
         .part = part, .clock = "scn", .now_ms = now_ms - behind_ms, .version = version};
     return behind_ms == 0 || now_ms < behind_ms || do_steps(&round);
 }
@@ -175,7 +176,7 @@ bool part_schedule(struct part *part)
     for (uint64_t i = 0; !part_is_over(part); i++) {
         bool idle = true;
         bool reap = i % REAP_EVERY == 0;
-        if (!turn(part, reap, &version, &idle) || (reap && !scan(part, &scanned))) {
+        if (!schedule_turn(part, reap, &version, &idle) || (reap && !scan_turn(part, &scanned))) {
             return part_is_over(part);
         }
         if (idle) {

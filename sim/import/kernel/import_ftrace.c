@@ -2,10 +2,10 @@
  * import ftrace: a trace from the Linux kernel's own timers, recorded through its tracepoints.
  *
  * kernel_timer_event.h parses the lines, kernel_timer_classifier.h determines operations and their
- * causes, kernel_steps.h their place in a trace, kernel_clock.h the length of a jiffy and the clocks
- * of high-resolution timers. A start of any kind is a start, a true cancel a stop; an expiry is no
- * operation, because in a replay the structures expire timers. A stop of a timer that is not pending
- * in the trace is counted and omitted.
+ * causes, kernel_steps.h their place in a trace, kernel_clock.h the length of a jiffy and the
+ * clocks of high-resolution timers. A start of any kind is a start, a true cancel a stop; an expiry
+ * is no operation, because in a replay the structures expire timers. A stop of a timer that is not
+ * pending in the trace is counted and omitted.
  */
 #include "import.h"
 
@@ -577,9 +577,10 @@ static bool read_recording(struct ftrace_import *import, struct line_reader *rea
     return calibrate(import, error);
 }
 
-/* Tick 0 is before the first event, at a multiple of this number of jiffies, so that a structure that
- * rounds deadlines to at most that rounds them as the kernel did. A trace for a comparison with the
- * recording is in phase with all levels of the kernel's wheel; its idle ticks are not shown. */
+/* Tick 0 is before the first event, at a multiple of this number of jiffies, so that a structure
+ * that rounds deadlines to at most that rounds them as the kernel did. A trace for a comparison
+ * with the recording is in phase with all levels of the kernel's wheel; its idle ticks are not
+ * shown. */
 #define PHASE_OF_TRACE  (UINT64_C(1) << 6)
 #define PHASE_OF_KERNEL (UINT64_C(1) << 24)
 
@@ -686,7 +687,7 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
     return good;
 }
 
-static void release(struct ftrace_import *import)
+static void release_import(struct ftrace_import *import)
 {
     import_tally_free(&import->tally);
     kernel_classifier_destroy(import->classifier);
@@ -710,6 +711,6 @@ enum import_result import_ftrace(const struct import_job *job, struct error *err
         import_tally_print(&import.tally);
     }
     line_reader_close(reader);
-    release(&import);
+    release_import(&import);
     return good ? IMPORT_DONE : IMPORT_FAILED;
 }

@@ -1,8 +1,8 @@
 /*
  * kernel_clock.h: the clocks of a recording of the kernel's timers.
  *
- * The wheel's timers count in jiffies, of which a recording does not have the length. Each start and
- * expiry has the jiffies counter: the first and the last give HZ, the jiffies per second.
+ * The wheel's timers count in jiffies, of which a recording does not have the length. Each start
+ * and expiry has the jiffies counter: the first and the last give HZ, the jiffies per second.
  *
  * High-resolution timers have absolute deadlines on several clocks (monotonic, real, boot time),
  * which their expiries relate to the time stamps.

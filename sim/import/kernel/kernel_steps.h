@@ -64,8 +64,8 @@ struct kernel_steps {
     uint32_t ran_room;
 };
 
-/* Add an operation on the timer `id`: a start or stop, or an expiry, of the start `ends`. `cause` as
- * in the step. Returns the step; for an expiry 0. */
+/* Add an operation on the timer `id`: a start or stop, or an expiry, of the start `ends`. `cause`
+ * as in the step. Returns the step; for an expiry 0. */
 uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
                           const struct kernel_operation *operation, uint32_t cause, uint32_t ends);
 
@@ -91,8 +91,8 @@ struct kernel_placed {
     bool reaction;
 };
 
-/* Return all steps as operations of a trace with `ids` timers, in its order; the caller frees them. A
- * reaction on another timer that was started or stopped meanwhile is external. */
+/* Return all steps as operations of a trace with `ids` timers, in its order; the caller frees them.
+ * A reaction on another timer that was started or stopped meanwhile is external. */
 struct kernel_placed *kernel_steps_place(const struct kernel_steps *steps,
                                          const struct kernel_ticks *ticks, uint32_t ids);
 

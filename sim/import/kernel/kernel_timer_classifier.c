@@ -50,7 +50,7 @@ struct cpu_firing {
 
 enum timer_state { NEVER_SEEN, IDLE, ARMED };
 
-struct timer {
+struct classified_timer {
     uint64_t undecided;     /* number of the timer's cancel that is held back, or NO_EVENT */
     uint32_t function;      /* by the last released event */
     uint32_t last_function; /* by the last added event: saves looking it up */
@@ -68,7 +68,7 @@ struct kernel_classifier {
     uint64_t next;
 
     struct key_table *pointers; /* number the timers */
-    struct timer *timers;
+    struct classified_timer *timers;
     uint32_t timer_count;
     uint32_t timer_room;
     uint64_t latest_pointer; /* of the event before, and its timer: often the same as the next */
@@ -108,7 +108,7 @@ static bool function_is(const struct kernel_function *function, const char *name
 static void add_timer(struct kernel_classifier *c)
 {
     MEMORY_REACH(c->timers, c->timer_room, c->timer_count);
-    c->timers[c->timer_count++] = (struct timer){.undecided = NO_EVENT};
+    c->timers[c->timer_count++] = (struct classified_timer){.undecided = NO_EVENT};
 }
 
 /* Return the index of a timer, added if it is new. */
@@ -126,7 +126,7 @@ static uint32_t find_timer(struct kernel_classifier *c, uint64_t pointer)
 
 /* --- released events, in the recording's order ------------------------------------------------ */
 
-static void arm(struct kernel_classifier *c, struct timer *timer)
+static void arm_timer(struct kernel_classifier *c, struct classified_timer *timer)
 {
     if (timer->state != ARMED) {
         timer->state = ARMED;
@@ -137,7 +137,7 @@ static void arm(struct kernel_classifier *c, struct timer *timer)
     }
 }
 
-static void disarm(struct kernel_classifier *c, struct timer *timer)
+static void disarm_timer(struct kernel_classifier *c, struct classified_timer *timer)
 {
     if (timer->state == ARMED) {
         c->armed--;
@@ -145,17 +145,18 @@ static void disarm(struct kernel_classifier *c, struct timer *timer)
     timer->state = IDLE;
 }
 
-/* Count a new timer with an event that only armed timers have: it was armed before the recording. */
-static void expect_armed(struct kernel_classifier *c, struct timer *timer)
+/* Count a new timer with an event that only armed timers have: it was armed before the
+ * recording. */
+static void expect_armed(struct kernel_classifier *c, struct classified_timer *timer)
 {
     if (timer->state == NEVER_SEEN) {
         c->counts.armed_before_start++;
-        arm(c, timer);
+        arm_timer(c, timer);
     }
 }
 
 /* Count a timer_cancel of any meaning. */
-static void release_cancel(struct kernel_classifier *c, struct timer *timer)
+static void release_cancel(struct kernel_classifier *c, struct classified_timer *timer)
 {
     c->counts.cancels++;
     expect_armed(c, timer);
@@ -165,7 +166,8 @@ static void release_cancel(struct kernel_classifier *c, struct timer *timer)
 }
 
 static enum kernel_verdict release_start(struct kernel_classifier *c,
-                                         const struct held_event *event, struct timer *timer)
+                                         const struct held_event *event,
+                                         struct classified_timer *timer)
 {
     struct kernel_function *function = &c->functions[event->function];
     timer->function = event->function;
@@ -192,7 +194,7 @@ static enum kernel_verdict release_start(struct kernel_classifier *c,
         c->counts.arm++;
         function->arm++;
     }
-    arm(c, timer);
+    arm_timer(c, timer);
     return verdict;
 }
 
@@ -229,14 +231,14 @@ static void follow_firing(struct kernel_classifier *c, const struct held_event *
 }
 
 /* Count an event of known meaning, and hand out its operation, if it is one. */
-static void release(struct kernel_classifier *c, const struct held_event *event)
+static void release_event(struct kernel_classifier *c, const struct held_event *event)
 {
     if (event->meaning == EXIT) {
         c->counts.exits++;
         follow_firing(c, event);
         return;
     }
-    struct timer *timer = &c->timers[event->timer];
+    struct classified_timer *timer = &c->timers[event->timer];
     enum kernel_verdict verdict;
     uint32_t cause = find_cause(c, event);
     follow_firing(c, event);
@@ -250,19 +252,19 @@ static void release(struct kernel_classifier *c, const struct held_event *event)
         return;
     case CANCEL_OF_EXPIRY:
         release_cancel(c, timer);
-        disarm(c, timer);
+        disarm_timer(c, timer);
         return;
     case CANCEL_UNDECIDED:
     case CANCEL_TRUE:
         release_cancel(c, timer);
-        disarm(c, timer);
+        disarm_timer(c, timer);
         c->counts.true_cancel++;
         c->functions[timer->function].true_cancel++;
         verdict = KERNEL_TRUE_CANCEL;
         break;
     case EXPIRE_BARE:
         expect_armed(c, timer);
-        disarm(c, timer);
+        disarm_timer(c, timer);
         c->counts.expiry_bare++;
         /* fall through */
     case EXPIRE:
@@ -299,7 +301,7 @@ static void release_first(struct kernel_classifier *c)
         c->timers[event->timer].undecided = NO_EVENT;
     }
     c->first++;
-    release(c, event);
+    release_event(c, event);
 }
 
 /* Make room for one more event: more memory, or at the limit by releasing one. */
@@ -335,7 +337,7 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
 }
 
 /* Decide the meaning of a cancel by the next event of the same timer. */
-static void decide(struct held_event *cancel, struct held_event *event)
+static void decide_cancel(struct held_event *cancel, struct held_event *event)
 {
     const struct kernel_event *before = &cancel->event;
     const struct kernel_event *after = &event->event;
@@ -373,7 +375,7 @@ static void identify(struct kernel_classifier *c, const struct kernel_event *eve
                      struct held_event *held)
 {
     held->timer = find_timer(c, event->pointer);
-    struct timer *timer = &c->timers[held->timer];
+    struct classified_timer *timer = &c->timers[held->timer];
     if (event->function != NULL && !function_is(&c->functions[timer->last_function],
                                                 event->function, event->function_length)) {
         timer->last_function = find_function(c, event->function, event->function_length);
@@ -396,9 +398,9 @@ void kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
     struct held_event *kept = held_at(c, c->next);
     *kept = held;
     if (held.meaning != EXIT) {
-        struct timer *timer = &c->timers[held.timer];
+        struct classified_timer *timer = &c->timers[held.timer];
         if (timer->undecided != NO_EVENT) {
-            decide(held_at(c, timer->undecided), kept);
+            decide_cancel(held_at(c, timer->undecided), kept);
         }
         timer->undecided = held.meaning == CANCEL_UNDECIDED ? c->next : NO_EVENT;
     }

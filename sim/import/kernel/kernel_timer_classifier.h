@@ -14,18 +14,18 @@
  * events). Then they are released in order, each with its verdict. Memory is a constant plus a few
  * words for each timer.
  *
- * The recording does not name the expiry that causes a start or a true cancel, either. There are two
- * rules. (1) An expiry causes an operation on the same timer that follows timer_expire_entry on the
- * same CPU, by the same task, within 50 us, with no other timer event of that CPU between, and in the
- * context of callbacks, if the recording has that column. (2) If the recording has timer_expire_exit,
- * the expiry causes all operations of that task on that CPU until then, on other timers as well,
- * except for delayed work, which some other caller would queue anyway. A sleeper that is woken up
- * and sleeps again is another task, so that is no reaction. For high-resolution timers rule 1 holds, in
- * hardirq as well.
+ * The recording does not name the expiry that causes a start or a true cancel, either. There are
+ * two rules. (1) An expiry causes an operation on the same timer that follows timer_expire_entry on
+ * the same CPU, by the same task, within 50 us, with no other timer event of that CPU between, and
+ * in the context of callbacks, if the recording has that column. (2) If the recording has
+ * timer_expire_exit, the expiry causes all operations of that task on that CPU until then, on other
+ * timers as well, except for delayed work, which some other caller would queue anyway. A sleeper
+ * that is woken up and sleeps again is another task, so that is no reaction. For high-resolution
+ * timers rule 1 holds, in hardirq as well.
  *
- * A timer that is first seen in a cancel or expiry was armed before the recording. Where events were
- * lost, a start can meet an armed timer, a cancel an idle one. All of it is counted, none is an
- * error.
+ * A timer that is first seen in a cancel or expiry was armed before the recording. Where events
+ * were lost, a start can meet an armed timer, a cancel an idle one. All of it is counted, none is
+ * an error.
  */
 #ifndef SIM_KERNEL_TIMER_CLASSIFIER_H
 #define SIM_KERNEL_TIMER_CLASSIFIER_H

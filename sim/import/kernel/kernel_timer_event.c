@@ -179,8 +179,8 @@ static void take_module(struct cursor *cursor)
     }
 }
 
-/* Take "function=NAME", up to the next blank, with its module if it has one. trace-cmd adds "/0x0" to
- * some names. */
+/* Take "function=NAME", up to the next blank, with its module if it has one. trace-cmd adds "/0x0"
+ * to some names. */
 static bool take_function(struct cursor *cursor, struct kernel_event *event)
 {
     if (!TAKE(cursor, "function=")) {
@@ -273,7 +273,8 @@ static bool parse_task(const char *begin, const char *end, uint32_t *pid)
     return true;
 }
 
-/* By the third flag of tracefs, after irqs off and need resched; H is a hardirq within a softirq. */
+/* By the third flag of tracefs, after irqs off and need resched; H is a hardirq within a
+ * softirq. */
 static enum kernel_context context_of(char flag)
 {
     return flag == 's'                  ? KERNEL_CONTEXT_SOFTIRQ
@@ -351,7 +352,8 @@ static bool parse_dump_head(const char *line, struct cursor *cursor, struct kern
     return parse_task(line, flags, &event->pid);
 }
 
-/* Take printk's prefix of a dump's line: "<4>", "[  221.630578]", "[ T123]". False: there is none. */
+/* Take printk's prefix of a dump's line: "<4>", "[  221.630578]", "[ T123]". False: there is
+ * none. */
 static bool take_printk_prefix(struct cursor *cursor)
 {
     struct cursor at = *cursor;
@@ -478,9 +480,9 @@ static const struct {
 /* At least the longest name. */
 #define NAME_BYTES_MAX sizeof("hrtimer_expire_entry: ")
 
-/* Take the name of an event, with a blank after its colon; returns its kind, or KINDS if it is none.
- * Kinds follow each other at random, so one is guessed from two letters, without a branch, and
- * compared. */
+/* Take the name of an event, with a blank after its colon; returns its kind, or KINDS if it is
+ * none. Kinds follow each other at random, so one is guessed from two letters, without a branch,
+ * and compared. */
 static size_t take_known_name(struct cursor *cursor)
 {
     static const unsigned char guesses[256] = {['s'] = 1, ['c'] = 2, ['e'] = 3};

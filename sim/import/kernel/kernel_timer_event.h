@@ -1,8 +1,8 @@
 /*
  * kernel_timer_event.h: parses a line of a Linux timer recording.
  *
- * The kernel's timer tracepoints are printed in four forms, which differ in the head of the line and
- * are recognized line by line:
+ * The kernel's timer tracepoints are printed in four forms, which differ in the head of the line
+ * and are recognized line by line:
  *
  *   tracefs            nginx-22174   [000] d..1.  1179.366951: timer_start: timer=00000000...
  *   trace-cmd report   nginx-22174 [000]  1546.040072: timer_start:          timer=0xffff888...
@@ -12,8 +12,8 @@
  * The last is also the form of tracefs with the option latency-format; printk adds its own time
  * before it. Stack traces and lines of the function tracer may come between the events.
  *
- * A task's name may contain blanks, colons, dashes, slashes and brackets, so a line is recognized by
- * the CPU column with the time stamp after it.
+ * A task's name may contain blanks, colons, dashes, slashes and brackets, so a line is recognized
+ * by the CPU column with the time stamp after it.
  */
 #ifndef SIM_KERNEL_TIMER_EVENT_H
 #define SIM_KERNEL_TIMER_EVENT_H

@@ -113,28 +113,30 @@ static bool check_options(const struct import_job *job, struct error *error)
     bool timeout = import_setting(job, "timeout-column") != NULL;
     bool unit = import_setting(job, "delay-unit") != NULL || import_setting(job, "slack") != NULL;
     bool delay = import_setting(job, "delay") != NULL || unit;
-    if (import_setting(job, "key") == NULL && (op || !duration)) {
-        return error_set(
-            error, "--key is needed: the column that names the owner of the timer that an event "
-                   "restarts; or --duration: the column with the duration of a request");
-    }
-    if (op && duration) {
-        return error_set(error, "--op and --duration do not go together: rows are operations, or "
-                                "requests");
-    }
-    if (!op && delay) {
-        return error_set(error, "--delay, --delay-unit and --slack belong to --op, the column that "
-                                "names the operation of a row");
-    }
-    if (op && timeout && delay) {
-        return error_set(error, "--delay, --delay-unit and --slack do not go together with "
-                                "--timeout-column: it is a start's delay, of which 0 is none");
-    }
-    if (!timeout && import_setting(job, "timeout-unit") != NULL) {
-        return error_set(error, "--timeout-unit belongs to --timeout-column");
-    }
-    if (!duration && import_setting(job, "time-is") != NULL) {
-        return error_set(error, "--time-is belongs to --duration: only a request has two ends");
+    const struct {
+        bool wrong;
+        const char *why;
+    } rules[] = {
+        {import_setting(job, "key") == NULL && (op || !duration),
+         "--key is needed: the column that names the owner of the timer that an event restarts; or "
+         "--duration: the column with the duration of a request"},
+        {op && duration,
+         "--op and --duration do not go together: rows are operations, or requests"},
+        {!op && delay,
+         "--delay, --delay-unit and --slack belong to --op, the column that names the "
+         "operation of a row"},
+        {op && timeout && delay,
+         "--delay, --delay-unit and --slack do not go together with --timeout-column: it is a "
+         "start's delay, of which 0 is none"},
+        {!timeout && import_setting(job, "timeout-unit") != NULL,
+         "--timeout-unit belongs to --timeout-column"},
+        {!duration && import_setting(job, "time-is") != NULL,
+         "--time-is belongs to --duration: only a request has two ends"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].wrong) {
+            return error_set(error, "%s", rules[i].why);
+        }
     }
     return true;
 }

@@ -8,8 +8,8 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* Fields by name. `at_end` is when the server takes the time: Apache when the request arrives, nginx
- * when it writes the line. */
+/* Fields by name. `at_end` is when the server takes the time: Apache when the request arrives,
+ * nginx when it writes the line. */
 static const struct {
     const char *name;
     enum log_field_kind kind;
@@ -51,12 +51,12 @@ static const struct {
 };
 
 /* The text between two fields, while it grows. */
-struct text {
+struct format_text {
     char bytes[1024];
     size_t length;
 };
 
-static bool put_char(struct text *text, char c, struct error *error)
+static bool put_char(struct format_text *text, char c, struct error *error)
 {
     if (text->length == sizeof text->bytes) {
         return error_set(error, "--log-format: more than %zu characters between two fields",
@@ -67,7 +67,7 @@ static bool put_char(struct text *text, char c, struct error *error)
 }
 
 /* End the text before the next field or the format's end. */
-static void end_text(struct log_format *format, struct text *text)
+static void end_text(struct log_format *format, struct format_text *text)
 {
     char *copy = memory_copy_part(text->bytes, text->length);
     if (format->count == 0) {
@@ -80,8 +80,8 @@ static void end_text(struct log_format *format, struct text *text)
     text->length = 0;
 }
 
-static bool add_field(struct log_format *format, struct text *text, const char *name, size_t length,
-                      struct error *error)
+static bool add_field(struct log_format *format, struct format_text *text, const char *name,
+                      size_t length, struct error *error)
 {
     if (format->count > 0 && text->length == 0) {
         return error_set(error,
@@ -129,7 +129,7 @@ static bool add_field(struct log_format *format, struct text *text, const char *
 }
 
 /* Take a directive of Apache, after its percent sign: %[modifiers][{argument}]letter. */
-static bool take_apache(struct log_format *format, struct text *text, const char **at,
+static bool take_apache(struct log_format *format, struct format_text *text, const char **at,
                         struct error *error)
 {
     const char *c = *at;
@@ -166,7 +166,7 @@ static bool take_apache(struct log_format *format, struct text *text, const char
 }
 
 /* Take a variable of nginx, after its dollar sign: $name or ${name}. */
-static bool take_nginx(struct log_format *format, struct text *text, const char **at,
+static bool take_nginx(struct log_format *format, struct format_text *text, const char **at,
                        struct error *error)
 {
     bool braces = **at == '{';
@@ -187,7 +187,7 @@ static bool take_nginx(struct log_format *format, struct text *text, const char 
 bool log_format_parse(struct log_format *format, const char *text, struct error *error)
 {
     *format = (struct log_format){0};
-    struct text between = {.length = 0};
+    struct format_text between = {.length = 0};
     bool nginx = strchr(text, '$') != NULL;
     const char *at = text;
     while (*at != '\0') {

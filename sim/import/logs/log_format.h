@@ -1,9 +1,10 @@
 /*
- * log_format.h: a web server's log format, as in its configuration: Apache's LogFormat
- * (`%h %l %u %t "%r" %>s %b`) or nginx's log_format (`$remote_addr - $remote_user [$time_local]`).
- * Additional names, such as %{haproxy}t, are for the formats of other servers.
+ * log_format.h: a web server's log format, as in its configuration: Apache's LogFormat (`%h %l %u
+ * %t "%r" %>s %b`) or nginx's log_format (`$remote_addr - $remote_user [$time_local]`). Additional
+ * names, such as %{haproxy}t, are for the formats of other servers.
  *
- * A format is a list of fields with text between them. Lines are parsed up to the last wanted field.
+ * A format is a list of fields with text between them. Lines are parsed up to the last wanted
+ * field.
  */
 #ifndef SIM_LOG_FORMAT_H
 #define SIM_LOG_FORMAT_H

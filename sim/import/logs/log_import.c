@@ -101,7 +101,8 @@ static const char *take_time(struct log_plan *plan, const struct log_value *valu
     return log_time_parse(&plan->time_form, value, &record->row.time_ns);
 }
 
-/* Return the last of several numbers separated by slashes, without the '+' of one that still grew. */
+/* Return the last of several numbers separated by slashes, without the '+' of one that still
+ * grew. */
 static struct log_value last_of_slashes(struct log_value value)
 {
     for (size_t i = value.length; i-- > 0;) {

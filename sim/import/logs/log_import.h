@@ -1,12 +1,12 @@
 /*
  * log_import.h: turns the fields of a log's lines into events of timers. A plan has the meaning of
- * fields: time, key (an event restarts the key's idle timer), duration (a request has a timer of its
- * own), timeout of the line, operation on a timer. access-log and events differ in where their plans
- * come from.
+ * fields: time, key (an event restarts the key's idle timer), duration (a request has a timer of
+ * its own), timeout of the line, operation on a timer. access-log and events differ in where their
+ * plans come from.
  *
- * The first record is printed as it was understood. Warnings report a plan that may fit by accident:
- * one key has nearly all events, a key contains blanks, the times are whole seconds, or many lines
- * are dropped.
+ * The first record is printed as it was understood. Warnings report a plan that may fit by
+ * accident: one key has nearly all events, a key contains blanks, the times are whole seconds, or
+ * many lines are dropped.
  */
 #ifndef SIM_LOG_IMPORT_H
 #define SIM_LOG_IMPORT_H

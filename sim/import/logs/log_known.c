@@ -6,7 +6,8 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
 
-/* In the order in which a first line is tried. */
+/* Those with a format of log_format.h, then tables and JSON: the fields of time, client and durations,
+ * the unit of the durations, whether the time is that of the end, whether the client has a port. */
 static const struct log_known known_formats[] = {
     {.name = "common", .format = "%h %l %u %t "},
     {.name = "combined", .format = "%h %l %u %t "},
@@ -17,43 +18,14 @@ static const struct log_known known_formats[] = {
     {.name = "envoy",
      .format = "[%{envoy}t] \"%r\" %{status}x %{flags}x %{received}x %{sent}x %{ms}T "
                "%{upstream}x \"%{forwarded}h\" "},
-    {.name = "w3c",
-     .time = "date,time",
-     .client = "c-ip",
-     .durations = "time-taken",
-     .unit_ns = NS_PER_SECOND,
-     .at_end = true},
-    {.name = "alb",
-     .time = "2",
-     .client = "4",
-     .durations = "6,7,8",
-     .unit_ns = NS_PER_SECOND,
-     .at_end = true,
-     .has_port = true},
-    {.name = "caddy",
-     .time = "ts",
-     .client = "request.remote_ip",
-     .durations = "duration",
-     .unit_ns = NS_PER_SECOND,
-     .at_end = true},
-    {.name = "caddy-1", /* before Caddy 2.5 */
-     .time = "ts",
-     .client = "request.remote_addr",
-     .durations = "duration",
-     .unit_ns = NS_PER_SECOND,
-     .at_end = true,
-     .has_port = true},
-    {.name = "traefik",
-     .time = "StartUTC",
-     .client = "ClientHost",
-     .durations = "Duration",
-     .unit_ns = 1},
-    {.name = "envoy-json",
-     .time = "start_time",
-     .client = "downstream_remote_address",
-     .durations = "duration",
-     .unit_ns = NS_PER_MS,
-     .has_port = true},
+    {"w3c", NULL, "date,time", "c-ip", "time-taken", NS_PER_SECOND, true, false},
+    {"alb", NULL, "2", "4", "6,7,8", NS_PER_SECOND, true, true},
+    {"caddy", NULL, "ts", "request.remote_ip", "duration", NS_PER_SECOND, true, false},
+    /* before Caddy 2.5 */
+    {"caddy-1", NULL, "ts", "request.remote_addr", "duration", NS_PER_SECOND, true, true},
+    {"traefik", NULL, "StartUTC", "ClientHost", "Duration", 1, false, false},
+    {"envoy-json", NULL, "start_time", "downstream_remote_address", "duration", NS_PER_MS, false,
+     true},
 };
 
 const struct log_known *log_known_find(const char *name)
@@ -68,7 +40,7 @@ const struct log_known *log_known_find(const char *name)
 
 /* --- which it is ------------------------------------------------------------------------------ */
 
-static bool has(const char *text, size_t length, const char *part)
+static bool contains(const char *text, size_t length, const char *part)
 {
     return memmem(text, length, part, strlen(part)) != NULL;
 }
@@ -118,14 +90,14 @@ static bool is_date(struct log_value word)
 
 static const char *guess_json(const char *text, size_t length)
 {
-    return has(text, length, "\"StartUTC\"")      ? "traefik"
-           : has(text, length, "\"start_time\"")  ? "envoy-json"
-           : has(text, length, "\"remote_ip\"")   ? "caddy"
-           : has(text, length, "\"remote_addr\"") ? "caddy-1"
-                                                  : "caddy";
+    return contains(text, length, "\"StartUTC\"")      ? "traefik"
+           : contains(text, length, "\"start_time\"")  ? "envoy-json"
+           : contains(text, length, "\"remote_ip\"")   ? "caddy"
+           : contains(text, length, "\"remote_addr\"") ? "caddy-1"
+                                                       : "caddy";
 }
 
-static const char *guess(const char *text, size_t length)
+static const char *guess_name(const char *text, size_t length)
 {
     const char *at = text;
     const char *end = text + length;
@@ -135,14 +107,14 @@ static const char *guess(const char *text, size_t length)
     if (first.length > 0 && *first.text == '{') {
         return guess_json(text, length);
     }
-    if (has(text, length, "#Software") || has(text, length, "#Version") ||
-        has(text, length, "#Fields") || has(text, length, "#Date")) {
+    if (contains(text, length, "#Software") || contains(text, length, "#Version") ||
+        contains(text, length, "#Fields") || contains(text, length, "#Date")) {
         return "w3c";
     }
     if (first.length > 1 && *first.text == '[' && second.length > 0 && *second.text == '"') {
         return "envoy";
     }
-    if (is_date(second) && has(text, length, "://")) {
+    if (is_date(second) && contains(text, length, "://")) {
         return "alb";
     }
     if (is_seconds(first) && is_address(third)) {
@@ -161,7 +133,7 @@ static const char *guess(const char *text, size_t length)
 
 const struct log_known *log_known_guess(const char *text, size_t length)
 {
-    return log_known_find(guess(text, length));
+    return log_known_find(guess_name(text, length));
 }
 
 /* --- plans ------------------------------------------------------------------------------------ */

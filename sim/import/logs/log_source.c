@@ -294,8 +294,8 @@ static char guess_separator(const char *text, const char *end)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Return the value at a path: at each dot the path may go into an object, by name, or into an array,
- * by number; but a name may contain dots. */
+/* Return the value at a path: at each dot the path may go into an object, by name, or into an
+ * array, by number; but a name may contain dots. */
 static const json_t *at_path(const json_t *value, const char *path, size_t length)
 {
     const json_t *whole = json_object_getn(value, path, length);

@@ -39,8 +39,8 @@ bool log_time_parse_haproxy(struct log_time_cache *cache, const char *text, size
  * which is UTC, are understood as well. */
 bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns);
 
-/* Digits and an optional fraction, in units of `unit_ns` (a power of ten up to 10^9); rounded down to
- * 1 ns. False: not all `length` bytes belong to it, or it is above TIMER_MODEL_TIME_MAX_NS. */
+/* Digits and an optional fraction, in units of `unit_ns` (a power of ten up to 10^9); rounded down
+ * to 1 ns. False: not all `length` bytes belong to it, or it is above TIMER_MODEL_TIME_MAX_NS. */
 bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns);
 
 enum log_time_kind {
@@ -65,8 +65,8 @@ bool log_time_format_check(const char *option, const char *format, struct error 
 /* Read a time of that form. Returns NULL, or why it is none. */
 const char *log_time_parse(struct log_time_form *form, struct log_value value, uint64_t *time_ns);
 
-/* Write a time for a person, "2015-05-17 10:05:03.000000 UTC"; within a month of 1970, where it is no
- * date, as seconds. */
+/* Write a time for a person, "2015-05-17 10:05:03.000000 UTC"; within a month of 1970, where it is
+ * no date, as seconds. */
 void log_time_print(uint64_t time_ns, char *text, size_t room);
 
 #endif

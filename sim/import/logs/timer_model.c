@@ -7,7 +7,7 @@
 
 #define NONE UINT32_MAX
 
-struct timer {
+struct model_timer {
     uint64_t due_tick; /* 0: not armed */
     uint32_t previous; /* in its queue; NONE at the ends */
     uint32_t next;
@@ -15,7 +15,7 @@ struct timer {
     bool alone; /* has a timeout of its own, and is in no queue */
 };
 
-struct queue {
+struct model_queue {
     uint64_t timeout_ns;
     uint32_t first; /* due first */
     uint32_t last;
@@ -28,7 +28,7 @@ struct queue {
 };
 
 /* The end of a request: an answer in time, or the expiry of a timer that is in no queue. */
-struct answer {
+struct model_answer {
     uint64_t time_ns;
     uint64_t number; /* the order among equal times */
     uint32_t timer;
@@ -43,11 +43,11 @@ struct timer_model {
     uint64_t now_ns;
     uint64_t now_tick;  /* of the same clock as now_ns: tick 0 is at 0 ns */
     uint64_t base_tick; /* of the first event: the trace's tick 0 */
-    struct queue queues[TIMER_MODEL_QUEUES];
-    struct timer *timers;
+    struct model_queue queues[TIMER_MODEL_QUEUES];
+    struct model_timer *timers;
     uint32_t timer_count;
     uint32_t timer_room;
-    struct answer *answers; /* a heap */
+    struct model_answer *answers; /* a heap */
     uint32_t answer_count;
     uint32_t answer_room;
     uint64_t requests;
@@ -63,8 +63,8 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
     model->output = output;
     model->tick_ns = tick_ns;
     for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
-        model->queues[i] =
-            (struct queue){.timeout_ns = timeouts_ns[i], .first = NONE, .last = NONE, .free = NONE};
+        model->queues[i] = (struct model_queue){
+            .timeout_ns = timeouts_ns[i], .first = NONE, .last = NONE, .free = NONE};
     }
     model->writer = trace_writer_open(output, tick_ns, error);
     if (model->writer == NULL) {
@@ -78,13 +78,14 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
 uint32_t timer_model_new_timer(struct timer_model *model, unsigned queue)
 {
     MEMORY_REACH(model->timers, model->timer_room, model->timer_count);
-    model->timers[model->timer_count] = (struct timer){.queue = queue};
+    model->timers[model->timer_count] = (struct model_timer){.queue = queue};
     return model->timer_count++;
 }
 
 /* --- queues ----------------------------------------------------------------------------------- */
 
-static void unlink_timer(struct timer_model *model, struct queue *queue, struct timer *timer)
+static void unlink_timer(struct timer_model *model, struct model_queue *queue,
+                         struct model_timer *timer)
 {
     if (timer->previous != NONE) {
         model->timers[timer->previous].next = timer->next;
@@ -99,9 +100,9 @@ static void unlink_timer(struct timer_model *model, struct queue *queue, struct 
     timer->due_tick = 0;
 }
 
-static void link_last(struct timer_model *model, struct queue *queue, uint32_t id)
+static void link_last(struct timer_model *model, struct model_queue *queue, uint32_t id)
 {
-    struct timer *timer = &model->timers[id];
+    struct model_timer *timer = &model->timers[id];
     timer->previous = queue->last;
     timer->next = NONE;
     if (queue->last != NONE) {
@@ -112,7 +113,7 @@ static void link_last(struct timer_model *model, struct queue *queue, uint32_t i
     queue->last = id;
 }
 
-static void disarm(struct timer_model *model, struct queue *queue, uint32_t id)
+static void disarm(struct timer_model *model, struct model_queue *queue, uint32_t id)
 {
     if (!model->timers[id].alone) {
         unlink_timer(model, queue, &model->timers[id]);
@@ -121,7 +122,7 @@ static void disarm(struct timer_model *model, struct queue *queue, uint32_t id)
     queue->counts.armed--;
 }
 
-static void expire(struct timer_model *model, struct queue *queue)
+static void expire(struct timer_model *model, struct model_queue *queue)
 {
     while (queue->first != NONE && model->timers[queue->first].due_tick <= model->now_tick) {
         disarm(model, queue, queue->first);
@@ -165,7 +166,7 @@ static bool write_start(struct timer_model *model, uint32_t timer, uint64_t due_
 
 bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error)
 {
-    struct queue *queue = &model->queues[model->timers[timer].queue];
+    struct model_queue *queue = &model->queues[model->timers[timer].queue];
     if (queue->due_at_ns != model->now_ns || queue->due_at_tick == 0) {
         queue->due_at_ns = model->now_ns;
         queue->due_at_tick = due_tick_after(model, queue->timeout_ns);
@@ -190,7 +191,7 @@ void timer_model_fetch(const struct timer_model *model, uint32_t timer)
 
 void timer_model_fetch_neighbours(const struct timer_model *model, uint32_t timer)
 {
-    const struct timer *at = &model->timers[timer];
+    const struct model_timer *at = &model->timers[timer];
     if (at->due_tick != 0) {
         __builtin_prefetch(&model->timers[at->previous != NONE ? at->previous : timer]);
         __builtin_prefetch(&model->timers[at->next != NONE ? at->next : timer]);
@@ -202,7 +203,7 @@ bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *e
     if (!timer_model_is_armed(model, timer)) {
         return true;
     }
-    struct queue *queue = &model->queues[model->timers[timer].queue];
+    struct model_queue *queue = &model->queues[model->timers[timer].queue];
     disarm(model, queue, timer);
     queue->counts.stops++;
     return write_stop(model, model->now_ns, timer, error);
@@ -215,12 +216,12 @@ bool timer_model_is_armed(const struct timer_model *model, uint32_t timer)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static bool sooner(const struct answer *a, const struct answer *b)
+static bool sooner(const struct model_answer *a, const struct model_answer *b)
 {
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->number < b->number;
 }
 
-static void add_answer(struct timer_model *model, struct answer answer)
+static void add_answer(struct timer_model *model, struct model_answer answer)
 {
     MEMORY_REACH(model->answers, model->answer_room, model->answer_count);
     uint32_t at = model->answer_count++;
@@ -230,12 +231,12 @@ static void add_answer(struct timer_model *model, struct answer answer)
     model->answers[at] = answer;
 }
 
-static struct answer remove_first_answer(struct timer_model *model)
+static struct model_answer remove_first_answer(struct timer_model *model)
 {
-    struct answer *heap = model->answers;
-    struct answer first = heap[0];
+    struct model_answer *heap = model->answers;
+    struct model_answer first = heap[0];
     uint32_t count = --model->answer_count;
-    struct answer last = heap[count];
+    struct model_answer last = heap[count];
     size_t at = 0;
     for (size_t child = 1; child < count; child = 2 * at + 1) {
         if (child + 1 < count && sooner(&heap[child + 1], &heap[child])) {
@@ -253,8 +254,8 @@ static struct answer remove_first_answer(struct timer_model *model)
 
 static bool end_first_request(struct timer_model *model, struct error *error)
 {
-    struct answer answer = remove_first_answer(model);
-    struct queue *queue = &model->queues[model->timers[answer.timer].queue];
+    struct model_answer answer = remove_first_answer(model);
+    struct model_queue *queue = &model->queues[model->timers[answer.timer].queue];
     disarm(model, queue, answer.timer);
     if (answer.expires) {
         queue->counts.expired++;
@@ -270,7 +271,7 @@ static bool end_first_request(struct timer_model *model, struct error *error)
 bool timer_model_request(struct timer_model *model, unsigned queue_number, uint64_t duration_ns,
                          uint64_t timeout_ns, struct error *error)
 {
-    struct queue *queue = &model->queues[queue_number];
+    struct model_queue *queue = &model->queues[queue_number];
     uint32_t timer = queue->free;
     if (timer != NONE) {
         queue->free = model->timers[timer].next;
@@ -289,7 +290,7 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     uint64_t due_tick = model->timers[timer].due_tick;
     bool answered = duration_ns <= TIMER_MODEL_TIMEOUT_MAX_NS * 2;
     uint64_t end_ns = model->now_ns + (answered ? duration_ns : 0);
-    struct answer answer = {.time_ns = end_ns, .number = model->requests, .timer = timer};
+    struct model_answer answer = {.time_ns = end_ns, .number = model->requests, .timer = timer};
     if (!answered || end_ns / model->tick_ns >= due_tick) {
         /* It expires before the answer. */
         if (!own) {

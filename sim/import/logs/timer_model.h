@@ -73,9 +73,10 @@ bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *e
 
 bool timer_model_is_armed(const struct timer_model *model, uint32_t timer);
 
-/* Start a timer for a request, which is stopped by an answer after `duration_ns` (TIMER_MODEL_NEVER:
- * none comes), unless it is due by then. `timeout_ns` 0: the queue's timeout. Timers of answered
- * requests are used again, expired ones are not. The queue must have no other timers. */
+/* Start a timer for a request, which is stopped by an answer after `duration_ns`
+ * (TIMER_MODEL_NEVER: none comes), unless it is due by then. `timeout_ns` 0: the queue's timeout.
+ * Timers of answered requests are used again, expired ones are not. The queue must have no other
+ * timers. */
 bool timer_model_request(struct timer_model *model, unsigned queue, uint64_t duration_ns,
                          uint64_t timeout_ns, struct error *error);
 

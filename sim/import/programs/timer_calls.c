@@ -118,8 +118,8 @@ static uint64_t reached(const struct timer_calls *calls)
     return order->first_ns == UINT64_MAX ? 0 : order->last_ns;
 }
 
-/* Return the expiry that causes an operation on the timer. NULL: the operation is external, or counts
- * as such, because others that must precede it come after the expiry. */
+/* Return the expiry that causes an operation on the timer. NULL: the operation is external, or
+ * counts as such, because others that must precede it come after the expiry. */
 static const struct call_expiry *count_cause(struct timer_calls *calls,
                                              const struct call_timer *timer,
                                              const struct call_expiry *expiry)
@@ -162,8 +162,8 @@ static bool place_operation(struct timer_calls *calls, struct call_timer *timer,
     return reorder_add(calls->reorder, timer->last_tick, &operation);
 }
 
-/* Whether a start begins another timer in the memory of one that a late structure may still hold, or
- * that was still in use at the tick at which an exact structure begins the new one. */
+/* Whether a start begins another timer in the memory of one that a late structure may still hold,
+ * or that was still in use at the tick at which an exact structure begins the new one. */
 static bool needs_new_id(const struct call_timer *timer, const struct call_expiry *expiry)
 {
     if (!timer->renewed || timer->pending) {
@@ -175,8 +175,8 @@ static bool needs_new_id(const struct call_timer *timer, const struct call_expir
     return expiry->id != timer->id && (!timer->stopped || expiry->tick <= timer->last_tick);
 }
 
-/* Return the time from which the delay of a start counts: the deadline of the expiry that causes it,
- * or now if there is none; of a prediction, the begin of the callback. */
+/* Return the time from which the delay of a start counts: the deadline of the expiry that causes
+ * it, or now if there is none; of a prediction, the begin of the callback. */
 static uint64_t counted_from_ns(const struct timer_calls *calls, const struct call_expiry *expiry,
                                 uint64_t delay_ns, enum trace_basis basis)
 {
@@ -367,7 +367,7 @@ static void take_time(struct timer_calls *calls, uint64_t time_ns)
     }
 }
 
-static void reach(struct timer_calls *calls, uint32_t timer)
+static void reach_timer(struct timer_calls *calls, uint32_t timer)
 {
     if (timer == TIMER_CALLS_NO_TIMER) {
         return;
@@ -403,8 +403,8 @@ struct timer_calls *timer_calls_open(const struct import_job *job,
 bool timer_calls_add(struct timer_calls *calls, const struct timer_call *call, struct error *error)
 {
     take_time(calls, call->time_ns);
-    reach(calls, call->timer);
-    reach(calls, call->cause);
+    reach_timer(calls, call->timer);
+    reach_timer(calls, call->cause);
     calls->line = call->line;
     calls->round_ns = call->round_ns;
     struct call_timer *timer = &calls->timers[call->timer];
@@ -434,7 +434,7 @@ bool timer_calls_add(struct timer_calls *calls, const struct timer_call *call, s
 bool timer_calls_pass(struct timer_calls *calls, uint32_t timer, uint64_t time_ns)
 {
     take_time(calls, time_ns);
-    reach(calls, timer);
+    reach_timer(calls, timer);
     struct call_timer *passed = &calls->timers[timer];
     if (!passed->pending || passed->due_tick > tick_now(calls)) {
         return false;

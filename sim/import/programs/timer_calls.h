@@ -59,9 +59,9 @@ struct timer_call {
 struct timer_calls_settings {
     uint64_t tick_ns;
     uint64_t clock_ns; /* the steps of the clock that deadlines count from; 1: it is exact */
-    /* A reaction's delay counts from its cause's deadline; if true, from the recorded call where that
-     * is later by more than a tick and a hundredth of the delay, so that the trace does not run
-     * ahead of the record of a program that is always late. */
+    /* A reaction's delay counts from its cause's deadline; if true, from the recorded call where
+     * that is later by more than a tick and a hundredth of the delay, so that the trace does not
+     * run ahead of the record of a program that is always late. */
     bool follows_record;
 };
 
@@ -92,8 +92,8 @@ struct timer_calls_counts {
 
 struct timer_calls;
 
-/* Begin a trace at job->output, and fill job->recording unless it is NULL. Returns NULL with `error`
- * set. */
+/* Begin a trace at job->output, and fill job->recording unless it is NULL. Returns NULL with
+ * `error` set. */
 struct timer_calls *timer_calls_open(const struct import_job *job,
                                      const struct timer_calls_settings *settings,
                                      struct error *error);
@@ -113,8 +113,8 @@ uint64_t timer_calls_delay_ns(const struct timer_calls *calls, uint32_t timer);
 /* Write the operations that are held back. No call may follow. */
 bool timer_calls_finish(struct timer_calls *calls, struct error *error);
 
-/* After timer_calls_finish: return the writer of the trace, for import_finish with this end tick and
- * the summary's counts and times, which are set. */
+/* After timer_calls_finish: return the writer of the trace, for import_finish with this end tick
+ * and the summary's counts and times, which are set. */
 struct trace_writer *timer_calls_end(struct timer_calls *calls, struct import_summary *summary,
                                      const char *cause_rule, uint64_t *end_tick);
 

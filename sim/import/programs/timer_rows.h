@@ -1,7 +1,7 @@
 /*
- * timer_rows.h: importer of tables of timer operations: in each row a timer, of any name, is started
- * with a delay, stopped, or fires. The rows are sorted by time, the timers are numbered, and
- * timer_calls.h makes the trace.
+ * timer_rows.h: importer of tables of timer operations: in each row a timer, of any name, is
+ * started with a delay, stopped, or fires. The rows are sorted by time, the timers are numbered,
+ * and timer_calls.h makes the trace.
  *
  * A timer started at t with delay d is due at the first tick that is not before t + d. A start that
  * follows the same timer's own expiry, before any other operation on it, is a reaction to that
