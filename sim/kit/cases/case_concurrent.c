@@ -369,8 +369,7 @@ static bool free_all(const struct lane *self)
     return true;
 }
 
-/* Wait for the turn; in a signal handler, too. If the thread whose turn it is waits for a lock, all
- * go on. */
+/* Wait for the turn; in a signal handler, too. If the running thread waits for a lock, all go on. */
 static void wait_for_turn(struct lane *lane)
 {
     unsigned watched = LANES;
@@ -592,7 +591,7 @@ static bool note_accesses(const char *script, unsigned first)
     return runs && break_open();
 }
 
-/* Runs of each script whose switches are drawn, for each thread that begins. */
+/* Runs of each script with drawn switches, for each thread that begins. */
 #define DRAWN_RUNS 50u
 
 /* Runs in which a thread waits for a lock end an exploration: each takes milliseconds. */
@@ -673,5 +672,7 @@ void case_concurrent_steps(struct kit_run *run)
     end_lanes();
     run->witness->coverage.states += stage.runs;
     kit_note(run->witness, "%" PRIu64 " interleavings of two and three threads%s", stage.runs,
-             stage.freed > 0 ? "; in some, a thread waited for another one's lock" : "");
+             stage.freed > 0   ? "; in some, a thread waited for another one's lock"
+             : stage.runs == 0 ? ": this machine has no single steps or no breakpoints"
+                               : "");
 }
