@@ -309,10 +309,10 @@ static void warn_of_open_loops(const struct sweep_knobs *knobs)
     }
 }
 
-static void tell_of_join(void *ctx, const char *what)
+static void warn_of_join(void *ctx, const char *warning)
 {
     (void)ctx;
-    standard_files_tell("timerlab: %s\n", what);
+    standard_files_tell("timerlab: %s\n", warning);
 }
 
 static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **argv,
@@ -326,13 +326,13 @@ static bool sweep_or_join(struct sweep_arguments *arguments, int argc, char **ar
             .dir = request->dir,
             .command_line = argv,
             .command_words = argc,
-            .tell = tell_of_join,
+            .warn = warn_of_join,
         };
         return sweep_join(&join, &arguments->knobs, result, &arguments->error);
     }
     json_t *context = context_json(argc, argv);
     request->context = context;
-    request->tell = print_progress;
+    request->report = print_progress;
     warn_of_open_loops(request->knobs);
     bool good = sweep_run(request, result, &arguments->error);
     json_decref(context);

@@ -169,7 +169,7 @@ static int run_tune(void *at, int argc, char **argv)
     struct tune_arguments *arguments = at;
     struct tune_request *request = &arguments->request;
     struct tune_result result = {0};
-    request->tell = print_step;
+    request->report = print_step;
     request->drive = arguments->drive;
     if ((arguments->out_path != NULL && !outfile_check(arguments->out_path, &arguments->error)) ||
         !read_limits(arguments) || !tune(request, &result, &arguments->error)) {

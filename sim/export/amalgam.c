@@ -590,7 +590,7 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : (first->item > second->item) - (first->item < second->item);
 }
 
-/* --- what refers to what --------------------------------------------------------------------- */
+/* --- references ------------------------------------------------------------------------------ */
 
 /* Return the index of the first row of that name, or of the next one. */
 static size_t names_find(const struct amalgam *amalgam, struct piece name)

@@ -245,17 +245,17 @@ static void close_connection(struct gen_model *model, uint64_t now, struct conne
 }
 
 /* Apply a deploy or storm. */
-static void herd(struct gen_model *model, uint64_t now, struct connection *connection,
-                 uint32_t number)
+static void apply_herd(struct gen_model *model, uint64_t now, struct connection *connection,
+                       uint32_t number)
 {
     const struct quic *quic = model->state;
-    enum gen_herd what = gen_herd_at(&quic->herds, now, number);
-    if (what == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
+    enum gen_herd herd = gen_herd_at(&quic->herds, now, number);
+    if (herd == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
         return;
     }
     gen_from_outside(model);
     close_connection(model, now, connection);
-    connection->event_at = gen_herd_return(model, &quic->herds, what, now, COUNT_DEPLOYED);
+    connection->event_at = gen_herd_return(model, &quic->herds, herd, now, COUNT_DEPLOYED);
 }
 
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
@@ -270,7 +270,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         connection->backoff++;
         send_last(model, now, connection);
     }
-    herd(model, now, connection, number);
+    apply_herd(model, now, connection, number);
     /* The server's own paced packets are not delayed by a freeze. */
     if (connection->event_at == now && connection->state != STATE_SENDING) {
         connection->event_at = gen_arrival(&quic->herds, now, number);

@@ -307,15 +307,15 @@ static void happen(struct server *server, uint32_t now, struct connection *conne
 }
 
 /* Apply a deploy or storm. */
-static void herd(struct server *server, uint32_t now, struct connection *connection,
-                 enum gen_herd what)
+static void apply_herd(struct server *server, uint32_t now, struct connection *connection,
+                       enum gen_herd herd)
 {
-    if (what == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
+    if (herd == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
         return;
     }
     gen_from_outside(server->model);
     close_connection(server, now, connection);
-    uint64_t back = gen_herd_return(server->model, &server->herds, what, now, COUNT_DEPLOYED);
+    uint64_t back = gen_herd_return(server->model, &server->herds, herd, now, COUNT_DEPLOYED);
     connection->event_at = back < BEYOND ? (uint32_t)back : BEYOND;
 }
 
@@ -327,7 +327,7 @@ static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
     if (connection->state != STATE_CLOSED) {
         expire(server, now, connection);
     }
-    herd(server, now, connection, gen_herd_at(&server->herds, now, number));
+    apply_herd(server, now, connection, gen_herd_at(&server->herds, now, number));
     if (connection->event_at == now) {
         uint64_t arrival = gen_arrival(&server->herds, now, number);
         connection->event_at = arrival < BEYOND ? (uint32_t)arrival : BEYOND;

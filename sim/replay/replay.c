@@ -111,11 +111,11 @@ bool replay_create(struct replay *replay)
     const struct replay_request *request = replay->request;
     struct replay_result *result = replay->result;
     /* Between two polls the structure's clock does not move, and delays count from it. */
-    uint64_t behind_ticks = request->drive.poll_ticks > 1 ? request->drive.poll_ticks - 1 : 0;
+    uint64_t late_ticks = request->drive.poll_ticks > 1 ? request->drive.poll_ticks - 1 : 0;
     uint64_t max_delay_ticks = replay->header->max_delay_ticks;
     struct tl_config config = {.now = replay->now,
                                .max_delay_ticks =
-                                   max_delay_ticks > 0 ? max_delay_ticks + behind_ticks : 0,
+                                   max_delay_ticks > 0 ? max_delay_ticks + late_ticks : 0,
                                .options = request->options,
                                .allocator = &replay->memory.allocator};
     enum tl_status status = TL_OK;
@@ -377,9 +377,9 @@ static uint64_t last_reaction_tick(const struct replay *replay, const struct str
     }
     uint64_t tick =
         replay_comes_at(replay, replay->request->stream->reactions[stretch->reaction_end - 1].tick);
-    bool behind = stretch->group == stretch->group_end ||
-                  stretch->block->groups[stretch->group_end - 1].tick < tick;
-    return behind ? tick : 0;
+    bool is_after = stretch->group == stretch->group_end ||
+                    stretch->block->groups[stretch->group_end - 1].tick < tick;
+    return is_after ? tick : 0;
 }
 
 static bool run_stretch(struct replay *replay, const struct stretch *stretch)
@@ -517,7 +517,7 @@ static bool take_drive(struct replay *replay)
     return true;
 }
 
-/* Open what closes the loop: the closed loop itself in the check, the tape's player in the timed
+/* Close the loop: open the closed loop in the check, the tape's player in the timed
  * passes. Without reactions neither is needed, unless callbacks take time, which postpones
  * operations. For a structure that fires nothing, reactions are operations like others. */
 static bool close_loop(struct replay *replay)

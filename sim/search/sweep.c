@@ -249,11 +249,11 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
         weight_done += kept ? 0 : weight;
         spent += kept ? 0 : seconds;
         ran += !kept;
-        if (request->tell != NULL) {
+        if (request->report != NULL) {
             char name[SWEEP_NAME_BYTES];
             trace_name(request, point, false, name, sizeof name);
-            request->tell(
-                request->tell_ctx,
+            request->report(
+                request->report_ctx,
                 &(struct sweep_progress){
                     .point = done + 1,
                     .points = work->point_count,

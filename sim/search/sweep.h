@@ -101,8 +101,8 @@ struct sweep_request {
     unsigned part;         /* from 1: one of `parts` */
     unsigned parts;        /* 0: run all */
     const json_t *context; /* of the measurement, for results.json */
-    void (*tell)(void *ctx, const struct sweep_progress *progress); /* may be NULL */
-    void *tell_ctx;
+    void (*report)(void *ctx, const struct sweep_progress *progress); /* may be NULL */
+    void *report_ctx;
 };
 
 struct sweep_result {
@@ -132,8 +132,8 @@ struct sweep_join_request {
     char *const *command_line; /* for the context, `command_words` of them */
     int command_words;
     /* Warnings: missing cells, different machines. */
-    void (*tell)(void *ctx, const char *what);
-    void *tell_ctx;
+    void (*warn)(void *ctx, const char *warning);
+    void *warn_ctx;
 };
 
 /*

@@ -35,10 +35,10 @@ double tuner_expected_seconds(const struct tuner *tuner, size_t structures, unsi
     return tuner->pass_seconds * (double)(structures + 1) * (1 + 2.0 * runs);
 }
 
-void tuner_tell(const struct tuner *tuner, const char *what)
+void tuner_report(const struct tuner *tuner, const char *stage)
 {
-    if (tuner->request->tell != NULL) {
-        tuner->request->tell(tuner->request->tell_ctx, what);
+    if (tuner->request->report != NULL) {
+        tuner->request->report(tuner->request->report_ctx, stage);
     }
 }
 
@@ -183,14 +183,14 @@ bool tune(const struct tune_request *request, struct tune_result *result, struct
         (uint64_t)fmin(fmax(SEARCH_EVENTS_PER_SECOND * request->budget_seconds, SEARCH_EVENTS_MIN),
                        SEARCH_EVENTS_MAX);
     if (tuner.events >= 2 * search) {
-        tuner_tell(&tuner, "cutting out the part to search with");
+        tuner_report(&tuner, "cutting out the part to search with");
         good = cut_beginning(&tuner, search, &part, error);
     }
     good = good && tuner_count_all(&tuner, error);
     if (good && !request->by_counts) {
         good = tuner_time_best(&tuner, error);
         for (unsigned round = 0; good && request->vary && round < REFINE_ROUNDS; round++) {
-            tuner_tell(&tuner, "varying options, by the clock");
+            tuner_report(&tuner, "varying options, by the clock");
             good = tuner_refine(&tuner, error);
         }
     }

@@ -104,7 +104,7 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
             finals[running++] = later;
         }
         if (count > 0) {
-            tuner_tell(tuner, "running the first few side by side");
+            tuner_report(tuner, "running the first few side by side");
             tuner_take_what_fits(tuner, running, JUDGE_RUNS_MIN);
             good = tuner_run(tuner, finals, running, TUNE_FINAL, FINAL_RUNS_MAX, true, error);
         }

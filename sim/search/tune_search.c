@@ -268,7 +268,7 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
 {
     size_t structures = tuner->request->structures->count;
     bool *active = memory_new(structures + 1, sizeof *active);
-    tuner_tell(tuner, "counting the work of each structure");
+    tuner_report(tuner, "counting the work of each structure");
     for (size_t s = 0; s < structures; s++) {
         active[s] = tl_option_count(tuner->request->structures->items[s].timed) > 0;
         tuner->best[s] = tuner->result->candidate_count;
@@ -276,7 +276,7 @@ bool tuner_count_all(struct tuner *tuner, struct error *error)
     }
     bool good = count_defaults(tuner, error);
     if (good && tuner->request->vary) {
-        tuner_tell(tuner, "varying options, by counted work");
+        tuner_report(tuner, "varying options, by counted work");
     }
     for (unsigned round = 0; good && tuner->request->vary && round < VARY_ROUNDS; round++) {
         good = vary_round(tuner, round, active, error);
@@ -427,7 +427,7 @@ bool tuner_time_best(struct tuner *tuner, struct error *error)
             indices[count++] = s; /* its initial options: the counts may mislead */
         }
     }
-    tuner_tell(tuner, "timing the best of each structure");
+    tuner_report(tuner, "timing the best of each structure");
     sort_by(tuner, cost_of, indices, count);
     unsigned runs = timed_runs(tuner, count, TIME_SHARE);
     size_t room = affordable(tuner, TIME_SHARE, 1 + runs);

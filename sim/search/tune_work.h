@@ -33,7 +33,7 @@ double tuner_expected_seconds(const struct tuner *tuner, size_t structures, unsi
 void tuner_take_what_fits(struct tuner *tuner, size_t structures, unsigned runs);
 
 /* Report the stage to the caller. */
-void tuner_tell(const struct tuner *tuner, const char *what);
+void tuner_report(const struct tuner *tuner, const char *stage);
 
 /* --- candidates ------------------------------------------------------------------------------ */
 

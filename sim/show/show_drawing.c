@@ -201,7 +201,7 @@ static void draw_cell(struct canvas *canvas, const struct show_part *part,
 
 /* A box for empty slots, or for entries without room. */
 static void draw_gap(struct canvas *canvas, double x, double y, double height, uint64_t count,
-                     const char *what)
+                     const char *word)
 {
     char text[48];
     drawing_box(&canvas->drawing, x, y, GAP_WIDTH, height, 2,
@@ -210,7 +210,7 @@ static void draw_gap(struct canvas *canvas, double x, double y, double height, u
     drawing_text(&canvas->drawing, x + GAP_WIDTH / 2, y + height / 2,
                  "font-size=\"11\" text-anchor=\"middle\" " DIM, text);
     drawing_text(&canvas->drawing, x + GAP_WIDTH / 2, y + height / 2 + 13,
-                 "font-size=\"11\" text-anchor=\"middle\" " DIM, what);
+                 "font-size=\"11\" text-anchor=\"middle\" " DIM, word);
 }
 
 /* A box in a row: a cell, or a gap of `gap` cells. */

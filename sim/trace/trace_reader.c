@@ -172,8 +172,8 @@ void trace_reader_close(struct trace_reader *reader)
 }
 
 /* Report where in a file of the wrong length the blocks end. */
-static bool tell_truncation(const struct trace_reader *reader, uint64_t actual_bytes,
-                            struct error *error)
+static bool report_truncation(const struct trace_reader *reader, uint64_t actual_bytes,
+                              struct error *error)
 {
     uint64_t at = TRACE_HEADER_BYTES;
     uint64_t block = 0;
@@ -268,7 +268,7 @@ static bool read_header(struct trace_reader *reader, struct error *error)
                          reader->path);
     }
     if (actual_bytes < reader->file_bytes) {
-        return tell_truncation(reader, actual_bytes, error);
+        return report_truncation(reader, actual_bytes, error);
     }
     if (actual_bytes > reader->file_bytes) {
         return error_set(error, "%s: %" PRIu64 " bytes too many after the end; " REMEDY,

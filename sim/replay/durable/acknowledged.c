@@ -34,12 +34,12 @@ void acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
     while (acknowledged->begin < acknowledged->end) {
         const struct acknowledged_tick *oldest = &acknowledged->waiting[acknowledged->begin];
         bool is_last = acknowledged->begin + 1 == acknowledged->end;
-        uint64_t behind = is_last ? acknowledged->seen + 1 : oldest[1].first;
+        uint64_t next = is_last ? acknowledged->seen + 1 : oldest[1].first;
         if (durability->durable_sequence < oldest->first) {
             return;
         }
         has_waited(acknowledged, tick - oldest->tick);
-        if (durability->durable_sequence + 1 < behind) {
+        if (durability->durable_sequence + 1 < next) {
             return;
         }
         acknowledged->begin++;

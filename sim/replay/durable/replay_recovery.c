@@ -24,11 +24,11 @@ static void adopted(void *ctx, uint32_t id, uint64_t deadline, uint64_t generati
     replay->adopted++;
 }
 
-static void report_failure(struct replay *replay, const char *what, enum tl_status status)
+static void report_failure(struct replay *replay, const char *call, enum tl_status status)
 {
     struct tl_durability durability = {0};
     replay->algo->durability(replay->self, &durability);
-    replay_end(replay, REPLAY_FAULT, "%s: %s", what,
+    replay_end(replay, REPLAY_FAULT, "%s: %s", call,
                durability.failure != NULL ? durability.failure : tl_status_text(status));
 }
 
