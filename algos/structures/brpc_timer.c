@@ -19,13 +19,11 @@
  * A task that is left in the heap stays until its time, or until a sweep: when the heap has twice
  * as many tasks as after the last sweep, and at least `sweep`. An advance before the nearest tick
  * does nothing, except every `wakeup` ticks if that option is set. In brpc, threads share the
- * buckets; here, ids do.
+ * buckets; here, ids do. A timer that a callback starts when already due is held back from the
+ * buckets until the advance ends.
  *
  * The pool doubles and never shrinks. If memory for that is missing, all left tasks are dropped at
  * once. Then there is a task for each id, and one for the timer that fires, so that no start fails.
- *
- * A timer that a callback starts when already due must not fire in the same advance. It is held
- * back from the buckets until the advance ends.
  *
  * Invariants
  *   - every pending timer has one task, `current`, in a bucket, in the heap, or held back by a
@@ -46,6 +44,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "records.h"
 #include "tuning.h"
 #include "walk.h"
 
@@ -63,6 +62,11 @@ struct timer_options {
     uint64_t wakeup;
 };
 
+/* By id. */
+struct node {
+    uint32_t task; /* the current one, or NONE */
+};
+
 struct task {
     uint64_t run_time;
     uint32_t id;
@@ -75,10 +79,9 @@ struct bucket {
 };
 
 struct brpc_timer {
+    struct node *nodes AND_RECORDS;
     struct task *tasks;
     uint32_t *heap; /* of tasks, in the same block after them, as many as those */
-    uint32_t *current;
-    struct bucket *buckets;
     uint32_t bucket_count;
     uint32_t room; /* tasks that there are */
     uint32_t free_head;
@@ -96,15 +99,19 @@ struct brpc_timer {
     uint64_t clock;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
+    struct bucket buckets[]; /* bucket_count */
 };
 
-#define STRUCTURE struct brpc_timer
-#include "counted.h"
+#define NODE_ARRAY  struct brpc_timer
+#define NODES_FIRST 0u
+#include "node_array.h"
+#define STRUCTURE              struct brpc_timer
+#define STRUCTURE_BYTES(timer) (sizeof *(timer) + (timer)->bucket_count * sizeof(struct bucket))
 #include "structure.h"
 
 static inline bool is_left(const struct brpc_timer *timer, uint32_t task)
 {
-    return timer->current[timer->tasks[task].id] != task;
+    return node_at(timer, timer->tasks[task].id)->task != task;
 }
 
 static inline void give_back(struct brpc_timer *timer, uint32_t task)
@@ -113,66 +120,63 @@ static inline void give_back(struct brpc_timer *timer, uint32_t task)
     timer->free_head = task;
 }
 
-static inline uint64_t run_time_at(const struct brpc_timer *timer, uint32_t place)
+static inline uint64_t heap_due(const struct brpc_timer *timer, uint32_t place)
 {
     return timer->tasks[timer->heap[place]].run_time;
 }
 
 /* --- data: the heap --------------------------------------------------------------------------- */
 
-static inline void put(struct brpc_timer *timer, uint32_t place, uint32_t task)
+static inline void heap_put(struct brpc_timer *timer, uint32_t place, uint32_t task)
 {
     timer->heap[place] = task;
     TL_COUNT(timer, moves, 1);
 }
 
-static void push_heap(struct brpc_timer *timer, uint32_t task)
+/* Put a task where it belongs, from the hole up or down. */
+static void heap_sift(struct brpc_timer *timer, uint32_t hole, uint32_t task)
 {
     uint64_t run_time = timer->tasks[task].run_time;
-    uint32_t hole = timer->heap_count++;
-    while (hole > 0) {
-        uint32_t parent = (hole - 1) / 2;
+    for (uint32_t parent = (hole - 1) / 2; hole > 0; parent = (hole - 1) / 2) {
         TL_COUNT(timer, compares, 1);
-        if (run_time_at(timer, parent) <= run_time) {
+        if (heap_due(timer, parent) <= run_time) {
             break;
         }
-        put(timer, hole, timer->heap[parent]);
+        heap_put(timer, hole, timer->heap[parent]);
         hole = parent;
     }
-    put(timer, hole, task);
-}
-
-/* Puts a task where it belongs, from the hole downwards. */
-static void sift_down(struct brpc_timer *timer, uint32_t hole, uint32_t task)
-{
-    uint64_t run_time = timer->tasks[task].run_time;
     for (uint32_t child = 2 * hole + 1; child < timer->heap_count; child = 2 * hole + 1) {
         TL_COUNT(timer, compares, 2);
-        if (child + 1 < timer->heap_count &&
-            run_time_at(timer, child + 1) < run_time_at(timer, child)) {
+        if (child + 1 < timer->heap_count && heap_due(timer, child + 1) < heap_due(timer, child)) {
             child++;
         }
-        if (run_time <= run_time_at(timer, child)) {
+        if (run_time <= heap_due(timer, child)) {
             break;
         }
-        put(timer, hole, timer->heap[child]);
+        heap_put(timer, hole, timer->heap[child]);
         hole = child;
     }
-    put(timer, hole, task);
+    heap_put(timer, hole, task);
 }
 
-static uint32_t pop_heap(struct brpc_timer *timer)
+static void heap_push(struct brpc_timer *timer, uint32_t task)
+{
+    heap_sift(timer, timer->heap_count++, task);
+    TL_COUNT(timer, cascades, 1);
+}
+
+static uint32_t heap_pop(struct brpc_timer *timer)
 {
     uint32_t top = timer->heap[0];
     uint32_t last = timer->heap[--timer->heap_count];
     if (timer->heap_count > 0) {
-        sift_down(timer, 0, last);
+        heap_sift(timer, 0, last);
     }
     return top;
 }
 
-/* Drops the tasks of the heap that were left, and makes it a heap again. */
-static void sweep(struct brpc_timer *timer)
+/* Drop the left tasks of the heap, and make it a heap again. */
+static void heap_sweep(struct brpc_timer *timer)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < timer->heap_count; i++) {
@@ -184,10 +188,10 @@ static void sweep(struct brpc_timer *timer)
             timer->heap[kept++] = task;
         }
     }
-    bool changed = kept < timer->heap_count;
-    timer->heap_count = kept;
-    for (uint32_t i = kept / 2; changed && i-- > 0;) {
-        sift_down(timer, i, timer->heap[i]);
+    timer->heap_count = 0;
+    while (timer->heap_count < kept) {
+        uint32_t task = timer->heap[timer->heap_count++];
+        heap_sift(timer, timer->heap_count - 1, task);
     }
     timer->swept = kept;
 }
@@ -195,14 +199,14 @@ static void sweep(struct brpc_timer *timer)
 /* --- data: the buckets ------------------------------------------------------------------------ */
 
 /* The 64-bit finalizer of MurmurHash3, of a number that is all low bits. */
-static inline struct bucket *bucket_of(const struct brpc_timer *timer, uint32_t id)
+static inline struct bucket *bucket_of(struct brpc_timer *timer, uint32_t id)
 {
     uint64_t hash = (uint64_t)id * UINT64_C(0xff51afd7ed558ccd);
     hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
     return &timer->buckets[(hash ^ hash >> 33) % timer->bucket_count];
 }
 
-/* Puts a task into its bucket, and wakes whom it is too near for. */
+/* Put a task into its bucket. A task nearer than all others wakes the thread. */
 static void schedule(struct brpc_timer *timer, uint32_t index)
 {
     struct task *task = &timer->tasks[index];
@@ -219,44 +223,37 @@ static void schedule(struct brpc_timer *timer, uint32_t index)
     }
 }
 
+static void hold_back(struct brpc_timer *timer, uint32_t task)
+{
+    timer->tasks[task].next = timer->held_head;
+    timer->held_head = task;
+}
+
+/* Empty a list: drop the left tasks, and pass the others to `take`. */
+static void tasks_drain(struct brpc_timer *timer, uint32_t *head,
+                        void (*take)(struct brpc_timer *timer, uint32_t task))
+{
+    uint32_t task = *head;
+    *head = NONE;
+    while (task != NONE) {
+        uint32_t next = timer->tasks[task].next;
+        TL_COUNT(timer, compares, 1);
+        if (is_left(timer, task)) {
+            give_back(timer, task);
+        } else {
+            take(timer, task);
+        }
+        task = next;
+    }
+}
+
 /* Move the tasks of the buckets to the heap. */
 static void consume_tasks(struct brpc_timer *timer)
 {
     for (uint32_t i = 0; i < timer->bucket_count; i++) {
-        uint32_t task = timer->buckets[i].head;
-        timer->buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
+        timer->buckets[i].nearest = TL_NEVER;
         TL_COUNT(timer, slots, 1);
-        while (task != NONE) {
-            uint32_t next = timer->tasks[task].next;
-            TL_COUNT(timer, compares, 1);
-            if (is_left(timer, task)) {
-                give_back(timer, task);
-            } else {
-                push_heap(timer, task);
-                TL_COUNT(timer, cascades, 1);
-            }
-            task = next;
-        }
-    }
-}
-
-/* Of the tasks that are held back, drops those that were left; the others stay,
- * or are scheduled. */
-static void sort_out_held(struct brpc_timer *timer, bool stay)
-{
-    uint32_t task = timer->held_head;
-    timer->held_head = NONE;
-    while (task != NONE) {
-        uint32_t next = timer->tasks[task].next;
-        if (is_left(timer, task)) {
-            give_back(timer, task);
-        } else if (stay) {
-            timer->tasks[task].next = timer->held_head;
-            timer->held_head = task;
-        } else {
-            schedule(timer, task);
-        }
-        task = next;
+        tasks_drain(timer, &timer->buckets[i].head, heap_push);
     }
 }
 
@@ -267,7 +264,7 @@ static size_t pool_bytes(uint32_t room)
     return room * (sizeof(struct task) + sizeof(uint32_t));
 }
 
-/* Makes a pool of `room` tasks, more than there are. False: as before. */
+/* Enlarge the pool to `room` tasks. Return false, and change nothing, if memory is missing. */
 static bool grow_pool(struct brpc_timer *timer, uint32_t room)
 {
     struct task *tasks = tl_alloc(timer->allocator, pool_bytes(room), alignof(struct task));
@@ -291,27 +288,27 @@ static bool grow_pool(struct brpc_timer *timer, uint32_t room)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* Takes a free task, of which there is one when all that were left are dropped. */
+/* Take a free task. There is one, at the latest when all left tasks are dropped. */
 static uint32_t take_task(struct brpc_timer *timer)
 {
     if (timer->free_head == NONE &&
         (timer->room > ROOM_MAX / 2 || !grow_pool(timer, 2 * timer->room))) {
         consume_tasks(timer);
-        sweep(timer);
-        sort_out_held(timer, true);
+        heap_sweep(timer);
+        tasks_drain(timer, &timer->held_head, hold_back);
     }
     uint32_t task = timer->free_head;
     timer->free_head = timer->tasks[task].next;
     return task;
 }
 
-/* Leaves a timer's task. False: it has none. */
+/* Leave a timer's task. Return false if it has none. */
 static bool unschedule(struct brpc_timer *timer, uint32_t id)
 {
-    if (timer->current[id] == NONE) {
+    if (node_at(timer, id)->task == NONE) {
         return false;
     }
-    timer->current[id] = NONE;
+    node_at(timer, id)->task = NONE;
     timer->count--;
     TL_COUNT(timer, moves, 1);
     return true;
@@ -324,11 +321,10 @@ static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t task = take_task(timer);
     uint64_t run_time = deadline > timer->clock ? deadline : timer->clock;
     timer->tasks[task] = (struct task){.run_time = run_time, .id = id};
-    timer->current[id] = task;
+    node_at(timer, id)->task = task;
     timer->count++;
     if (timer->firing && deadline <= timer->clock) {
-        timer->tasks[task].next = timer->held_head;
-        timer->held_head = task;
+        hold_back(timer, task);
     } else {
         schedule(timer, task);
     }
@@ -347,8 +343,8 @@ static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budge
                           void *ctx)
 {
     uint64_t fired = 0;
-    while (fired < budget && timer->heap_count > 0 && run_time_at(timer, 0) <= now) {
-        uint32_t task = pop_heap(timer);
+    while (fired < budget && timer->heap_count > 0 && heap_due(timer, 0) <= now) {
+        uint32_t task = heap_pop(timer);
         TL_COUNT(timer, compares, 1);
         if (!is_left(timer, task)) {
             uint32_t id = timer->tasks[task].id;
@@ -361,8 +357,7 @@ static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budge
     return fired;
 }
 
-/* Apart from timer_advance, so that a tick without a wakeup costs a comparison
- * only. */
+/* TimerThread::run. Not inlined, so that a tick without a wakeup costs only a comparison. */
 static NEVER_INLINE uint64_t wake(struct brpc_timer *timer, uint64_t now, uint64_t budget,
                                   tl_fire_fn fire, void *ctx)
 {
@@ -374,11 +369,11 @@ static NEVER_INLINE uint64_t wake(struct brpc_timer *timer, uint64_t now, uint64
         timer->nearest = TL_NEVER;
         consume_tasks(timer);
         if (timer->heap_count >= timer->sweep_min && timer->heap_count >= 2 * timer->swept) {
-            sweep(timer);
+            heap_sweep(timer);
         }
         fired += run_tasks(timer, now, budget - fired, fire, ctx);
         timer->swept = timer->heap_count < timer->swept ? timer->heap_count : timer->swept;
-        top = timer->heap_count > 0 ? run_time_at(timer, 0) : TL_NEVER;
+        top = timer->heap_count > 0 ? heap_due(timer, 0) : TL_NEVER;
     } while (timer->nearest < top); /* by what callbacks started */
     timer->nearest = top;
     timer->wakes_at = top;
@@ -388,7 +383,7 @@ static NEVER_INLINE uint64_t wake(struct brpc_timer *timer, uint64_t now, uint64
     }
     timer->woken = false;
     timer->firing = false;
-    sort_out_held(timer, false);
+    tasks_drain(timer, &timer->held_head, schedule);
     return fired;
 }
 
@@ -411,68 +406,26 @@ static uint64_t timer_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-/* Never nothing. */
-static size_t current_bytes(uint32_t capacity)
-{
-    return ((size_t)capacity + 1) * sizeof(uint32_t);
-}
-
-static size_t buckets_bytes(uint32_t count)
-{
-    return count * sizeof(struct bucket);
-}
-
-static bool make_buckets(struct brpc_timer *timer)
-{
-    timer->buckets =
-        tl_alloc(timer->allocator, buckets_bytes(timer->bucket_count), alignof(struct bucket));
-    for (uint32_t i = 0; timer->buckets != NULL && i < timer->bucket_count; i++) {
-        timer->buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
-    }
-    return timer->buckets != NULL;
-}
-
 static enum tl_status timer_reserve(void *self, uint32_t capacity)
 {
     struct brpc_timer *timer = self;
-    bool fresh = timer->current == NULL;
-    if (timer->buckets == NULL && !make_buckets(timer)) {
-        return TL_ERR_NOMEM;
-    }
-    if (capacity <= timer->capacity && !fresh) {
-        return TL_OK;
-    }
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    uint32_t *current = tl_alloc(timer->allocator, current_bytes(capacity), alignof(uint32_t));
-    if (current == NULL) {
-        return TL_ERR_NOMEM;
+    for (uint32_t i = 0; timer->tasks == NULL && i < timer->bucket_count; i++) {
+        timer->buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
     }
     if (capacity + 1 > timer->room && !grow_pool(timer, capacity + 1)) {
-        tl_free(timer->allocator, current, current_bytes(capacity), alignof(uint32_t));
         return TL_ERR_NOMEM;
     }
-    if (!fresh) {
-        memcpy(current, timer->current, timer->capacity * sizeof *current);
-        tl_free(timer->allocator, timer->current, current_bytes(timer->capacity),
-                alignof(uint32_t));
-    }
-    for (uint32_t id = timer->capacity; id < capacity; id++) {
-        current[id] = NONE;
-    }
-    timer->current = current;
-    timer->capacity = capacity;
-    return TL_OK;
+    return nodes_reserve(timer, capacity, CAPACITY_MAX, (struct node){.task = NONE});
 }
 
 static void timer_destroy(void *self)
 {
     struct brpc_timer *timer = self;
     tl_free(timer->allocator, timer->tasks, pool_bytes(timer->room), alignof(struct task));
-    tl_free(timer->allocator, timer->current, current_bytes(timer->capacity), alignof(uint32_t));
-    tl_free(timer->allocator, timer->buckets, buckets_bytes(timer->bucket_count),
-            alignof(struct bucket));
+    nodes_free(timer);
     structure_free(timer, timer->allocator);
 }
 
@@ -513,16 +466,13 @@ static const struct tl_option timer_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* Adds the tasks of a list to *tasks, and those that are not left to *live, unless it is NULL. */
-static void tally_list(const struct brpc_timer *timer, uint32_t head, uint64_t *tasks,
+/* Count the tasks of a list in *tasks, and those that are not left in *live. */
+static void tally_list(const struct brpc_timer *timer, uint32_t task, uint64_t *tasks,
                        uint64_t *live)
 {
-    for (uint32_t task = head; task != NONE && *tasks <= timer->room;
-         task = timer->tasks[task].next) {
+    for (; task != NONE && *tasks <= timer->room; task = timer->tasks[task].next) {
         ++*tasks;
-        if (live != NULL) {
-            *live += !is_left(timer, task);
-        }
+        *live += !is_left(timer, task);
     }
 }
 
@@ -533,28 +483,28 @@ static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
     uint64_t live = 0;
     for (uint32_t i = 0; i < timer->heap_count; i++) {
         live += !is_left(timer, timer->heap[i]);
-        if (i > 0 && run_time_at(timer, i) < run_time_at(timer, (i - 1) / 2)) {
-            return corrupt(why, why_bytes, "task %" PRIu32 " stands below a later one",
-                           timer->heap[i]);
+        if (i > 0 && heap_due(timer, i) < heap_due(timer, (i - 1) / 2)) {
+            return corrupt(why, why_bytes, "task %" PRIu32 " is below a later one", timer->heap[i]);
         }
     }
     for (uint32_t i = 0; i < timer->bucket_count; i++) {
         tally_list(timer, timer->buckets[i].head, &tasks, &live);
     }
-    tally_list(timer, timer->free_head, &tasks, NULL);
+    for (uint32_t task = timer->free_head; task != NONE && tasks <= timer->room;
+         task = timer->tasks[task].next) {
+        tasks++;
+    }
     uint64_t pending = 0;
     for (uint32_t id = 0; id < timer->capacity; id++) {
-        uint32_t task = timer->current[id];
+        uint32_t task = node_at(timer, id)->task;
         pending += task != NONE;
         if (task != NONE && timer->tasks[task].run_time < timer->nearest) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is due before the nearest", id);
         }
     }
     if (tasks != timer->room || live != timer->count || pending != timer->count) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " of %" PRIu32 " tasks, %" PRIu64 " live, %" PRIu64
-                       " timers pending, %" PRIu64 " counted",
-                       tasks, timer->room, live, pending, timer->count);
+        return corrupt(why, why_bytes, "%" PRIu64 " tasks, %" PRIu64 " live, %" PRIu64 " pending",
+                       tasks, live, pending);
     }
     return TL_OK;
 }
@@ -600,10 +550,9 @@ TL_ALGO(brpc_timer) = {
         "Each start puts a task into one of some buckets, and a stop leaves it where it is. The "
         "advance at which the nearest tick is reached, or before which a nearer one was started, "
         "empties the buckets into a heap, except for tasks stopped meanwhile, and fires the due "
-        "ones. A task that is stopped later stays in the heap until its tick, or until the heap "
-        "has twice as many tasks as after its last sweep, and at least `sweep`. Bad at: memory "
-        "when most timers are stopped, since every start takes a task that stays; and the advance "
-        "that empties full buckets.",
+        "ones. A task that is stopped later stays in the heap until its tick or a sweep. Bad at: "
+        "memory when most timers are stopped, since every start takes a task that stays; and the "
+        "advance that empties full buckets.",
     .cost = {.start = "O(1)",
              .stop = "O(1)",
              .tick = "O(1)",
@@ -617,8 +566,8 @@ TL_ALGO(brpc_timer) = {
     .stop = timer_stop,
     .advance = timer_advance,
     .next = timer_next,
-    .count = structure_count,
-    .counters = structure_counters,
+    .count = nodes_count,
+    .counters = nodes_counters,
     .check = timer_check,
     .walk = timer_walk,
     .differs = "a timer's bucket is that of its id, where the original's is that of the thread "
