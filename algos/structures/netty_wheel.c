@@ -16,21 +16,13 @@
  * rounds; it fires the timers of slot 2 that have no round left, 7 and 4, and takes one round from
  * the others. So no timer is early, and each is up to a whole tick late. stop(2) unlinks timer 2.
  *
- * The worker files at most `transfer` timers in one tick, so that a loop of starts cannot stop it.
- * The others wait for the next tick and may be later; to bound that, the number of ids is limited
- * to `timers`. The clock of the wheel begins with the first start.
- *
- * With `pending` above 0, a start is refused if that many timers are pending. A timer that was
- * stopped or replaced counts until the worker has processed it: at the end of the tick, or at the
- * beginning of the next with cancelled=before, as in Dubbo. A restart is a new timeout; the old one
- * is cancelled only if the new one is accepted.
- *
- * Expired timers first move to the list DUE, and fire from there, so that a budget can leave some.
- * An advance over many turns subtracts them at once if every timer has as many. There is no `next`,
- * because the worker wakes at each tick of the wheel: drive it every `tick` ticks.
+ * The worker files at most `transfer` timers in one tick; the others wait for the next. To bound
+ * that, the number of ids is limited to `timers`. With `pending` above 0, a start is refused if
+ * that many timers are pending. A timer that was stopped or replaced counts until the worker has
+ * processed it: at the end of the tick, or at the beginning of the next with cancelled=before, as
+ * in Dubbo. An advance over many turns subtracts them at once if every timer has as many.
  *
  * Invariants
- *   - the queue, the slots and DUE together hold exactly the pending timers
  *   - a timer in a slot fires in the tick that is `rounds` turns after the next one of that slot,
  *     and is not due in a later one
  *   - `cancelled` of the stopped or moved timers still count as pending
@@ -58,14 +50,12 @@ struct node {
     uint32_t next;
     uint32_t prev;
 };
-#define SLOT_LISTS struct netty_wheel
-#include "slot_list.h"
+#include "timer_buckets.h"
 
 struct netty_wheel {
-    struct node *nodes AND_RECORDS; /* DUE, the queue, the slots, the timers */
-    uint32_t first_timer;           /* index of timer 0 */
-    uint32_t slots;                 /* a power of two */
-    uint64_t tick_ticks;            /* ticks of the caller in one of the wheel */
+    struct timer_buckets buckets; /* DUE, the queue, the slots */
+    uint32_t slots;               /* a power of two */
+    uint64_t tick_ticks;          /* ticks of the caller in one of the wheel */
     uint64_t transfer;
     uint64_t pending_max; /* 0: none */
     uint64_t cancelled;
@@ -73,14 +63,8 @@ struct netty_wheel {
     uint64_t tick;     /* the next one of the wheel to be worked off */
     bool began;
     bool cancelled_first;
-    uint64_t clock;
-    uint64_t count;
-    uint32_t capacity;
     uint32_t capacity_max;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
 };
-#include "timer_buckets.h"
 
 #define STRUCTURE struct netty_wheel
 #include "structure.h"
@@ -98,20 +82,21 @@ static inline uint32_t slot_of(const struct netty_wheel *wheel, uint64_t tick)
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct netty_wheel *wheel = self;
-    uint32_t index = timer_index(wheel, id);
-    if (wheel->pending_max > 0 && wheel->count + wheel->cancelled >= wheel->pending_max) {
+    uint32_t index = timer_index(&wheel->buckets, id);
+    if (wheel->pending_max > 0 && wheel->buckets.count + wheel->cancelled >= wheel->pending_max) {
         return TL_ERR_FULL;
     }
     if (!wheel->began) {
         wheel->began = true;
-        wheel->began_at = wheel->clock;
+        wheel->began_at = wheel->buckets.clock;
     }
-    if (slot_is_linked(wheel, index)) {
+    if (slot_is_linked(&wheel->buckets, index)) {
         wheel->cancelled++;
     }
-    (void)buckets_take(wheel, index);
-    node_at(wheel, index)->deadline = deadline > wheel->began_at ? deadline - wheel->began_at : 0;
-    bucket_append(wheel, QUEUE, index);
+    (void)buckets_take(&wheel->buckets, index);
+    node_at(&wheel->buckets, index)->deadline =
+        deadline > wheel->began_at ? deadline - wheel->began_at : 0;
+    bucket_append(&wheel->buckets, QUEUE, index);
     return TL_OK;
 }
 
@@ -128,43 +113,35 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 /* File timers of the queue, up to the limit of a tick. */
 static void transfer_timeouts(struct netty_wheel *wheel)
 {
-    for (uint64_t i = 0; i < wheel->transfer && !bucket_is_empty(wheel, QUEUE); i++) {
-        uint32_t index = bucket_first(wheel, QUEUE);
-        struct node *node = node_at(wheel, index);
+    for (uint64_t i = 0; i < wheel->transfer && !bucket_is_empty(&wheel->buckets, QUEUE); i++) {
+        uint32_t index = bucket_first(&wheel->buckets, QUEUE);
+        struct node *node = node_at(&wheel->buckets, index);
         uint64_t due = node->deadline / wheel->tick_ticks;
         due = due > wheel->tick ? due : wheel->tick;
         node->rounds = (due - wheel->tick) / wheel->slots;
-        slot_remove(wheel, index);
-        bucket_append(wheel, FIRST_SLOT + slot_of(wheel, due), index);
-        TL_COUNT(wheel, cascades, 1);
+        slot_remove(&wheel->buckets, index);
+        bucket_append(&wheel->buckets, FIRST_SLOT + slot_of(wheel, due), index);
+        TL_COUNT(&wheel->buckets, cascades, 1);
     }
 }
 
 /* Move the timers of a slot without a turn left to DUE, and take one turn from the rest. */
 static void expire_timeouts(struct netty_wheel *wheel, uint32_t head)
 {
-    uint32_t index = node_at(wheel, head)->next;
-    TL_COUNT(wheel, slots, 1);
+    uint32_t index = node_at(&wheel->buckets, head)->next;
+    TL_COUNT(&wheel->buckets, slots, 1);
     while (index != head) {
-        struct node *node = node_at(wheel, index);
+        struct node *node = node_at(&wheel->buckets, index);
         uint32_t next = node->next;
-        TL_COUNT(wheel, compares, 1);
+        TL_COUNT(&wheel->buckets, compares, 1);
         if (node->rounds > 0) {
             node->rounds--;
         } else {
-            slot_remove(wheel, index);
-            bucket_append(wheel, DUE, index);
+            slot_remove(&wheel->buckets, index);
+            bucket_append(&wheel->buckets, DUE, index);
         }
         index = next;
     }
-}
-
-static void work_off_tick(struct netty_wheel *wheel)
-{
-    wheel->cancelled = 0; /* of the ticks before */
-    transfer_timeouts(wheel);
-    expire_timeouts(wheel, FIRST_SLOT + slot_of(wheel, wheel->tick));
-    wheel->tick++;
 }
 
 /* Goes on by whole turns up to the tick `target`, as long as no timer's rounds end. Requires an
@@ -175,10 +152,10 @@ static void pass_turns(struct netty_wheel *wheel, uint64_t target)
     for (uint32_t pass = 0; pass < 2 && turns > 0; pass++) {
         for (uint32_t slot = 0; slot < wheel->slots; slot++) {
             uint32_t bucket = FIRST_SLOT + slot;
-            for (uint32_t i = bucket_first(wheel, bucket); i != SLOT_NONE;
-                 i = bucket_after(wheel, bucket, i)) {
-                struct node *node = node_at(wheel, i);
-                TL_COUNT(wheel, compares, 1);
+            for (uint32_t i = bucket_first(&wheel->buckets, bucket); i != SLOT_NONE;
+                 i = bucket_after(&wheel->buckets, bucket, i)) {
+                struct node *node = node_at(&wheel->buckets, i);
+                TL_COUNT(&wheel->buckets, compares, 1);
                 if (pass == 1) {
                     node->rounds -= turns;
                 } else if (node->rounds < turns) {
@@ -186,7 +163,7 @@ static void pass_turns(struct netty_wheel *wheel, uint64_t target)
                 }
             }
         }
-        TL_COUNT(wheel, slots, wheel->slots);
+        TL_COUNT(&wheel->buckets, slots, wheel->slots);
     }
     wheel->tick += turns * wheel->slots;
 }
@@ -194,23 +171,23 @@ static void pass_turns(struct netty_wheel *wheel, uint64_t target)
 /* Works off the ticks that are over. False: there is none. */
 static bool collect_due(struct netty_wheel *wheel)
 {
-    uint64_t target = (wheel->clock - wheel->began_at) / wheel->tick_ticks;
+    uint64_t target = (wheel->buckets.clock - wheel->began_at) / wheel->tick_ticks;
     if (!wheel->began || wheel->tick >= target) {
         return false;
     }
+    if (wheel->cancelled_first || target - wheel->tick > 1) { /* of the ticks before */
+        wheel->cancelled = 0;
+    }
     uint64_t singly_until = wheel->tick; /* a turn in which some timer's rounds end */
-    uint64_t cancelled = wheel->cancelled;
-    bool only_one = target - wheel->tick == 1;
     while (wheel->tick < target) {
         if (wheel->tick >= singly_until && target - wheel->tick > wheel->slots &&
-            bucket_is_empty(wheel, QUEUE)) {
+            bucket_is_empty(&wheel->buckets, QUEUE)) {
             pass_turns(wheel, target - 1);
             singly_until = wheel->tick + wheel->slots;
         }
-        work_off_tick(wheel);
-    }
-    if (only_one && !wheel->cancelled_first) {
-        wheel->cancelled = cancelled; /* until its timers have fired */
+        transfer_timeouts(wheel);
+        expire_timeouts(wheel, FIRST_SLOT + slot_of(wheel, wheel->tick));
+        wheel->tick++;
     }
     return true;
 }
@@ -218,9 +195,9 @@ static bool collect_due(struct netty_wheel *wheel)
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct netty_wheel *wheel = self;
-    wheel->clock = now;
+    wheel->buckets.clock = now;
     bool worked = collect_due(wheel);
-    uint64_t fired = buckets_fire(wheel, now, budget, fire, ctx);
+    uint64_t fired = buckets_fire(&wheel->buckets, now, budget, fire, ctx);
     if (worked && !wheel->cancelled_first) {
         wheel->cancelled = 0;
     }
@@ -253,18 +230,16 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     }
     return structure_create(config,
                             &(struct netty_wheel){
-                                .first_timer = FIRST_SLOT + slots,
+                                .buckets = buckets_empty(config, FIRST_SLOT + slots),
                                 .slots = slots,
                                 .tick_ticks = options->tick,
                                 .transfer = options->transfer,
                                 .pending_max = options->pending,
                                 .cancelled_first = options->cancelled != 0,
-                                .clock = config->now,
                                 .began_at = config->now,
                                 .capacity_max = (uint32_t)options->timers,
-                                .allocator = config->allocator,
                             },
-                            wheel_reserve, nodes_destroy, self);
+                            wheel_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice transfer_choices[] = {
@@ -316,27 +291,23 @@ static uint64_t next_visit(const struct netty_wheel *wheel, uint32_t slot)
     return wheel->tick + ((slot - wheel->tick) & (wheel->slots - 1));
 }
 
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
+static bool slot_takes(const struct timer_buckets *buckets, uint32_t bucket,
+                       const struct node *node)
 {
-    const struct netty_wheel *wheel = self;
-    for (uint32_t slot = 0; slot < wheel->slots; slot++) {
-        uint32_t bucket = FIRST_SLOT + slot;
-        for (uint32_t i = bucket_first(wheel, bucket); i != SLOT_NONE;
-             i = bucket_after(wheel, bucket, i)) {
-            const struct node *node = node_at(wheel, i);
-            uint64_t fires = next_visit(wheel, slot) + node->rounds * wheel->slots;
-            if (fires < node->deadline / wheel->tick_ticks || fires > TL_DEADLINE_MAX) {
-                return corrupt(why, why_bytes, "timer %" PRIu32 " fires in tick %" PRIu64,
-                               timer_id(wheel, i), fires);
-            }
-        }
-    }
-    return buckets_check(wheel, 0, why, why_bytes);
+    const struct netty_wheel *wheel = (const void *)buckets;
+    uint64_t fires = next_visit(wheel, bucket - FIRST_SLOT) + node->rounds * wheel->slots;
+    return fires >= node->deadline / wheel->tick_ticks && fires <= TL_DEADLINE_MAX;
 }
 
-static void keep_deadline(const struct netty_wheel *wheel, uint32_t index, struct tl_held *held)
+static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
-    const struct node *node = node_at(wheel, index);
+    return buckets_check_timers(self, 0, FIRST_SLOT, slot_takes, why, why_bytes);
+}
+
+static void keep_deadline(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
+{
+    const struct netty_wheel *wheel = (const void *)buckets;
+    const struct node *node = node_at(buckets, index);
     /* A deadline from before the worker was started is not known any more. */
     held->at = node->deadline > 0 ? wheel->began_at + node->deadline : TL_NEVER;
     held->rounds = node->rounds;
@@ -345,10 +316,10 @@ static void keep_deadline(const struct netty_wheel *wheel, uint32_t index, struc
 static void walk_list(const struct netty_wheel *wheel, const char *name, uint32_t bucket,
                       const struct tl_visitor *visitor)
 {
-    if (!bucket_is_empty(wheel, bucket)) {
+    if (!bucket_is_empty(&wheel->buckets, bucket)) {
         walk_part(visitor, name, TL_FORM_LIST, 0);
         walk_node(visitor, 0, TL_NEVER);
-        bucket_walk(wheel, bucket, NULL, visitor);
+        bucket_walk(&wheel->buckets, bucket, NULL, visitor);
     }
 }
 
@@ -362,7 +333,7 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
         uint64_t end = wheel->began_at + (next_visit(wheel, slot) + 1) * wheel->tick_ticks;
         walk_slot(visitor, slot, end - 1, wheel->tick_ticks,
                   slot == slot_of(wheel, wheel->tick) ? TL_MARK_HAND : 0);
-        bucket_walk(wheel, FIRST_SLOT + slot, keep_deadline, visitor);
+        bucket_walk(&wheel->buckets, FIRST_SLOT + slot, keep_deadline, visitor);
     }
 }
 
@@ -379,16 +350,14 @@ TL_ALGO(netty_wheel) = {
         "rule, is over; then up to 100,000 of the queue are filed, each under the tick in which it "
         "is due, with the number of turns to wait, and the due timers in the slot of that tick "
         "fire. Never early; late by up to a whole tick of the wheel, and in a burst of starts by "
-        "one more for each 100,000 that go before. With `pending` a start is refused when that "
-        "many are pending, including stopped ones that the worker has not seen. Bad at: precision; "
-        "many timers on few slots with delays of many turns; and the worker wakes at every tick, "
-        "idle or not.",
+        "one more for each 100,000 before. Bad at: precision; many timers on few slots with delays "
+        "of many turns; and the worker wakes at every tick, idle or not.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
     .options = wheel_option_table,
     .options_bytes = sizeof(struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = nodes_destroy,
+    .destroy = buckets_destroy,
     .reserve = wheel_reserve,
     .start = wheel_start,
     .stop = wheel_stop,
@@ -396,10 +365,9 @@ TL_ALGO(netty_wheel) = {
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
-    .differs = "a timer that was stopped gives its memory back at once, and takes no place among "
-               "the 100,000 of a tick, where the original keeps it in queue or slot; callbacks run "
-               "when all ticks that an advance passes have been worked off, where the original "
-               "runs those of each tick before the next; destroy does not report the pending "
-               "timers, where the original's stop returns them; a tick may be shorter than 1 ms; "
-               "no thread, so nothing fires but in advance.",
+    .differs =
+        "a timer that was stopped gives its memory back at once, and takes no place among "
+        "the 100,000 of a tick; callbacks run when all ticks that an advance passes have been "
+        "worked off, in the original after each tick; destroy does not report the "
+        "pending timers; a tick may be shorter than 1 ms; no thread.",
 };
