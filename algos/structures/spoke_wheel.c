@@ -45,77 +45,42 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
-#include <string.h>
-
-#include "check.h"
-#include "tuning.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define BLOCK_ALIGN      64
-#define IDLE             UINT32_MAX       /* not pending */
-#define LISTED           (UINT32_MAX - 1) /* in DUE or LATE */
-#define PLACES_SHIFT_MAX 31u              /* log2 of the places there can be */
-#define SPREAD_MAX       16u /* places for each timer, at most, that growing leads to */
+#define PLACES_SHIFT_MAX 31u /* log2 of the largest number of places */
+#define SPREAD_MAX       16u /* growing leads to at most this many places for each timer */
 #define PLACES_FREE      (UINT64_C(1) << 18) /* this many, 3 MB, are always granted */
 #define SPOKES_MAX       (INT64_C(1) << 20)
 #define TICK_MAX         (INT64_C(1) << 32)
 
-struct link {
+#define BUCKET_STRIPES   1u
+/* In DUE or LATE; or in a spoke, with IN_SPOKE in `next` and the place in `prev`. */
+struct node {
     uint32_t next;
     uint32_t prev;
 };
+#include "timer_buckets.h"
+
+#define IN_SPOKE (SLOT_NONE - 1)
 
 struct spoke_wheel {
-    struct tl_counters counters;
-    const struct tl_allocator *allocator;
-    uint64_t *deadlines; /* by place: spoke << allocation_shift, and on; the ids follow */
-    uint32_t *ids;
-    uint32_t *used;     /* places taken of each spoke */
-    uint32_t *where;    /* by id: place, IDLE or LISTED */
-    struct link *links; /* by id, after `where`: neighbours in DUE and LATE; the last is the head */
-    uint32_t spokes;    /* a power of two */
+    struct timer_buckets buckets; /* DUE and LATE */
+    uint64_t *deadlines;          /* by place: spoke << allocation_shift, and on */
+    uint32_t *ids;                /* by place, after the deadlines */
+    uint32_t spokes;              /* a power of two */
     uint32_t allocation_shift;
     uint32_t tick_shift;
-    uint32_t capacity;
-    uint32_t late_first; /* first of LATE in the list, or the head */
     uint32_t astray;     /* timers in a spoke that is not theirs */
     uint64_t astray_due; /* none of them is due before */
-    uint64_t clock;
-    uint64_t count;
+    uint32_t used[];     /* places taken of each spoke */
 };
 
-#define STRUCTURE struct spoke_wheel
-#include "counted.h"
+#define STRUCTURE              struct spoke_wheel
+#define STRUCTURE_BYTES(wheel) (sizeof *(wheel) + (wheel)->spokes * sizeof(uint32_t))
 #include "structure.h"
-
-/* --- data: DUE and LATE ----------------------------------------------------------------------- */
-
-static void list_append(struct spoke_wheel *wheel, uint32_t id)
-{
-    struct link *links = wheel->links;
-    uint32_t head = wheel->capacity;
-    uint32_t last = links[head].prev;
-    links[id] = (struct link){.next = head, .prev = last};
-    links[last].next = id;
-    links[head].prev = id;
-    wheel->where[id] = LISTED;
-    TL_COUNT(wheel, moves, 1);
-}
-
-static void list_remove(struct spoke_wheel *wheel, uint32_t id)
-{
-    struct link link = wheel->links[id];
-    wheel->links[link.prev].next = link.next;
-    wheel->links[link.next].prev = link.prev;
-    wheel->where[id] = IDLE;
-    if (wheel->late_first == id) {
-        wheel->late_first = link.next;
-    }
-    TL_COUNT(wheel, moves, 1);
-}
+#include "take_out.h"
 
 /* --- data: places ----------------------------------------------------------------------------- */
 
@@ -129,8 +94,9 @@ static inline void place_put(struct spoke_wheel *wheel, uint32_t place, uint64_t
 {
     wheel->deadlines[place] = deadline;
     wheel->ids[place] = id;
-    wheel->where[id] = place;
-    TL_COUNT(wheel, moves, 1);
+    *node_at(&wheel->buckets, timer_index(&wheel->buckets, id)) =
+        (struct node){.next = IN_SPOKE, .prev = place};
+    TL_COUNT(&wheel->buckets, moves, 1);
 }
 
 static bool is_astray(const struct spoke_wheel *wheel, uint32_t place)
@@ -138,14 +104,15 @@ static bool is_astray(const struct spoke_wheel *wheel, uint32_t place)
     return place >> wheel->allocation_shift != spoke_of(wheel, wheel->deadlines[place]);
 }
 
-/* Takes the timer at a place out of the wheel; the last of the spoke fills the gap. */
+/* Remove the timer at a place from the wheel. The last of the spoke fills the gap. */
 static void place_clear(struct spoke_wheel *wheel, uint32_t place)
 {
     uint32_t spoke = place >> wheel->allocation_shift;
     uint32_t last = (spoke << wheel->allocation_shift) + --wheel->used[spoke];
+    uint32_t index = timer_index(&wheel->buckets, wheel->ids[place]);
     wheel->astray -= is_astray(wheel, place);
-    wheel->where[wheel->ids[place]] = IDLE;
-    TL_COUNT(wheel, moves, 1);
+    node_at(&wheel->buckets, index)->next = SLOT_NONE;
+    TL_COUNT(&wheel->buckets, moves, 1);
     if (place != last) {
         place_put(wheel, place, wheel->deadlines[last], wheel->ids[last]);
     }
@@ -156,28 +123,29 @@ static size_t places_bytes(const struct spoke_wheel *wheel, uint32_t allocation_
     return ((size_t)wheel->spokes << allocation_shift) * (sizeof(uint64_t) + sizeof(uint32_t));
 }
 
-/* Makes all spokes longer. False, and nothing changed, for want of memory or of places. */
-static bool grow(struct spoke_wheel *wheel, uint32_t shift)
+/* Enlarge all spokes. Return false, and change nothing, if memory or places are missing. */
+static bool grow_spokes(struct spoke_wheel *wheel, uint32_t shift)
 {
     if (((uint64_t)wheel->spokes << shift) > UINT64_C(1) << PLACES_SHIFT_MAX) {
         return false;
     }
-    uint64_t *deadlines = tl_alloc(wheel->allocator, places_bytes(wheel, shift), BLOCK_ALIGN);
+    const struct tl_allocator *allocator = wheel->buckets.allocator;
+    uint64_t *deadlines = tl_alloc(allocator, places_bytes(wheel, shift), BLOCK_ALIGN);
     if (deadlines == NULL) {
         return false;
     }
     uint32_t *ids = (uint32_t *)(void *)(deadlines + ((size_t)wheel->spokes << shift));
-    for (uint32_t spoke = 0; wheel->deadlines != NULL && spoke < wheel->spokes; spoke++) {
+    for (uint32_t spoke = 0; spoke < wheel->spokes; spoke++) {
         size_t from = (size_t)spoke << wheel->allocation_shift;
         size_t to = (size_t)spoke << shift;
         for (uint32_t i = 0; i < wheel->used[spoke]; i++) {
             deadlines[to + i] = wheel->deadlines[from + i];
             ids[to + i] = wheel->ids[from + i];
-            wheel->where[ids[to + i]] = (uint32_t)(to + i);
+            node_at(&wheel->buckets, timer_index(&wheel->buckets, ids[to + i]))->prev =
+                (uint32_t)(to + i);
         }
     }
-    tl_free(wheel->allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift),
-            BLOCK_ALIGN);
+    tl_free(allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift), BLOCK_ALIGN);
     wheel->deadlines = deadlines;
     wheel->ids = ids;
     wheel->allocation_shift = shift;
@@ -186,7 +154,7 @@ static bool grow(struct spoke_wheel *wheel, uint32_t shift)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-/* The next spoke with a place left. `reserve` has seen to it that there is one. */
+/* The next spoke with a place left: `reserve` makes sure that there is one. */
 static uint32_t spoke_with_room(const struct spoke_wheel *wheel, uint32_t spoke)
 {
     while (wheel->used[spoke] >> wheel->allocation_shift != 0) {
@@ -195,17 +163,16 @@ static uint32_t spoke_with_room(const struct spoke_wheel *wheel, uint32_t spoke)
     return spoke;
 }
 
-/* Files a timer that is nowhere and due after the clock. */
+/* File a timer that is due after the clock. */
 static void file_timer(struct spoke_wheel *wheel, uint32_t id, uint64_t deadline)
 {
-    uint32_t own = spoke_of(wheel, deadline);
-    uint32_t spoke = own;
-    if (wheel->used[own] >> wheel->allocation_shift != 0) {
+    uint32_t spoke = spoke_of(wheel, deadline);
+    if (wheel->used[spoke] >> wheel->allocation_shift != 0) {
         uint64_t doubled = (uint64_t)wheel->spokes << (wheel->allocation_shift + 1);
-        uint64_t granted = (uint64_t)SPREAD_MAX * wheel->capacity;
+        uint64_t granted = (uint64_t)SPREAD_MAX * wheel->buckets.capacity;
         granted = granted > PLACES_FREE ? granted : PLACES_FREE;
-        if (doubled > granted || !grow(wheel, wheel->allocation_shift + 1)) {
-            spoke = spoke_with_room(wheel, own);
+        if (doubled > granted || !grow_spokes(wheel, wheel->allocation_shift + 1)) {
+            spoke = spoke_with_room(wheel, spoke);
             if (wheel->astray++ == 0 || deadline < wheel->astray_due) {
                 wheel->astray_due = deadline;
             }
@@ -214,59 +181,42 @@ static void file_timer(struct spoke_wheel *wheel, uint32_t id, uint64_t deadline
     place_put(wheel, (spoke << wheel->allocation_shift) + wheel->used[spoke]++, deadline, id);
 }
 
-static inline void take_out(struct spoke_wheel *wheel, uint32_t id)
+static inline void take_out(struct spoke_wheel *wheel, uint32_t index)
 {
-    if (wheel->where[id] == LISTED) {
-        list_remove(wheel, id);
+    const struct node *node = node_at(&wheel->buckets, index);
+    if (node->next == IN_SPOKE) {
+        place_clear(wheel, node->prev);
     } else {
-        place_clear(wheel, wheel->where[id]);
+        (void)bucket_remove(&wheel->buckets, index);
     }
 }
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct spoke_wheel *wheel = self;
-    if (wheel->where[id] != IDLE) {
-        take_out(wheel, id);
-    } else {
-        wheel->count++;
-    }
-    if (deadline > wheel->clock) {
+    uint32_t index = take_for_start(wheel, id);
+    if (deadline > wheel->buckets.clock) {
         file_timer(wheel, id, deadline);
-        return TL_OK;
+    } else {
+        bucket_append(&wheel->buckets, LATE, index);
     }
-    list_append(wheel, id);
-    if (wheel->late_first == wheel->capacity) {
-        wheel->late_first = id;
-    }
-    return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct spoke_wheel *wheel = self;
-    if (wheel->where[id] == IDLE) {
-        return TL_IDLE;
-    }
-    take_out(wheel, id);
-    wheel->count--;
     return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Look through a spoke, and move timers due by `now` to the list. */
+/* Look through a spoke, and move timers due by `now` to DUE. */
 static void visit_spoke(struct spoke_wheel *wheel, uint32_t spoke, uint64_t now)
 {
     uint32_t first = spoke << wheel->allocation_shift;
-    TL_COUNT(wheel, slots, 1);
-    TL_COUNT(wheel, compares, wheel->used[spoke]);
-    /* From the end, so that what fills a gap has been looked at. */
+    TL_COUNT(&wheel->buckets, slots, 1);
+    TL_COUNT(&wheel->buckets, compares, wheel->used[spoke]);
+    /* From the end: a gap is filled with a timer that has been looked at. */
     for (uint32_t i = wheel->used[spoke]; i-- > 0;) {
         if (wheel->deadlines[first + i] <= now) {
-            uint32_t id = wheel->ids[first + i];
+            uint32_t index = timer_index(&wheel->buckets, wheel->ids[first + i]);
             place_clear(wheel, first + i);
-            list_append(wheel, id);
+            bucket_append(&wheel->buckets, DUE, index);
         }
     }
 }
@@ -274,78 +224,43 @@ static void visit_spoke(struct spoke_wheel *wheel, uint32_t spoke, uint64_t now)
 /* Look through all spokes for due astray timers, and find the due tick of the next one. */
 static void visit_astray(struct spoke_wheel *wheel, uint64_t now)
 {
-    uint64_t due = TL_NEVER;
+    wheel->astray_due = TL_NEVER;
     for (uint32_t spoke = 0; spoke < wheel->spokes; spoke++) {
         visit_spoke(wheel, spoke, now);
         uint32_t first = spoke << wheel->allocation_shift;
-        for (uint32_t i = 0; i < wheel->used[spoke]; i++) {
-            uint64_t deadline = wheel->deadlines[first + i];
-            if (spoke_of(wheel, deadline) != spoke && deadline < due) {
-                due = deadline;
+        for (uint32_t place = first; place < first + wheel->used[spoke]; place++) {
+            if (is_astray(wheel, place) && wheel->deadlines[place] < wheel->astray_due) {
+                wheel->astray_due = wheel->deadlines[place];
             }
         }
     }
-    wheel->astray_due = due;
-}
-
-/* Moves the clock to `now`, and everything that is due by then to the list. */
-static void collect_due(struct spoke_wheel *wheel, uint64_t now)
-{
-    uint64_t from = wheel->clock >> wheel->tick_shift;
-    uint64_t steps = (now >> wheel->tick_shift) - from;
-    /* The hand's own spoke again, for the deadlines in the rest of its tick, and all it passes. */
-    uint64_t visits = steps < wheel->spokes ? steps + 1 : wheel->spokes;
-    visits -= wheel->tick_shift == 0 && steps < wheel->spokes; /* there is no rest */
-    uint64_t first = from + (wheel->tick_shift == 0 && steps < wheel->spokes);
-    for (uint64_t i = 0; i < visits; i++) {
-        uint32_t spoke = (uint32_t)(first + i) & (wheel->spokes - 1);
-        uint32_t ahead = (spoke + 2) & (wheel->spokes - 1);
-        PREFETCH(&wheel->deadlines[(size_t)ahead << wheel->allocation_shift]);
-        visit_spoke(wheel, spoke, now);
-    }
-    if (wheel->astray > 0 && wheel->astray_due <= now) {
-        visit_astray(wheel, now);
-    }
-    wheel->late_first = wheel->capacity; /* late timers are due */
-    wheel->clock = now;
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct spoke_wheel *wheel = self;
-    collect_due(wheel, now);
-    uint64_t fired = 0;
-    while (fired < budget && wheel->links[wheel->capacity].next != wheel->late_first) {
-        uint32_t id = wheel->links[wheel->capacity].next;
-        list_remove(wheel, id);
-        wheel->count--;
-        fired++;
-        fire(ctx, id, now);
+    bucket_move_all(&wheel->buckets, LATE, DUE);
+    uint64_t from = wheel->buckets.clock >> wheel->tick_shift;
+    uint64_t steps = (now >> wheel->tick_shift) - from;
+    /* All spokes that the hand passes, and its own for the deadlines in the rest of its tick. With
+     * a tick of 1 there is no rest. */
+    uint64_t first = from + (wheel->tick_shift == 0 && steps < wheel->spokes);
+    uint64_t last = from + (steps < wheel->spokes ? steps : wheel->spokes - 1);
+    for (uint64_t at = first; at <= last; at++) {
+        visit_spoke(wheel, (uint32_t)at & (wheel->spokes - 1), now);
     }
-    return fired;
+    if (wheel->astray > 0 && wheel->astray_due <= now) {
+        visit_astray(wheel, now);
+    }
+    wheel->buckets.clock = now;
+    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static size_t timers_bytes(uint32_t capacity)
-{
-    return capacity * sizeof(uint32_t) + ((size_t)capacity + 1) * sizeof(struct link);
-}
-
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 {
     struct spoke_wheel *wheel = self;
-    size_t used_bytes = wheel->spokes * sizeof *wheel->used;
-    if (wheel->used == NULL) {
-        wheel->used = tl_alloc(wheel->allocator, used_bytes, BLOCK_ALIGN);
-        if (wheel->used == NULL) {
-            return TL_ERR_NOMEM;
-        }
-        memset(wheel->used, 0, used_bytes);
-    }
-    if (capacity <= wheel->capacity && wheel->where != NULL) {
-        return TL_OK;
-    }
     uint32_t shift = wheel->allocation_shift;
     while (((uint64_t)wheel->spokes << shift) < capacity) {
         shift++;
@@ -353,46 +268,16 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     if (((uint64_t)wheel->spokes << shift) > UINT64_C(1) << PLACES_SHIFT_MAX) {
         return TL_ERR_CAPACITY;
     }
-    uint32_t *where = tl_alloc(wheel->allocator, timers_bytes(capacity), BLOCK_ALIGN);
-    if (where == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    if ((wheel->deadlines == NULL || shift > wheel->allocation_shift) && !grow(wheel, shift)) {
-        tl_free(wheel->allocator, where, timers_bytes(capacity), BLOCK_ALIGN);
-        return TL_ERR_NOMEM;
-    }
-    struct link *links = (struct link *)(void *)(where + capacity);
-    uint32_t old = wheel->capacity;
-    memset(where, 0xff, capacity * sizeof *where);
-    links[capacity] = (struct link){.next = capacity, .prev = capacity};
-    if (wheel->where != NULL) {
-        memcpy(where, wheel->where, old * sizeof *where);
-        memcpy(links, wheel->links, old * sizeof *links);
-        struct link head = wheel->links[old];
-        if (head.next != old) { /* the head has moved */
-            links[capacity] = head;
-            links[head.next].prev = capacity;
-            links[head.prev].next = capacity;
-        }
-        tl_free(wheel->allocator, wheel->where, timers_bytes(old), BLOCK_ALIGN);
-    }
-    wheel->late_first = wheel->late_first == old ? capacity : wheel->late_first;
-    wheel->where = where;
-    wheel->links = links;
-    wheel->capacity = capacity;
-    return TL_OK;
+    bool grows = wheel->deadlines == NULL || shift > wheel->allocation_shift;
+    return grows && !grow_spokes(wheel, shift) ? TL_ERR_NOMEM : buckets_reserve(self, capacity);
 }
 
 static void wheel_destroy(void *self)
 {
     struct spoke_wheel *wheel = self;
-    if (wheel->deadlines != NULL) {
-        tl_free(wheel->allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift),
-                BLOCK_ALIGN);
-    }
-    tl_free(wheel->allocator, wheel->where, timers_bytes(wheel->capacity), BLOCK_ALIGN);
-    tl_free(wheel->allocator, wheel->used, wheel->spokes * sizeof *wheel->used, BLOCK_ALIGN);
-    structure_free(wheel, wheel->allocator);
+    tl_free(wheel->buckets.allocator, wheel->deadlines,
+            places_bytes(wheel, wheel->allocation_shift), BLOCK_ALIGN);
+    buckets_destroy(wheel);
 }
 
 static uint32_t log2_up(uint64_t number)
@@ -413,16 +298,14 @@ struct wheel_options {
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     const struct wheel_options *options = config->options;
-    uint32_t shift = log2_up(options->spokes) + log2_up(options->allocation);
-    if (shift > PLACES_SHIFT_MAX) {
+    if (log2_up(options->spokes) + log2_up(options->allocation) > PLACES_SHIFT_MAX) {
         return TL_ERR_OPTION; /* more places than have numbers */
     }
     struct spoke_wheel empty = {
-        .allocator = config->allocator,
+        .buckets = buckets_empty(config, LATE + 1),
         .spokes = UINT32_C(1) << log2_up(options->spokes),
         .allocation_shift = log2_up(options->allocation),
         .tick_shift = log2_up(options->tick),
-        .clock = config->now,
     };
     return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
 }
@@ -439,74 +322,44 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static enum tl_status check_spokes(const struct spoke_wheel *wheel, uint64_t *seen, char *why,
-                                   size_t why_bytes)
-{
-    uint32_t astray = 0;
-    for (uint32_t spoke = 0; spoke < wheel->spokes; spoke++) {
-        for (uint32_t i = 0; i < wheel->used[spoke]; i++) {
-            uint32_t place = (spoke << wheel->allocation_shift) + i;
-            uint64_t deadline = wheel->deadlines[place];
-            bool strange = spoke_of(wheel, deadline) != spoke;
-            astray += strange;
-            if (wheel->ids[place] >= wheel->capacity || wheel->where[wheel->ids[place]] != place ||
-                deadline <= wheel->clock || (strange && deadline < wheel->astray_due)) {
-                return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong place",
-                               wheel->ids[place]);
-            }
-            ++*seen;
-        }
-    }
-    if (astray != wheel->astray) {
-        return corrupt(why, why_bytes, "%" PRIu32 " timers are astray, %" PRIu32 " counted", astray,
-                       wheel->astray);
-    }
-    return TL_OK;
-}
-
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct spoke_wheel *wheel = self;
+    const struct timer_buckets *buckets = &wheel->buckets;
     uint64_t seen = 0;
-    if (check_spokes(wheel, &seen, why, why_bytes) != TL_OK) {
-        return TL_ERR_CORRUPT;
-    }
-    uint32_t id = wheel->capacity;
-    do {
-        uint32_t next = wheel->links[id].next;
-        if (wheel->links[next].prev != id || seen > wheel->count) {
-            return corrupt(why, why_bytes, "the links of the due timers do not agree");
+    uint32_t astray = 0;
+    for (uint32_t spoke = 0; spoke < wheel->spokes; spoke++) {
+        uint32_t first = spoke << wheel->allocation_shift;
+        for (uint32_t place = first; place < first + wheel->used[spoke]; place++) {
+            uint32_t id = wheel->ids[place];
+            uint64_t deadline = wheel->deadlines[place];
+            astray += is_astray(wheel, place);
+            if (id >= buckets->capacity ||
+                node_at(buckets, timer_index(buckets, id))->next != IN_SPOKE ||
+                node_at(buckets, timer_index(buckets, id))->prev != place ||
+                deadline <= buckets->clock ||
+                (is_astray(wheel, place) && deadline < wheel->astray_due)) {
+                return corrupt(why, why_bytes, "timer %" PRIu32 " is in the wrong place", id);
+            }
+            seen++;
         }
-        id = next;
-        seen += id != wheel->capacity;
-    } while (id != wheel->capacity);
-    uint64_t pending = 0;
-    for (id = 0; id < wheel->capacity; id++) {
-        pending += wheel->where[id] != IDLE;
     }
-    if (seen != wheel->count || pending != wheel->count) {
-        return corrupt(why, why_bytes, "%" PRIu64 " timers found, %" PRIu64 " counted", seen,
-                       wheel->count);
-    }
-    return TL_OK;
+    return astray == wheel->astray
+               ? buckets_check(buckets, seen, why, why_bytes)
+               : corrupt(why, why_bytes, "%" PRIu32 " timers are astray", astray);
 }
 
-/* How many full turns of the hand a deadline in the wheel is away. */
-static uint64_t rounds_of(const struct spoke_wheel *wheel, uint64_t deadline)
-{
-    uint64_t ticks = (deadline >> wheel->tick_shift) - (wheel->clock >> wheel->tick_shift);
-    return ticks / wheel->spokes;
-}
-
-/* A spoke's timers: its own, or those that have gone astray to it. */
+/* Show a spoke's timers: its own, or the astray ones. */
 static void walk_spoke(const struct spoke_wheel *wheel, const struct tl_visitor *visitor,
                        uint32_t spoke, bool astray)
 {
+    uint64_t now = wheel->buckets.clock >> wheel->tick_shift;
     uint32_t first = spoke << wheel->allocation_shift;
     for (uint32_t place = first; place < first + wheel->used[spoke]; place++) {
         uint64_t deadline = wheel->deadlines[place];
         if (is_astray(wheel, place) == astray) {
-            walk_timer(visitor, wheel->ids[place], deadline, rounds_of(wheel, deadline));
+            walk_timer(visitor, wheel->ids[place], deadline,
+                       ((deadline >> wheel->tick_shift) - now) / wheel->spokes);
         }
     }
 }
@@ -514,16 +367,9 @@ static void walk_spoke(const struct spoke_wheel *wheel, const struct tl_visitor 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct spoke_wheel *wheel = self;
-    uint32_t head = wheel->capacity;
-    if (wheel->links[head].next != head) {
-        walk_due_part(visitor);
-        walk_node(visitor, 0, TL_NEVER);
-        for (uint32_t id = wheel->links[head].next; id != head; id = wheel->links[id].next) {
-            walk_timer(visitor, id, TL_NEVER, 0);
-        }
-    }
     uint64_t spoke_ticks = UINT64_C(1) << wheel->tick_shift;
-    uint64_t now = wheel->clock >> wheel->tick_shift;
+    uint64_t now = wheel->buckets.clock >> wheel->tick_shift;
+    buckets_walk_due(&wheel->buckets, visitor);
     walk_part(visitor, "wheel", TL_FORM_WHEEL, spoke_ticks);
     for (uint32_t spoke = 0; spoke < wheel->spokes; spoke++) {
         uint64_t ahead = (spoke - now) & (wheel->spokes - 1);
@@ -574,10 +420,9 @@ TL_ALGO(spoke_wheel) = {
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
+    .stop = take_out_stop,
     .advance = wheel_advance,
-    .count = structure_count,
-    .counters = structure_counters,
+    BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
 };
