@@ -27,7 +27,7 @@ refuse 1 'timerlab export go-heap' 'locked(go-heap)'
 refuse 1 "uses another library" libuv
 refuse 1 'is written as its sources' kv-wheel --cpp
 refuse 1 'fires nothing' null
-refuse 1 'Without --intrusive' spoke-wheel --intrusive
+refuse 1 'Without --intrusive' brpc-timer --intrusive
 refuse 1 'Without --nodes' binary-heap --intrusive --nodes
 refuse 2 'add --intrusive' hier-wheel --nodes
 
