@@ -1,19 +1,18 @@
 /*
- * bucket_lists.h: buckets of timers, wherever their nodes are stored: file, remove, stop,
- * fire, check the links, show.
+ * bucket_lists.h: buckets of timers: file, remove, stop, fire, check, show.
  *
  *   bucket   stripe 0: head <-> timer 8 <-> timer 4 <-> head
  *            stripe 1: head <-> timer 5 <-> head
  *
- * A bucket is BUCKET_STRIPES lists (slot_list.h), and a timer goes to the one that its index says.
- * A list gives the address of its next node only when a node has arrived from memory; with four
- * lists walked side by side four fetches are under way at once. One list is right where order
- * counts, or where there are too many buckets for their heads to stay in the cache.
+ * A bucket is BUCKET_STRIPES lists (slot_list.h); a timer's index chooses its list. A list gives the
+ * address of its next node only when a node has arrived from memory; with four lists walked in turn
+ * four cache misses overlap. One list is right where order counts, or where there are too many
+ * buckets for their heads to stay in the cache.
  *
- * Among few timers, which stay in the cache anyway, four lists only take longer to be moved, and to
- * be found empty, than one: every bucket then uses but its first. Among more, as long as the inner
- * caches hold them, so does a bucket that is `near`: one that is moved often and holds few, such as
- * a slot of the lowest level.
+ * Few timers stay in the cache, where four lists only take longer to be moved and to be found empty:
+ * then every bucket uses its first list only. With more timers, as long as the inner caches hold
+ * them, so does a `near` bucket: one that is moved often and holds few, such as a slot of the lowest
+ * level.
  *
  * Bucket DUE holds the timers that fire first, LATE those that were due at their start: the next
  * advance appends them to DUE. Callbacks file into any bucket but DUE, so that the timers that they
@@ -23,9 +22,8 @@
  *
  *   struct node      with the members uint32_t next and uint32_t prev
  *   BUCKET_STRIPES   lists of a bucket, a power of two
- *   SLOT_LISTS       the struct that holds the nodes, with the members clock, count (timers
- *                    pending), capacity and counters; hooks get it as `self`, or what begins with
- * it
+ *   SLOT_LISTS       the struct that holds the nodes and begins `self`, with the members clock,
+ *                    count (timers pending), capacity and counters
  *
  * and afterwards the functions that are declared below without a body, and those of slot_list.h.
  * timer_buckets.h is that, for nodes in one block.
@@ -44,29 +42,23 @@
 #define LATE        1u /* the bucket of the timers that were due at their start */
 #define BUCKET_NONE UINT32_MAX
 
-/* The index of a timer's node. The including file's. */
+/* Index and id of a timer. The including file's, as are the next ones. */
 static inline uint32_t timer_index(const SLOT_LISTS *lists, uint32_t id);
-
-/* The id of a timer, by its node's index. The including file's. */
 static inline uint32_t timer_id(const SLOT_LISTS *lists, uint32_t index);
 
-/* Whether an index is a timer's: neither a head's nor SLOT_NONE. The including file's. */
+/* Return whether an index is a timer's: neither a head's nor SLOT_NONE. */
 static inline bool slot_is_timer(const SLOT_LISTS *lists, uint32_t index);
 
-/* The head of the list of `bucket` that a stripe has, 0 to BUCKET_STRIPES - 1; the heads of a
- * bucket are all as far from each other. The including file's. */
+/* The head of a list of a bucket. The heads of a bucket are at equal distances. */
 static inline uint32_t bucket_head(const SLOT_LISTS *lists, uint32_t bucket, uint32_t stripe);
-
-/* The bucket that a head belongs to. The including file's. */
 static inline uint32_t head_bucket(const SLOT_LISTS *lists, uint32_t head);
 
-/* The bits of an index that say its list in a bucket that is `near` or not; 0: the first. The
- * including file's. */
+/* The bits of an index that choose its list in a bucket that is `near` or not; 0: the first. */
 static inline uint32_t stripe_bits(const SLOT_LISTS *lists, bool near);
 
 /* --- buckets --------------------------------------------------------------------------------- */
 
-/* Which of a bucket's lists hold timers, one bit each. */
+/* Return a bit for each list of a bucket: whether it holds timers. */
 static inline uint32_t bucket_stripes(const SLOT_LISTS *lists, uint32_t bucket)
 {
     uint32_t filled = 0;
@@ -82,20 +74,19 @@ static inline bool bucket_is_empty(const SLOT_LISTS *lists, uint32_t bucket)
                                           : bucket_stripes(lists, bucket) == 0;
 }
 
-/* Files a timer that is in no list, in a bucket that is `near` or not. */
+/* File a timer that is in no list, in a bucket that is `near` or not. */
 static inline void bucket_file(SLOT_LISTS *lists, uint32_t bucket, bool near, uint32_t index)
 {
     slot_append(lists, bucket_head(lists, bucket, index & stripe_bits(lists, near)), index);
     TL_COUNT(lists, moves, 1);
 }
 
-/* Files a timer that is in no list, in a bucket that is not near. */
 static inline void bucket_append(SLOT_LISTS *lists, uint32_t bucket, uint32_t index)
 {
     bucket_file(lists, bucket, false, index);
 }
 
-/* Takes a filed timer out. Returns the bucket that it leaves empty, or BUCKET_NONE. */
+/* Remove a filed timer. Return the bucket that becomes empty, or BUCKET_NONE. */
 static inline uint32_t bucket_remove(SLOT_LISTS *lists, uint32_t index)
 {
     uint32_t next = slot_node(lists, index)->next;
@@ -111,8 +102,7 @@ static inline uint32_t bucket_remove(SLOT_LISTS *lists, uint32_t index)
     return BUCKET_NONE;
 }
 
-/* Append all timers of `from` to `to`, where both use only those lists that have a bit
- * in `stripes`; touches but the lists' ends. */
+/* Append all timers of `from` to `to`, which both use the lists with a bit in `stripes`. */
 static inline void stripes_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to, uint32_t stripes)
 {
     if (stripes == 0) {
@@ -125,19 +115,18 @@ static inline void stripes_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t t
     }
 }
 
-/* Append all timers of `from` to `to`. */
 static inline void bucket_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
 {
     stripes_move_all(lists, from, to, stripe_bits(lists, false));
 }
 
-/* The same where `from` is near. */
+/* The same for a near bucket `from`. */
 static inline void bucket_move_near(SLOT_LISTS *lists, uint32_t from, uint32_t to)
 {
     stripes_move_all(lists, from, to, stripe_bits(lists, true));
 }
 
-/* Fetches the ends of a near bucket's lists, which bucket_move_near is going to touch. */
+/* Prefetch the ends of a near bucket's lists, for bucket_move_near. */
 static inline void bucket_prefetch_near(const SLOT_LISTS *lists, uint32_t bucket)
 {
     uint32_t count = stripe_bits(lists, true) + 1;
@@ -148,8 +137,7 @@ static inline void bucket_prefetch_near(const SLOT_LISTS *lists, uint32_t bucket
     }
 }
 
-/* Empties a bucket: calls `file` for every timer, which is then in no list, and must not file it
- * into that bucket. */
+/* Empty a bucket: call `file` for each timer, which must not file it into that bucket again. */
 static inline void bucket_empty(SLOT_LISTS *lists, uint32_t bucket,
                                 void (*file)(void *ctx, uint32_t index), void *ctx)
 {
@@ -170,7 +158,7 @@ static inline uint32_t bucket_of(const SLOT_LISTS *lists, uint32_t index)
     return head_bucket(lists, index);
 }
 
-/* The next timer of a bucket after this one, on any of its lists, or SLOT_NONE. */
+/* Return the next timer of a bucket, on any of its lists, or SLOT_NONE. */
 static inline uint32_t bucket_after(const SLOT_LISTS *lists, uint32_t bucket, uint32_t index)
 {
     uint32_t apart = bucket_head(lists, bucket, 1) - bucket_head(lists, bucket, 0);
@@ -185,7 +173,6 @@ static inline uint32_t bucket_after(const SLOT_LISTS *lists, uint32_t bucket, ui
     return next;
 }
 
-/* The first timer of a bucket, or SLOT_NONE. */
 static inline uint32_t bucket_first(const SLOT_LISTS *lists, uint32_t bucket)
 {
     return bucket_after(lists, bucket, bucket_head(lists, bucket, 0));
@@ -193,8 +180,8 @@ static inline uint32_t bucket_first(const SLOT_LISTS *lists, uint32_t bucket)
 
 /* --- hooks, and parts of them ---------------------------------------------------------------- */
 
-/* For a start: takes the timer out of where it may be filed, and counts it as pending. Returns the
- * bucket that this leaves empty, or BUCKET_NONE. */
+/* For a start: remove the timer from its list, if it is filed, and count it as pending. Return the
+ * bucket that becomes empty, or BUCKET_NONE. */
 static inline uint32_t buckets_take(SLOT_LISTS *lists, uint32_t index)
 {
     if (slot_is_linked(lists, index)) {
@@ -204,7 +191,7 @@ static inline uint32_t buckets_take(SLOT_LISTS *lists, uint32_t index)
     return BUCKET_NONE;
 }
 
-/* The hook `stop`, of structures that ignore which bucket it leaves empty. */
+/* The hook `stop`, of structures that ignore which bucket becomes empty. */
 static inline enum tl_status buckets_stop(void *self, uint32_t id)
 {
     SLOT_LISTS *lists = self;
@@ -218,7 +205,7 @@ static inline enum tl_status buckets_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* Fires the first timer of one of DUE's lists, which has one. */
+/* Fire the first timer of one of DUE's lists, which is not empty. */
 static inline void buckets_fire_one(SLOT_LISTS *lists, uint32_t head, uint64_t now, tl_fire_fn fire,
                                     void *ctx)
 {
@@ -233,8 +220,7 @@ static inline void buckets_fire_one(SLOT_LISTS *lists, uint32_t head, uint64_t n
     fire(ctx, timer_id(lists, index), now);
 }
 
-/* Fires from DUE, from each of its lists in turn, so that a node's line is under way while the
- * others' fire. Returns how many. */
+/* Fire from the lists of DUE in turn, so that their cache misses overlap. Return how many. */
 static inline uint64_t buckets_fire(SLOT_LISTS *lists, uint64_t now, uint64_t budget,
                                     tl_fire_fn fire, void *ctx)
 {
@@ -267,7 +253,7 @@ static inline uint64_t buckets_fire(SLOT_LISTS *lists, uint64_t now, uint64_t bu
     return fired;
 }
 
-/* Whether something waits for the next advance, whatever its tick. */
+/* Return whether timers fire in the next advance, whatever its tick. */
 static inline bool buckets_are_due(const SLOT_LISTS *lists)
 {
     return !bucket_is_empty(lists, DUE) || !bucket_is_empty(lists, LATE);
@@ -285,8 +271,8 @@ static inline void buckets_counters(const void *self, struct tl_counters *out)
     *out = ((const SLOT_LISTS *)self)->counters;
 }
 
-/* For the hook `check`: the links of the first `bucket_count` buckets' lists, and that they hold
- * `apart` timers less than are pending. */
+/* For the hook `check`: verify the links of the first `bucket_count` buckets' lists, and that they
+ * hold `apart` timers less than are pending. */
 static inline enum tl_status bucket_lists_check(const SLOT_LISTS *lists, uint32_t bucket_count,
                                                 uint64_t apart, char *why, size_t why_bytes)
 {
@@ -310,7 +296,7 @@ static inline enum tl_status bucket_lists_check(const SLOT_LISTS *lists, uint32_
     return TL_OK;
 }
 
-/* Shows a bucket's timers; `keep` fills in the tick or rounds of each, NULL: none are stored. */
+/* Show a bucket's timers; `keep` fills in the tick or rounds of each, NULL: none are stored. */
 static inline void bucket_walk(const SLOT_LISTS *lists, uint32_t bucket,
                                void (*keep)(const SLOT_LISTS *lists, uint32_t index,
                                             struct tl_held *held),
@@ -326,7 +312,7 @@ static inline void bucket_walk(const SLOT_LISTS *lists, uint32_t bucket,
     }
 }
 
-/* Shows DUE and LATE, if they hold anything. */
+/* Show DUE and LATE, unless they are empty. */
 static inline void buckets_walk_due(const SLOT_LISTS *lists, const struct tl_visitor *visitor)
 {
     if (buckets_are_due(lists)) {

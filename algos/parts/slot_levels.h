@@ -58,8 +58,11 @@
 #define LEVEL_TICK(node) ((node)->due)
 #endif
 
-/* Return the first tick of a slot, as `walk` shows it. The including file's. */
+/* Return the first tick of a slot, as `walk` shows it: slot_from is the including file's. */
+#ifndef SLOT_FROM
+#define SLOT_FROM slot_from
 static uint64_t slot_from(const STRUCTURE *wheel, uint32_t level, uint32_t slot);
+#endif
 
 /* Return whether a timer belongs in this slot. The including file's. */
 static bool slot_takes(const STRUCTURE *wheel, uint32_t level, uint32_t slot,
@@ -93,6 +96,14 @@ static inline uint64_t slot_entered(const STRUCTURE *wheel, uint32_t level, uint
 {
     uint64_t hand = wheel->buckets.clock >> LEVEL_SHIFT(level);
     return (hand + 1 + ((slot - hand - 1) & (LEVEL_SLOTS(level) - 1))) << LEVEL_SHIFT(level);
+}
+
+/* Return the first tick of the turn that a slot's timers wait for, if those in the hand's slot wait for
+ * a turn. */
+static inline uint64_t slot_turn(const STRUCTURE *wheel, uint32_t level, uint32_t slot)
+{
+    return slot_is_occupied(wheel, level, slot) ? slot_entered(wheel, level, slot)
+                                                : slot_began(wheel, level, slot);
 }
 
 /* --- hooks, and parts of them ---------------------------------------------------------------- */
@@ -184,7 +195,7 @@ static inline void levels_walk(const void *self, const struct tl_visitor *visito
         uint64_t hand = buckets->clock / ticks % LEVEL_SLOTS(level);
         walk_level(visitor, level + 1, ticks);
         for (uint32_t slot = 0; slot < LEVEL_SLOTS(level); slot++) {
-            uint64_t from = slot_from(wheel, level, slot);
+            uint64_t from = SLOT_FROM(wheel, level, slot);
             walk_span(visitor, slot, from, from + (LEVEL_SPAN(ticks) - 1),
                       (slot == hand ? TL_MARK_HAND : 0u) |
                           (slot_is_occupied(wheel, level, slot) ? TL_MARK_FLAGGED : 0u));

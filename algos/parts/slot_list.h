@@ -30,7 +30,6 @@ SLOT_LISTS;
 /* The node, or the head, of that index. The including file's. */
 static inline struct node *slot_node(const SLOT_LISTS *lists, uint32_t index);
 
-/* Makes `head` an empty list. */
 static inline void slot_clear(SLOT_LISTS *lists, uint32_t head)
 {
     slot_node(lists, head)->next = head;
@@ -42,13 +41,12 @@ static inline bool slot_is_empty(const SLOT_LISTS *lists, uint32_t head)
     return slot_node(lists, head)->next == head;
 }
 
-/* Whether a node is in some list. */
 static inline bool slot_is_linked(const SLOT_LISTS *lists, uint32_t index)
 {
     return slot_node(lists, index)->next != SLOT_NONE;
 }
 
-/* Puts a node that is in no list at the end of `head`'s; whatever its links held is lost. */
+/* Append a node that is in no list; the values of its links are lost. */
 static inline void slot_append(SLOT_LISTS *lists, uint32_t head, uint32_t index)
 {
     struct node *end = slot_node(lists, head);
@@ -60,7 +58,7 @@ static inline void slot_append(SLOT_LISTS *lists, uint32_t head, uint32_t index)
     slot_node(lists, last)->next = index;
 }
 
-/* Takes a linked node out of its list, whichever that is. */
+/* Remove a linked node from its list. */
 static inline void slot_remove(SLOT_LISTS *lists, uint32_t index)
 {
     struct node *node = slot_node(lists, index);
@@ -71,7 +69,7 @@ static inline void slot_remove(SLOT_LISTS *lists, uint32_t index)
     node->next = SLOT_NONE;
 }
 
-/* Moves all of `from`'s nodes, in their order, to the end of `to`'s. */
+/* Append all nodes of `from`, in their order, to `to`. */
 static inline void slot_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
 {
     struct node *source = slot_node(lists, from);
@@ -89,9 +87,8 @@ static inline void slot_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
     source->prev = from;
 }
 
-/* Empties a list: calls `file` for every node, which is then in no list, and must not put it into
- * this one. The list is walked from both ends at once: while one waits for memory the other goes
- * on. */
+/* Empty a list: call `file` for each node, which must not append it to this list. The list is walked
+ * from both ends in turn, so that their cache misses overlap. */
 static ALWAYS_INLINE void slot_drain(SLOT_LISTS *lists, uint32_t head,
                                      void (*file)(void *ctx, uint32_t index), void *ctx)
 {
@@ -116,8 +113,8 @@ static ALWAYS_INLINE void slot_drain(SLOT_LISTS *lists, uint32_t head,
     }
 }
 
-/* Empties `count` <= 8 lists in the same way, all walked at once from their beginnings. Their heads
- * stand `apart` from each other, from `head` on. */
+/* Empty `count` <= 8 lists, with heads `apart` indices from each other: walk them in turn from their
+ * beginnings. */
 static ALWAYS_INLINE void slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t count,
                                       uint32_t apart, void (*file)(void *ctx, uint32_t index),
                                       void *ctx)
@@ -143,8 +140,8 @@ static ALWAYS_INLINE void slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t
     }
 }
 
-/* Adds the length of `head`'s list to *seen. False if two neighbours' links do not agree, or if
- * *seen would pass `limit`, which a list that never ends does. */
+/* Add the length of a list to *seen. Return whether the links of neighbours agree, and *seen does not
+ * pass `limit`, as it does in a list without an end. */
 static inline bool slot_walk(const SLOT_LISTS *lists, uint32_t head, uint64_t limit, uint64_t *seen)
 {
     uint32_t index = head;

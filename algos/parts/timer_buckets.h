@@ -3,8 +3,8 @@
  *
  *   block    [first heads of all buckets][second heads of all buckets] ... [timer 0][timer 1] ...
  *
- * So the heads in use among few timers, the first ones, stand side by side. How many timers there
- * may be, and so which lists are used, is known when room is made for them.
+ * So the heads in use with few timers, the first ones, are adjacent. The capacity decides which lists
+ * are used.
  *
  * Internal, and a template. The including file first defines struct node and BUCKET_STRIPES, and
  * begins its own struct with a `struct timer_buckets`, so that the hooks can serve it. Where a
@@ -26,17 +26,15 @@ struct timer_buckets {
     struct node *nodes AND_RECORDS; /* the heads, then the timers */
     uint32_t first_timer;           /* index of timer 0: the number of heads */
     uint32_t bucket_count;          /* DUE and LATE included */
-    uint32_t stripes[2]; /* the bits of an index that say its list in a bucket, and in one that
-                            is near */
-    uint64_t count;      /* timers pending */
+    uint32_t stripes[2];            /* stripe_bits, of other buckets and of near ones */
+    uint64_t count;                 /* timers pending */
     uint32_t capacity;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
     uint64_t clock;
 };
 
-/* As a structure begins: `bucket_count` buckets, DUE and LATE included, for which buckets_reserve
- * has yet to make room. */
+/* Return buckets, DUE and LATE included, without memory yet: see buckets_reserve. */
 static inline struct timer_buckets buckets_empty(const struct tl_config *config,
                                                  uint32_t bucket_count)
 {

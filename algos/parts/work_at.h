@@ -18,6 +18,21 @@
  * file's. */
 static void collect_due(STRUCTURE *structure, uint64_t now);
 
+/* There is work at a tick. It is rarely before work_at: no start waits for the store of the last. */
+static inline void work_before(STRUCTURE *structure, uint64_t at)
+{
+    if (UNLIKELY(at < structure->work_at)) {
+        structure->work_at = at;
+    }
+}
+
+/* File a timer that is due at its start. */
+static inline void work_file_late(STRUCTURE *structure, uint32_t index)
+{
+    bucket_append((SLOT_LISTS *)structure, LATE, index);
+    structure->work_at = 0;
+}
+
 /* An advance at which there may be something to do. */
 static NEVER_INLINE uint64_t work(STRUCTURE *structure, uint64_t now, uint64_t budget,
                                   tl_fire_fn fire, void *ctx)

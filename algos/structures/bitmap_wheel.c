@@ -15,19 +15,17 @@
  * 6 of level 1. advance(70) fires a. stop(a) unlinks it, and clears the slot's bit if a was its
  * last timer.
  *
- * An advance looks at one word for each level and at the occupied slots that it passes, however far
- * it goes. A slot that it passes as a whole goes to DUE unopened; one that it enters is filed
- * again. All slots are collected in FLUSH before any timer is filed again, because a timer may
- * belong to a slot that is still to be emptied. `work_at` is the tick at which the first occupied
- * slot expires; an earlier advance only sets the clock. A stop leaves `work_at`, which costs one
- * vain look.
+ * An advance looks at one word for each level and at the occupied slots that it passes. A slot that
+ * it passes as a whole goes to DUE unopened; one that it enters is filed again, after all slots are
+ * collected in FLUSH, because a timer may belong to a slot that is still to be emptied. Before
+ * `work_at`, the tick at which the first occupied slot expires, an advance only sets the clock.
  *
  * A delay of slots^levels or more goes to the slot of the highest level that its deadline names,
- * and is filed again after each turn: there is no horizon. wahern's four levels reach 2^24 ticks.
+ * and is filed again after each turn: there is no horizon.
  *
  * timeout.c also files the timers of the slot after the clock's again, whenever the level below
- * passes its slot 0; some of them move down early. look=ahead does the same: with timeouts of 200
- * to 1,000 ticks, driven at every tick, it files a timer three times instead of 1.5 times.
+ * passes its slot 0. look=ahead does the same: it files a timer three times instead of 1.5 times,
+ * with timeouts of 200 to 1,000 ticks.
  *
  * Invariants
  *   - a slot of a level with `shift` holds timers of one bucket b, `clock >> shift` < b <= `clock
@@ -36,9 +34,9 @@
  *   - no slot expires before `work_at`, which is 0 if DUE or LATE holds timers, or look=ahead
  *   - the slots, DUE and LATE hold exactly the pending timers; FLUSH is empty between calls
  *
- * Complexity (m levels): start, stop and a tick O(1), expiry up to m moves, a jump up to m * slots
- * slots, `next` O(m), a lower bound. Use it for a program that sleeps until the next expiry. Bad
- * at: an upper slot with very many timers, which one advance files again.
+ * Complexity (m levels): start, stop and a tick O(1), expiry up to m moves, `next` O(m), a lower
+ * bound. Use it for a program that sleeps until the next expiry. Bad at: an upper slot with very
+ * many timers, which one advance files again.
  *
  * Source: W. Ahern, timeout.c (github.com/wahern/timeout); Varghese and Lauck 1987, section 6.2.
  */
@@ -77,6 +75,7 @@ struct bitmap_wheel {
 #define TAKE_OUT   levels_remove
 #include "work_at.h"
 
+#define SLOT_FROM slot_turn
 #include "slot_levels.h"
 #include "structure.h"
 #include "take_out.h"
@@ -123,13 +122,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t index = take_for_start(wheel, id);
     node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
-        uint64_t at = file_timer(wheel, index, deadline);
-        if (UNLIKELY(at < wheel->work_at)) {
-            wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
-        }
+        work_before(wheel, file_timer(wheel, index, deadline));
     } else {
-        bucket_append(&wheel->buckets, LATE, index);
-        wheel->work_at = 0;
+        work_file_late(wheel, index);
     }
     return TL_OK;
 }
@@ -145,72 +140,60 @@ static inline void file_again(void *self, uint32_t index)
     }
 }
 
+/* The slots of a level that are emptied after `steps` steps from the slot `hand`, as bits from the
+ * next slot on: those that the clock has passed or entered. With look=ahead, as timeout.c does it,
+ * on the upper levels the slot after the clock's, too; a level that has not moved counts as having
+ * moved by one. */
+static inline uint64_t slots_to_empty(const struct bitmap_wheel *wheel, uint32_t level,
+                                      uint32_t hand, uint64_t steps)
+{
+    bool ahead = wheel->looks_ahead && level > 0;
+    uint64_t passed = bitmap_low(steps + ahead);
+    if (ahead && steps == 0) {
+        passed |= UINT64_C(1) << (wheel->slots - 1); /* the hand's own, a turn ahead */
+    }
+    return bitmap_after(wheel->occupied[level], hand, wheel->slots) & passed;
+}
+
 /* Move the timers of the slots that the clock has passed since `old`, on any level, to DUE, or file
- * them again. */
+ * them again. With look=ahead, all are filed again. Goes on to a level above if that has moved; with
+ * look=ahead, if this one has passed its slot 0, or is there. */
 static void pass_levels(struct bitmap_wheel *wheel, uint64_t old)
 {
     struct timer_buckets *buckets = &wheel->buckets;
-    uint64_t now = wheel->buckets.clock;
-    bool flush = false;
+    uint64_t now = buckets->clock;
+    bool looks_ahead = wheel->looks_ahead;
     for (uint32_t level = 0; level < wheel->level_count; level++) {
         uint32_t shift = level * wheel->bits;
         uint64_t from = old >> shift;
         uint64_t steps = (now >> shift) - from;
-        if (steps == 0) {
-            break; /* nor has any level above moved */
+        if (steps == 0 && !looks_ahead) {
+            break;
         }
         uint32_t hand = (uint32_t)from & (wheel->slots - 1);
-        uint64_t passed =
-            bitmap_after(wheel->occupied[level], hand, wheel->slots) & bitmap_low(steps);
         TL_COUNT(buckets, slots, 1);
-        for (; passed != 0; passed &= passed - 1) {
-            uint32_t ahead = bitmap_first(passed) + 1;
+        for (uint64_t left = slots_to_empty(wheel, level, hand, steps); left != 0;
+             left &= left - 1) {
+            uint32_t ahead = bitmap_first(left) + 1;
             uint32_t slot = (hand + ahead) & (wheel->slots - 1);
-            uint32_t bucket = FIRST_BUCKET + (level << wheel->bits) + slot;
             uint64_t last = ((from + ahead + 1) << shift) - 1; /* tick of that slot */
-            bool whole = level + 1 < wheel->level_count && last <= now;
-            bucket_move_all(buckets, bucket, whole ? DUE : FLUSH);
-            flush |= !whole;
+            bool whole = !looks_ahead && level + 1 < wheel->level_count && last <= now;
+            bucket_move_all(buckets, LEVEL_BUCKET(level) + slot, whole ? DUE : FLUSH);
             wheel->occupied[level] &= ~(UINT64_C(1) << slot);
             TL_COUNT(buckets, slots, 1);
         }
+        if (looks_ahead && hand != 0 && hand + steps < wheel->slots &&
+            (level == 0 || hand + steps != 1)) {
+            break;
+        }
     }
-    if (flush) {
+    if (!bucket_is_empty(buckets, FLUSH)) {
         bucket_empty(buckets, FLUSH, file_again, wheel);
     }
 }
 
-/* The same as timeout.c does it: on each level above one that has passed its slot 0, or is
- * there, the timers of the slot after the clock's are filed again, too. A level that is looked
- * at so without having moved counts as having moved by one. */
-static void pass_levels_ahead(struct bitmap_wheel *wheel, uint64_t old)
-{
-    struct timer_buckets *buckets = &wheel->buckets;
-    bool looks = true;
-    for (uint32_t level = 0; level < wheel->level_count && looks; level++) {
-        uint32_t shift = level * wheel->bits;
-        uint64_t from = old >> shift;
-        uint64_t steps = (buckets->clock >> shift) - from;
-        uint32_t hand = (uint32_t)from & (wheel->slots - 1);
-        uint64_t looked = bitmap_low(steps + (level > 0));
-        if (level > 0 && steps == 0) {
-            looked |= UINT64_C(1) << (wheel->slots - 1); /* the hand's own, a turn ahead */
-        }
-        uint64_t passed = bitmap_after(wheel->occupied[level], hand, wheel->slots) & looked;
-        TL_COUNT(buckets, slots, 1);
-        for (; passed != 0; passed &= passed - 1) {
-            uint32_t slot = (hand + 1 + bitmap_first(passed)) & (wheel->slots - 1);
-            bucket_move_all(buckets, FIRST_BUCKET + (level << wheel->bits) + slot, FLUSH);
-            wheel->occupied[level] &= ~(UINT64_C(1) << slot);
-            TL_COUNT(buckets, slots, 1);
-        }
-        looks = hand == 0 || hand + steps >= wheel->slots || (level > 0 && hand + steps == 1);
-    }
-    bucket_empty(buckets, FLUSH, file_again, wheel);
-}
-
 /* The bits of all slots with higher numbers than this one. */
-static inline uint64_t slots_behind(uint32_t slot)
+static inline uint64_t slots_after(uint32_t slot)
 {
     return ~bitmap_low((uint64_t)slot + 1);
 }
@@ -225,14 +208,14 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
     uint64_t old = wheel->buckets.clock;
     wheel->buckets.clock = now;
     if (UNLIKELY(wheel->looks_ahead)) {
-        pass_levels_ahead(wheel, old);
+        pass_levels(wheel, old);
         return; /* `work_at` stays 0: every update may have to look */
     }
     uint32_t slot = (uint32_t)now & (wheel->slots - 1);
-    uint64_t ahead = slots_behind(slot); /* of level 1, still to come in this turn of it */
-    if ((old ^ now) < wheel->slots) {    /* no other level has moved */
+    uint64_t ahead = slots_after(slot); /* of level 1, still to come in this turn of it */
+    if ((old ^ now) < wheel->slots) {   /* no other level has moved */
         uint64_t passed =
-            wheel->occupied[0] & slots_behind((uint32_t)old & (wheel->slots - 1)) & ~ahead;
+            wheel->occupied[0] & slots_after((uint32_t)old & (wheel->slots - 1)) & ~ahead;
         wheel->occupied[0] ^= passed;
         TL_COUNT(buckets, slots, 1);
         for (; passed != 0; passed &= passed - 1) {
@@ -306,13 +289,6 @@ static bool slot_takes(const struct bitmap_wheel *wheel, uint32_t level, uint32_
     return node->due >= slot_entered(wheel, level, slot);
 }
 
-/* The timers in the hand's own slot wait for a turn. */
-static uint64_t slot_from(const struct bitmap_wheel *wheel, uint32_t level, uint32_t slot)
-{
-    return slot_is_occupied(wheel, level, slot) ? slot_entered(wheel, level, slot)
-                                                : slot_began(wheel, level, slot);
-}
-
 /* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(bitmap_wheel) = {
@@ -335,15 +311,13 @@ TL_ALGO(bitmap_wheel) = {
         "it out in the same loop; timers that fire in one advance do so level by level, in "
         "the order of time, there in that of the slots' numbers. No intervals.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
     .next = levels_next,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = levels_work_check,
     .walk = levels_walk,

@@ -11,23 +11,17 @@
  *     5         1    536,870,912    6.2 d                   all
  *
  * A timer goes to the first level where its delay is below the length of the next level's bucket.
- * At tick 0, start(a, 70000) files a in bucket 1 of level 2. When the clock reaches tick 65,536, it
- * enters that bucket and empties it: a is filed again by the rest of its delay, in bucket 4 of
- * level 1 (69,632 to 70,655). When the clock leaves bucket 4, at tick 70,656, a fires, 656 ticks
- * late. stop(a) unlinks it at any time.
+ * At tick 0, start(a, 70000) files a in bucket 1 of level 2. At tick 65,536 the clock enters that
+ * bucket and empties it: a is filed again, in bucket 4 of level 1 (69,632 to 70,655). When the
+ * clock leaves bucket 4, at tick 70,656, a fires, 656 ticks late. stop(a) unlinks it at any time.
  *
- * A cache drops an entry some time after it has expired. No reader sees it in between, because each
- * reader checks the clock itself. So the buckets are a second, a minute, an hour and a day wide,
- * each rounded up to a power of two.
+ * A cache drops an entry some time after it has expired; each reader checks the clock itself. So
+ * the buckets are a second, a minute, an hour and a day wide, rounded up to a power of two.
  *
  * When the clock enters another bucket of a level, all buckets from the one that it leaves to the
- * one that it enters are emptied: expired timers fire, all others are filed again. A timer that is
- * a whole turn away is in the clock's own bucket and is looked at a turn too soon, as in the
- * original. The original looks at the buckets one by one; here a bitmap for each level shows the
- * occupied ones.
- *
- * A callback may start a timer that belongs to a bucket that is still to be emptied. So expired
- * timers go to DUE first, and fire after all buckets are done.
+ * one that it enters are emptied: expired timers go to DUE, all others are filed again. A timer
+ * that is a whole turn away is in the clock's own bucket and is looked at a turn too soon, as in
+ * the original. A bitmap for each level shows the occupied buckets.
  *
  * Invariants
  *   - a timer of a level is in bucket due >> shift mod buckets, and the clock has not left that
@@ -87,8 +81,10 @@ struct cache_wheel {
 #define LEVEL_SLOTS(level)  levels[level].buckets
 #define LEVEL_BUCKET(level) (FIRST_BUCKET + levels[level].first)
 #define LEVEL_OF(bucket)    level_of_bucket(bucket)
+#define SLOT_FROM           slot_began
 #include "slot_levels.h"
 #define TAKE_OUT levels_remove
+#define COLLECTS_DUE
 #include "structure.h"
 #include "take_out.h"
 
@@ -180,13 +176,6 @@ static void collect_due(struct cache_wheel *wheel, uint64_t now)
     }
 }
 
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct cache_wheel *wheel = self;
-    collect_due(wheel, now);
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
-}
-
 static uint64_t wheel_next(const void *self)
 {
     const struct cache_wheel *wheel = self;
@@ -247,11 +236,6 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static uint64_t slot_from(const struct cache_wheel *wheel, uint32_t n, uint32_t slot)
-{
-    return slot_began(wheel, n, slot);
-}
-
 static bool slot_takes(const struct cache_wheel *wheel, uint32_t n, uint32_t slot,
                        const struct node *node)
 {
@@ -276,16 +260,14 @@ TL_ALGO(cache_wheel) = {
         "Made for caches, where an entry that has expired is only to be dropped some time. Bad at: "
         "precision, by design, and many timers of one wide bucket, all filed again in one advance.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
-    .advance = wheel_advance,
+    .advance = buckets_advance,
     .next = wheel_next,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = levels_check,
     .walk = levels_walk,

@@ -11,18 +11,17 @@
  *      12      1070            1070 ==== 1136         267
  *     work at                  1062: 7, 3 and 9 fire, with one wakeup; 12 has not begun
  *
- * It is one wheel of lists, hashed by deadline, as in round-wheel, but each timer keeps its tick
- * instead of rounds. start(7, 1000) at tick 0 files timer 7 in bucket 250 and sets `work_at` to
- * 1062, the end of the window that ends first. advance(1061) only sets the clock. advance(1062)
- * scans the buckets from the last scan to the clock, and fires every timer with a window that has
- * begun: 7, 3 and 9. Then it looks further, to find the next end of a window: up to 16 buckets, or
- * more after a longer pause. A stop unlinks its timer and leaves `work_at`.
+ * It is one wheel of lists, hashed by deadline; each timer keeps its tick. start(7, 1000) at tick 0
+ * files timer 7 in bucket 250 and sets `work_at` to 1062, the end of the window that ends first.
+ * advance(1061) only sets the clock. advance(1062) scans the buckets from the last scan to the
+ * clock, and fires every timer with a window that has begun: 7, 3 and 9. Then it looks further, to
+ * find the next end of a window: up to 16 buckets, or more after a longer pause. A stop unlinks its
+ * timer and leaves `work_at`.
  *
- * If the look ahead finds no timer, `work_at` is the tick where it stopped, though no timer may be
- * due there: a wakeup every 16 to 128 buckets is the cost of a bounded search.
+ * If the look ahead finds no timer, `work_at` is the tick where it stopped: a wakeup every 16 to
+ * 128 buckets is the cost of a bounded search.
  *
- * The length of a window is the larger of `precision` and the delay halved `deviation` times. The
- * kernel's callers choose it for each timer; here it is the same for all.
+ * The length of a window is the larger of `precision` and the delay halved `deviation` times.
  *
  * Invariants
  *   - a timer of deadline d, or of the last scan if that was later, is in bucket d >> bucket-bits,
@@ -32,9 +31,9 @@
  *     timers in DUE
  *
  * Complexity (b buckets): start and stop O(1), a tick O(1), or O(n / b) at a vain wakeup; expiry
- * O(1) and one visit for each scan, n / b for delays of many turns. A jump visits every bucket once
- * at most. Use it where few wakeups matter more than exact ticks. Bad at: exact expiry (with
- * windows of 0 it wakes for every timer), order, small memories (the buckets alone take 0.8 MB).
+ * O(1) and one visit for each scan, n / b for delays of many turns. Use it where few wakeups matter
+ * more than exact ticks. Bad at: exact expiry (with windows of 0 it wakes for every timer), order,
+ * small memories (the buckets alone take 0.8 MB).
  *
  * Source: freebsd/freebsd-src, sys/kern/kern_timeout.c (callout_process, callout_cc_add,
  * callout_reset_sbt_on; A. Motin and D. Italiano, 2013), kern_tc.c (tc_adjprecision).
@@ -109,9 +108,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot_of(wheel, node->due), 0);
     slot_append(buckets, node_at(buckets, head)->next, index); /* in front of the others */
     TL_COUNT(buckets, moves, 1);
-    if (node->latest < wheel->work_at) {
-        wheel->work_at = node->latest;
-    }
+    work_before(wheel, node->latest);
     return TL_OK;
 }
 
@@ -291,16 +288,14 @@ TL_ALGO(callout_wheel) = {
         "where it stopped. Bad at: windows of 0, for which it wakes as often as any, and small "
         "memories.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/b)", .expire = "O(n/b)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = work_advance,
     .next = wheel_next,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

@@ -9,23 +9,20 @@
  *     3       24      3,600             1. slot 11 of the hours
  *     4      100     86,400
  *
- * Each slot of a level is as wide as all of the level below. In the example, the start files the
- * timer in slot 11 of the hours, because the hour is the coarsest digit in which deadline and clock
- * differ. Each tick moves the first hand by one slot and fires the timers there. When a hand has
- * gone round, the hand of the next level moves by one slot, and the timers there are filed again,
- * on lower levels: at 11:00:00 the timer moves to the minutes, at 11:15:00 to the seconds, at
- * 11:15:15 it fires. A stop unlinks it.
+ * Each slot of a level is as wide as all of the level below. The start files the timer in slot 11
+ * of the hours, because the hour is the coarsest digit in which deadline and clock differ. Each
+ * tick moves the first hand by one slot and fires the timers there. When a hand has gone round, the
+ * next level's hand moves by one slot, and the timers there are filed again: at 11:00:00 the timer
+ * moves to the minutes, at 11:15:00 to the seconds, at 11:15:15 it fires. A stop unlinks it.
  *
  * level=digit is the paper's rule. level=delay is the kernel's: a timer goes to the lowest level
- * that reaches it, here to the minutes at once. l1=256 and 64 for all others is the kernel's wheel,
- * which reaches 2^32 ticks; lk=0 ends the levels. folly's HHWheelTimer is four levels of 256 with
- * level=delay.
+ * that reaches it, here to the minutes at once. l1=256 and 64 for all others is the kernel's wheel.
  *
- * A bit for each slot of level 1 marks the slots that may hold timers. `work_at` is the tick of the
- * next mark, of the end of a word of marks, or of the end of the turn; an earlier advance only
- * moves the first hand and the clock. A timer beyond all levels waits in the furthest slot of the
- * last one, and is filed again when the hand enters that: there is no horizon. A jump visits each
- * slot at most once; it collects all levels in FLUSH before it files timers again.
+ * A bit for each slot of level 1 marks the slots that may hold timers. Before `work_at`, the tick
+ * of the next mark, of the end of a word of marks, or of the end of the turn, an advance only moves
+ * the first hand and the clock. A timer beyond all levels waits in the furthest slot of the last
+ * one, and is filed again when the hand enters that. A jump visits each slot at most once; it
+ * collects all levels in FLUSH before it files timers again.
  *
  * Invariants
  *   - `start` of a level is the clock rounded down to its width, and its hand is that slot; a slot
@@ -36,9 +33,8 @@
  *   - the slots, DUE and LATE hold exactly the pending timers; FLUSH is empty between calls
  *
  * Complexity (m levels): start O(m), stop and a tick O(1), expiry up to m moves. Use it to compare
- * with the textbook. Bad at: an upper slot with very many timers, which one tick files again;
- * sleeping, since it must be driven at every tick. Most timeouts are stopped after they have paid
- * for their cascades, which is why Linux replaced it (see coarse-wheel).
+ * with the textbook. Bad at: an upper slot with very many timers, all filed again in one tick;
+ * sleeping.
  *
  * Source: Varghese and Lauck 1987, section 6.2; torvalds/linux before 4.8, kernel/time/timer.c.
  */
@@ -77,8 +73,7 @@ struct cascading_wheel {
     uint32_t level_count;
     bool overfilled; /* some timer was out of reach: slots of the last level may hold such */
     bool by_digit;   /* level=digit */
-    /* By how many zeros a delay begins with: the lowest level that may reach it, or the last. */
-    uint8_t level_of_zeros[64];
+    uint8_t level_of_zeros[64]; /* by a delay's leading zeros: the lowest level that may reach it */
     struct level levels[LEVELS_MAX];
     uint64_t marks[]; /* a bit for each slot of level 1 */
 };
@@ -109,13 +104,10 @@ static inline uint32_t slot_for(const struct level *level, uint64_t due)
 static inline void file_in_slot(struct cascading_wheel *wheel, const struct level *level,
                                 uint32_t slot, uint32_t index, uint64_t due)
 {
-    /* Whether a level is the lowest is a toss-up among many timers: so there is no branch, and the
-     * others set no bit of the first word. */
+    /* No branch on the level, which is hard to predict: upper levels set no bit of word 0. */
     uint32_t word = slot / 64 & (0 - (uint32_t)level->lowest);
     wheel->marks[word] |= (uint64_t)level->lowest << slot % 64;
-    if (UNLIKELY(due < wheel->work_at)) {
-        wheel->work_at = due; /* on level 1, for the others' hands do not move before */
-    }
+    work_before(wheel, due); /* on level 1: the others' hands do not move before */
     bucket_file(&wheel->buckets, level->first + slot, level->lowest, index);
 }
 
@@ -163,8 +155,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline, wheel->buckets.clock + 1); /* the hand's next tick */
     } else {
-        bucket_append(&wheel->buckets, LATE, index);
-        wheel->work_at = 0;
+        work_file_late(wheel, index);
     }
     return TL_OK;
 }
@@ -180,7 +171,7 @@ static inline void file_again(void *self, uint32_t index)
     }
 }
 
-/* Empties a slot of level 1, if it is marked, into DUE. */
+/* Empty a slot of level 1, if it is marked, into DUE. */
 static inline void pass_slot(struct cascading_wheel *wheel, uint32_t slot)
 {
     uint64_t bit = UINT64_C(1) << slot % 64;
@@ -222,7 +213,6 @@ static void pass_slots(struct cascading_wheel *wheel, const struct level *level,
     }
 }
 
-/* Set a level to its position at the tick `now`. */
 static void level_place(struct level *level, uint64_t now)
 {
     uint64_t bucket = widths_of(level, now);
@@ -230,13 +220,11 @@ static void level_place(struct level *level, uint64_t now)
     level->hand = (uint32_t)(bucket % level->slots);
 }
 
-/* Move a level's hand to its position at `now`, and the timers of the slots on the way to DUE or
- * FLUSH. */
+/* Move a level's hand to the tick `now`, and the timers that it passes to DUE or FLUSH. */
 static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64_t now)
 {
     bool opens = level == &wheel->levels[wheel->level_count - 1] && wheel->overfilled;
-    uint64_t steps =
-        now - level->start < 2 * level->width ? 1 : widths_of(level, now - level->start);
+    uint64_t steps = widths_of(level, now - level->start);
     uint32_t visits = steps < level->slots ? (uint32_t)steps : level->slots;
     if (level == wheel->levels) {
         uint32_t to = opens ? FLUSH : DUE;
@@ -249,13 +237,7 @@ static void move_hand(struct cascading_wheel *wheel, struct level *level, uint64
         pass_slots(wheel, level, visits, opens, now);
     }
     TL_COUNT(&wheel->buckets, slots, visits);
-    if (steps == visits) {
-        uint32_t hand = level->hand + visits;
-        level->start += steps * level->width;
-        level->hand = hand < level->slots ? hand : hand - level->slots;
-    } else {
-        level_place(level, now);
-    }
+    level_place(level, now);
 }
 
 /* Move all hands to their positions at `now`, and the timers due by then to DUE. */
@@ -269,13 +251,10 @@ static NEVER_INLINE void move_hands(struct cascading_wheel *wheel, uint64_t now)
         move_hand(wheel, level, now);
     }
     wheel->buckets.clock = now;
-    if (!bucket_is_empty(&wheel->buckets, FLUSH)) {
-        bucket_empty(&wheel->buckets, FLUSH, file_again, wheel);
-    }
+    bucket_empty(&wheel->buckets, FLUSH, file_again, wheel);
 }
 
-/* The tick at which the first hand comes to a slot that is marked, or to the end of a word of
- * marks, or round. */
+/* The tick of the next marked slot, or of the end of a word of marks or of the turn. */
 static inline uint64_t first_work(const struct cascading_wheel *wheel)
 {
     const struct level *first = &wheel->levels[0];
@@ -300,7 +279,7 @@ static void collect_due(struct cascading_wheel *wheel, uint64_t now)
     uint64_t steps = now - wheel->buckets.clock;
     if (steps < first->slots - first->hand && wheel->level_count > 1) { /* no other hand moves */
         if (now == wheel->work_at && steps > 0) { /* 0 may be a tick, or say that LATE has some */
-            pass_slot(wheel, first->hand + (uint32_t)steps); /* none before is marked */
+            pass_slot(wheel, first->hand + (uint32_t)steps); /* no slot before is marked */
         } else {
             pass_marked(wheel, first->hand + 1, first->hand + 1 + (uint32_t)steps, DUE);
         }
@@ -362,11 +341,10 @@ static uint32_t make_levels(struct cascading_wheel *wheel, const uint32_t *slots
         buckets += level->slots;
         wheel->level_count++;
     }
-    for (uint32_t zeros = 0; zeros < 64; zeros++) {
-        uint64_t delay = UINT64_C(1) << (63 - zeros);
+    for (uint32_t zeros = 0; zeros < 64 && !wheel->by_digit; zeros++) {
         uint32_t n = 0;
-        while (n + 1 < wheel->level_count && delay >= wheel->levels[n].interval &&
-               !wheel->by_digit) {
+        while (n + 1 < wheel->level_count &&
+               UINT64_C(1) << (63 - zeros) >= wheel->levels[n].interval) {
             n++;
         }
         wheel->level_of_zeros[zeros] = (uint8_t)n;
@@ -439,9 +417,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         struct level right = *level;
         level_place(&right, wheel->buckets.clock);
         if (level->start != right.start || level->hand != right.hand) {
-            return corrupt(why, why_bytes,
-                           "the hand of level %" PRIu32 " is at slot %" PRIu32 " at tick %" PRIu64,
-                           n + 1, level->hand, wheel->buckets.clock);
+            return corrupt(why, why_bytes, "the hand of level %" PRIu32 " is wrong", n + 1);
         }
     }
     uint64_t next = buckets_are_due(&wheel->buckets) ? 0 : first_work(wheel);
@@ -483,22 +459,21 @@ TL_ALGO(cascading_wheel) = {
         "slot and that slot's timers are filed again, lower. A timer beyond all levels waits in "
         "the furthest slot. Bad at: an upper slot with very many timers, all filed again in one "
         "tick, and idle times, since it must be driven every tick.",
-    .differs = "with level=delay, the default, a timer goes to the lowest level that reaches it, "
-               "as in Linux; the paper's example is level=digit; Linux from 2.6.35 to 4.7 rounds a "
-               "deadline that mod_timer sets by up to 1/256 of its delay, here it stays as it is; "
-               "a deadline at or before the clock fires in the next advance, where Linux waits for "
-               "the next tick; no lock, no deferrable timers; a jump fires the timers that it "
-               "passes in no order, where Linux works tick by tick, and the paper knows no jumps; "
-               "beyond the last level the paper takes no timer, Linux and this file it again.",
+    .differs =
+        "with level=delay, the default, a timer goes to the lowest level that reaches it, as in "
+        "Linux; the paper's example is level=digit; Linux from 2.6.35 to 4.7 rounds a deadline "
+        "that mod_timer sets by up to 1/256 of its delay, here it stays as it is; a deadline at or "
+        "before the clock fires in the next advance, where Linux waits for the next tick; no lock, "
+        "no deferrable timers; a jump fires the timers that it passes in no order, where Linux "
+        "works tick by tick, and the paper knows no jumps; beyond the last level the paper takes "
+        "no timer, Linux and this file it again.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = wheel_advance,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

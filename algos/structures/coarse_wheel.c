@@ -11,24 +11,21 @@
  *             cutoff                   1,056,964,608   (63 << 24)
  *
  * Each level has 64 slots, eight times as wide as those of the level before. At tick 0, start(a,
- * 100) rounds the deadline up to 104, a multiple of 8, and files a in the slot of that tick on
- * level 2. advance(104) fires a, 4 ticks late: never early, and late by less than the granularity,
- * at most 8/63 of the delay. stop(a) unlinks it. No timer cascades.
+ * 100) rounds the deadline up to 104 and files a in the slot of that tick on level 2. advance(104)
+ * fires a, 4 ticks late: never early, and late by less than the granularity, at most 8/63 of the
+ * delay. stop(a) unlinks it. No timer cascades.
  *
- * The kernel begins each level at 63 << 3*(n-1), a granule of the level below earlier than its
- * comment says, because a slot is at most 64 granules away and rounding up may add one. So does
- * this file.
+ * Each level begins at 63 << 3*(n-1), a granule of the level below earlier than the kernel's
+ * comment says, because a slot is at most 64 granules away and rounding up may add one.
  *
- * rounding=ceil rounds up to a multiple of the granularity. rounding=next is the kernel's rule: the
- * next multiple even from a multiple, because a timer is armed within a jiffy and the whole delay
- * must pass; here it makes every timer of level 1 one tick late.
+ * rounding=ceil rounds up to a multiple of the granularity. rounding=next, the kernel's rule, goes
+ * on to the next multiple even from a multiple: a timer of level 1 is a tick late.
  *
  * Beyond the cutoff (12 days at HZ=1000) the kernel fires at the furthest slot, that is early. Here
- * such a timer is filed there and filed again when that slot expires. Only these timers ever move.
+ * such a timer is filed there, and again when that slot expires.
  *
- * A bitmap for each level (the kernel's pending_map) finds the occupied slots. `work_at` (the
- * kernel's next_expiry) is the tick of the first of them; an earlier advance only sets the clock. A
- * stop leaves it, which costs one vain look.
+ * A bitmap for each level (the kernel's pending_map) finds the occupied slots. Before `work_at`
+ * (the kernel's next_expiry), the tick of the first of them, an advance only sets the clock.
  *
  * Invariants
  *   - a slot of a level with granularity 8^k holds timers of one bucket b, clock / 8^k < b <=
@@ -112,13 +109,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t index = take_for_start(wheel, id);
     node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
-        uint64_t at = file_timer(wheel, index, deadline);
-        if (UNLIKELY(at < wheel->work_at)) {
-            wheel->work_at = at; /* rarely: so no start has to wait for the store of the last */
-        }
+        work_before(wheel, file_timer(wheel, index, deadline));
     } else {
-        bucket_append(&wheel->buckets, LATE, index);
-        wheel->work_at = 0;
+        work_file_late(wheel, index);
     }
     return TL_OK;
 }
@@ -238,24 +231,17 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* The tick at which a slot fires; of an empty slot at the hand, the tick at which it has fired. */
-static uint64_t slot_fires(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
-{
-    return slot_is_occupied(wheel, level, slot) ? slot_entered(wheel, level, slot)
-                                                : slot_began(wheel, level, slot);
-}
-
 static bool slot_takes(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot,
                        const struct node *node)
 {
-    uint64_t at = slot_fires(wheel, level, slot);
+    uint64_t at = slot_turn(wheel, level, slot);
     uint64_t late = (UINT64_C(1) << LEVEL_SHIFT(level)) - wheel->ceil;
     return (node->due <= at || level + 1 == wheel->level_count) && at <= node->due + late;
 }
 
 static uint64_t slot_from(const struct coarse_wheel *wheel, uint32_t level, uint32_t slot)
 {
-    return slot_fires(wheel, level, slot) + wheel->ceil - (UINT64_C(1) << LEVEL_SHIFT(level));
+    return slot_turn(wheel, level, slot) + wheel->ceil - (UINT64_C(1) << LEVEL_SHIFT(level));
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -284,16 +270,14 @@ TL_ALGO(coarse_wheel) = {
         "start, in the kernel bucket by bucket, coarse ones first, newest first; no lock, no "
         "deferrable, pinned or migrating timers.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
     .next = levels_next,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = levels_work_check,
     .walk = levels_walk,

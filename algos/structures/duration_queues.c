@@ -8,24 +8,19 @@
  *   heap         [200: 1010] [5,000: 1020] [60,000: 7000] [alone: 1333]
  *
  * Timers of one duration expire in the order of their starts. At tick 1005, start(a, 1205) finds
- * the queue of duration 200 in a hash table and appends a: the queue is in order without a
- * comparison. advance(1010) takes the queue that is due first from the heap, fires its first timer,
- * and puts the queue back with its next tick, 1180. stop(a) unlinks a. Only the first timers of the
- * queues compete, and a server has many connections but few durations.
+ * the queue of duration 200 in a hash table and appends a. advance(1010) takes the queue that is
+ * due first from the heap, fires its first timer, and puts the queue back with its next tick, 1180.
+ * stop(a) unlinks a. Only the first timers of the queues compete, and a server has many connections
+ * but few durations.
  *
- * Lawn makes a queue for every duration, and is slow if these are as many as the timers. libevent's
- * caller names the common ones, at most 256, and all other timers are in a heap. Here the first
- * `queues` durations that are in use get a queue; an empty queue is free again. A timer that gets
- * none is alone in the heap, among the queues. With few durations that is Lawn, O(log t) for t
- * durations; with very many it is a binary heap of timers, with four more bytes for each.
+ * Lawn makes a queue for every duration; libevent's caller names the common ones, and all other
+ * timers are in a heap. Here the first `queues` durations that are in use get a queue; an empty
+ * queue is free again. A timer that gets none is alone in the heap, among the queues.
  *
  * expiry=heap keeps queues and single timers in a binary heap by due tick. When the first timer of
  * a queue goes, the queue's tick stays, too early, and is corrected at the top of the heap.
  * expiry=scan is Lawn's method: one lower bound for all queues, and a look at each queue when that
  * tick has come.
- *
- * Expired timers move to the list DUE and fire from there, queue by queue. A timer that is due at
- * its start goes to the list LATE, which the next advance appends to DUE.
  *
  * Invariants
  *   - along a queue `due` never decreases, and due - duration is the start of each timer
@@ -36,7 +31,7 @@
  *
  * Complexity (t: queues and single timers): start and stop O(1), or O(log t) for the first timer of
  * a duration and for single ones; a tick O(1), with scan O(t) if a timer is due; expiry O(1), and
- * O(log t) for each queue with expired timers. Use it for few durations. Bad at: very many of them.
+ * O(log t) for each queue. Use it for few durations. Bad at: very many of them.
  *
  * Source: A. Lev-Libfeld, "Lawn: an Unbound Low Latency Timer Data Structure", 2019; libevent,
  * event.c (event_base_init_common_timeout); envoyproxy/envoy, scaled_range_timer_manager_impl.cc.
@@ -78,11 +73,11 @@ struct duration_queues {
 #define STRUCTURE_BYTES(q)                                                                         \
     (sizeof *(q) + (q)->queue_count * sizeof(struct queue) +                                       \
      ((size_t)(q)->table_mask + 1) * sizeof(uint32_t))
+#define COLLECTS_DUE
 #include "structure.h"
 #include "take_out.h"
 
-#define INDEX_HEAP struct duration_queues
-#define HEAP_OTHERS
+#define HEAP_OTHERS(self) (self)->queue_count
 #include "index_heap.h"
 
 /* --- data: the heap --------------------------------------------------------------------------- */
@@ -95,11 +90,6 @@ static inline bool is_queue(const struct duration_queues *q, uint32_t index)
 static inline struct queue *queue_of(const struct duration_queues *q, uint32_t head)
 {
     return &q->queues[head - FIRST_QUEUE];
-}
-
-static inline uint64_t heap_key(const struct duration_queues *q, uint32_t index)
-{
-    return node_at(&q->buckets, index)->due;
 }
 
 static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t index)
@@ -116,12 +106,12 @@ static inline void heap_put(struct duration_queues *q, uint32_t place, uint32_t 
 /* Puts an entry where it belongs, from the hole at `place` up or down. */
 static void heap_settle(struct duration_queues *q, uint32_t place, uint32_t index)
 {
-    uint64_t at = node_at(&q->buckets, index)->due;
+    uint64_t due = node_at(&q->buckets, index)->due;
     if (q->scan) {
-        q->bound = at < q->bound ? at : q->bound;
+        q->bound = due < q->bound ? due : q->bound;
         heap_put(q, place, index);
     } else {
-        heap_sift(q, place, index, at);
+        heap_sift(q, place, index, due);
     }
 }
 
@@ -170,7 +160,6 @@ static void table_remove(struct duration_queues *q, uint64_t duration)
     q->table[gap] = NO_QUEUE;
 }
 
-/* Gives an empty queue back. */
 static void queue_close(struct duration_queues *q, uint32_t head)
 {
     struct queue *queue = queue_of(q, head);
@@ -204,7 +193,6 @@ static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
     }
 }
 
-/* Takes a pending timer out of where it is. */
 static inline void take_out(struct duration_queues *q, uint32_t index)
 {
     struct node *node = node_at(&q->buckets, index);
@@ -294,14 +282,6 @@ static void collect_due(struct duration_queues *q, uint64_t now)
     }
 }
 
-static uint64_t queues_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                               void *ctx)
-{
-    struct duration_queues *q = self;
-    collect_due(q, now);
-    return buckets_fire(&q->buckets, now, budget, fire, ctx);
-}
-
 static uint64_t queues_next(const void *self)
 {
     const struct duration_queues *q = self;
@@ -316,22 +296,10 @@ static uint64_t queues_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static uint32_t table_size(uint32_t queue_count)
-{
-    uint32_t size = 4;
-    while (size < 2 * queue_count) {
-        size *= 2;
-    }
-    return size;
-}
-
 /* For the first timers, all queues are idle. */
 static enum tl_status queues_reserve(void *self, uint32_t capacity)
 {
     struct duration_queues *q = self;
-    if (capacity <= q->buckets.capacity && q->heap != NULL) {
-        return TL_OK;
-    }
     if (q->heap == NULL) {
         q->queues = q->block;
         q->table = (uint32_t *)(void *)(q->block + q->queue_count);
@@ -341,7 +309,7 @@ static enum tl_status queues_reserve(void *self, uint32_t capacity)
             q->idle = head;
         }
     }
-    return heap_reserve(q, q->queue_count, capacity);
+    return heap_reserve(q, capacity);
 }
 
 struct queues_options {
@@ -350,17 +318,13 @@ struct queues_options {
 };
 enum expiry { EXPIRY_HEAP, EXPIRY_SCAN };
 
-static void queues_destroy(void *self)
-{
-    struct duration_queues *q = self;
-    heap_free(q, q->queue_count);
-    structure_free(q, q->buckets.allocator);
-}
-
 static enum tl_status queues_create(const struct tl_config *config, void **self)
 {
     const struct queues_options *options = config->options;
-    uint32_t size = table_size(options->queues);
+    uint32_t size = 4; /* of the table: at most half full */
+    while (size < 2 * options->queues) {
+        size *= 2;
+    }
     struct duration_queues empty = {
         .buckets = buckets_empty(config, FIRST_QUEUE + options->queues),
         .queue_count = options->queues,
@@ -369,7 +333,7 @@ static enum tl_status queues_create(const struct tl_config *config, void **self)
         .scan = options->expiry == EXPIRY_SCAN,
         .bound = TL_NEVER,
     };
-    return structure_create(config, &empty, queues_reserve, queues_destroy, self);
+    return structure_create(config, &empty, queues_reserve, heap_destroy, self);
 }
 
 static const struct tl_choice expiry_choices[] = {
@@ -388,29 +352,22 @@ static const struct tl_option queues_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-/* A queue that holds timers: its place, its order, its time. */
-static bool check_queue(const struct duration_queues *q, uint32_t head, uint32_t place)
+static bool queue_takes(const struct timer_buckets *buckets, uint32_t head, const struct node *node)
 {
-    const struct queue *queue = queue_of(q, head);
-    uint32_t slot = table_slot(q, queue->duration);
-    while (q->table[slot] != head) {
-        if (q->table[slot] == NO_QUEUE) {
-            return false;
-        }
+    const struct duration_queues *q = (const void *)buckets;
+    return node->due >= node_at(buckets, node->prev)->due && node->due > buckets->clock &&
+           node->due - queue_of(q, head)->duration <= buckets->clock;
+}
+
+/* Whether the table leads to a queue, which holds timers and knows its place in the heap. */
+static bool queue_is_right(const struct duration_queues *q, uint32_t head, uint32_t place)
+{
+    uint32_t slot = table_slot(q, queue_of(q, head)->duration);
+    while (q->table[slot] != head && q->table[slot] != NO_QUEUE) {
         slot = (slot + 1) & q->table_mask;
     }
-    uint64_t before = node_at(&q->buckets, head)->due > q->buckets.clock
-                          ? node_at(&q->buckets, head)->due
-                          : q->buckets.clock + 1;
-    for (uint32_t i = node_at(&q->buckets, head)->next; i != head;
-         i = node_at(&q->buckets, i)->next) {
-        if (node_at(&q->buckets, i)->due < before ||
-            node_at(&q->buckets, i)->due - queue->duration > q->buckets.clock) {
-            return false;
-        }
-        before = node_at(&q->buckets, i)->due;
-    }
-    return queue->place == place && node_at(&q->buckets, head)->next != head;
+    return q->table[slot] == head && queue_of(q, head)->place == place &&
+           !bucket_is_empty(&q->buckets, head);
 }
 
 static enum tl_status queues_check(const void *self, char *why, size_t why_bytes)
@@ -423,7 +380,7 @@ static enum tl_status queues_check(const void *self, char *why, size_t why_bytes
                              : heap_due(q, place) >= heap_due(q, place > 0 ? (place - 1) / 2 : 0);
         if (is_queue(q, index)) {
             busy++;
-            right = right && check_queue(q, index, place);
+            right = right && queue_is_right(q, index, place);
         } else {
             const struct node *node = node_at(&q->buckets, index);
             right = right && node->next == IN_HEAP && node->prev == place &&
@@ -438,48 +395,46 @@ static enum tl_status queues_check(const void *self, char *why, size_t why_bytes
         head = queue_of(q, head)->place;
     }
     if (busy + idle != q->queue_count) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu32 " queues are in use and %" PRIu32 " idle, of %" PRIu32, busy,
-                       idle, q->queue_count);
+        return corrupt(why, why_bytes, "%" PRIu32 " queues are in use, %" PRIu32 " idle", busy,
+                       idle);
     }
-    return buckets_check(&q->buckets, q->heap_count - busy, why, why_bytes);
+    return buckets_check_timers(&q->buckets, q->heap_count - busy, FIRST_QUEUE, queue_takes, why,
+                                why_bytes);
 }
 
-static void walk_queue(const struct duration_queues *q, uint32_t head,
-                       const struct tl_visitor *visitor)
+static const char *queue_name(const struct duration_queues *q, uint32_t head, char name[48])
 {
-    char name[48];
-    (void)snprintf(name, sizeof name, "for %" PRIu64 " ticks", queue_of(q, head)->duration);
-    walk_part(visitor, name, TL_FORM_LIST, 0);
-    uint64_t index = 0;
-    for (uint32_t i = node_at(&q->buckets, head)->next; i != head;
-         i = node_at(&q->buckets, i)->next) {
-        walk_node(visitor, index++, TL_NEVER);
-        walk_timer(visitor, i - q->buckets.first_timer, node_at(&q->buckets, i)->due, 0);
-    }
+    (void)snprintf(name, 48, "for %" PRIu64 " ticks", queue_of(q, head)->duration);
+    return name;
 }
 
 static void queues_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct duration_queues *q = self;
+    char name[48];
     buckets_walk_due(&q->buckets, visitor);
     walk_part(visitor, q->scan ? "queues" : "heap", q->scan ? TL_FORM_LIST : TL_FORM_TREE, 0);
     for (uint32_t place = 0; place < q->heap_count; place++) {
         uint32_t index = q->heap[place];
+        uint64_t due = heap_due(q, place);
         uint64_t parent = place > 0 && !q->scan ? (place - 1) / 2 : TL_NEVER;
         if (is_queue(q, index)) {
-            char refers[48];
-            (void)snprintf(refers, sizeof refers, "for %" PRIu64 " ticks",
-                           queue_of(q, index)->duration);
-            walk_reference(visitor, place, parent, heap_due(q, place), refers);
+            walk_reference(visitor, place, parent, due, queue_name(q, index, name));
         } else {
             walk_node(visitor, place, parent);
-            walk_timer(visitor, index - q->buckets.first_timer, heap_due(q, place), 0);
+            walk_timer(visitor, timer_id(&q->buckets, index), due, 0);
         }
     }
     for (uint32_t place = 0; place < q->heap_count; place++) {
-        if (is_queue(q, q->heap[place])) {
-            walk_queue(q, q->heap[place], visitor);
+        uint32_t head = q->heap[place];
+        if (is_queue(q, head)) {
+            walk_part(visitor, queue_name(q, head, name), TL_FORM_LIST, 0);
+            uint64_t index = 0;
+            for (uint32_t i = bucket_first(&q->buckets, head); i != SLOT_NONE;
+                 i = bucket_after(&q->buckets, head, i)) {
+                walk_node(visitor, index++, TL_NEVER);
+                walk_timer(visitor, timer_id(&q->buckets, i), node_at(&q->buckets, i)->due, 0);
+            }
         }
     }
 }
@@ -498,26 +453,26 @@ TL_ALGO(duration_queues) = {
         "finds which is due first. A server has few durations. When more of them are in use than "
         "there are queues, the timers of the others are in the heap one by one. Bad at: very many "
         "distinct durations, with which it becomes a binary heap.",
-    .differs = "durations get queues as they come, where libevent's are set beforehand, at most "
-               "256 of them, and Lawn and Envoy have no limit; a restart moves the timer, where "
-               "Lawn's set_element_ttl leaves the first one in its queue, so that it fires twice; "
-               "next may be that of a timer that was stopped, as in libevent, where Lawn and Envoy "
-               "look again, and libevent is woken for it even if its queue is empty by then; no "
-               "scale factor and no minimum, by which Envoy makes all wait shorter under load; "
-               "stop says whether the timer was pending, where the three answer the same either "
-               "way; a timer due at its start waits for the next advance.",
+    .differs =
+        "durations get queues as they come, where libevent's are set beforehand, at most 256 of "
+        "them, and Lawn and Envoy have no limit; a restart moves the timer, where Lawn's "
+        "set_element_ttl leaves the first one in its queue, so that it fires twice; next may be "
+        "that of a timer that was stopped, as in libevent, where Lawn and Envoy look again, and "
+        "libevent is woken for it even if its queue is empty by then; no scale factor and no "
+        "minimum, by which Envoy makes all wait shorter under load; stop says whether the timer "
+        "was pending, where the three answer the same either way; a timer due at its start waits "
+        "for the next advance.",
     .cost = {.start = "O(1), O(log t) where it is the first of its duration",
              .stop = "O(1), O(log t) where it was the last",
              .tick = "O(1)",
              .expire = "O(log t)"},
-    .options = queues_option_table,
-    .options_bytes = sizeof(struct queues_options),
+    OPTIONS(queues_option_table, struct queues_options),
     .create = queues_create,
-    .destroy = queues_destroy,
+    .destroy = heap_destroy,
     .reserve = queues_reserve,
     .start = queues_start,
     .stop = take_out_stop,
-    .advance = queues_advance,
+    .advance = buckets_advance,
     .next = queues_next,
     BUCKETS_HOOKS,
     .check = queues_check,

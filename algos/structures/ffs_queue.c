@@ -10,18 +10,13 @@
  * A bucket holds the timers of one tick. start(a, 50) appends a to bucket 2 of the secondary window
  * and sets its bit in each level of the bitmaps. stop(a) unlinks it and clears bits that have
  * become stale. advance finds the first occupied bucket with one find-first-set instruction for
- * each level: three for twenty thousand buckets, however many timers there are. When the clock has
- * passed the primary window, the windows exchange roles, and the emptied one becomes the window
- * after the next.
+ * each level: three for twenty thousand buckets. When the clock has passed the primary window, the
+ * windows exchange roles, and the emptied one becomes the window after the next.
  *
- * Timers beyond both windows go to the last bucket of the secondary, the tail. The paper leaves
- * them there, to be served at a wrong time: it expects windows as long as the longest delay. Here
- * the tail is filed again when the windows exchange roles. If there are no timers but the tail's,
- * the windows jump to the first of those. With delays of many windows each exchange moves all of
- * these timers, so choose `buckets` by the delays.
- *
- * A timer that is due at its start goes to the list LATE, and to the bucket of its tick in the next
- * advance.
+ * Timers beyond both windows go to the last bucket of the secondary, the tail. The paper serves
+ * them there at a wrong time: it expects windows as long as the longest delay. Here the tail is
+ * filed again when the windows exchange roles; if there are no other timers, the windows jump to
+ * the first of these.
  *
  * Invariants
  *   - base <= clock; every timer is due at `base` or later
@@ -42,47 +37,51 @@
 
 #include <inttypes.h>
 
-#include "check.h"
-#include "records.h"
-#include "walk.h"
-
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define FIRST_BUCKET (HEAD_BIT + 1) /* of window 0 */
-#define WORD_BITS    64u
-#define LEVELS_MAX   4u
-#define BUCKETS_MAX  (INT64_C(1) << 24)
+#define WORD_BITS      64u
+#define LEVELS_MAX     4u
+#define BUCKETS_MAX    (INT64_C(1) << 24)
 
-struct queue_options {
-    uint32_t buckets;
-};
+#define BUCKET_STRIPES 1u
+#include "due_buckets.h"
+#include "slot_bitmap.h"
+
+#define FLUSH        2u /* timers that are to be filed again */
+#define FIRST_BUCKET 3u /* of window 0 */
 
 struct window {
     uint64_t *bits[LEVELS_MAX]; /* [0]: a bit a bucket; the last level is one word */
-    uint32_t first;             /* list of its first bucket */
+    uint32_t first;             /* its first bucket */
 };
 
 struct ffs_queue {
-    struct timer *timers AND_RECORDS;
-    struct node *heads; /* LATE, the buckets of both windows */
-    uint64_t *words;    /* the bitmaps of both, in one block with the heads */
+    struct timer_buckets buckets;
     struct window windows[2];
     uint32_t primary; /* which of them; the other is the secondary */
     uint32_t levels;
-    uint32_t buckets; /* of one window */
-    uint32_t capacity;
-    uint64_t base; /* tick of the primary's first bucket */
+    uint32_t width; /* buckets of one window */
+    uint64_t base;  /* tick of the primary's first bucket */
     uint64_t tail_earliest;
-    uint64_t count;
-    uint64_t clock;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
+    uint64_t words[]; /* the bitmaps of both windows */
 };
 
-#define SLOT_LISTS struct ffs_queue
-#include "timer_lists.h"
+/* The words of a window's bitmaps. */
+static size_t window_words(uint32_t width)
+{
+    size_t words = 0;
+    do {
+        width = (width + WORD_BITS - 1) / WORD_BITS;
+        words += width;
+    } while (width > 1);
+    return words;
+}
+
 #define STRUCTURE struct ffs_queue
+#define STRUCTURE_BYTES(queue)                                                                     \
+    (sizeof *(queue) + 2 * window_words((queue)->width) * sizeof *(queue)->words)
 #include "structure.h"
+#include "take_out.h"
 
 /* --- data: windows ---------------------------------------------------------------------------- */
 
@@ -128,75 +127,55 @@ static inline bool is_empty(const struct ffs_queue *queue, const struct window *
 static inline struct window *window_of(struct ffs_queue *queue, uint64_t due, uint32_t *bucket)
 {
     uint64_t offset = due - queue->base;
-    if (offset < queue->buckets) {
+    if (offset < queue->width) {
         *bucket = (uint32_t)offset;
         return primary(queue);
     }
-    offset -= queue->buckets;
-    *bucket = offset < queue->buckets ? (uint32_t)offset : queue->buckets - 1;
+    offset -= queue->width;
+    *bucket = offset < queue->width ? (uint32_t)offset : queue->width - 1;
     return secondary(queue);
 }
 
-/* Put a timer with a `due`, which is in no list, into its bucket. */
-static void file(struct ffs_queue *queue, uint32_t id)
+/* Files a timer that is in no list. */
+static void file_timer(struct ffs_queue *queue, uint32_t index)
 {
-    uint64_t due = timer_at(queue, id)->due;
-    uint32_t bucket = 0;
-    struct window *window = window_of(queue, due, &bucket);
-    uint32_t list = window->first + bucket;
-    bool was_empty = slot_is_empty(queue, list);
+    uint64_t due = node_at(&queue->buckets, index)->due;
+    uint32_t number = 0;
+    struct window *window = window_of(queue, due, &number);
+    uint32_t bucket = window->first + number;
+    bool was_empty = bucket_is_empty(&queue->buckets, bucket);
     if (was_empty) {
-        set_bit(queue, window, bucket);
+        set_bit(queue, window, number);
     }
-    if (window == secondary(queue) && bucket == queue->buckets - 1 &&
+    if (window == secondary(queue) && number == queue->width - 1 &&
         (was_empty || due < queue->tail_earliest)) {
         queue->tail_earliest = due;
     }
-    slot_append(queue, list, id);
-    TL_COUNT(queue, moves, 1);
-}
-
-/* Takes a pending timer out of its list. */
-static void take(struct ffs_queue *queue, uint32_t id)
-{
-    struct node links = timer_at(queue, id)->links;
-    slot_remove(queue, id);
-    queue->count--;
-    TL_COUNT(queue, moves, 1);
-    if (links.next == links.prev && links.next != LATE && (links.next & HEAD_BIT) != 0) {
-        uint32_t bucket = 0; /* it was alone there */
-        struct window *window = window_of(queue, timer_at(queue, id)->due, &bucket);
-        clear_bit(queue, window, bucket);
-    }
+    bucket_append(&queue->buckets, bucket, index);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
+static inline void take_out(struct ffs_queue *queue, uint32_t index)
+{
+    uint32_t bucket = bucket_remove(&queue->buckets, index);
+    if (bucket != BUCKET_NONE && bucket >= FIRST_BUCKET) {
+        struct window *window = &queue->windows[bucket >= queue->windows[1].first];
+        clear_bit(queue, window, bucket - window->first);
+    }
+}
+
 static enum tl_status queue_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct ffs_queue *queue = self;
-    if (slot_is_linked(queue, id)) {
-        take(queue, id);
-    }
-    queue->count++;
-    if (deadline > queue->clock) {
-        timer_at(queue, id)->due = deadline;
-        file(queue, id);
+    uint32_t index = take_for_start(queue, id);
+    if (deadline > queue->buckets.clock) {
+        node_at(&queue->buckets, index)->due = deadline;
+        file_timer(queue, index);
     } else {
-        timer_at(queue, id)->due = queue->clock;
-        slot_append(queue, LATE, id);
-        TL_COUNT(queue, moves, 1);
+        node_at(&queue->buckets, index)->due = queue->buckets.clock;
+        bucket_append(&queue->buckets, LATE, index);
     }
-    return TL_OK;
-}
-
-static enum tl_status queue_stop(void *self, uint32_t id)
-{
-    struct ffs_queue *queue = self;
-    if (!slot_is_linked(queue, id)) {
-        return TL_IDLE;
-    }
-    take(queue, id);
     return TL_OK;
 }
 
@@ -207,72 +186,68 @@ static inline uint32_t first_bucket(const struct ffs_queue *queue, const struct 
 {
     uint32_t bucket = 0;
     for (uint32_t level = queue->levels; level-- > 0;) {
-        bucket = bucket * WORD_BITS + (uint32_t)__builtin_ctzll(window->bits[level][bucket]);
+        bucket = bucket * WORD_BITS + bitmap_first(window->bits[level][bucket]);
     }
     return bucket;
 }
 
-/* Files the timers of a chain, which ends at a list's head, in their order. */
-static void file_chain(struct ffs_queue *queue, uint32_t first)
+static void file_again(void *self, uint32_t index)
 {
-    for (uint32_t id = first; (id & HEAD_BIT) == 0;) {
-        uint32_t next = timer_next(queue, id);
-        TL_COUNT(queue, cascades, 1);
-        file(queue, id);
-        id = next;
-    }
+    struct ffs_queue *queue = self;
+    TL_COUNT(&queue->buckets, cascades, 1);
+    file_timer(queue, index);
 }
 
 /* Time has passed the primary window, which is empty: the windows change places, or jump. */
-static void turn(struct ffs_queue *queue)
+static void turn_windows(struct ffs_queue *queue)
 {
     struct window *window = secondary(queue);
-    TL_COUNT(queue, slots, 1);
+    TL_COUNT(&queue->buckets, slots, 1);
     if (is_empty(queue, window)) {
-        queue->base = queue->clock;
+        queue->base = queue->buckets.clock;
         return;
     }
-    bool only_tail = first_bucket(queue, window) == queue->buckets - 1;
-    uint32_t tail = window->first + queue->buckets - 1;
-    uint32_t chain = slot_node(queue, tail)->next;
-    if (chain != tail) {
-        slot_clear(queue, tail);
-        clear_bit(queue, window, queue->buckets - 1);
+    bool only_tail = first_bucket(queue, window) == queue->width - 1;
+    uint32_t tail = window->first + queue->width - 1;
+    if (!bucket_is_empty(&queue->buckets, tail)) {
+        bucket_move_all(&queue->buckets, tail, FLUSH);
+        clear_bit(queue, window, queue->width - 1);
     }
     if (only_tail) {
-        queue->base = queue->tail_earliest < queue->clock ? queue->tail_earliest : queue->clock;
+        uint64_t clock = queue->buckets.clock;
+        queue->base = queue->tail_earliest < clock ? queue->tail_earliest : clock;
     } else {
-        queue->base += queue->buckets;
+        queue->base += queue->width;
         queue->primary ^= 1;
     }
-    file_chain(queue, chain);
+    slots_drain(&queue->buckets, FLUSH, 1, 0, file_again, queue); /* in their order */
 }
 
 static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct ffs_queue *queue = self;
-    queue->clock = now;
-    uint32_t late = slot_node(queue, LATE)->next;
-    slot_clear(queue, LATE);
-    file_chain(queue, late);
+    struct timer_buckets *buckets = &queue->buckets;
+    buckets->clock = now;
+    slots_drain(buckets, LATE, 1, 0, file_again, queue);
     uint64_t fired = 0;
     for (;;) {
-        while (is_empty(queue, primary(queue)) && now - queue->base >= queue->buckets) {
-            turn(queue);
+        while (is_empty(queue, primary(queue)) && now - queue->base >= queue->width) {
+            turn_windows(queue);
         }
         if (fired >= budget || is_empty(queue, primary(queue))) {
             break;
         }
-        uint32_t bucket = first_bucket(queue, primary(queue));
-        TL_COUNT(queue, slots, 1);
-        if (queue->base + bucket > now) {
+        uint32_t number = first_bucket(queue, primary(queue));
+        TL_COUNT(buckets, slots, 1);
+        if (queue->base + number > now) {
             break;
         }
-        uint32_t id = slot_node(queue, primary(queue)->first + bucket)->next;
-        (void)timer_next(queue, id); /* asks for its memory */
-        take(queue, id);
+        uint32_t index = bucket_first(buckets, primary(queue)->first + number);
+        PREFETCH(node_at(buckets, node_at(buckets, index)->next));
+        take_out(queue, index);
+        buckets->count--;
         fired++;
-        fire(ctx, id, now);
+        fire(ctx, timer_id(buckets, index), now);
     }
     return fired;
 }
@@ -281,130 +256,59 @@ static uint64_t queue_next(const void *self)
 {
     const struct ffs_queue *queue = self;
     const struct window *window = &queue->windows[queue->primary];
-    if (queue->count == 0) {
+    if (queue->buckets.count == 0) {
         return TL_NEVER;
     }
-    if (!slot_is_empty(queue, LATE)) {
-        return queue->clock;
+    if (!bucket_is_empty(&queue->buckets, LATE)) {
+        return queue->buckets.clock;
     }
     if (!is_empty(queue, window)) {
         return queue->base + first_bucket(queue, window);
     }
     uint32_t bucket = first_bucket(queue, &queue->windows[queue->primary ^ 1]);
-    return bucket < queue->buckets - 1 ? queue->base + queue->buckets + bucket
-                                       : queue->tail_earliest;
+    return bucket < queue->width - 1 ? queue->base + queue->width + bucket : queue->tail_earliest;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-/* Words of one window's bitmap at a level. */
-static size_t level_words(uint32_t buckets, uint32_t level)
+struct queue_options {
+    uint32_t buckets;
+};
+
+/* Divide the words among the levels of both windows. */
+static void make_windows(struct ffs_queue *queue)
 {
-    size_t words = buckets;
-    for (uint32_t i = 0; i <= level; i++) {
-        words = (words + WORD_BITS - 1) / WORD_BITS;
+    uint64_t *words = queue->words;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t count = queue->width;
+        queue->windows[i].first = FIRST_BUCKET + i * queue->width;
+        queue->levels = 0;
+        do {
+            count = (count + WORD_BITS - 1) / WORD_BITS;
+            queue->windows[i].bits[queue->levels++] = words;
+            words += count;
+        } while (count > 1);
     }
-    return words;
-}
-
-static size_t words_of(const struct ffs_queue *queue)
-{
-    size_t words = 0;
-    for (uint32_t level = 0; level < queue->levels; level++) {
-        words += level_words(queue->buckets, level);
-    }
-    return 2 * words;
-}
-
-static size_t heads_of(const struct ffs_queue *queue)
-{
-    return 1 + 2 * (size_t)queue->buckets;
-}
-
-static size_t block_bytes(const struct ffs_queue *queue)
-{
-    return words_of(queue) * sizeof(uint64_t) + heads_of(queue) * sizeof(struct node);
-}
-
-static size_t timers_bytes(const struct ffs_queue *queue, uint32_t capacity)
-{
-    (void)queue;
-    return ((size_t)OWN_ENTRIES(queue, capacity) + 1) * sizeof(struct timer); /* never nothing */
 }
 
 static enum tl_status queue_reserve(void *self, uint32_t capacity)
 {
     struct ffs_queue *queue = self;
-    if (capacity <= queue->capacity && queue->timers != NULL) {
-        return TL_OK;
+    if (queue->levels == 0) {
+        make_windows(queue);
     }
-    if (capacity >= HEAD_BIT) {
-        return TL_ERR_CAPACITY;
-    }
-    struct timer *timers =
-        queue->allocator->resize(queue->allocator->ctx, queue->timers,
-                                 queue->timers != NULL ? timers_bytes(queue, queue->capacity) : 0,
-                                 timers_bytes(queue, capacity), BLOCK_ALIGN);
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    queue->timers = timers;
-    OWN_ARRAY(queue, timers, sizeof *timers);
-    for (uint32_t id = queue->capacity; id < capacity; id++) {
-        *timer_at(queue, id) = (struct timer){.links = {.next = SLOT_NONE, .prev = SLOT_NONE}};
-    }
-    queue->capacity = capacity;
-    return TL_OK;
-}
-
-static void queue_destroy(void *self)
-{
-    struct ffs_queue *queue = self;
-    tl_free(queue->allocator, queue->timers, timers_bytes(queue, queue->capacity), BLOCK_ALIGN);
-    tl_free(queue->allocator, queue->words, block_bytes(queue), BLOCK_ALIGN);
-    structure_free(queue, queue->allocator);
+    return buckets_reserve(queue, capacity);
 }
 
 static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
     const struct queue_options *options = config->options;
-    struct ffs_queue *queue = tl_alloc(config->allocator, sizeof *queue, alignof(struct ffs_queue));
-    if (queue == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *queue = (struct ffs_queue){
-        .levels = 1,
-        .buckets = options->buckets,
+    struct ffs_queue empty = {
+        .buckets = buckets_empty(config, FIRST_BUCKET + 2 * options->buckets),
+        .width = options->buckets,
         .base = config->now,
-        .clock = config->now,
-        .allocator = config->allocator,
     };
-    TAKE_RECORDS(queue, config);
-    while (level_words(queue->buckets, queue->levels - 1) > 1) {
-        queue->levels++;
-    }
-    queue->words = tl_alloc(config->allocator, block_bytes(queue), BLOCK_ALIGN);
-    enum tl_status status =
-        queue->words != NULL ? queue_reserve(queue, config->capacity) : TL_ERR_NOMEM;
-    if (status != TL_OK) {
-        queue_destroy(queue);
-        return status;
-    }
-    memset(queue->words, 0, words_of(queue) * sizeof *queue->words);
-    uint64_t *words = queue->words;
-    for (uint32_t i = 0; i < 2; i++) {
-        queue->windows[i].first = FIRST_BUCKET + i * queue->buckets;
-        for (uint32_t level = 0; level < queue->levels; level++) {
-            queue->windows[i].bits[level] = words;
-            words += level_words(queue->buckets, level);
-        }
-    }
-    queue->heads = (struct node *)(void *)words;
-    for (size_t i = 0; i < heads_of(queue); i++) {
-        slot_clear(queue, HEAD_BIT | (uint32_t)i);
-    }
-    *self = queue;
-    return TL_OK;
+    return structure_create(config, &empty, queue_reserve, buckets_destroy, self);
 }
 
 static const struct tl_option queue_option_table[] = {
@@ -418,84 +322,63 @@ static const struct tl_option queue_option_table[] = {
 /* Whether every bit of a window's bitmap is right. */
 static bool bits_agree(const struct ffs_queue *queue, const struct window *window)
 {
-    for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {
-        bool bit = (window->bits[0][bucket / WORD_BITS] >> bucket % WORD_BITS & 1) != 0;
-        if (bit == slot_is_empty(queue, window->first + bucket)) {
-            return false;
-        }
-    }
-    for (uint32_t level = 1; level < queue->levels; level++) {
-        for (size_t i = 0; i < level_words(queue->buckets, level - 1); i++) {
+    uint32_t count = queue->width;
+    for (uint32_t level = 0; level < queue->levels; level++) {
+        for (uint32_t i = 0; i < count; i++) {
             bool bit = (window->bits[level][i / WORD_BITS] >> i % WORD_BITS & 1) != 0;
-            if (bit != (window->bits[level - 1][i] != 0)) {
+            bool filled = level == 0 ? !bucket_is_empty(&queue->buckets, window->first + i)
+                                     : window->bits[level - 1][i] != 0;
+            if (bit != filled) {
                 return false;
             }
         }
+        count = (count + WORD_BITS - 1) / WORD_BITS;
     }
     return true;
 }
 
-/* Whether each timer of a bucket belongs there. */
-static bool dues_agree(const struct ffs_queue *queue, uint32_t which, uint32_t bucket)
+static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
+                         const struct node *node)
 {
-    uint32_t list = queue->windows[queue->primary ^ which].first + bucket;
-    uint64_t tick = queue->base + (uint64_t)which * queue->buckets + bucket;
-    bool is_tail = which == 1 && bucket == queue->buckets - 1;
-    for (uint32_t id = slot_node(queue, list)->next; id != list;
-         id = timer_at(queue, id)->links.next) {
-        uint64_t due = timer_at(queue, id)->due;
-        if (is_tail ? due < tick || due < queue->tail_earliest : due != tick) {
-            return false;
-        }
+    const struct ffs_queue *queue = (const void *)buckets;
+    if (bucket == FLUSH) {
+        return false;
     }
-    return true;
+    uint32_t window = bucket >= queue->windows[1].first;
+    bool is_secondary = window != queue->primary;
+    uint32_t number = bucket - queue->windows[window].first;
+    uint64_t tick = queue->base + (is_secondary ? queue->width : 0) + number;
+    bool is_tail = is_secondary && number == queue->width - 1;
+    return is_tail ? node->due >= tick && node->due >= queue->tail_earliest : node->due == tick;
 }
 
 static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
 {
     const struct ffs_queue *queue = self;
-    uint64_t seen = 0;
-    for (size_t i = 0; i < heads_of(queue); i++) {
-        if (!slot_walk(queue, HEAD_BIT | (uint32_t)i, queue->count, &seen)) {
-            return corrupt(why, why_bytes, "the links of list %zu do not agree", i);
-        }
+    if (queue->base > queue->buckets.clock || !bits_agree(queue, &queue->windows[0]) ||
+        !bits_agree(queue, &queue->windows[1])) {
+        return corrupt(why, why_bytes, "the base or a bitmap is wrong");
     }
-    for (uint32_t which = 0; which < 2; which++) {
-        if (!bits_agree(queue, &queue->windows[which])) {
-            return corrupt(why, why_bytes, "the bitmap of window %" PRIu32 " is wrong", which);
-        }
-        for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {
-            if (!dues_agree(queue, which, bucket)) {
-                return corrupt(why, why_bytes,
-                               "a timer in bucket %" PRIu32 " does not belong there", bucket);
-            }
-        }
-    }
-    uint64_t linked = lists_linked(queue);
-    if (seen != queue->count || linked != queue->count || queue->base > queue->clock) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " timers in lists, %" PRIu64 " with links, %" PRIu64 " counted",
-                       seen, linked, queue->count);
-    }
-    return TL_OK;
+    return buckets_check_timers(self, 0, FLUSH, bucket_takes, why, why_bytes);
 }
 
 static void queue_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct ffs_queue *queue = self;
-    lists_walk_late(queue, visitor);
+    buckets_walk_due(&queue->buckets, visitor);
     for (uint32_t which = 0; which < 2; which++) {
         const struct window *window = &queue->windows[queue->primary ^ which];
-        uint64_t base = queue->base + (uint64_t)which * queue->buckets;
+        uint64_t base = queue->base + (uint64_t)which * queue->width;
         walk_part(visitor, which == 0 ? "level 1, primary" : "level 2, secondary", TL_FORM_WHEEL,
                   1);
-        for (uint32_t bucket = 0; bucket < queue->buckets; bucket++) {
-            bool tail = which == 1 && bucket + 1 == queue->buckets;
+        for (uint32_t bucket = 0; bucket < queue->width; bucket++) {
+            bool tail = which == 1 && bucket + 1 == queue->width;
             bool set = (window->bits[0][bucket / WORD_BITS] >> bucket % WORD_BITS & 1) != 0;
             uint64_t tick = base + bucket;
             walk_span(visitor, bucket, tick, tail ? TL_DEADLINE_MAX : tick,
-                      (tick == queue->clock ? TL_MARK_HAND : 0u) | (set ? TL_MARK_FLAGGED : 0u));
-            lists_walk(queue, window->first + bucket, visitor);
+                      (tick == queue->buckets.clock ? TL_MARK_HAND : 0u) |
+                          (set ? TL_MARK_FLAGGED : 0u));
+            bucket_walk(&queue->buckets, window->first + bucket, keep_due, visitor);
         }
     }
 }
@@ -524,16 +407,15 @@ TL_ALGO(ffs_queue) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(1) and delay / buckets moves"},
-    .options = queue_option_table,
-    .options_bytes = sizeof(struct queue_options),
+    OPTIONS(queue_option_table, struct queue_options),
     .create = queue_create,
-    .destroy = queue_destroy,
+    .destroy = buckets_destroy,
     .reserve = queue_reserve,
     .start = queue_start,
-    .stop = queue_stop,
+    .stop = take_out_stop,
     .advance = queue_advance,
     .next = queue_next,
-    LISTS_HOOKS,
+    BUCKETS_HOOKS,
     .check = queue_check,
     .walk = queue_walk,
 };

@@ -9,24 +9,18 @@
  *                        ^
  *                 where every start goes: a turn ahead of the hand, except the spare slots
  *
- * All idle connections have the same timeout, so the wheel does not look at deadlines. start(a)
- * appends a to the slot that the hand reaches in one turn, and so does each restart. When the hand
- * comes to that slot, its connections have been idle for a whole turn: advance fires them. stop(a)
- * unlinks a. There is no comparison and no search, and a node is two links: 8 bytes.
+ * All idle connections have the same timeout, so the wheel does not look at deadlines. start(a), or
+ * a restart, appends a to the slot that the hand reaches in one turn. When the hand comes there,
+ * its connections have been idle for a whole turn: advance fires them. stop(a) unlinks a. There is
+ * no comparison and no search, and a node is two links: 8 bytes.
  *
- * The timeout is an option, in ticks. A caller that rounds deadlines up to ticks asks for the
- * timeout or for one tick more; one more is accepted, and goes a slot further. A shorter delay gets
- * the timeout, late by the difference, as the declared precision says. A longer delay would fire
- * early, and is refused as beyond the horizon. The announced longest delay is not used as the
- * timeout, because the precision must be known before. There are (timeout + 1) / tick slots and one
- * spare.
+ * The timeout is an option. A caller that rounds deadlines up to ticks asks for it or for one tick
+ * more; one more is accepted, and goes a slot further. A shorter delay gets the timeout, late by
+ * the difference, as the declared precision says. A longer delay would fire early, and is refused
+ * as beyond the horizon.
  *
  * With `tick` above 1, a slot is `tick` ticks wide, and a timer fires at its slot's end: never
  * early, late by up to tick - 1.
- *
- * Expired slots move, whole, to the list DUE, and fire from there. A timer that is due at its start
- * goes to the list LATE, which the next advance appends to DUE. Scouts prefetch the timers of the
- * next slots: see slot_scouts.h.
  *
  * Invariants
  *   - bucket b (it fires at tick b * tick) is in slot b mod slots; every filed timer's bucket is in
@@ -215,15 +209,13 @@ TL_ALGO(fixed_wheel) = {
         "this one is exact for delays of `timeout` and of one tick more, late for shorter ones, "
         "and refuses longer ones.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
     .advance = wheel_advance,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

@@ -10,18 +10,13 @@
  *
  * A timer is in slot `due mod slots`, in order of due tick. start(a, 25) finds its place in slot 1
  * from the end: before 29, after 21. advance(10) moves the hand to slot 2, which is empty;
- * advance(11) fires the first timer of slot 3. If the first timer of a slot is not due, no timer
- * there is. stop(a) unlinks a. In round-wheel (scheme 6) each turn costs a visit to every timer;
- * here only the start pays, when it searches the place.
+ * advance(11) fires the first timer of slot 3. If the first timer of a slot is not due, none there
+ * is. stop(a) unlinks a. In round-wheel (scheme 6) each turn costs a visit to every timer; here
+ * only the start pays, when it searches the place.
  *
- * The search from the end stops at once if the new timer is due last in its slot, as with one
- * constant timeout, and always if no delay exceeds a turn. `slots` is rounded up to a power of two.
- * It should not be far below the number of timers, because a start may pass all n/slots timers of a
- * slot.
- *
- * Expired timers move to the list DUE, and fire from there; a jump visits each slot at most once. A
- * timer that is due at its start goes to the list LATE, which the next advance appends to DUE.
- * Scouts prefetch the first timers of the next slots.
+ * The search stops at once if the new timer is due last in its slot, as with one constant timeout,
+ * and always if no delay exceeds a turn. `slots`, rounded up to a power of two, should not be far
+ * below the number of timers, because a start may pass all n/slots timers of a slot.
  *
  * Invariants
  *   - a timer is in slot due mod slots; along a slot `due` never decreases
@@ -53,6 +48,7 @@ struct hashed_wheel {
     struct slot_scouts scouts;
 };
 #define STRUCTURE struct hashed_wheel
+#define COLLECTS_DUE
 #include "structure.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -124,13 +120,6 @@ static void collect_due(struct hashed_wheel *wheel, uint64_t now)
         visit_slot(wheel, FIRST_SLOT + slot, now);
     }
     wheel->buckets.clock = now;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct hashed_wheel *wheel = self;
-    collect_due(wheel, now);
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -209,14 +198,12 @@ TL_ALGO(hashed_ordered_wheel) = {
         "the end of a slot, the paper's at its beginning; an advance may go many ticks at "
         "once.",
     .cost = {.start = "O(n/slots)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
-    .advance = wheel_advance,
+    .advance = buckets_advance,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

@@ -70,14 +70,8 @@ struct system_timer {
 #define STRUCTURE struct system_timer
 #include "structure.h"
 #include "work_at.h"
-#define INDEX_HEAP struct system_timer
-#define HEAP_OTHERS
+#define HEAP_OTHERS(self) (self)->buckets.bucket_count
 #include "index_heap.h"
-
-static inline uint64_t heap_key(const struct system_timer *timer, uint32_t bucket)
-{
-    return node_at(&timer->buckets, bucket)->due;
-}
 
 static inline void heap_put(struct system_timer *timer, uint32_t place, uint32_t bucket)
 {

@@ -8,21 +8,18 @@
  *     4                512     4096 -  32767                 ...
  *
  * The levels are those of Linux since 4.8 (coarse-wheel). start(a, 303) at tick 0 files a in slot
- * 37 of level 2, where the deadline 303 is, by the level of its delay, and lowers the slot's
- * minimum. a fires from there at tick 303: while the clock is in a coarse slot, each deadline there
- * polls it, and each poll looks at all of its timers. stop(a) unlinks a; the minimum may then be
- * too low, so that the next poll walks the slot in vain and corrects it. `least`, the least of all
- * minima, shows when no slot needs a poll.
+ * 37 of level 2, and lowers the slot's minimum. a fires from there at tick 303: while the clock is
+ * in a coarse slot, each deadline there polls it, and each poll looks at all of its timers. stop(a)
+ * unlinks a; the minimum may then be too low, so that the next poll walks the slot in vain and
+ * corrects it. `least`, the least of all minima, shows when no slot needs a poll.
  *
- * A slot holds deadlines of several turns (814 is a turn of 512 ticks after 302); later ones wait.
- * A poll looks at the slots level by level, in order of their numbers, so that timers do not fire
- * in the order of deadlines.
+ * A slot holds deadlines of several turns (814 is a turn of 512 ticks after 302). A poll looks at
+ * the slots level by level: timers do not fire in the order of deadlines.
  *
  * moves=all, the default, is nexus-timer's rebalancing since 1.5: a poll also moves timers that are
- * not due to the level of their remaining delay. moves=N moves at most N in an advance and never
- * makes a timer late; moves=0 is the behaviour before 1.5. A budget ends the walk, and the slot
- * keeps its minimum. Timers that its callbacks start for now or the past wait in LATE for the end
- * of the advance.
+ * not due to the level of their remaining delay. moves=N moves at most N in an advance. A budget
+ * ends the walk, and the slot keeps its minimum; timers that its callbacks start for now or the
+ * past wait in LATE for the end of the advance.
  *
  * Invariants, between advances
  *   - a timer of deadline d on a level with slots of 2^s ticks is in slot (d >> s) modulo the slots
@@ -32,12 +29,11 @@
  *   - DUE and LATE are empty
  *
  * Complexity (m levels of w slots): start, stop and a tick O(1), `next` O(1), or O(m w) after the
- * stop of the least; a poll O(m w) and all timers of the coarse slots that the clock is in: each
- * timer is looked at O(n / w) times with moves=0, so that the structure declares itself slow. Use
- * it for few timers. Bad at: very many timers that expire from coarse slots.
+ * stop of the least; a poll O(m w) and all timers of the coarse slots that the clock is in. Use it
+ * for few timers. Bad at: very many timers that expire from coarse slots: with moves=0 each is
+ * looked at O(n / w) times.
  *
- * Source: Abso1ut3Zer0/nexus, nexus-timer/src/wheel.rs and level.rs (2026). Versions up to 1.4 keep
- * no minima of slots, and look at every timer of every slot if any is due.
+ * Source: Abso1ut3Zer0/nexus, nexus-timer/src/wheel.rs and level.rs (2026).
  */
 #include "timerlab.h"
 
@@ -349,15 +345,13 @@ TL_ALGO(nexus_wheel) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(n), O(m) with moves=all"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = wheel_advance,
     .next = wheel_next,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = levels_walk,

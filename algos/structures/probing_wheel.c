@@ -11,10 +11,9 @@
  *
  * start(a, 1100) at tick 0 chooses gear 2 by the highest bits of the delay, and slot 17 by the
  * deadline, rounded down to the slot's width. Slots 17 and 18 are full, so a goes to slot 19, at
- * tick 1216, and fires there, 116 ticks late. In slot 17 it would have fired at tick 1088, 12 ticks
- * early. No timer cascades. stop(a) unlinks a. A timer may be early by less than a slot's width, a
- * 64th of the delay at best and almost all of it at worst, and late by as many widths as it was
- * moved. A word of bits for each gear finds the occupied slots.
+ * tick 1216, and fires there, 116 ticks late; in slot 17 it would have fired at tick 1088, 12 ticks
+ * early. stop(a) unlinks a. A timer may be early by less than a slot's width, and late by as many
+ * widths as it was moved.
  *
  * With failover=yes no start is refused: timers without a slot, or beyond the last gear, are in a
  * heap by deadline, and every `interval` ticks the due ones are taken. failover=no refuses them.
@@ -87,15 +86,10 @@ struct probing_wheel {
 #include "take_out.h"
 #include "work_at.h"
 
-#define INDEX_HEAP struct probing_wheel
+#define HEAP_KEY(node) ((node)->due >> self->shift)
 #include "index_heap.h"
 
 /* --- data: the failover ----------------------------------------------------------------------- */
-
-static inline uint64_t heap_key(const struct probing_wheel *wheel, uint32_t index)
-{
-    return node_at(&wheel->buckets, index)->due >> wheel->shift;
-}
 
 /* The wheel's tick at which an advance looks into the heap, or TL_NEVER. */
 static uint64_t heap_look_tick(const struct probing_wheel *wheel)
@@ -166,11 +160,6 @@ static void enter_slot(struct probing_wheel *wheel, uint32_t slot, uint32_t inde
     wheel->occupied[slot / SLOTS] |= UINT64_C(1) << slot % SLOTS;
 }
 
-static inline void work_before(struct probing_wheel *wheel, uint64_t at)
-{
-    wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
-}
-
 /* --- start and stop --------------------------------------------------------------------------- */
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
@@ -192,8 +181,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t index = take_for_start(wheel, id);
     node->due = deadline;
     if (due <= tick) {
-        bucket_append(&wheel->buckets, LATE, index);
-        wheel->work_at = 0;
+        work_file_late(wheel, index);
     } else if (slot != NO_SLOT) {
         enter_slot(wheel, slot, index);
         work_before(wheel, slot_entered(wheel, slot / SLOTS, slot % SLOTS));
@@ -301,23 +289,13 @@ struct wheel_options {
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 {
     struct probing_wheel *wheel = self;
-    uint32_t old = wheel->buckets.nodes == NULL ? 0 : wheel->buckets.capacity;
-    if (wheel->buckets.nodes != NULL && capacity <= old) {
-        return TL_OK;
-    }
-    enum tl_status status = wheel->failover && capacity > 0 ? heap_reserve(wheel, 0, capacity)
-                                                            : buckets_reserve(wheel, capacity);
+    uint32_t old = wheel->buckets.capacity;
+    enum tl_status status =
+        wheel->failover ? heap_reserve(wheel, capacity) : buckets_reserve(wheel, capacity);
     for (uint32_t id = old; status == TL_OK && id < capacity; id++) {
         node_at(&wheel->buckets, timer_index(&wheel->buckets, id))->slot = NO_SLOT;
     }
     return status;
-}
-
-static void wheel_destroy(void *self)
-{
-    struct probing_wheel *wheel = self;
-    heap_free(wheel, 0);
-    structure_free(wheel, wheel->buckets.allocator);
 }
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
@@ -339,7 +317,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .failover = options->failover != 0,
         .interval = options->interval,
     };
-    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
+    return structure_create(config, &empty, wheel_reserve, heap_destroy, self);
 }
 
 static const struct tl_choice failover_choices[] = {
@@ -448,11 +426,10 @@ TL_ALGO(probing_wheel) = {
              .stop = "O(1), O(log n) in the heap",
              .tick = "O(1)",
              .expire = "O(log n) from the heap, else O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = wheel_destroy,
+    .destroy = heap_destroy,
     .reserve = wheel_reserve,
     .start = wheel_start,
     .stop = take_out_stop,

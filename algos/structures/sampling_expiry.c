@@ -7,16 +7,15 @@
  *
  * A start writes the due tick into the timer's place, a stop clears it. At tick 100, with sample=4,
  * the cycle looks at the four timers from the cursor on, passing empty places: 90, 5, 8 and 70 are
- * all due, and fire. More than stale=10 percent of the sample were due, so the cycle samples again:
- * 60 and the next ones. It ends with the first sample of which a tenth or less is due, and the
- * cursor stays there until the next cycle, `period` ticks later.
+ * all due, and fire. More than stale=10 percent of the sample were due, so the cycle samples again.
+ * It ends with the first sample of which a tenth or less is due; the next cycle goes on from there,
+ * `period` ticks later.
  *
- * So timers fire late by design, and memory and starts cost next to nothing. A cycle ends when it
- * has found few due timers, so about a tenth of all timers at most may be due and not fired: of n
- * pending timers a share s of which is due, a sample of 20 ends the cycle with the probability that
- * at most 2 of 20 are due: 0.92 for s = 5 %, 0.68 for 10 %, 0.21 for 20 %, 0.004 for 40 %. A due
- * timer is found within one turn of the cursor at the latest, which takes capacity / sample cycles
- * if few timers are due: that is the declared lateness, for as many timers as an id can name.
+ * So timers fire late by design, and memory and starts cost next to nothing. About a tenth of the
+ * pending timers at most are due and not fired: with a share s of due timers, a sample of 20 ends
+ * the cycle with the probability 0.92 for s = 5 %, 0.68 for 10 %, 0.21 for 20 %, 0.004 for 40 %. A
+ * due timer is found within one turn of the cursor, capacity / sample cycles if few timers are due:
+ * that is the declared lateness, for as many timers as an id can name.
  *
  * Invariants
  *   - due_of[id].due is IDLE unless the timer is pending
@@ -222,49 +221,39 @@ static enum tl_status sampling_create(const struct tl_config *config, void **sel
 {
     const struct sampling_options *options = config->options;
     uint64_t period = options->period;
-    struct sampling_expiry empty = {.allocator = config->allocator,
-                                    .sample = (uint32_t)options->sample,
-                                    .stale_percent = options->stale,
-                                    .period = period,
-                                    .first_due = IDLE,
-                                    .seen_due = IDLE,
-                                    .clock = config->now,
-                                    .cycle_at = config->now - config->now % period + period};
+    struct sampling_expiry empty = {
+        .allocator = config->allocator,
+        .sample = (uint32_t)options->sample,
+        .stale_percent = options->stale,
+        .period = period,
+        .first_due = IDLE,
+        .seen_due = IDLE,
+        .clock = config->now,
+        .cycle_at = config->now - config->now % period + period,
+    };
     return structure_create(config, &empty, sampling_reserve, nodes_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
-
-static uint64_t sampling_count(const void *self)
-{
-    return nodes_count(self);
-}
-
-static void sampling_counters(const void *self, struct tl_counters *out)
-{
-    nodes_counters(self, out);
-}
 
 static enum tl_status sampling_check(const void *self, char *why, size_t why_bytes)
 {
     const struct sampling_expiry *sampling = self;
     uint32_t pending = 0;
     for (uint32_t id = 0; id < sampling->capacity; id++) {
-        pending += node_at(sampling, id)->due != IDLE;
-    }
-    if (pending != sampling->count) {
-        return corrupt(why, why_bytes, "%" PRIu32 " timers are pending, %" PRIu32 " counted",
-                       pending, sampling->count);
-    }
-    for (uint32_t id = 0; id < sampling->capacity; id++) {
         uint64_t due = node_at(sampling, id)->due;
+        pending += due != IDLE;
         if (due < sampling->first_due || (id < sampling->cursor && due < sampling->seen_due)) {
             return corrupt(why, why_bytes, "timer %" PRIu32 " is due before tick %" PRIu64, id,
                            sampling->first_due);
         }
     }
-    if (sampling->cycle_at <= sampling->clock || sampling->cycle_at % sampling->period != 0) {
-        return corrupt(why, why_bytes, "the next cycle is at tick %" PRIu64, sampling->cycle_at);
+    if (pending != sampling->count || sampling->cycle_at <= sampling->clock ||
+        sampling->cycle_at % sampling->period != 0) {
+        return corrupt(why, why_bytes,
+                       "%" PRIu32 " timers are pending, %" PRIu32
+                       " counted; the next cycle is at tick %" PRIu64,
+                       pending, sampling->count, sampling->cycle_at);
     }
     return TL_OK;
 }
@@ -304,8 +293,7 @@ TL_ALGO(sampling_expiry) = {
                "advance over several periods does all their cycles; keys of one database; each "
                "turn of the cursor says which timer is due next, so that a driver may sleep.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(n/k)"},
-    .options = sampling_option_table,
-    .options_bytes = sizeof(struct sampling_options),
+    OPTIONS(sampling_option_table, struct sampling_options),
     .precision = sampling_precision,
     .create = sampling_create,
     .destroy = nodes_destroy,
@@ -314,10 +302,7 @@ TL_ALGO(sampling_expiry) = {
     .stop = sampling_stop,
     .advance = sampling_advance,
     .next = sampling_next,
-    .count = sampling_count,
-    .counters = sampling_counters,
+    NODES_HOOKS,
     .check = sampling_check,
     .walk = sampling_walk,
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)),
-    .moved = EMBEDDED_HOOK(nodes_moved),
 };

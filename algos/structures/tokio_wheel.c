@@ -9,15 +9,13 @@
  *
  * The highest bit in which clock and deadline differ names the level, and the deadline's six bits
  * there the slot. start(a, 6090) files a in slot 31 of level 2. Every slot of a level comes before
- * all slots of the level above, so that the first occupied slot of the lowest occupied level
- * expires next: one look at one word. advance goes from slot to slot: at tick 6080 the clock enters
- * slot 31, and a is filed again, in slot 10 of level 1; at tick 6090 it fires. stop(a) unlinks a.
- * By distance, as in bitmap-wheel, a timer due in 63 ticks is always on level 1; here it cascades
- * if a block of 64 begins before.
+ * all slots of the level above, so the first occupied slot of the lowest occupied level expires
+ * next. advance goes from slot to slot: at tick 6080 the clock enters slot 31, and a is filed
+ * again, in slot 10 of level 1; at tick 6090 it fires. stop(a) unlinks a.
  *
  * A deadline outside the last level's block of 2^36 ticks is in the slot of the last level that its
- * bits name, and is filed there again at every turn; a jump of more than a turn looks at these
- * once. The lists keep the order of starts, so that all timers fire in the order of deadlines.
+ * bits name, and is filed there again at every turn. The lists keep the order of starts, so that
+ * all timers fire in the order of deadlines.
  *
  * restart=lazy: a restart to a later deadline, as for an idle timeout with every packet, only notes
  * it. The timer stays filed under `when`, and is filed again at that tick. restart=move files it at
@@ -74,6 +72,7 @@ struct tokio_wheel {
 #define TAKE_OUT         levels_remove
 #include "work_at.h"
 
+#define SLOT_FROM slot_turn
 #include "slot_levels.h"
 #include "structure.h"
 #include "take_out.h"
@@ -109,12 +108,10 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t index = take_for_start(wheel, id);
     node->due = deadline;
     if (deadline > buckets->clock) {
-        uint64_t at = file_timer(wheel, index);
-        wheel->work_at = at < wheel->work_at ? at : wheel->work_at;
+        work_before(wheel, file_timer(wheel, index));
     } else {
         node->when = deadline;
-        bucket_append(buckets, LATE, index);
-        wheel->work_at = 0;
+        work_file_late(wheel, index);
     }
     return TL_OK;
 }
@@ -253,13 +250,6 @@ static bool slot_takes(const struct tokio_wheel *wheel, uint32_t level, uint32_t
            (wheel->lazy ? node->when <= node->due : node->when == node->due);
 }
 
-/* The timers in the hand's own slot wait for a turn. */
-static uint64_t slot_from(const struct tokio_wheel *wheel, uint32_t level, uint32_t slot)
-{
-    return slot_is_occupied(wheel, level, slot) ? slot_entered(wheel, level, slot)
-                                                : slot_began(wheel, level, slot);
-}
-
 /* --- descriptor ------------------------------------------------------------------------------- */
 
 TL_ALGO(tokio_wheel) = {
@@ -276,15 +266,13 @@ TL_ALGO(tokio_wheel) = {
         "and stays where it is until its old one comes. Bad at: an upper slot with very many "
         "timers, all filed again in the one advance that enters it.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = work_advance,
     .next = levels_next,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = levels_work_check,
     .walk = levels_walk,

@@ -14,17 +14,14 @@
  *             [--- soon wheel ---)              width away
  *
  * At tick 0, start(a, 60000) files a in slot 7 of the later wheel, ticks 57,344 to 65,535. When the
- * clock comes within 8,192 ticks of that slot, at tick 49,152, its timers move to the soon wheel, 8
- * to 16 s before they are due: a goes to the slot of tick 60,000 and fires from there. So a timer
- * moves once at most. stop(a) unlinks a; two thirds of all timeouts are stopped before they move.
+ * clock comes within 8,192 ticks of that slot, at tick 49,152, its timers move to the soon wheel,
+ * and a fires from there. So a timer moves once at most. stop(a) unlinks a; two thirds of all
+ * timeouts are stopped before they move.
  *
- * Erlang keeps timers beyond a turn of the later wheel in a red-black tree, and fires them from
- * there. Here it is a binary heap of ids: four bytes a timer and no links. To find the next
- * timeout, Erlang counts the timers in every 512 slots. Here each wheel has a bit for each slot and
- * a bit for each 64 of those, so that `next` and jumps visit no empty slot.
- *
- * A soon slot is one list, and scouts prefetch its timers (slot_scouts.h). A later slot is four
- * lists, dealt by id, which are walked side by side (timer_buckets.h).
+ * Erlang keeps timers beyond a turn of the later wheel in a red-black tree; here it is a binary
+ * heap of ids. To find the next timeout, Erlang counts the timers in every 512 slots. Here each
+ * wheel has a bit for each slot and a bit for each 64 of those, so that `next` and jumps visit no
+ * empty slot.
  *
  * Invariants
  *   - soon slot t mod 2^s holds the timers due at t, clock < t < clock + 2^s
@@ -82,7 +79,6 @@ struct two_level_wheel {
 #include "structure.h"
 #include "take_out.h"
 
-#define INDEX_HEAP struct two_level_wheel
 #include "index_heap.h"
 
 /* --- data: occupied slots --------------------------------------------------------------------- */
@@ -133,13 +129,6 @@ static uint32_t occupied_ahead(const struct occupied *occupied, uint32_t slots, 
     }
     found = occupied_from(occupied, slots, 0);
     return found < slot ? found + slots - slot : slots;
-}
-
-/* --- data: the heap of far timers ------------------------------------------------------------- */
-
-static inline uint64_t heap_key(const struct two_level_wheel *wheel, uint32_t index)
-{
-    return node_at(&wheel->buckets, index)->due;
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -319,24 +308,10 @@ static uint64_t wheel_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static enum tl_status wheel_reserve(void *self, uint32_t capacity)
-{
-    struct two_level_wheel *wheel = self;
-    return capacity > wheel->buckets.capacity ? heap_reserve(wheel, 0, capacity)
-                                              : buckets_reserve(wheel, capacity);
-}
-
 struct wheel_options {
     uint32_t soon_bits;
     uint32_t later_bits;
 };
-
-static void wheel_destroy(void *self)
-{
-    struct two_level_wheel *wheel = self;
-    heap_free(wheel, 0);
-    structure_free(wheel, wheel->buckets.allocator);
-}
 
 static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
@@ -353,7 +328,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .later_slots = later_slots,
         .first_later = first_later,
     };
-    return structure_create(config, &empty, wheel_reserve, wheel_destroy, self);
+    return structure_create(config, &empty, heap_reserve, heap_destroy, self);
 }
 
 static const struct tl_option wheel_option_table[] = {
@@ -465,11 +440,10 @@ TL_ALGO(two_level_wheel) = {
                "fire in no order, in Erlang in that of their starts, if they reached the tick's "
                "slot by the same way; one wheel for all, not one for each scheduler.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .destroy = wheel_destroy,
-    .reserve = wheel_reserve,
+    .destroy = heap_destroy,
+    .reserve = heap_reserve,
     .start = wheel_start,
     .stop = take_out_stop,
     .advance = wheel_advance,

@@ -12,14 +12,12 @@
  *
  * A timer waits in the ring of the highest digit in which its deadline differs from the clock.
  * start(a, 2097170) appends a to slot 18 of the fast ring and sets its bit. When a digit advances,
- * the slot that it reaches is emptied into the rings below; when all three overflow, the overflow
- * list is filed. So a timer moves once for each digit, three times at most, and once for each turn
- * of the counter in the overflow. stop(a) unlinks a and leaves the bit, so that it does not test
- * whether the slot is empty; the hand clears the bit later.
+ * the slot that it reaches is emptied into the rings below; when all overflow, the overflow list is
+ * filed. So a timer moves once for each digit, and once for each turn of the counter in the
+ * overflow. stop(a) unlinks a and leaves the bit, which the hand clears later.
  *
  * Without overflow the last ring takes deadlines that differ by less than its turn: a horizon.
- * wheels=1:bits=11 is a plain wheel of 2,048 slots; wheels=2:bits=9 and wheels=3:bits=8 are VPP's
- * other geometries.
+ * wheels=1:bits=11, wheels=2:bits=9 and wheels=3:bits=8 are VPP's other geometries.
  *
  * An advance first collects all passed slots, those passed as a whole unopened, in FLUSH, and then
  * files the rest, because a timer may belong to a slot that is still to be emptied.
@@ -33,9 +31,8 @@
  *     empty between calls
  *
  * Complexity (m rings): start, stop and a tick O(1), expiry up to m moves; `next` is a lower bound.
- * Use it for timeouts of up to a turn of the counter. Bad at: a slow slot with very many timers,
- * which one tick files again, or a full overflow; memory for few timers, since every slot has a
- * head.
+ * Use it for timeouts of up to a turn of the counter. Bad at: a slow slot, or an overflow, with
+ * very many timers; memory for few timers, since every slot has a head.
  *
  * Source: FD.io VPP, src/vppinfra/tw_timer_template.c and .h.
  */
@@ -70,7 +67,9 @@ struct vpp_wheel {
 #define LEVEL_BITS wheel->bits
 #define LEVEL_STEP wheel->bits
 #define LEVEL_WORDS
+#define SLOT_FROM slot_began
 #include "slot_levels.h"
+#define COLLECTS_DUE
 #include "structure.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -191,13 +190,6 @@ static void collect_due(struct vpp_wheel *wheel, uint64_t now)
     }
 }
 
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct vpp_wheel *wheel = self;
-    collect_due(wheel, now);
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
-}
-
 static uint64_t wheel_next(const void *self)
 {
     const struct vpp_wheel *wheel = self;
@@ -261,11 +253,6 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static uint64_t slot_from(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot)
-{
-    return slot_began(wheel, ring, slot);
-}
-
 static bool slot_takes(const struct vpp_wheel *wheel, uint32_t ring, uint32_t slot,
                        const struct node *node)
 {
@@ -323,15 +310,13 @@ TL_ALGO(vpp_wheel) = {
         "interval of 0; keeps the deadline itself, in 16 bytes a timer with or without overflow; "
         "no cap on the timers that one call hands out but the budget.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
     .stop = buckets_stop,
-    .advance = wheel_advance,
+    .advance = buckets_advance,
     .next = wheel_next,
+    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
