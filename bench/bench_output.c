@@ -3,7 +3,6 @@
 #include "memory.h"
 #include "text_table.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

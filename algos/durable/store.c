@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ const char *store_temporary_place(void)
     return place != NULL && place[0] != '\0' ? place : "/tmp";
 }
 
-bool store_sync_parent(const char *path)
+/* Wait until the name of a new folder is on the disk. Returns false, with errno set. */
+static bool store_sync_parent(const char *path)
 {
     char parent[4096];
     if (snprintf(parent, sizeof parent, "%s/..", path) >= (int)sizeof parent) {
@@ -60,7 +62,8 @@ enum tl_status store_fail(struct store *store, const char *format, ...)
     return TL_ERR_STORE;
 }
 
-enum tl_status store_fail_errno(struct store *store, const char *what, const char *name)
+/* Likewise, with the reason in errno; returns TL_ERR_DISK_FULL for a full disk. */
+static enum tl_status store_fail_errno(struct store *store, const char *what, const char *name)
 {
     int reason = errno;
     (void)store_fail(store, "%s%s%s: %s: %s", path_of(store), name[0] != '\0' ? "/" : "", name,
@@ -219,7 +222,8 @@ void store_name(char name[STORE_NAME_BYTES], const char *word, uint64_t number, 
     (void)snprintf(name, STORE_NAME_BYTES, "%s-%016" PRIx64 "%s", word, number, suffix);
 }
 
-bool store_name_is(const char *name, const char *word, const char *suffix, uint64_t *number)
+/* Parse a name: `word`, a dash, a number, `suffix`, and nothing else. */
+static bool store_name_is(const char *name, const char *word, const char *suffix, uint64_t *number)
 {
     size_t bytes = strlen(word);
     if (strncmp(name, word, bytes) != 0 || name[bytes] != '-') {

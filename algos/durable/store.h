@@ -12,7 +12,6 @@
 
 #include "timerlab.h"
 
-#include <stdarg.h>
 #include <sys/types.h>
 
 /* Names of files: one of these words, a dash, a number in sixteen hexadecimal digits; and after
@@ -44,10 +43,6 @@ struct store {
 /* Where temporary files go: $TMPDIR, or /tmp. */
 const char *store_temporary_place(void);
 
-/* Waits until the name of a folder that has just been made is on the disk.
- * False, with errno set. */
-bool store_sync_parent(const char *path);
-
 /* Not opened. `owner` is one line that names the structure and those of
  * its options without which its files cannot be read. */
 void store_init(struct store *store, const char *path, bool waits, const char *owner);
@@ -67,14 +62,8 @@ void store_close(struct store *store);
 enum tl_status store_fail(struct store *store, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Likewise, with what errno says. TL_ERR_DISK_FULL where that is so. */
-enum tl_status store_fail_errno(struct store *store, const char *what, const char *name);
-
 /* The name of a file. */
 void store_name(char name[STORE_NAME_BYTES], const char *word, uint64_t number, const char *suffix);
-
-/* Reads it back: whether the name is `word`, a dash, a number, `suffix`, and nothing else. */
-bool store_name_is(const char *name, const char *word, const char *suffix, uint64_t *number);
 
 /* Numbers, growing in memory of the allocator's. */
 struct store_numbers {

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -307,7 +306,8 @@ static void append_other(struct timer_log *log, uint64_t word)
     log->others++;
 }
 
-void log_open_frame(struct timer_log *log)
+/* Begin the next frame, if the last one is full or no word waits. */
+static void log_open_frame(struct timer_log *log)
 {
     if (log_place(log) % LOG_LINE == LOG_LINE - 1) {
         append_unnumbered(log, 0);

@@ -159,9 +159,6 @@ void log_append_call(struct timer_log *log, uint64_t deadline);
  * generation. */
 void log_append(struct timer_log *log, enum log_op op, uint32_t id, uint64_t of);
 
-/* Begins the next frame, if the last one is full or nothing waits. */
-void log_open_frame(struct timer_log *log);
-
 /* A start says that deadline without another base. */
 static inline bool log_reaches(const struct timer_log *log, uint64_t deadline)
 {

@@ -4,7 +4,6 @@
 
 #include <endian.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -165,17 +165,12 @@ bool still_patient(struct fixture *fixture)
                      patience_s);
 }
 
-static inline __attribute__((always_inline)) void count_fired(struct fired *fired, uint32_t id,
-                                                              uint64_t now)
+void on_fire(void *ctx, uint32_t id, uint64_t now)
 {
+    struct fired *fired = ctx;
     fired->count++;
     fired->ids += id;
     fired->checksum += workload_mix(id, now - fired->base);
-}
-
-void on_fire(void *fired, uint32_t id, uint64_t now)
-{
-    count_fired(fired, id, now);
 }
 
 void reset_fired(struct fixture *fixture)
@@ -742,11 +737,6 @@ void suite_measure(uint64_t least, uint64_t most, double seconds)
     free(done);
 }
 
-static struct bench_row *add_row(void)
-{
-    return row_count < row_room ? &rows[row_count++] : NULL;
-}
-
 /* Write the named part of a row's shape. */
 static void write_form(const struct suite *suite, const struct shape *shape, char *form,
                        size_t form_bytes)
@@ -784,7 +774,7 @@ static void register_row(const struct suite *suite, const struct suite_subject *
     if (!bench_selects(name)) {
         return;
     }
-    struct bench_row *row = add_row();
+    struct bench_row *row = &rows[row_count++];
     *row = (struct bench_row){.suite = suite, .subject = subject, .n = n, .shape = *shape};
     if (chosen->list) {
         (void)printf("%s/manual_time\n", name);

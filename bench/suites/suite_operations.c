@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 enum {
     WARM_UP_ROUNDS = 6, /* until every timer's filing is a restart of the steady state: the span */

@@ -12,11 +12,9 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROUNDS_MAX = 1001, CLOCK_READINGS = 1000000 };

@@ -3,7 +3,6 @@
 #include "guess.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #define WORD_ROW(code, spelled, sentence) [code] = (spelled),
 static const char *const steps[] = {CLUSTER_STEP_MAP(WORD_ROW)};

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <libpq-fe.h>
 #include <pwd.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

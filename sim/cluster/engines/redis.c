@@ -10,7 +10,6 @@
 
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,11 +70,6 @@ struct engine {
     char room[8 * ENGINE_BATCH_MAX + 16][WORD_BYTES];
     redisReply *taken; /* has the calls of the last take; NULL: none */
 };
-
-static bool is_seed(const struct engine *engine)
-{
-    return engine->plan.is_seed;
-}
 
 static void add_bytes(struct engine *engine, const void *bytes, size_t length)
 {
@@ -396,8 +390,9 @@ static enum engine_end redis_waiting(struct engine *engine, uint64_t *count, str
         (void)snprintf(names[i], sizeof names[i], "ZCARD due:" TAG ":%" PRIu32, i);
         of_lease[2 + i] = names[i];
     }
-    return is_seed(engine) ? sum_of(engine, of_seed, 2, count, error)
-                           : sum_of(engine, of_lease, 2 + engine->plan.partitions, count, error);
+    return engine->plan.is_seed
+               ? sum_of(engine, of_seed, 2, count, error)
+               : sum_of(engine, of_lease, 2 + engine->plan.partitions, count, error);
 }
 
 static enum engine_end redis_dead(struct engine *engine,
@@ -439,7 +434,7 @@ static enum engine_end redis_connect(const char *url, const struct engine_plan *
         return ENGINE_GONE;
     }
     enum engine_end end = ENGINE_OK;
-    const char *const *texts = scripts[is_seed(engine)];
+    const char *const *texts = scripts[plan->is_seed];
     for (int i = 0; i < SCRIPTS && end == ENGINE_OK; i++) {
         redisReply *reply =
             texts[i] != NULL ? redisCommand(engine->redis, "SCRIPT LOAD %s", texts[i]) : NULL;

@@ -11,8 +11,6 @@
 #include "log_import.h"
 #include "log_known.h"
 
-#include <string.h>
-
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 const struct import_option import_access_log_options[] = {

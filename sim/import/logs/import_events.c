@@ -7,7 +7,6 @@
 #include "import_settings.h"
 #include "log_import.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)

@@ -18,7 +18,6 @@
 #include "trace.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BATCH   4096u

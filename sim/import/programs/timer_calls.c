@@ -3,7 +3,6 @@
 #include "memory.h"
 #include "reorder.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
