@@ -28,10 +28,8 @@
  *
  * Invariants
  *   - no entry is before its parent; serials are distinct
- *   - positions[entries[i].id] == i for every i, and 0 for every id that is not pending; the root's
- *     is 0 while it is vacant, which it is in callbacks only
- *   - an advance fires only entries before its fence, (now, serial at its start); the timers that
- *     callbacks start are after it
+ *   - positions[entries[i].id] == i, and 0 for an id that is not pending, or that of a vacant root
+ *   - an advance fires only entries before its fence, (now, serial at its start)
  *
  * Complexity: start, stop, restart and expiry O(log n), a tick O(1). Use it for up to some ten
  * thousand timers, or where the order and the next expiry must be exact. Bad at: expiry of very
@@ -62,7 +60,6 @@ struct binary_heap {
     struct tl_counters counters;
 };
 
-/* The hooks advance, next and all that follows but create. */
 #define INDEXED_HEAP struct binary_heap
 #include "indexed_heap.h"
 #define STRUCTURE struct binary_heap

@@ -13,8 +13,7 @@
  * start(a, 30123) adds a to the lowest level that reaches it, in bucket 3 of level 4, and that
  * bucket to the delay queue under tick 24,000. advance(24000) polls the bucket and adds a again,
  * now to level 3; in the end a bucket of level 1 expires and a fires. stop(a) unlinks a; its bucket
- * stays queued. Overflow wheels are made when a timer needs one, up to the largest deadline; their
- * memory is allocated at the beginning.
+ * stays queued. Overflow wheels are used from the first timer on that needs one.
  *
  * With `tick` above 1, rounding=floor is Kafka's rule: a bucket fires at its start, up to tick - 1
  * early; rounding=ceil is late instead. clock=bucket is Kafka's clock, which stops at the last
@@ -22,11 +21,11 @@
  *
  * Invariants
  *   - a wheel's buckets hold the expirations current_time + tick .. current_time + (size-1) * tick
- *   - a bucket that holds timers is queued; if stops empty it, it stays, so `next` is a lower bound
+ *   - a bucket that holds timers is queued; an emptied one stays, so `next` is a lower bound
  *
  * Complexity (m levels, b occupied buckets): start O(m), O(log b) for an empty bucket; stop and a
  * tick O(1); expiry O(1) and a move for each level. Use it for any delays and a thread that sleeps.
- * Bad at: an upper bucket with very many timers; ticks in a row, since each pops a bucket.
+ * Bad at: an upper bucket with very many timers; many ticks in a row.
  *
  * Source: Varghese and Lauck 1987, section 6.2; Kafka, TimingWheel.java; RussellLuo/timingwheel.
  */
@@ -64,7 +63,7 @@ struct system_timer {
     uint64_t round_up;    /* ticks added to a deadline before it is divided by the unit */
     uint64_t reached;     /* timers of expired buckets due by then fire */
     uint64_t work_at; /* the tick at which the first bucket expires; 0 if DUE or LATE holds any */
-    struct timing_wheel wheels[WHEELS_MAX]; /* wheels[n + 1] is the overflow wheel of wheels[n] */
+    struct timing_wheel wheels[WHEELS_MAX]; /* each the overflow wheel of the one before */
 };
 
 #define STRUCTURE struct system_timer
@@ -160,7 +159,7 @@ static inline void add_or_expire(void *ctx, uint32_t index)
     }
 }
 
-/* Poll the bucket that expires first from the delay queue, and add its timers again. */
+/* Poll the bucket that expires first, and add its timers again. */
 static void bucket_flush(struct system_timer *timer)
 {
     uint32_t bucket = timer->heap[0];
@@ -326,8 +325,8 @@ static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
 /* With a unit of 1 the unit in which a timer is due is its deadline. */
 static void keep_deadline(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
 {
-    bool whole = ((const struct system_timer *)(const void *)buckets)->unit == 1;
-    held->at = whole ? node_at(buckets, index)->due : TL_NEVER;
+    const struct system_timer *timer = (const void *)buckets;
+    held->at = timer->unit == 1 ? node_at(buckets, index)->due : TL_NEVER;
 }
 
 static void timer_walk(const void *self, const struct tl_visitor *visitor)
@@ -373,8 +372,8 @@ TL_ALGO(hier_wheel) = {
     .description =
         "Levels of wheels, each as wide as a bucket of the next; a timer is filed on the lowest "
         "level that reaches it and moves down a level when its bucket expires. The occupied "
-        "buckets are in a delay queue, so an idle structure sleeps until the next of them. Bad at: "
-        "a far bucket with very many timers, all filed again in the one advance that opens it.",
+        "buckets are in a delay queue. Bad at: a far bucket with very many timers, all filed "
+        "again in the one advance that opens it.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     .options = timer_option_table,
     .options_bytes = sizeof(struct timer_options),
