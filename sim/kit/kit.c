@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes behind one session of the fuzzer, an operation taking about 4. Most sessions are short,
- * which shrinks well; some are long, which is what it takes to wear a structure down. */
+/* Bytes of one session of the fuzzer, about 4 for an operation. Most sessions are short, which
+ * shrink well; some are long enough to wear a structure out. */
 #define SESSION_BYTES_MIN 32u
 #define SESSION_BYTES_MAX 8192u
 
@@ -119,7 +119,7 @@ bool kit_case_applies(const struct kit_target *target, const struct kit_case *co
     return lacking == 0 && !without_records;
 }
 
-/* What the witness saw done, made short if it shows the fault again, and empty if it does not. */
+/* Make the log of the witness a trace, shortened if it shows the fault again. */
 static void tell(const struct kit_target *target, const struct kit_limits *limits,
                  struct kit_witness *witness, struct kit_trace *trace, struct kit_verdict *verdict)
 {
@@ -129,7 +129,7 @@ static void tell(const struct kit_target *target, const struct kit_limits *limit
     verdict->repeats = trace->ops != NULL && kit_shrink(target, limits, witness, trace, verdict);
 }
 
-/* A million timers take what they take. */
+/* For a million timers. */
 #define LARGE_FACTOR 8.0
 
 void kit_check_case(const struct kit_target *target, const struct kit_case *contract_case,
@@ -180,7 +180,7 @@ void kit_replay(const struct kit_target *target, const struct kit_trace *trace,
     }
 }
 
-/* What kit_run_bytes runs; there is one process, and it is about one thing. */
+/* The structure of kit_run_bytes, of which a process runs one at a time. */
 static const struct tl_algo *running;
 
 static void abort_with_fault(struct kit_witness *witness)
@@ -195,7 +195,7 @@ static void abort_with_fault(struct kit_witness *witness)
 
 void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size)
 {
-    /* Made with the first session: it is large, and most processes fuzz nothing. */
+    /* Made with the first session: it is large, and most processes do not fuzz. */
     static struct kit_witness *witness;
     witness = witness != NULL ? witness : kit_witness_new();
     memset(witness, 0, KIT_WITNESS_CLEARED);
@@ -206,13 +206,13 @@ void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t
 
 /* --- fuzzing --------------------------------------------------------------------------------- */
 
-/* A child does this much, then reports; the parent shows progress and starts the next. */
+/* A child runs for this long; the parent reports progress and starts the next. */
 #define BATCH_SECONDS 0.5
 
 struct batch {
     const struct kit_target *target;
     uint64_t seed;
-    uint64_t operations; /* at most about so many more */
+    uint64_t operations; /* about the most that remain */
     double seconds;
 };
 

@@ -23,11 +23,11 @@
 #define CANARY_PATTERN   0xc9
 #define FRESH_PATTERN    0xa5
 #define FREED_PATTERN    0xdb
-/* Freed blocks larger than this go back at once: looking through them again and again is dear. */
+/* Larger blocks are freed at once: checking them repeatedly is expensive. */
 #define QUARANTINE_BYTES 65536u
 
-/* So many of those, up to this size, are kept where the address sanitizer is: it would have pages
- * made anew for each, and for its own notes on them. */
+/* Under the address sanitizer, this number of larger blocks up to this size is kept for reuse: new
+ * pages, and their shadow, are expensive. */
 #define KEPT_MOST        4u
 #define KEPT_BYTES       ((size_t)32 << 20)
 
@@ -42,8 +42,8 @@ extern void __asan_unpoison_memory_region(const volatile void *at, size_t bytes)
     __attribute__((weak));
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
-/* Between canaries, in memory: [padding] header, canary, payload, canary. Between pages, the header
- * lies elsewhere: [page] payload [canary] [page]. */
+/* Between canaries: [padding] header, canary, payload, canary. Between pages, with the header
+ * elsewhere: [page] payload [canary] [page]. */
 struct kit_guard_block {
     bool freed;
     const struct kit_guard *owner;
@@ -121,7 +121,7 @@ size_t kit_guard_first_other(const unsigned char *at, unsigned char pattern, siz
     return i;
 }
 
-/* Looks at one canary, `offset` bytes from the payload's beginning. */
+/* Check one canary, `offset` bytes from the payload. */
 static void check_canary(struct kit_guard *guard, const struct kit_guard_block *block,
                          const unsigned char *canary, size_t bytes, long long offset)
 {
@@ -135,7 +135,7 @@ static void check_canary(struct kit_guard *guard, const struct kit_guard_block *
     poison(canary, bytes);
 }
 
-/* How much lies between a block and the protected page behind it. */
+/* Return the number of bytes between a block and the protected page after it. */
 static size_t tail_bytes(const struct kit_guard_block *block)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -170,7 +170,7 @@ static void check_freed(struct kit_guard *guard, struct kit_guard_block *block)
 
 /* --- kept ------------------------------------------------------------------------------------- */
 
-/* Each thread's own, poisoned; the oldest is at `kept_at`. */
+/* Per thread, poisoned; the oldest is at `kept_at`. */
 static _Thread_local void *kept[KEPT_MOST];
 static _Thread_local size_t kept_at;
 
@@ -196,8 +196,8 @@ static void free_or_keep(void *raw)
     kept_at = (kept_at + 1) % KEPT_MOST;
 }
 
-/* So many bytes of a block that has at most as many more, which stay poisoned; NULL if there is
- * none. */
+/* Take `bytes` of a kept block that has up to twice as many; the others stay poisoned. NULL if
+ * there is none. */
 static void *take_kept(size_t align, size_t bytes)
 {
     for (size_t k = 0; k < KEPT_MOST; k++) {
@@ -298,7 +298,7 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
     }
     guard->first = block;
     memset(block->payload, guard->fresh, bytes);
-    /* It is no longer what malloc gave: valgrind is told that it means nothing. */
+    /* For valgrind, its contents are undefined again. */
     (void)VALGRIND_MAKE_MEM_UNDEFINED(block->payload, bytes);
     if (guard->place == KIT_GUARD_CANARIES) {
         poison(front_canary(block), CANARY_BYTES);
@@ -316,7 +316,7 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
 static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
 {
     struct kit_guard_block **place = &guard->quarantine[guard->quarantine_at];
-    /* Before anything changes, for a report need not return. */
+    /* Before any change, since a report need not return. */
     check_canaries(guard, block);
     if (*place != NULL) {
         check_freed(guard, *place);
@@ -348,8 +348,8 @@ static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
     *place = block;
 }
 
-/* The block that begins there, or, `within`, that has that address on its pages; NULL if none
- * does. */
+/* Return the block that begins at `at` or, `within`, that has it on its pages; NULL if there is
+ * none. */
 static struct kit_guard_block *find_block(const struct kit_guard *guard, const void *at,
                                           bool within)
 {
@@ -370,8 +370,7 @@ static struct kit_guard_block *find_block(const struct kit_guard *guard, const v
     return NULL;
 }
 
-/* Known by a mark before its payload, or, where that may be a protected page, by looking through
- * all. */
+/* Identified by its header or, where that may be a protected page, by a search. */
 static struct kit_guard_block *block_of(const struct kit_guard *guard, void *ptr)
 {
     if (ptr == NULL || guard->place != KIT_GUARD_CANARIES) {
@@ -478,7 +477,7 @@ void kit_guard_release(struct kit_guard *guard)
     guard->blocks = 0;
 }
 
-/* The sanitizers bring a malloc of their own, which mallinfo2 knows nothing of. */
+/* The sanitizers have their own malloc, unknown to mallinfo2. */
 /* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): their name for it */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
@@ -496,7 +495,7 @@ uint64_t kit_heap_bytes(void)
 
 /* --- protected pages -------------------------------------------------------------------------- */
 
-/* There is one process, and it is about one guard and those beside it. */
+/* Static, since a signal handler reads it: the first of the watched guards. */
 static struct kit_guard *watched;
 
 /* "read", or "wrote" where the processor says so. */
@@ -524,7 +523,7 @@ static void tell_signal(int number, siginfo_t *info, void *context)
                    block_text(block, text));
         }
     }
-    /* It is not about this memory: let it end as it would have. */
+    /* Not about this memory: let the default action end the process. */
     (void)signal(number, SIG_DFL);
 }
 

@@ -50,7 +50,7 @@ struct tl_records kit_records_given(const struct kit_records *records)
 
 bool kit_records_move(struct kit_records *records, uint32_t room)
 {
-    enum { APART_MOST = 4 }; /* so many times further apart than at first, then as at first again */
+    enum { APART_MOST = 4 }; /* different strides, in turn */
     struct kit_records old = *records;
     records->room = room > old.room ? room : old.room;
     records->moves++;

@@ -1,8 +1,7 @@
 /*
- * kit_records.h: records of a caller's, in which a structure's timers lie, watched like memory
- * (kit_guard.h): what the caller has beside a timer in its record is known, and stays as it is; so
- * do the records of timers that there is no room for yet; and where the records were before they
- * moved there is nothing any more.
+ * kit_records.h: a table of caller's records that contain a structure's timers, watched like memory
+ * (kit_guard.h): the caller's bytes must not change, nor the records of ids beyond the capacity, and
+ * nothing may access the former place of a table that has moved.
  */
 #ifndef SIM_KIT_RECORDS_H
 #define SIM_KIT_RECORDS_H
@@ -22,23 +21,23 @@ struct kit_records {
     unsigned moves;
 };
 
-/* A table of at least one record, for timers of `timer_bytes`, between canaries or at pages as
- * `place` says. What is wrong is reported with `ctx`. False if there is no memory. */
+/* Make a table of at least one record, for timers of `timer_bytes`, with guards as `place` says.
+ * Damage is reported to `report` with `ctx`. False if there is no memory. */
 bool kit_records_init(struct kit_records *records, const struct kit_records_layout *layout,
                       size_t timer_bytes, uint32_t room, enum kit_guard_place place,
                       kit_guard_report_fn report, void *ctx);
 
-/* The table as a structure is told of it. */
+/* Return the description of the table that structures get. */
 struct tl_records kit_records_given(const struct kit_records *records);
 
-/* Moves what there is to another table, of at least `room` records that are further apart now and
- * then. False if there is no memory. */
+/* Move the timers to another table of at least `room` records, at times with a larger stride. False
+ * if there is no memory. */
 bool kit_records_move(struct kit_records *records, uint32_t room);
 
-/* Looks at everything that is not a timer's, of a structure with room for `capacity` timers. */
+/* Check all bytes that do not belong to the timers of a structure with this capacity. */
 void kit_records_check(struct kit_records *records, uint32_t capacity);
 
-/* Frees it; harmless on none. */
+/* Free it; harmless on an empty one. */
 void kit_records_release(struct kit_records *records);
 
 #endif

@@ -12,24 +12,24 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Beyond what the allocator gives, for what a structure takes by itself. */
+/* Address space for memory that does not come from the allocator. */
 #define SPARE_BYTES    ((uint64_t)1 << 30)
 
-/* A child that uses no processor time and does not end is waiting for something. */
+/* A child has this many times its processor time in wall time: it may wait. */
 #define WAIT_FACTOR    20.0
 
-/* Of waiting for its disk. */
+/* Time for waiting for its disk. */
 #define SYNC_SECONDS   0.1
 
-/* The watch looks so often in the time that a child has. A hook that has not returned in so many
- * looks hangs, one that has all memory before it in more; of a child that goes on, what was done
- * until the last look counts. */
+/* The watch looks LOOKS times in the processor time of a child. A hook that lasts LOOKS_HANG looks
+ * hangs; one that may touch all memory has longer. After LOOKS_LAST looks a child is ended, and its
+ * operations so far count. */
 #define LOOKS          16u
 #define LOOKS_HANG     2u
 #define LOOKS_HANG_ALL LOOKS
 #define LOOKS_LAST     (2 * LOOKS)
 
-/* A child that keeps the watch from looking has so many times its time. */
+/* Limit for a child that disables the watch. */
 #define LAST_FACTOR    4.0
 
 struct kit_witness *kit_witness_new(void)
@@ -42,7 +42,7 @@ void kit_witness_free(struct kit_witness *witness)
     child_memory_free(witness, sizeof *witness);
 }
 
-/* "in start (timer 3, tick 17, clock 5)", for an ending that nobody could announce. */
+/* "in start (timer 3, tick 17, clock 5)", for a process that ended without a report. */
 static void describe_place(const struct kit_witness *witness, char *text, size_t text_bytes)
 {
     if (witness->hook == KIT_HOOK_NONE) {
@@ -62,7 +62,7 @@ static void judge(struct kit_witness *witness, const struct child_outcome *outco
     const char *printed = outcome->output_bytes > 0 ? "; printed: " : "";
     verdict->result = KIT_FAULT;
     if (outcome->strays) {
-        /* Two processes have written to the witness, and what they did is not one list. */
+        /* Two processes have written to the witness: its log is no sequence. */
         witness->log.session_count = 0;
         verdict->fault = FAULT_PROCESS;
         (void)snprintf(verdict->message, sizeof verdict->message, "%s", outcome->misdeed);
@@ -103,7 +103,7 @@ static void judge(struct kit_witness *witness, const struct child_outcome *outco
     }
 }
 
-/* What the child is to do. */
+/* The task of a child. */
 struct life {
     kit_child_fn child;
     void *ctx;
@@ -113,7 +113,7 @@ struct life {
 
 /* --- the watch: is it slow, or does it hang? -------------------------------------------------- */
 
-/* In the child, of which there is one, about one thing. */
+/* Static, since a signal handler needs it. */
 static struct {
     struct kit_witness *witness;
     uint64_t hooks; /* at the last look */

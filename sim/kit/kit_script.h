@@ -1,6 +1,6 @@
 /*
- * kit_script.h: what the contract cases are written with. A case opens a subject, does to it what
- * it is about, and closes it; the judge behind the subject (kit_subject.h) notices what is wrong.
+ * kit_script.h: the functions that contract cases are written with. A case opens a subject, executes
+ * operations on it and closes it; the judge (kit_subject.h) reports faults.
  */
 #ifndef SIM_KIT_SCRIPT_H
 #define SIM_KIT_SCRIPT_H
@@ -11,10 +11,10 @@
 
 #define LENGTH(array)        (sizeof(array) / sizeof(array)[0])
 
-/* What a structure may take under option values that are not its defaults. */
+/* Memory limit of a structure under option values that are not its defaults. */
 #define SCRIPT_VARIANT_BYTES ((uint64_t)32 << 20)
 
-/* Clocks to begin at: round numbers, powers, and their neighbours. */
+/* Initial clocks: round numbers, powers, and their neighbours. */
 #define SCRIPT_EPOCHS        12u
 extern const uint64_t script_epochs[SCRIPT_EPOCHS];
 
@@ -25,49 +25,49 @@ extern const uint64_t script_delays[SCRIPT_DELAYS];
 /* Whether the run is under the target's own option values. */
 bool script_is_default(const struct kit_run *run);
 
-/* What a structure may take under the run's option values. */
+/* Return the memory limit of a structure under the run's option values. */
 uint64_t script_limit_bytes(const struct kit_run *run);
 
 /* Return a number from `least` to `most` that depends on the target's seed. */
 uint32_t script_drawn(const struct kit_run *run, uint32_t least, uint32_t most);
 
-/* Readies a subject under the run's options, for subject_create. */
+/* Ready a subject under the run's options, for subject_create. */
 void script_init(struct kit_run *run, struct kit_subject *subject);
 
-/* Makes a subject under the run's options; false if the structure refuses them, which defaults
- * must not be. */
+/* Make a structure under the run's options; false if it refuses them, which is a fault for the
+ * defaults. */
 bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capacity, uint64_t now);
 
-/* The same, told the longest delay to come; 0: it is not known. */
+/* The same with the longest delay announced; 0: not known. */
 bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uint32_t capacity,
                            uint64_t now, uint64_t max_delay_ticks);
 
-/* The same with protected pages at each block of its memory, and at the records. Of one process
- * that is about this subject; false too where there is no memory. */
+/* The same with protected pages at each block of its memory and of the records; false also if there
+ * is no memory. One subject at a time in a process. */
 bool script_open_at_pages(struct kit_run *run, struct kit_subject *subject,
                           enum kit_guard_place place, uint32_t capacity, uint64_t now);
 
-/* Inspects, lets everything fire, inspects again, and destroys. */
+/* Inspect, let all timers fire, inspect again, and destroy. */
 void script_close(struct kit_subject *subject);
 
-/* How much less to do with a structure that is large: making, filling and inspecting it then costs
- * more than what is done with it. 1 for most. */
+/* Return by which factor to reduce the work on a structure that is large, so that making, filling
+ * and inspecting it costs more than operations. 1 for most. */
 unsigned script_thrift(const struct kit_subject *subject);
 
-/* One operation each, counted as such. Time goes to `now` unless that has passed; a deadline is the
- * last legal one at most. */
+/* One operation each. Time advances to `now` unless that has passed; a deadline beyond the last
+ * legal one becomes that. */
 void script_advance(struct kit_subject *subject, uint64_t now);
 void script_start(struct kit_subject *subject, uint32_t id, uint64_t delay_ticks);
 void script_stop(struct kit_subject *subject, uint32_t id);
 
-/* Starts timers 0 to count - 1 for one delay. */
+/* Start timers 0 to count - 1 with one delay. */
 void script_start_all(struct kit_subject *subject, uint32_t count, uint64_t delay_ticks);
 
-/* Goes from due tick to due tick, stopping just before each, on it, and just behind; then on until
- * nothing is pending. */
+/* Advance from due tick to due tick, also to the ticks before and after each, until no timer is
+ * pending. */
 void script_settle(struct kit_subject *subject);
 
-/* On one subject, `body` with the index of each of script_delays. */
+/* Call `body` on one subject with the index of each of script_delays. */
 void script_each_delay(struct kit_run *run, uint32_t capacity, uint64_t now,
                        void (*body)(struct kit_subject *subject, size_t index));
 
@@ -87,7 +87,7 @@ bool script_goes_on(struct script_time *time, uint64_t i);
 
 /* --- random traffic -------------------------------------------------------------------------- */
 
-/* How it is drawn. */
+/* Random operations of a case. */
 struct traffic {
     uint64_t random;
     uint64_t boundaries[KIT_BOUNDARIES_MAX];
@@ -95,33 +95,33 @@ struct traffic {
     uint64_t span; /* delays are mostly shorter */
 };
 
-/* Begins traffic for the structure of the run. */
+/* Begin traffic for the structure of the run. */
 void script_traffic(struct traffic *traffic, const struct kit_run *run, uint64_t span,
                     uint64_t seed);
 
-/* A delay for a timer that is started at `clock`. */
+/* Draw a delay for a timer that is started at `clock`. */
 uint64_t script_draw_delay(struct traffic *traffic, uint64_t clock);
 
-/* One start, restart or stop of some timer. */
+/* Start, restart or stop some timer. */
 void script_draw_operation(struct traffic *traffic, struct kit_subject *subject);
 
-/* Starts timers 0 to count - 1, for delays that are drawn. */
+/* Start timers 0 to count - 1 with drawn delays. */
 void script_draw_starts(struct traffic *traffic, struct kit_subject *subject, uint32_t count);
 
 enum pace { BY_ONE, IRREGULARLY, BY_NEXT };
 
-/* So many times: an operation, if there are timers, and an advance. */
+/* Execute `steps` times one operation, if there are timers, and one advance. */
 void script_churn(struct traffic *traffic, struct kit_subject *subject, unsigned steps,
                   enum pace pace);
 
-/* What is done with a subject and its traffic between opening and closing. */
+/* Operations on a subject between opening and closing. */
 typedef void script_fn(struct kit_subject *subject, struct traffic *traffic);
 
-/* Opens a subject, lets `body` do what it does, and closes it; false if it could not be opened. */
+/* Open a subject, call `body` and close it; false if it could not be opened. */
 bool script_play(struct kit_run *run, uint32_t capacity, uint64_t now, uint64_t span, uint64_t seed,
                  script_fn *body);
 
-/* The same for each span, the seed growing by one, until a subject cannot be opened. */
+/* The same for each span with successive seeds, until a subject cannot be opened. */
 void script_each_span(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *spans,
                       size_t count, uint64_t seed, script_fn *body);
 

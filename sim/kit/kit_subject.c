@@ -81,7 +81,7 @@ void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const
                   uint64_t limit_bytes, struct kit_witness *witness)
 {
     *subject = (struct kit_subject){
-        .algo = algo, .witness = witness, .instance = KIT_NO_INSTANCE, .firing = KIT_NOBODY};
+        .algo = algo, .witness = witness, .instance = KIT_NO_INSTANCE, .firing = KIT_NO_TIMER};
     memcpy(subject->options, options, sizeof subject->options);
     kit_guard_init(&subject->guard, guard_report, subject);
     subject->guard.during = guard_during;
@@ -103,13 +103,13 @@ static void model_grow(struct kit_subject *subject, uint32_t capacity)
     subject->usable = capacity;
 }
 
-/* Notes what is about to be done; what a callback does is noted as that. */
+/* Log an operation, inside a callback as one of that callback. */
 static void note(struct kit_subject *subject, struct kit_op op)
 {
     if (subject->witness->repeating) {
         return;
     }
-    if (subject->firing != KIT_NOBODY && (op.kind == KIT_OP_START || op.kind == KIT_OP_STOP)) {
+    if (subject->firing != KIT_NO_TIMER && (op.kind == KIT_OP_START || op.kind == KIT_OP_STOP)) {
         op.kind = op.kind == KIT_OP_START ? KIT_OP_WHEN_START : KIT_OP_WHEN_STOP;
         op.other = op.id;
         op.id = subject->firing;
@@ -237,7 +237,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     kit_enter(subject, KIT_HOOK_CREATE, capacity, now);
     subject->self = NULL;
     enum tl_status status = subject->algo->create(&config, &subject->self);
-    /* Valid during the call only: whoever kept them reads this. */
+    /* Valid during the call only: a structure that kept a pointer reads this. */
     memset(subject->given, 0x81, sizeof subject->given);
     memset(&config, 0x81, sizeof config);
     memset(&subject->told, 0x81, sizeof subject->told);
@@ -502,12 +502,12 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
     if (subject->on_fire != NULL) {
         subject->firing = id;
         subject->on_fire(subject, id);
-        subject->firing = KIT_NOBODY;
+        subject->firing = KIT_NO_TIMER;
         kit_enter(subject, KIT_HOOK_ADVANCE, id, now);
     }
 }
 
-/* When, if ever, a timer that is overdue fires after all. Nothing is judged any more. */
+/* A late timer, and whether it fires later. Nothing is checked any more. */
 struct chase {
     uint32_t id;
     bool fired;
@@ -551,24 +551,24 @@ static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
              now);
 }
 
-/* After an advance that was not ended by its budget: nothing may be left that had to fire. What its
- * callbacks started for now has the later serial, so it is the most urgent only if it is alone. */
+/* After an advance that its budget did not end, no timer may be overdue. A timer that a callback
+ * started for now has the later serial, so it is first only if it is alone. */
 static void check_nothing_overdue(struct kit_subject *subject)
 {
     uint32_t first = kit_urgency_first(&subject->urgency);
-    if (first != KIT_NOBODY && subject->timers[first].limit <= subject->clock &&
+    if (first != KIT_NO_TIMER && subject->timers[first].limit <= subject->clock &&
         subject->timers[first].serial < subject->first_serial_inside) {
         fail_late(subject, first);
     }
 }
 
-/* After an advance that its budget ended: what is left is not before what fired. Of a structure
- * that is exact, the most urgent is the one that is due first. */
+/* After an advance that its budget ended: no timer left over is before one that fired. In an exact
+ * structure, the most urgent timer is the one due first. */
 static void check_left_over(struct kit_subject *subject)
 {
     uint32_t first = kit_urgency_first(&subject->urgency);
     if (!subject_can(subject, TL_CAP_ORDERED | TL_CAP_EXACT) || subject->fired == 0 ||
-        first == KIT_NOBODY) {
+        first == KIT_NO_TIMER) {
         return;
     }
     const struct kit_timer *timer = &subject->timers[first];

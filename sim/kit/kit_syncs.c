@@ -17,7 +17,7 @@ void kit_syncs_limit(double seconds)
     atomic_store(&left_ns, (int64_t)(seconds * 1e9));
 }
 
-/* Calls the next definition of that name, the C library's or that of what is loaded before it. */
+/* Call the next definition of that name, usually the C library's. */
 static int call(const char *name, int fd)
 {
     union {
@@ -37,7 +37,8 @@ static int call(const char *name, int fd)
     return result;
 }
 
-/* In place of the C library's, for this program and all that it loads. Weak: a test may have its own. */
+/* Override the C library's, for this program and all that it loads. Weak, so that a test can have
+ * its own. */
 __attribute__((visibility("default"), weak)) int fsync(int fd)
 {
     return call("fsync", fd);

@@ -7,8 +7,8 @@
 
 static uint32_t winner_of(const struct kit_urgency *urgency, uint32_t a, uint32_t b)
 {
-    if (a == KIT_NOBODY || b == KIT_NOBODY) {
-        return a == KIT_NOBODY ? b : a;
+    if (a == KIT_NO_TIMER || b == KIT_NO_TIMER) {
+        return a == KIT_NO_TIMER ? b : a;
     }
     const struct kit_urge *x = &urgency->urges[a];
     const struct kit_urge *y = &urgency->urges[b];
@@ -16,7 +16,7 @@ static uint32_t winner_of(const struct kit_urgency *urgency, uint32_t a, uint32_
     return first ? a : b;
 }
 
-/* Plays the matches above a leaf whose timer has changed. */
+/* Play the matches above a leaf that has changed. */
 static void play(struct kit_urgency *urgency, uint32_t id, uint32_t leaf_holds)
 {
     uint32_t *winners = urgency->winners;
@@ -48,7 +48,7 @@ void kit_urgency_grow(struct kit_urgency *urgency, uint32_t timers)
     };
     for (uint32_t i = 0; i < leaves; i++) {
         bool known = i < urgency->leaves;
-        grown.winners[leaves + i] = known ? urgency->winners[urgency->leaves + i] : KIT_NOBODY;
+        grown.winners[leaves + i] = known ? urgency->winners[urgency->leaves + i] : KIT_NO_TIMER;
     }
     if (urgency->leaves > 0) {
         memcpy(grown.urges, urgency->urges, urgency->leaves * sizeof *grown.urges);
@@ -69,12 +69,12 @@ void kit_urgency_set(struct kit_urgency *urgency, uint32_t id, struct kit_urge u
 
 void kit_urgency_clear(struct kit_urgency *urgency, uint32_t id)
 {
-    play(urgency, id, KIT_NOBODY);
+    play(urgency, id, KIT_NO_TIMER);
 }
 
 uint32_t kit_urgency_first(const struct kit_urgency *urgency)
 {
-    return urgency->leaves > 0 ? urgency->winners[1] : KIT_NOBODY;
+    return urgency->leaves > 0 ? urgency->winners[1] : KIT_NO_TIMER;
 }
 
 uint64_t kit_urgency_bytes(const struct kit_urgency *urgency)

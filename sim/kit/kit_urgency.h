@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KIT_NOBODY UINT32_MAX
+#define KIT_NO_TIMER UINT32_MAX
 
 /* Of one timer: the tick by which it must have fired, and of two with one tick, the lesser serial
  * is the more urgent. */
@@ -26,22 +26,22 @@ struct kit_urgency {
     uint32_t leaves;        /* a power of two; 0: none */
 };
 
-/* Room for that many timers. False if there is no memory; nothing has changed then. */
+/* Make room for that many timers. */
 void kit_urgency_grow(struct kit_urgency *urgency, uint32_t timers);
 
-/* The timer is in, with that urge. */
+/* Insert or update the timer. */
 void kit_urgency_set(struct kit_urgency *urgency, uint32_t id, struct kit_urge urge);
 
-/* The timer is out; harmless if it was. */
+/* Remove the timer; harmless if it is not in. */
 void kit_urgency_clear(struct kit_urgency *urgency, uint32_t id);
 
-/* The most urgent; KIT_NOBODY if none is in. */
+/* Return the most urgent timer; KIT_NO_TIMER if there is none. */
 uint32_t kit_urgency_first(const struct kit_urgency *urgency);
 
-/* What it has taken by way of malloc. */
+/* Return the memory that it has from malloc. */
 uint64_t kit_urgency_bytes(const struct kit_urgency *urgency);
 
-/* Frees all, and leaves one without timers. */
+/* Free all memory, and leave an empty one. */
 void kit_urgency_release(struct kit_urgency *urgency);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * Case: work grows with the timers no faster than the descriptor says: the work that the structure
- * counts, and the instructions of some calls of each hook, of which the median counts, so that work
- * that is done once in a while is seen as such.
+ * Case: work grows with the number of timers no faster than the descriptor states: the counted work,
+ * and the instructions of some calls of each hook, of which the median counts.
  */
 #include "clock.h"
 #include "kit_cases.h"
@@ -14,12 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what a descriptor says ------------------------------------------------------------------ */
+/* --- the stated cost ------------------------------------------------------------------------- */
 
-/* Of the operation's work w with few timers, with 64 times as many at most factor * w + more, or, in
- * instructions, + instructions. The factors of the second and third are for levels, or bits of a
- * delay, of which more are filled by more timers, and for log n, which itself grows by 1.75; what
- * is added is for full slots and the like, which few timers do not meet. */
+/* Limits: the work w of an operation with few timers may become factor * w + more, in instructions
+ * + instructions, with many. The second and third factor allow for levels, or bits of a delay, of
+ * which more timers fill more, and for log n. The constants allow for full slots and the like. */
 #define GROWTH_MAP(X)                                                                              \
     X(GROWTH_NONE, 1.4, 2, 60)                                                                     \
     X(GROWTH_PARAMETER, 2.5, 8, 640)                                                               \
@@ -43,7 +41,7 @@ static double most_after_growth(enum growth growth, double work, bool instructio
     return work * factors[growth][0] + factors[growth][instructions ? 2 : 1];
 }
 
-/* Whether a word stands at `text` by itself. */
+/* Whether `word` is a whole word at `text`. */
 static bool is_word(const char *begin, const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -51,18 +49,19 @@ static bool is_word(const char *begin, const char *text, const char *word)
            (text == begin || !isalnum((unsigned char)text[-1]));
 }
 
-/* The growth in timers of what stands in the brackets: levels, slots and bits are no timers. */
+/* Return the growth of one O(...) in the number of timers; levels, slots and bits do not grow with
+ * it. */
 static enum growth growth_of_term(const char *term, const char *end)
 {
     enum growth growth = end - term == 1 && *term == '1' ? GROWTH_NONE : GROWTH_PARAMETER;
-    enum growth around = GROWTH_ANY; /* what is done to the next n */
+    enum growth around = GROWTH_ANY; /* applied to the next n */
     for (const char *at = term; at < end; at++) {
         if (is_word(term, at, "log") || is_word(term, at, "lg") || is_word(term, at, "ln")) {
             around = GROWTH_LOGARITHM;
         } else if (is_word(term, at, "sqrt")) {
             around = GROWTH_ROOT;
         } else if (is_word(term, at, "n") || is_word(term, at, "N") || is_word(term, at, "t")) {
-            /* A product grows faster than each: nothing is asked of it. */
+            /* A product grows faster than its factors: it is not checked. */
             growth = growth <= GROWTH_PARAMETER ? around : GROWTH_ANY;
             around = GROWTH_ANY;
         }
@@ -70,7 +69,7 @@ static enum growth growth_of_term(const char *term, const char *end)
     return growth;
 }
 
-/* The fastest growth that the words admit; GROWTH_ANY for words that have no O(...). */
+/* Return the fastest growth in the words; GROWTH_ANY for words without O(...). */
 static enum growth growth_of(const char *words)
 {
     enum growth most = GROWTH_NONE;
@@ -84,19 +83,19 @@ static enum growth growth_of(const char *words)
     return found ? most : GROWTH_ANY;
 }
 
-/* --- what is counted ------------------------------------------------------------------------- */
+/* --- measurement ----------------------------------------------------------------------------- */
 
 enum operation { START, RESTART, STOP, TICK, EXPIRE, OPERATIONS };
 
 static const char *const operation_words[] = {"start", "restart", "stop", "tick", "expire"};
 
-/* Instructions are counted of up to SAMPLES calls, up to STEPS_MOST of each. To count one costs as
- * much as thousands: at one size no more than STEPS_ALL are. */
+/* Instructions are counted in up to SAMPLES calls, up to STEPS_MOST in each, and up to STEPS_ALL at
+ * one size: counting one costs as much as thousands. */
 enum { SAMPLES = 5, STEPS_MOST = 3000, STEPS_ALL = 12000 };
 
 /* An operation's work at one size. */
 struct bill {
-    double work; /* that is counted, in total */
+    double work; /* counted work, in total */
     uint64_t times;
     double steps[SAMPLES]; /* instructions of single calls, or of an expiry in them */
     unsigned samples;
@@ -133,7 +132,7 @@ static void end_call(const struct kit_call *call)
     meter.ns += call->most > 0 ? clock_processor_ns() - meter.began_ns : 0;
 }
 
-/* From here on instructions of that hook are counted, in about SAMPLES of `calls` calls. */
+/* Begin to count the instructions of that hook, in about SAMPLES of `calls` calls. */
 static void begin_bill(struct bill *bill, enum kit_hook hook, uint64_t calls)
 {
     meter.bill = bill;
@@ -150,7 +149,7 @@ static int compare_steps(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median, or the least where the words allow costly calls now and then. */
+/* Return the median, or the minimum where the words allow some costly calls. */
 static double typical_steps(const struct bill *bill, const char *words)
 {
     double sorted[SAMPLES];
@@ -168,7 +167,7 @@ static double work_of(const struct kit_subject *subject, bool with_slots)
     return (double)now.compares + (double)now.moves + (with_slots ? (double)now.slots : 0);
 }
 
-/* In which order the deadlines of successive starts go. */
+/* The order of the deadlines of successive starts. */
 enum pattern { ASCENDING, DESCENDING, SCATTERED, EQUAL, PATTERNS };
 
 static const char *const pattern_words[] = {"ascending", "descending", "scattered", "equal"};
@@ -203,7 +202,7 @@ static void start_all(struct kit_subject *subject, struct bill *bill, enum patte
     bill->times += subject->serial - serial;
 }
 
-/* Advances by one tick, while nothing fires. */
+/* Advance tick by tick; ticks with expiries do not count. */
 static void tick(struct kit_subject *subject, struct bill *bill)
 {
     begin_bill(bill, KIT_HOOK_ADVANCE, TICKS);
@@ -217,7 +216,7 @@ static void tick(struct kit_subject *subject, struct bill *bill)
     }
 }
 
-/* In the order of ids, in the reverse order, or in none. */
+/* Stop every other timer: in the order of ids, in reverse, or scattered. */
 static void stop_half(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
     double before = work_of(subject, false);
@@ -232,8 +231,8 @@ static void stop_half(struct kit_subject *subject, struct bill *bill, enum patte
     bill->times += subject->capacity / 2;
 }
 
-/* From due tick to due tick, until nothing is pending. One advance that fires all is too long to
- * count its instructions. */
+/* Advance from due tick to due tick. One advance with all expiries is too long to count its
+ * instructions. */
 static void expire_all(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
     double before = work_of(subject, false);
@@ -252,7 +251,8 @@ static void expire_all(struct kit_subject *subject, struct bill *bill, enum patt
     bill->times += pending;
 }
 
-/* Restarts come in the pattern, too: each a little earlier than the last, say, or to one tick. */
+/* Restarts follow the pattern, too: each a little earlier than the last, for example, or all to one
+ * tick. */
 static void measure(struct kit_subject *subject, enum pattern pattern, struct bill *bills)
 {
     uint64_t random = 1;
@@ -269,7 +269,7 @@ static void measure(struct kit_subject *subject, enum pattern pattern, struct bi
     meter.bill = NULL;
 }
 
-/* The words about an operation. What a tick costs, each advance costs that fires something. */
+/* Return the words for an operation. An advance with expiries includes the cost of a tick. */
 static const char *words_of(const struct tl_cost *cost, enum operation operation)
 {
     switch (operation) {
@@ -300,7 +300,7 @@ static void complain(const struct kit_run *run, enum pattern pattern, enum opera
              many, pattern_words[pattern], words_of(&run->algo->cost, operation));
 }
 
-/* `few`: of the instructions, and of the counted work. */
+/* `few`: the numbers of timers for instructions, and for counted work. */
 static void compare(const struct kit_run *run, enum pattern pattern, const uint32_t few[2],
                     const struct bill *with_few, uint32_t many, const struct bill *with_many)
 {
@@ -326,8 +326,8 @@ static void compare(const struct kit_run *run, enum pattern pattern, const uint3
     }
 }
 
-/* Returns the most timers that were reached; 0: nothing can be measured, or it is not made.
- * *counts: whether the structure counts work. */
+/* Return the largest number of timers reached; 0: no measurement. *counts: whether the structure
+ * counts work. */
 static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_t until_ns,
                               bool can_step, bool *counts)
 {
@@ -342,7 +342,7 @@ static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_
         uint64_t begun_ns = clock_processor_ns();
         meter.ns = 0;
         meter.left = i < STEPS_SIZES ? STEPS_ALL : 0;
-        /* Between what a fast structure takes for 8 times as many, and a slow one. */
+        /* A compromise between fast and slow structures, for 8 times as many timers. */
         if (begun_ns + 24 * took_ns > until_ns ||
             !script_open_announced(run, &subject, sizes[i], 0, FURTHEST)) {
             break;

@@ -1,10 +1,10 @@
-/* Cases: the timers lie in records of the caller's. */
+/* Cases: the timers are in records of the caller. */
 #include "kit_cases.h"
 #include "kit_script.h"
 
 #include <string.h>
 
-/* The run on the build that takes records, laid out in the way of that number. */
+/* Select the build that takes records, and the layout of that number. */
 static void lay_out(struct kit_run *run, size_t which)
 {
     run->algo = run->target->embedded;
@@ -57,7 +57,8 @@ void case_records(struct kit_run *run)
     }
 }
 
-/* They move at any time: with timers pending, due, left over and refused, to make room or not. */
+/* Move the records at any time: with timers pending, due, left over and refused, with and without
+ * growth. */
 static void churn_and_move(struct kit_subject *subject, struct traffic *traffic)
 {
     for (unsigned i = 0; i < 40; i++) {
@@ -78,7 +79,7 @@ static void churn_and_move(struct kit_subject *subject, struct traffic *traffic)
     script_settle(subject);
 }
 
-/* Where they were is a protected page then, so that whoever looks there is seen. */
+/* The former place is a protected page, so that any access is detected. */
 static void move_between_pages(struct kit_run *run)
 {
     struct kit_subject subject;
@@ -113,7 +114,7 @@ void case_records_beside(struct kit_run *run)
         case_memory_guard(run);
         case_allocation_failure(run);
     }
-    /* The first timer of a table is next to the page before it, the last to the one behind. */
+    /* The first timer of a table follows a protected page, the last is followed by one. */
     lay_out(run, 1);
     case_memory_pages(run);
 }
@@ -126,8 +127,8 @@ void case_records_none(struct kit_run *run)
     script_each_span(run, 0, 0, spans, LENGTH(spans), 6, churn_and_move);
 }
 
-/* Those that are short enough to be repeated under other options, in turn in one layout each. What
- * looks inside is about the other builds, too. */
+/* Run the cases that are repeated under other options, each in one layout. Cases of the group
+ * `inside` use other builds. */
 void case_records_contract(struct kit_run *run)
 {
     size_t count = 0;

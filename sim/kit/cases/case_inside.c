@@ -35,7 +35,7 @@ struct variant {
     char how[100];
 };
 
-/* What was observed after each step. */
+/* Observations after each step. */
 struct sightings {
     char how[100];
     uint64_t fired[STEPS]; /* a number that depends on all expiries, plus the number pending */

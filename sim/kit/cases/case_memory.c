@@ -1,4 +1,4 @@
-/* Cases: where memory comes from, how much, and where it goes. */
+/* Cases: the source, the amount and the release of memory. */
 #include "kit_cases.h"
 #include "kit_script.h"
 
@@ -114,7 +114,7 @@ void case_memory_guard(struct kit_run *run)
     }
 }
 
-/* Fails if more has come by way of malloc than the guard and the model have taken. */
+/* Fail if the process got more from malloc than the guard and the model did. */
 static void check_in_sight(struct kit_subject *subject, uint64_t before, const char *after_what)
 {
     enum { SLACK = 64 << 10 };
@@ -142,9 +142,9 @@ static void visit_briefly(struct kit_subject *subject)
     script_advance(subject, subject->clock + 200);
 }
 
-/* malloc counts the freed blocks that it keeps for a thread, a few of each size up to about 1 KiB,
- * as if in use. Which it keeps depends on where others lay, so that it may have all only after
- * thousands of lives. Once it has, nothing changes any more but by what is not freed. */
+/* malloc counts freed blocks in a cache per thread, a few of each size up to about 1 KiB, as in
+ * use. How many there are depends on addresses. Fill the cache, so that only leaks change the
+ * count. */
 static void fill_thread_cache(void)
 {
     enum { EACH = 16, STEP = 16, BYTES_MAX = 65 * STEP };
@@ -161,7 +161,7 @@ static void fill_thread_cache(void)
 
 void case_memory_in_sight(struct kit_run *run)
 {
-    /* As many timers as would show, had their memory not come from the allocator. */
+    /* Their memory exceeds the tolerance if it does not come from the allocator. */
     enum { MANY = 60000, LIVES = 1200, SETTLED = 200, SLACK = 8 << 10 };
     struct kit_subject subject;
     uint64_t before = kit_heap_bytes();
@@ -190,7 +190,7 @@ void case_memory_in_sight(struct kit_run *run)
     script_advance(&subject, subject.clock + 4000);
     check_in_sight(&subject, before, "stops and expiries");
     subject_destroy(&subject);
-    /* What one life leaves behind outside the allocator adds up. */
+    /* Leaks outside the allocator add up. */
     for (unsigned i = 0; i < LIVES; i++) {
         if (i == SETTLED) {
             fill_thread_cache();
@@ -213,8 +213,8 @@ void case_memory_in_sight(struct kit_run *run)
 
 /* --- protected pages ------------------------------------------------------------------------- */
 
-/* Between pages a block costs system calls: little is done, in every hook, at sizes that end at the
- * page exactly and at sizes that do not. */
+/* Between pages a block costs system calls: execute few operations, but every hook, at sizes that
+ * end at the page exactly and at others. */
 static void between_pages(struct kit_run *run, enum kit_guard_place place, uint32_t capacity)
 {
     struct kit_subject subject;
@@ -255,8 +255,8 @@ void case_memory_pages(struct kit_run *run)
 
 /* --- sizes ----------------------------------------------------------------------------------- */
 
-/* What is taken for a size that does not fit is found out by using it: the last timer of a
- * structure that says it has room for so many. Past the model, which has not. */
+/* Use the last timer of a structure that reported room for an impossible number of timers. The
+ * model has no room for it. */
 static void use_the_last(struct kit_subject *subject, uint32_t capacity)
 {
     uint32_t last = capacity - 1;
@@ -274,8 +274,7 @@ static void use_the_last(struct kit_subject *subject, uint32_t capacity)
     }
 }
 
-/* Counts of timers whose bytes do not fit into 32 bits, by a little: for timers
- * of 4 bytes to 96. */
+/* Capacities of which the bytes just exceed 32 bits, for timers of 4 to 96 bytes. */
 void case_memory_sizes(struct kit_run *run)
 {
     static const uint32_t timer_bytes[] = {4,  8,  12, 16, 20, 24, 28, 32,
@@ -305,7 +304,7 @@ void case_memory_sizes(struct kit_run *run)
     }
 }
 
-/* The same few timers over and over: started far, pulled near, stopped, started again. */
+/* Restart few timers often: far, near, stopped, drawn. */
 enum { FEW = 32, ROUNDS = 20000, AGES = 4, FAR = 50000 };
 
 static void restart_often(struct kit_subject *subject, struct traffic *traffic)
@@ -336,8 +335,8 @@ static bool is_more(uint64_t bytes, uint64_t than_bytes)
     return bytes > 2 * than_bytes + (64 << 10);
 }
 
-/* What a restart leaves behind may stay until the tick at which it was due, as in a heap that
- * deletes lazily; that is told. After that tick it is gone. */
+/* Stale entries may stay until their due ticks, as in a heap with lazy deletion: that is a remark.
+ * Later they must be gone. */
 static void restart_for_ever(struct kit_subject *subject, struct traffic *traffic)
 {
     uint64_t reserved = subject->guard.bytes;

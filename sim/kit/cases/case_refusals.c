@@ -1,12 +1,12 @@
-/* Cases: what is refused, and what must not be. */
+/* Cases: starts and options that are refused, and those that must not be. */
 #include "kit_cases.h"
 #include "kit_script.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* The shortest delay at the subject's clock that is beyond the horizon, or 0 if none is, or the
- * structure is too full to tell; timer 0 is idle. */
+/* Return the shortest delay beyond the horizon; 0 if there is none, or the structure is full. Timer
+ * 0 is idle. */
 static uint64_t first_refused(struct kit_subject *subject)
 {
     uint64_t longest = TL_DEADLINE_MAX - subject->clock;
@@ -66,8 +66,7 @@ static void fill_again_and_again(struct kit_run *run, uint32_t timers, unsigned 
     }
     for (unsigned round = 0; round < rounds; round++) {
         script_start_all(&subject, timers, 1 + round * 7);
-        /* What is pending may be refused its new deadline, and keeps the old; what is not, stays
-         * so. */
+        /* A refused restart leaves the old deadline, a refused start an idle timer. */
         script_start_all(&subject, timers, 3 + round * 7);
         for (uint32_t id = round % 3; id < timers; id += 3) {
             script_stop(&subject, id);
@@ -75,7 +74,7 @@ static void fill_again_and_again(struct kit_run *run, uint32_t timers, unsigned 
         }
         subject_inspect(&subject);
         script_settle(&subject);
-        /* Whatever was started would have fired by then. */
+        /* By then every timer that was started would have fired. */
         uint64_t longest = 3 + round * 7;
         struct tl_precision precision = tl_algo_precision(run->algo, run->options, longest);
         script_advance(&subject, due_add(subject.clock, due_add(longest, precision.late_ticks)));

@@ -1,13 +1,11 @@
 /*
- * The case that lets two threads in. One structure is used by this thread, another one by a second
- * thread, and where the first is in the middle of a hook the second goes through operations of its
- * own: before any single instruction of the hook (kit_steps.h), where it asks for memory, and
- * inside its callbacks, where now and then this same thread does what the second would. Only one
- * of them runs at any time, so that the same happens every time.
+ * Case: two threads, each with a structure of its own, do not affect each other. While the first is
+ * in the middle of a hook, the second executes operations: before any single instruction of the hook
+ * (kit_steps.h), during calls of the allocator, and inside callbacks, where at times the first thread
+ * executes them itself. Only one of them runs at any time, so the result is reproducible.
  *
- * A hook is interrupted before every instruction of it, and in other calls before every 5th or
- * 25th, beginning with another each time: what is overwritten again and again may hide what a
- * single interruption shows.
+ * A hook is interrupted before each of its instructions, in other calls before every 5th or 25th,
+ * starting at a different one each time: frequent interruptions may hide the effect of a single one.
  */
 #include "kit_cases.h"
 #include "kit_sandbox.h"
@@ -23,38 +21,37 @@
 #include <string.h>
 #include <time.h>
 
-/* Timers of the first one's structures, one after the other. Few are started and stopped again and
- * again, of many some are due at the same time. */
+/* Capacities of the first thread's structures, one after another: with few, timers are reused
+ * often; with many, several are due at the same time. */
 static const uint32_t lives[] = {12, 3, 24};
 
 #define LIFE_OPERATIONS 250u
-#define IDS             12u /* of the second one's */
+#define IDS             12u /* of the second thread's structure */
 
-/* Instructions of one call that are looked at. What a long one does further on it has mostly done
- * before. */
+/* Instructions of one call that are interrupted. A long call mostly repeats them. */
 #define CALL_STEPS      2000u
 
-/* Instructions of all calls of a hook, spread over the whole case: an instruction that is looked at
- * costs as much as thousands that are not. */
+/* Instructions of all calls of a hook, spread over the whole case: an interruption costs as much as
+ * thousands of instructions. */
 static const uint64_t hook_steps[] = {
     [KIT_HOOK_CREATE] = 4000, [KIT_HOOK_DESTROY] = 2000, [KIT_HOOK_RESERVE] = 3000,
     [KIT_HOOK_START] = 9000,  [KIT_HOOK_STOP] = 5000,    [KIT_HOOK_ADVANCE] = 15000,
     [KIT_HOOK_NEXT] = 2000,   [KIT_HOOK_COUNT] = 500,
 };
 
-/* A structure and what is done with it. */
+/* A structure and its operations. */
 struct side {
     struct kit_subject subject;
     struct traffic traffic;
 };
 
-/* There is one case under way in a process, and a signal handler has to find it. */
+/* Static, since a signal handler needs it; a process runs one case at a time. */
 static struct {
     struct kit_run *run;
     const struct tl_algo *structure;
     struct side here;
     struct side there;
-    uint64_t done; /* operations of the first, of all its lives */
+    uint64_t done; /* operations of the first thread so far */
     bool steps;    /* can be counted */
     struct {
         unsigned calls;
@@ -68,14 +65,14 @@ static struct {
     bool over;
     bool in; /* it is its turn */
     uint64_t turns;
-    const void *instruction; /* before which it was let in last; NULL: none */
+    const void *instruction; /* before which it ran last; NULL: none */
     sigjmp_buf out;
     void (*give_up)(struct kit_witness *witness);
 } pair;
 
 /* --- the second thread ----------------------------------------------------------------------- */
 
-/* A structure that comes and goes. */
+/* Make, use and destroy another structure. */
 static void live_briefly(uint64_t seed)
 {
     struct kit_run run = *pair.run;
@@ -113,7 +110,7 @@ static void *be_second(void *ctx)
     return NULL;
 }
 
-/* Whether it has come to its end within a second. */
+/* Whether its turn ends within a second. */
 static bool is_gone(void)
 {
     struct timespec until;
@@ -133,7 +130,7 @@ static uint64_t processor_time_ns(void)
     return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
 }
 
-/* The second thread takes its turn, or this one does it in its place. */
+/* Let the second thread take its turn, or take it in this thread. */
 static void let_in(bool same_thread)
 {
     struct kit_witness *witness = pair.run->witness;
@@ -149,7 +146,7 @@ static void let_in(bool same_thread)
         (void)sem_post(&pair.go);
         while (!is_gone()) {
             uint64_t used_by_now = processor_time_ns();
-            /* It neither runs nor ends: it waits for the first one to leave a lock. */
+            /* It does not run: it waits for a lock of the first thread. */
             if (used_by_now == used) {
                 siglongjmp(pair.out, 1);
             }
@@ -163,7 +160,7 @@ static void let_in(bool same_thread)
     witness->clock = clock;
 }
 
-/* Says with the fault who was where. */
+/* Add the thread and the interrupted instruction to the fault. */
 static void tell_both(struct kit_witness *witness)
 {
     size_t length = strlen(witness->message);
@@ -187,7 +184,7 @@ static void tell_both(struct kit_witness *witness)
                        ". It is used by %s of two threads, each of which has a structure",
                        pair.in ? "the second" : "the first");
     }
-    witness->log.cut = true; /* how two threads met is no list of operations */
+    witness->log.cut = true; /* an interleaving is not a list of operations */
     pair.give_up(witness);
 }
 
@@ -241,8 +238,8 @@ static void *go_alone(void *ctx)
     return NULL;
 }
 
-/* Each thread goes its way: the sanitizer sees what both touch, whenever they do. False: there is
- * none. */
+/* Let both threads run freely: the sanitizer detects accesses that conflict, whenever they happen.
+ * False if there is no sanitizer. */
 static bool go_freely(struct kit_run *run)
 {
     struct kit_run other = *run;
@@ -260,15 +257,15 @@ static bool go_freely(struct kit_run *run)
 #else
 static bool go_freely(struct kit_run *run)
 {
-    (void)run; /* What would come of it would be chance. */
+    (void)run; /* without the sanitizer, the result would depend on chance */
     return false;
 }
 #endif
 
 /* --- the case -------------------------------------------------------------------------------- */
 
-/* A callback: the other structure's operations, of the second thread or of this one, and one of its
- * own. */
+/* A callback: operations on the other structure, by the second thread or by this one, and one on
+ * its own. */
 static void act_inside(struct kit_subject *subject, uint32_t id)
 {
     pair.instruction = NULL;
@@ -304,7 +301,7 @@ static void begin_pair(struct kit_run *run)
     script_traffic(&pair.there.traffic, run, 500, 6);
     pair.give_up = run->witness->give_up;
     run->witness->give_up = tell_both;
-    run->witness->repeating = true; /* there is no replaying how two threads met */
+    run->witness->repeating = true; /* an interleaving cannot be replayed */
 }
 
 void case_two_threads(struct kit_run *run)

@@ -1,8 +1,7 @@
 /*
- * kit_steps.h: a structure whose hooks are watched, call by call and, where that is asked for,
- * instruction by instruction, as a debugger does, but from within: by the processor's trap flag and
- * a handler of SIGTRAP. On x86-64 under Linux; elsewhere, and where a processor is only imitated,
- * calls have no instructions.
+ * kit_steps.h: observe the hooks of a structure, call by call and, if wanted, instruction by
+ * instruction. The process is its own debugger: it sets the processor's trap flag and handles
+ * SIGTRAP. Only on x86-64 under Linux; elsewhere, and under emulation, no instructions are counted.
  */
 #ifndef SIM_KIT_STEPS_H
 #define SIM_KIT_STEPS_H
@@ -11,7 +10,7 @@
 
 /* A call of a hook. */
 struct kit_call {
-    struct kit_call *outer; /* in whose callback it is made; NULL: in none */
+    struct kit_call *outer; /* the call in a callback of which this one is made; NULL: none */
     enum kit_hook hook;
     uint64_t most;       /* instructions of it that are counted */
     uint64_t steps;      /* counted so far, without callbacks and the allocator */
@@ -24,10 +23,10 @@ struct kit_call {
 /* Called about the hooks of the structure; any may be NULL. */
 struct kit_watcher {
     void (*enter)(struct kit_call *call); /* sets `most`, `stride` and `left`, which are 0 */
-    /* Before an instruction of the object (the program, or the shared object) that the structure
-     * belongs to; does what a signal handler may. */
+    /* Before an instruction of the object (the program or shared object) of the structure; it must
+     * be safe in a signal handler. */
     void (*step)(const struct kit_call *call, const void *instruction);
-    void (*outside)(void); /* the structure asks for memory */
+    void (*outside)(void); /* the structure calls the allocator */
     void (*leave)(const struct kit_call *call);
 };
 

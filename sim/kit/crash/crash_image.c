@@ -290,7 +290,7 @@ bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_
     random_seed(&image->random, seed);
     image->keeps_half = keeps_half;
     uint64_t end = cut < trace->calls ? cut + 1 : trace->calls;
-    /* What was known when the next call was made: nothing was on the disk sooner. */
+    /* The state at the next call: this one is complete. */
     *moment = end < trace->calls ? trace->call[end].moment : trace->last;
     bool done = apply_calls(image, end) || error_set(error, "an image of a folder is too large");
     done = done && write_image(image, folder, error);

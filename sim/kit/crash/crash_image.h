@@ -1,9 +1,10 @@
 /*
- * crash_image.h: what a loss of power leaves of a folder, made from what was done to it.
+ * crash_image.h: possible contents of a folder after a loss of power, made from a record of the calls
+ * that changed it.
  *
- * A file's bytes are safe once it was synced after they were written, and a name once the folder
- * was synced after it was given. Of what is not safe, nothing is left, or any half: of bytes each
- * sector of 512 for itself, of names those that were given first.
+ * Bytes are safe once their file was synced after they were written, and a name once the folder was
+ * synced after it was given. Of the others, none remain or a random half: each sector of 512 bytes by
+ * itself, and of names the earliest.
  */
 #ifndef SIM_KIT_CRASH_IMAGE_H
 #define SIM_KIT_CRASH_IMAGE_H
@@ -11,7 +12,7 @@
 #include "crash_shim.h"
 #include "error.h"
 
-/* How much was known, and what was being done, at the time of a call. */
+/* The state of the journal at a call. */
 struct crash_moment {
     uint64_t events;
     uint64_t acknowledged;
@@ -25,20 +26,20 @@ struct crash_moment {
 
 struct crash_trace;
 
-/* Shared with children. NULL: no memory. */
+/* Return an empty trace in memory shared with children. */
 struct crash_trace *crash_trace_new(size_t bytes);
 void crash_trace_free(struct crash_trace *trace);
 
-/* Notes a call that was done. What no longer fits ends the trace. */
+/* Add a call that succeeded. A call that does not fit ends the trace. */
 void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
                      const struct crash_moment *moment);
 void crash_trace_end(struct crash_trace *trace, const struct crash_moment *moment);
 
-/* How many there are. */
+/* Return the number of calls, at least 1. */
 uint64_t crash_trace_calls(const struct crash_trace *trace);
 
-/* Makes in a folder that is empty what is left when power is lost after call `cut`, from 0; sets
- * what was known then. */
+/* Write the contents after a loss of power after call `cut`, from 0, to an empty folder; set
+ * *moment to the state of the journal then. */
 bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_half, uint64_t seed,
                       const char *folder, struct crash_moment *moment, struct error *error);
 

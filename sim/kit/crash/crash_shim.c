@@ -23,8 +23,8 @@ static bool is_watching(void)
     return shim->folder != NULL;
 }
 
-/* The name within the folder of what a descriptor is open on; NULL: it is elsewhere. "" for the
- * folder itself. */
+/* Return the name within the folder of the file that a descriptor is open on, "" for the folder
+ * itself, NULL for other files. */
 static const char *name_of(int fd, char path[PATH_MAX])
 {
     char link[64];

@@ -1,11 +1,9 @@
 /*
- * crash_shim.h: what stands between a process and its disk, to see what would be left of it.
+ * crash_shim.h: observes the calls of a process to its disk.
  *
- * A shared object that is loaded before the C library (LD_PRELOAD). It passes on the calls that
- * write to files and folders, and tells about those of one folder before and after: who listens can
- * end the process there, make the call fail, or write down what it was.
- *
- * What is mapped and written to is not seen.
+ * A shared object that is loaded before the C library (LD_PRELOAD). It forwards the calls that write
+ * to files and folders, and calls back before and after those of one folder: a listener can end the
+ * process there, make the call fail, or record it. Writes to mapped files are not seen.
  */
 #ifndef SIM_KIT_CRASH_SHIM_H
 #define SIM_KIT_CRASH_SHIM_H
@@ -35,14 +33,14 @@ struct shim_call {
     const char *other;
 };
 
-#define SHIM_SHORT (-1) /* half of what is to be written is */
+#define SHIM_SHORT (-1) /* write half of the bytes */
 
 struct crash_shim {
     /* The folder; NULL: none. */
     const char *folder;
-    /* Before the call; 0: go on; SHIM_SHORT; else the errno that it fails with. */
+    /* Before the call; return 0 to continue, SHIM_SHORT, or the errno to fail with. */
     int (*before)(const struct shim_call *call);
-    /* After it has been done. */
+    /* After the call has succeeded. */
     void (*after)(const struct shim_call *call);
 };
 

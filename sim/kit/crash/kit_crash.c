@@ -25,10 +25,10 @@
 #define LONG_LIFE    12000u
 #define TRACE_BYTES  ((size_t)512 << 20)
 
-/* The tick of an event whose sequence number is not known yet. */
+/* The number of an event that has none yet. */
 #define NOT_YET      UINT64_MAX
 
-/* An operation that failed: what it would have done may be found, and is never acknowledged. */
+/* The number of a failed operation: it may be on the disk, and is never acknowledged. */
 #define IN_DOUBT     (UINT64_MAX - 1)
 
 enum doing { DOING_NOTHING, DOING_START, DOING_STOP, DOING_ADVANCE };
@@ -36,11 +36,11 @@ enum doing { DOING_NOTHING, DOING_START, DOING_STOP, DOING_ADVANCE };
 struct known {
     uint64_t deadline; /* TL_NEVER: not pending */
     uint64_t generation;
-    uint64_t call; /* its service's name, as a number, from which its payload follows; 0: none */
+    uint64_t call; /* the name of its service as a number, which determines the payload; 0: none */
 };
 
 struct event {
-    struct known then; /* what the timer is after it */
+    struct known then; /* the timer after it */
     uint64_t sequence;
     uint32_t id;
     bool fired;
@@ -49,12 +49,12 @@ struct event {
 /* Shared with the processes that are ended. */
 struct journal {
     struct crash_report report;
-    struct crash_moment moment; /* how much of this counts */
-    struct known base[TIMERS];  /* what this life began with */
+    struct crash_moment moment; /* the valid part of the journal */
+    struct known base[TIMERS];  /* at the beginning of this run */
     struct known now[TIMERS];
     uint64_t points;
     struct random random;
-    bool had_failures; /* of calls, so that what was firing may be on record */
+    bool had_failures; /* calls failed, so expiries may be on record */
     struct event events[EVENTS];
 };
 
@@ -66,7 +66,7 @@ struct life {
     void *self;
     bool at_most;
     bool may_fail;     /* calls to the disk fail */
-    bool may_not_open; /* and what a loss of power leaves need not be usable */
+    bool may_not_open; /* a loss of power may leave a folder that cannot be opened */
     uint64_t early_ticks;
     uint64_t late_ticks;
     /* of this life */
@@ -82,7 +82,7 @@ struct life {
     unsigned char payload[TL_PAYLOAD_MAX];
 };
 
-/* The one of this process: the shim's callbacks are told of no other. */
+/* Static, since the callbacks of the shim have no context. */
 static struct life *living;
 
 static struct crash_shim *shim_of(void)
@@ -132,7 +132,7 @@ __attribute__((format(printf, 2, 3))) static void begin_trial(struct life *life,
     va_end(arguments);
 }
 
-/* --- what is known --------------------------------------------------------------------------- */
+/* --- the journal ----------------------------------------------------------------------------- */
 
 static struct tl_durability durability_of(const struct life *life)
 {
@@ -141,8 +141,8 @@ static struct tl_durability durability_of(const struct life *life)
     return out;
 }
 
-/* Notes how far everything is durable. A firing's number is at most what has been given by the time
- * that anybody looks. */
+/* Note the number up to which everything is durable. The number of an expiry is at most the last
+ * one given by then. */
 static void look(struct life *life)
 {
     struct journal *journal = life->journal;
@@ -176,7 +176,7 @@ static void begin_doing(struct life *life, enum doing doing, uint32_t id, uint64
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-/* What a call of that number has: of 64 one has no parameters, one as many as there may be. */
+/* Make the call of a number: one of 64 has no payload, one the largest. */
 static struct tl_call make_call(uint64_t number, char name[24], unsigned char payload[])
 {
     struct random random;
@@ -193,7 +193,7 @@ static struct tl_call make_call(uint64_t number, char name[24], unsigned char pa
     return (struct tl_call){name, payload, bytes};
 }
 
-/* The number of a timer's call, which is as it was given. */
+/* Return the number of a timer's call, after comparing it with the one given. */
 static uint64_t read_call(struct life *life, uint32_t id)
 {
     char name[24];
@@ -219,7 +219,7 @@ static uint64_t read_call(struct life *life, uint32_t id)
     return number;
 }
 
-/* --- judging what a recovery found ----------------------------------------------------------- */
+/* --- recovery -------------------------------------------------------------------------------- */
 
 static bool same(struct known a, struct known b)
 {
@@ -227,7 +227,7 @@ static bool same(struct known a, struct known b)
            (a.deadline == TL_NEVER || (a.generation == b.generation && a.call == b.call));
 }
 
-/* Whether a timer may be so, by what was done after the last thing that was acknowledged. */
+/* Whether a recovery may find this state of a timer: the last acknowledged one or any later one. */
 static bool may_be(const struct life *life, uint32_t id, struct known found, struct known *latest,
                    bool *repeats)
 {
@@ -244,7 +244,7 @@ static bool may_be(const struct life *life, uint32_t id, struct known found, str
         }
         if (event->sequence <= moment->acknowledged ||
             (life->at_most && event->fired && !life->may_not_open)) {
-            good = false; /* what was before it is no more */
+            good = false; /* it replaced the earlier states */
             fired_since = false;
         }
         fired_since |= event->fired && event->sequence > moment->acknowledged;
@@ -270,7 +270,7 @@ static bool may_be(const struct life *life, uint32_t id, struct known found, str
     return good;
 }
 
-/* Adds a line about what a timer was at some point. */
+/* Add a line about a state of a timer. */
 static void add_line(struct crash_report *report, const char *what, struct known then,
                      const char *how)
 {
@@ -285,7 +285,7 @@ static void add_line(struct crash_report *report, const char *what, struct known
     }
 }
 
-/* Write what is known of a timer: what this life began with, and its last operations. */
+/* Write the history of a timer: its state at the beginning of this run, and its last operations. */
 static void tell_history(struct life *life, uint32_t id)
 {
     enum { LAST = 12 };
@@ -369,8 +369,8 @@ static void check_refusal(struct life *life, const char *what, enum tl_status st
     }
 }
 
-/* Opens the folder and recovers; what is found is held against the journal, and is what is known
- * from then on. False: that is the end of it. */
+/* Open the folder, recover, and compare the result with the journal, which then continues from it.
+ * False: this run cannot continue. */
 static bool wake(struct life *life)
 {
     struct journal *journal = life->journal;
@@ -427,7 +427,7 @@ static bool wake(struct life *life)
 
 /* --- living ---------------------------------------------------------------------------------- */
 
-/* What failed may yet be on the disk. */
+/* A failed operation may be on the disk. */
 static void note_doubt(struct life *life, uint32_t id, uint64_t deadline, uint64_t call)
 {
     struct known before = life->journal->now[id];

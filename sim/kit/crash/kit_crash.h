@@ -1,23 +1,22 @@
 /*
- * kit_crash.h: the proof by crashes that a durable structure keeps its promises.
+ * kit_crash.h: tests by crashes whether a durable structure keeps its promises.
  *
- * A history of starts, stops, advances and syncs runs in a process of its own, which is ended at
- * one point after another. What it knew to be acknowledged it has noted in memory that outlives it;
- * the next process recovers the folder, and what it finds is held against that:
+ * A history of starts, stops, advances and syncs runs in a process that is ended at one point after
+ * another. A journal in shared memory records which operations were acknowledged. The next process
+ * recovers the folder and compares the timers with the journal:
  *
- *   lost         an acknowledged timer is not there
- *   early        it is there for another tick than it was started for
- *   after stop   it is there though its stop, or its firing, was acknowledged
- *   twice        it is there though it has fired, under at-most
- *   damaged      it has another call, service or payload, than it was started with
- *   named twice  a start gets a number that a start before the crash had, durable or not: its
- *                receiver may have heard of that one, and would drop this one
+ *   lost         an acknowledged timer is missing
+ *   early        its deadline differs
+ *   after stop   it exists though its stop or expiry was acknowledged
+ *   twice        it exists though it has fired, under at-most
+ *   damaged      its call has another service or payload than at its start
+ *   named twice  a start gets a number that an earlier start had: a receiver that knows that number
+ *                would ignore the new timer
  *
- * What fired and was not acknowledged may be there once more under at-least: that is counted.
+ * Under at-least, an expiry that was not acknowledged may repeat; repeats are counted.
  *
- * With the shim (crash_shim.h) the points lie within the structure's calls to the disk too, power
- * is cut (of what was written since the last sync nothing is left, or any half of it), and calls
- * fail.
+ * With the shim (crash_shim.h), points are also within calls to the disk, power is lost (unsynced
+ * writes are gone, or half of them), and calls fail.
  */
 #ifndef SIM_KIT_CRASH_H
 #define SIM_KIT_CRASH_H
@@ -27,9 +26,9 @@
 
 struct crash_plan {
     uint64_t seed;
-    uint32_t points; /* one after the other, from the first one on */
-    uint32_t random; /* and so many more, anywhere in long histories */
-    uint32_t images; /* cuts of power, each with two images; as many failing calls */
+    uint32_t points; /* the first points of a history, one after another */
+    uint32_t random; /* further points, anywhere in long histories */
+    uint32_t images; /* losses of power, each with two images; and failing calls */
     void (*progress)(void *ctx, uint64_t recoveries); /* called after each process; may be NULL */
     void *progress_ctx;
 };
@@ -39,16 +38,17 @@ struct crash_report {
     uint64_t images;
     uint64_t failures; /* calls that failed */
     uint64_t recoveries;
-    uint64_t timers;  /* held against what was known */
-    uint64_t repeats; /* firings that a crash repeats */
+    uint64_t timers;  /* compared with the journal */
+    uint64_t repeats; /* expiries that a crash repeated */
     bool fault;
-    char trial[200];    /* how the process ended before the fault was found, in words */
+    char trial[200];    /* how the process ended before the fault was detected */
     char message[1200]; /* of the fault */
-    char history[2000]; /* of the timer, a line for each operation; "" where it is about none */
+    char history
+        [2000]; /* of the timer, a line for each operation; "" if the fault is not about one */
 };
 
-/* Holds a structure with TL_CAP_DURABLE under these options to what it acknowledges. Its option
- * `path` is set here. False, with `error`: it could not be tried. */
+/* Test a structure with TL_CAP_DURABLE under these options, except `path`, which is set here.
+ * False, with `error`, if it could not be tested. */
 bool crash_check(const struct tl_algo *algo, const void *options, const struct crash_plan *plan,
                  struct crash_report *report, struct error *error);
 

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-/* A session's structure may take this much; options that ask for more are not what is fuzzed. */
+/* Memory limit of a session; options that need more are not fuzzed. */
 #define SESSION_BYTES           ((uint64_t)32 << 20)
 
-/* The invariants and the guards are looked at every so many operations, and more seldom the more
- * memory there is to look at: operations find more faults than looking does. */
+/* Invariants and guards are checked after this number of operations, and less often with more
+ * memory: operations find more faults than checks. */
 #define INSPECT_EVERY           32u
 #define INSPECT_BYTES_OPERATION 128u
 
@@ -56,7 +56,7 @@ static uint64_t boundary(struct bytes *bytes, const struct mood *mood)
     return mood->boundaries[word(bytes, 2) % mood->boundary_count];
 }
 
-/* Ticks from the clock to a tick on, just before or just behind a multiple of a boundary. */
+/* Draw the ticks from the clock to a multiple of a boundary, or to a tick next to one. */
 static uint64_t to_aligned(struct bytes *bytes, const struct mood *mood, uint64_t clock)
 {
     uint64_t unit = boundary(bytes, mood);
@@ -66,7 +66,8 @@ static uint64_t to_aligned(struct bytes *bytes, const struct mood *mood, uint64_
     return near == 0 && ahead > 0 ? ahead - 1 : near == 1 ? ahead + 1 : ahead;
 }
 
-/* Ticks from the clock to near the due tick of some pending timer; 1 if it is not ahead. */
+/* Draw the ticks from the clock to about the due tick of some pending timer; 1 if it is not
+ * ahead. */
 static uint64_t to_timer(struct bytes *bytes, const struct kit_subject *subject)
 {
     uint8_t which = byte(bytes);
@@ -172,7 +173,7 @@ static uint64_t budget(struct bytes *bytes)
     return how < 64 ? how % 6 : TL_NO_BUDGET;
 }
 
-/* Whom the callback of a timer acts upon: itself, one that is due at the same tick, or any. */
+/* Draw the timer that a callback acts on: its own, one due at the same tick, or any. */
 static uint32_t acted_upon(struct bytes *bytes, const struct kit_subject *subject, uint32_t id)
 {
     uint8_t how = byte(bytes);
@@ -259,7 +260,7 @@ static uint64_t between(struct bytes *bytes, const struct tl_option *option)
     return (uint64_t)option->min + (more < range ? more : range);
 }
 
-/* A quarter of the sessions of a structure that takes records gives it some. */
+/* A quarter of the sessions of a structure that takes records have some. */
 static void decide_records(uint8_t how, const struct kit_target *target, struct kit_session *start)
 {
     start->records = (struct kit_records_layout){.lodging = KIT_LODGING_OWN};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what firings do -------------------------------------------------------------------------- */
+/* --- actions of callbacks --------------------------------------------------------------------- */
 
 struct kit_arm {
     bool stops;
@@ -16,7 +16,7 @@ struct kit_arm {
     int64_t ticks;
 };
 
-/* Of one timer, in the order of the lines. */
+/* Actions of one timer, in the order of the lines. */
 struct kit_arms {
     uint32_t count;
     uint32_t room;
@@ -50,7 +50,7 @@ static void add_arm(struct kit_session_run *session, uint32_t id, struct kit_arm
     arms->of[arms->count++] = arm;
 }
 
-/* What was always to be done is done once more. */
+/* Execute actions with `always` once more, then no more. */
 static void let_end(const struct kit_session_run *session)
 {
     for (uint32_t id = 0; id < session->arm_count; id++) {
@@ -129,7 +129,7 @@ void kit_session_end(struct kit_session_run *session)
     kit_session_destroy(session);
 }
 
-/* The tick that an advance by `ticks` goes to. The clock stays where deadlines can lie ahead. */
+/* Return the tick of an advance by `ticks`. The clock stays where deadlines can be ahead of it. */
 static uint64_t tick_at(const struct kit_subject *subject, int64_t ticks)
 {
     uint64_t now = due_add(subject->clock, ticks > 0 ? (uint64_t)ticks : 0);
@@ -213,7 +213,7 @@ void kit_session_do(struct kit_session_run *session, const struct kit_op *op)
 
 /* --- a trace ---------------------------------------------------------------------------------- */
 
-/* What a structure of a trace may take: as much as one of a case that a trace may come from. */
+/* Memory limit of a structure of a trace: as in a case that the trace may come from. */
 #define TRACE_BYTES ((uint64_t)1 << 30)
 
 struct play {
@@ -250,7 +250,7 @@ static void play_op(struct play *play, const struct kit_op *op)
     }
 }
 
-/* What stands before it once more; repetitions among that are passed over. */
+/* Repeat the operations before it, without repetitions among them. */
 static void play_again(struct play *play, size_t at)
 {
     const struct kit_op *repeat = &play->trace->ops[at];
@@ -295,7 +295,7 @@ bool kit_execute(const struct kit_target *target, const struct kit_trace *trace,
     return play_trace(&play);
 }
 
-/* Where a process goes on whose run was given up; it makes one at a time. */
+/* The point to continue at after a fault; static, one run at a time. */
 static sigjmp_buf given_up;
 
 static void come_back(struct kit_witness *witness)
@@ -304,8 +304,7 @@ static void come_back(struct kit_witness *witness)
     siglongjmp(given_up, 1);
 }
 
-/* In a function of its own: its caller's variables are what they are now. True
- * if it was given up. */
+/* True after a fault. A separate function, so that the caller's variables keep their values. */
 static bool play_or_give_up(struct play *play)
 {
     if (sigsetjmp(given_up, 1) != 0) {

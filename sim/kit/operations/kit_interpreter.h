@@ -1,6 +1,6 @@
 /*
- * kit_interpreter.h: operations (kit_trace.h) done to a subject, those of a trace or as they are
- * thought up; then the clock is driven on until nothing is pending, and the structure destroyed.
+ * kit_interpreter.h: executes operations (kit_trace.h) on a subject, one by one or as a trace, then
+ * advances until no timer is pending and destroys the structure.
  */
 #ifndef SIM_KIT_INTERPRETER_H
 #define SIM_KIT_INTERPRETER_H
@@ -12,32 +12,31 @@ struct kit_arms;
 /* A session under way. */
 struct kit_session_run {
     struct kit_subject subject;
-    struct kit_arms *arms; /* what firings do, by the timer that fires */
+    struct kit_arms *arms; /* actions of callbacks, by timer */
     uint32_t arm_count;
 };
 
-/* Makes the structure, which may take so much memory; false if it refused, and then nothing is
- * left. */
+/* Make the structure, with a limit of memory; false, with nothing to release, if it refused. */
 bool kit_session_begin(struct kit_session_run *session, const struct kit_target *target,
                        const struct kit_session *start, uint64_t limit_bytes,
                        struct kit_witness *witness);
 
-/* Does one operation on this structure, ids and capacities brought into range. */
+/* Execute one operation; ids and capacities are brought into range. */
 void kit_session_do(struct kit_session_run *session, const struct kit_op *op);
 
-/* Lets everything fire, and destroys the structure. */
+/* Let all timers fire, and destroy the structure. */
 void kit_session_end(struct kit_session_run *session);
 
-/* Destroys the structure as it is. */
+/* Destroy the structure without draining it. */
 void kit_session_destroy(struct kit_session_run *session);
 
-/* All operations of a trace, on the structures that it makes. False if its first create was
- * refused, though nothing was said of memory. */
+/* Execute a trace, with all the structures that it makes. False if its first create was refused
+ * without a limit of memory. */
 bool kit_execute(const struct kit_target *target, const struct kit_trace *trace,
                  struct kit_witness *witness);
 
-/* The same in a process that goes on after a fault, unless that ends it: what was found, FAULT_NONE
- * if nothing. What the structure had is given back; of what else it knows, all is as it left it. */
+/* Do the same and return the fault, or FAULT_NONE, so that the process can continue unless the
+ * fault ends it. The memory of the structure is released; other state of its code stays. */
 enum fault_kind kit_survive(const struct kit_target *target, const struct kit_trace *trace,
                             struct kit_witness *witness);
 

@@ -142,8 +142,8 @@ static void drop_operations(struct shrinker *shrinker)
     }
 }
 
-/* An advance is left out while time passes as before: what it moves the clock by goes to the next,
- * or to where the clock begins. */
+/* Omit an advance without changing later times: its ticks are added to the next advance, or to the
+ * initial clock. */
 static bool with_advance_merged(struct shrinker *shrinker, size_t number)
 {
     size_t at = number / 2;
@@ -274,8 +274,8 @@ static void simplify_operations(struct shrinker *shrinker)
     }
 }
 
-/* Of many operations it may be the number that counts: all become the first start, or all starts
- * do, or all starts have its delay. That is told in a line or two. */
+/* Among many operations only their number may matter: all become the first start, or all starts do,
+ * or all starts get its delay. That folds to a line or two. */
 enum alike { ALL_THE_SAME, STARTS_THE_SAME, DELAYS_THE_SAME, ALIKES };
 
 static bool made_alike(struct shrinker *shrinker, size_t number)

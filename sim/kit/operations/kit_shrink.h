@@ -7,8 +7,8 @@
 
 #include "kit_sandbox.h"
 
-/* Carries out a failing trace again. If it fails in the same way, replaces it, and the verdict on
- * it, by the smallest found, and returns true; otherwise false, and the verdict stays. */
+/* Execute a failing trace again. If it fails in the same way, replace it and its verdict by the
+ * smallest trace found, and return true. */
 bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits,
                 struct kit_witness *witness, struct kit_trace *trace, struct kit_verdict *verdict);
 

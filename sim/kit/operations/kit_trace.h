@@ -1,6 +1,6 @@
 /*
- * kit_trace.h: operations on a timer structure as data: what the fuzzer makes of bytes, what the
- * shrinker makes smaller, and what a failure prints.
+ * kit_trace.h: operations on a timer structure as data: the output of the fuzzer, the input of the
+ * shrinker, and the text of a fault.
  *
  * Times are relative to the clock, so that any part of a trace is a trace. As text, one operation
  * a line, # begins a comment:
@@ -14,24 +14,23 @@
  *     advance by 5 budget 1
  *     advance to next            to the tick that the structure's `next` says, if that is ahead
  *     reserve 9
- *     allow 3                    so many more requests for memory are granted; all: any number
+ *     allow 3                    further requests for memory that are granted; all: any number
  *     inspect                    the structure's own check and walk, and the guards
  *     move records               of the caller, to another place
  *     when 2 fires start 0 in 3  once, inside the callback
  *     when 2 fires stop 0
  *     when 2 fires start 2 in 5 always   each time; a stop likewise
- *     repeat 2 operations 65535 times    the two lines above, so often again
- *     create capacity 8 now 3 max-delay 0    another one beside it, which the next lines are about
- *     on 0                       the next lines are about the first one again
+ *     repeat 2 operations 65535 times    the two lines above, this often again
+ *     create capacity 8 now 3 max-delay 0    another structure, for the next lines
+ *     on 0                       the next lines are for the first one again
  *     destroy                    at once, whatever is pending
  *
- * `create` takes, before options, `allow N` (requests for memory that it is granted), `page behind`
- * or `page before` (where a protected page lies at each block), `counted` (the build with
- * counters), `embedded` (the build that takes records, given none) and `records 24 before 8 behind`
- * (given some, with so many bytes of the caller's around those of the timer). What one timer's
- * firing does is carried out in the order of the lines. Behind the last operation the clock is
- * driven on until every timer must have fired, and what is left is destroyed; what is done always
- * is done once more then.
+ * `create` takes, before options: `allow N` (requests for memory that are granted), `page behind` or
+ * `page before` (a protected page at that end of each block), `counted` (the build with counters),
+ * `embedded` (the build that takes records, without any) and `records 24 before 8 behind` (with that
+ * number of the caller's bytes at either end of those of a timer). The actions of one callback are
+ * executed in the order of their lines. After the last operation the clock advances until every timer
+ * must have fired, where actions with `always` are executed once more, and all is destroyed.
  */
 #ifndef SIM_KIT_TRACE_H
 #define SIM_KIT_TRACE_H
@@ -76,81 +75,81 @@ struct kit_op {
     bool always;     /* when: each time, not only the next */
 };
 
-/* Whose the memory of the timers is. */
+/* Where the timers are. */
 enum kit_lodging {
-    KIT_LODGING_OWN,    /* the structure's, in a build that may know no other */
-    KIT_LODGING_EITHER, /* the structure's, in the build that takes records */
-    KIT_LODGING_RECORDS /* the caller's: his records */
+    KIT_LODGING_OWN,    /* memory of the structure */
+    KIT_LODGING_EITHER, /* the same, in the build that takes records */
+    KIT_LODGING_RECORDS /* the caller's records */
 };
 
-/* A record of the caller's: bytes of his, those of the timer, and bytes of his again. */
+/* A record: bytes of the caller, those of the timer, and bytes of the caller again. */
 struct kit_records_layout {
     enum kit_lodging lodging;
     uint32_t before_bytes;
     uint32_t behind_bytes;
 };
 
-/* What create is told. */
+/* The arguments of create. */
 struct kit_session {
     uint32_t capacity;
     uint64_t now;
     uint64_t max_delay_ticks;
-    uint64_t grants;            /* requests for memory that it is granted; UINT64_MAX: all */
+    uint64_t grants;            /* requests for memory that are granted; UINT64_MAX: all */
     enum kit_guard_place place; /* of its memory */
     bool counted;               /* the build with counters */
     struct kit_records_layout records;
     TL_OPTION_VALUES(options);
 };
 
-/* So many structures stand side by side. */
+/* Structures that can exist at the same time. */
 #define KIT_INSTANCES_MAX 8u
 
 struct kit_trace {
-    struct kit_session sessions[KIT_INSTANCES_MAX]; /* the first is there from the beginning */
+    struct kit_session sessions[KIT_INSTANCES_MAX]; /* the first exists from the beginning */
     size_t session_count;
     struct kit_op *ops; /* owned */
     size_t count;
     uint64_t seed; /* of the session that it comes from; 0: not from a seed */
 };
 
-/* No trace asks for more timers, and none has more operations. */
+/* Limits of a trace: timers, operations, and bytes at either end of a timer's in a record. */
 #define KIT_CAPACITY_MAX (UINT32_C(1) << 21)
 #define KIT_OPS_MAX      (UINT32_C(1) << 22)
-#define KIT_RECORD_MAX   (UINT32_C(1) << 16) /* bytes before and behind a timer's */
+#define KIT_RECORD_MAX   (UINT32_C(1) << 16)
 
-/* An operation of that kind on that timer; what else it has is to be filled in. */
+/* Return an operation of that kind on that timer; its other members are defaults. */
 struct kit_op kit_op_of(enum kit_op_kind kind, uint32_t id);
 
-/* How many timers it names: of a range, which begins with `id`, one; others have `other` too. */
+/* Return how many timers it names: 1 for a range, 2 for an action of a callback. */
 size_t kit_op_timers(const struct kit_op *op);
 
-/* Where one is in a trace: which structure the operation is about, and how many ids each has. */
+/* A position in a trace: the current structure, and the capacity of each. */
 struct kit_place {
     uint32_t current;
     uint32_t capacity[KIT_INSTANCES_MAX];
 };
 
-/* Before the first operation, and from there on at each of the next. */
+/* Return the position before the first operation; move it past an operation. */
 struct kit_place kit_place_first(const struct kit_trace *trace);
 void kit_place_after(struct kit_place *place, const struct kit_trace *trace,
                      const struct kit_op *op);
 
-/* Ticks from the clock to a deadline as operations have them, and the deadline that they mean. */
+/* Convert between a deadline and the ticks to it in an operation. */
 int64_t kit_ticks_to(uint64_t clock, uint64_t deadline);
 uint64_t kit_deadline_at(uint64_t clock, int64_t ticks);
 
-/* Says the same in fewer operations: ranges of timers, and what is done again and again. */
+/* Replace operations by ranges and repetitions of the same meaning. */
 void kit_trace_fold(struct kit_trace *trace);
 
-/* Writes a trace as text. */
+/* Write a trace as text. */
 void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, FILE *stream);
 
-/* Reads a trace for that structure; `name` is the file's name for messages. On success the trace
- * is to be released. The options in the text count, the target's own do not. */
+/* Read a trace for that structure; `name` is the file's name for messages. Its options replace the
+ * target's. Release the trace on success. */
 bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *stream,
                     const char *name, struct error *error);
 
-/* Frees what a trace owns. Harmless on a zeroed one. */
+/* Free the operations of a trace. Harmless on a zeroed one. */
 void kit_trace_release(struct kit_trace *trace);
 
 #endif
