@@ -20,6 +20,7 @@
 #endif
 
 #define CANARY_BYTES     32u
+#define HEADER_ALIGN     16u
 #define CANARY_PATTERN   0xc9
 #define FRESH_PATTERN    0xa5
 #define FREED_PATTERN    0xdb
@@ -30,9 +31,6 @@
  * pages, and their shadow, are expensive. */
 #define KEPT_MOST        4u
 #define KEPT_BYTES       ((size_t)32 << 20)
-
-/* Blocks less aligned are aligned so: their headers lie before them. */
-#define ALIGN_LEAST      8u
 
 /* The sanitizer's, where the program is built with it. */
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): their names for it */
@@ -215,20 +213,26 @@ static void *take_kept(size_t align, size_t bytes)
 
 /* --- given out -------------------------------------------------------------------------------- */
 
-/* Aligned as asked for, and no more: what needs more must ask for it. */
+/* The header is before the canary, at the next address that is aligned for it. */
+static struct kit_guard_block *header_of(unsigned char *payload)
+{
+    unsigned char *end = payload - CANARY_BYTES;
+    return (struct kit_guard_block *)(void *)(end - (uintptr_t)end % HEADER_ALIGN) - 1;
+}
+
+/* Aligned as requested, and no more. */
 static struct kit_guard_block *give_between_canaries(size_t bytes, size_t align)
 {
-    size_t unit = align < ALIGN_LEAST ? ALIGN_LEAST : align;
-    size_t front = sizeof(struct kit_guard_block) + CANARY_BYTES;
-    size_t lead = (front + 2 * unit - 1) / (2 * unit) * (2 * unit) + unit;
+    size_t front = sizeof(struct kit_guard_block) + HEADER_ALIGN + CANARY_BYTES;
+    size_t raw_align = 2 * align < HEADER_ALIGN ? HEADER_ALIGN : 2 * align;
+    size_t lead = (front + raw_align - 1) / raw_align * raw_align + align;
     size_t whole = lead + bytes + CANARY_BYTES;
-    void *raw = whole >= bytes ? take_kept(2 * unit, whole) : NULL;
-    if (raw == NULL && (whole < bytes || posix_memalign(&raw, 2 * unit, whole) != 0)) {
+    void *raw = whole >= bytes ? take_kept(raw_align, whole) : NULL;
+    if (raw == NULL && (whole < bytes || posix_memalign(&raw, raw_align, whole) != 0)) {
         return NULL;
     }
     unsigned char *payload = (unsigned char *)raw + lead;
-    struct kit_guard_block *block =
-        (struct kit_guard_block *)(void *)(payload - CANARY_BYTES - sizeof *block);
+    struct kit_guard_block *block = header_of(payload);
     *block = (struct kit_guard_block){
         .payload = payload, .raw = raw, .raw_bytes = malloc_usable_size(raw) + 16};
     memset(payload - CANARY_BYTES, CANARY_PATTERN, CANARY_BYTES);
@@ -376,8 +380,7 @@ static struct kit_guard_block *block_of(const struct kit_guard *guard, void *ptr
     if (ptr == NULL || guard->place != KIT_GUARD_CANARIES) {
         return ptr != NULL ? find_block(guard, ptr, false) : NULL;
     }
-    struct kit_guard_block *block =
-        (struct kit_guard_block *)(void *)((unsigned char *)ptr - CANARY_BYTES) - 1;
+    struct kit_guard_block *block = header_of(ptr);
     return block->payload == ptr ? block : NULL;
 }
 
@@ -417,7 +420,7 @@ static void *guard_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_byt
         guard->allocations++;
         uint64_t more = new_bytes - (block != NULL ? old_bytes : 0);
         bool beyond = guard->bytes > guard->limit_bytes || more > guard->limit_bytes - guard->bytes;
-        if (guard->grants == 0 || beyond) {
+        if (guard->grants == 0 || new_bytes > guard->largest_bytes || beyond) {
             guard->refused++;
             return NULL;
         }
@@ -440,6 +443,7 @@ void kit_guard_init(struct kit_guard *guard, kit_guard_report_fn report_fn, void
         .allocator = {guard, guard_resize},
         .limit_bytes = UINT64_MAX,
         .grants = UINT64_MAX,
+        .largest_bytes = UINT64_MAX,
         .fresh = FRESH_PATTERN,
         .block_word = "a block",
         .freed_words = "memory it had freed",

@@ -40,6 +40,7 @@ struct kit_guard {
     uint64_t allocations;          /* calls that asked for new or more memory */
     uint64_t refused;              /* of those, how many were refused */
     uint64_t limit_bytes;          /* settable: a request that would pass it is refused */
+    uint64_t largest_bytes;        /* settable: a larger request is refused */
     uint64_t grants;               /* settable: requests that are still granted; UINT64_MAX: all */
     uint8_t fresh;                 /* settable: the pattern in new memory */
     enum kit_guard_place place;    /* settable before anything is given out */

@@ -18,27 +18,19 @@
 /* Limits: the work w of an operation with few timers may become factor * w + more, in instructions
  * + instructions, with many. The second and third factor allow for levels, or bits of a delay, of
  * which more timers fill more, and for log n. The constants allow for full slots and the like. */
-#define GROWTH_MAP(X)                                                                              \
-    X(GROWTH_NONE, 1.4, 2, 60)                                                                     \
-    X(GROWTH_PARAMETER, 2.5, 8, 640)                                                               \
-    X(GROWTH_LOGARITHM, 2.5, 40, 1000)                                                             \
-    X(GROWTH_ROOT, 12, 40, 1000)                                                                   \
-    X(GROWTH_ANY, HUGE_VAL, 0, 0)
-
-enum growth {
-#define GROWTH_ENUM(code, factor, more, instructions) code,
-    GROWTH_MAP(GROWTH_ENUM)
-#undef GROWTH_ENUM
-};
+enum growth { GROWTH_NONE, GROWTH_PARAMETER, GROWTH_LOGARITHM, GROWTH_ROOT, GROWTH_ANY };
 
 static double most_after_growth(enum growth growth, double work, bool instructions)
 {
-    static const double factors[][3] = {
-#define GROWTH_ROW(code, factor, more, instructions) {factor, more, instructions},
-        GROWTH_MAP(GROWTH_ROW)
-#undef GROWTH_ROW
-    };
-    return work * factors[growth][0] + factors[growth][instructions ? 2 : 1];
+    static const struct {
+        double factor, more, instructions;
+    } limits[] = {[GROWTH_NONE] = {1.4, 2, 60},
+                  [GROWTH_PARAMETER] = {2.5, 8, 640},
+                  [GROWTH_LOGARITHM] = {2.5, 40, 1000},
+                  [GROWTH_ROOT] = {12, 40, 1000},
+                  [GROWTH_ANY] = {HUGE_VAL, 0, 0}};
+    return work * limits[growth].factor +
+           (instructions ? limits[growth].instructions : limits[growth].more);
 }
 
 /* Whether `word` is a whole word at `text`. */
@@ -300,28 +292,30 @@ static void complain(const struct kit_run *run, enum pattern pattern, enum opera
              many, pattern_words[pattern], words_of(&run->algo->cost, operation));
 }
 
-/* `few`: the numbers of timers for instructions, and for counted work. */
-static void compare(const struct kit_run *run, enum pattern pattern, const uint32_t few[2],
-                    const struct bill *with_few, uint32_t many, const struct bill *with_many)
+/* Compare the bills of sizes[at] with those of a smaller size. Counted work is compared with that at
+ * sizes[1]; instructions with those at sizes[0], and from 256 times as many timers on at sizes[1]. */
+static void compare(const struct kit_run *run, enum pattern pattern, const uint32_t *sizes,
+                    struct bill small[2][OPERATIONS], size_t at, const struct bill *with_many)
 {
+    size_t from = at > 2;
     for (unsigned i = 0; i < OPERATIONS; i++) {
         const char *words = words_of(&run->algo->cost, i);
         enum growth growth = growth_of(words);
-        double less = work_each(with_few[i]);
+        double less = work_each(small[1][i]);
         double more = work_each(with_many[i]);
-        if (with_few[i].times > 0 && more > most_after_growth(growth, less, false)) {
+        if (small[1][i].times > 0 && more > most_after_growth(growth, less, false)) {
             complain(run, pattern, i,
-                     i == TICK ? "compares, slots and moves" : "compares and moves", few[1], less,
-                     many, more);
+                     i == TICK ? "compares, slots and moves" : "compares and moves", sizes[1], less,
+                     sizes[at], more);
         }
-        if (with_few[i].samples == 0 || with_many[i].samples == 0) {
+        if (small[from][i].samples == 0 || with_many[i].samples == 0) {
             continue;
         }
-        less = typical_steps(&with_few[i], words);
+        less = typical_steps(&small[from][i], words);
         more = typical_steps(&with_many[i], words);
         if (more > most_after_growth(growth, less, true)) {
             complain(run, pattern, i, more < STEPS_MOST ? "instructions" : "instructions or more",
-                     few[0], less, many, more);
+                     sizes[from], less, sizes[at], more);
         }
     }
 }
@@ -331,17 +325,15 @@ static void compare(const struct kit_run *run, enum pattern pattern, const uint3
 static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_t until_ns,
                               bool can_step, bool *counts)
 {
-    /* Counted work is compared with that at the second, instructions with those at the first. */
     static const uint32_t sizes[] = {64, 256, 2048, 16384, 65536};
-    enum { STEPS_SIZES = 3 }; /* of which instructions are counted */
-    struct bill first[OPERATIONS] = {{0}};
+    struct bill small[2][OPERATIONS] = {{{0}}};
     uint64_t took_ns = 0;
     uint32_t reached = 0;
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         struct kit_subject subject;
         uint64_t begun_ns = clock_processor_ns();
         meter.ns = 0;
-        meter.left = i < STEPS_SIZES ? STEPS_ALL : 0;
+        meter.left = STEPS_ALL;
         /* A compromise between fast and slow structures, for 8 times as many timers. */
         if (begun_ns + 24 * took_ns > until_ns ||
             !script_open_announced(run, &subject, sizes[i], 0, FURTHEST)) {
@@ -354,13 +346,12 @@ static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_
         if (!*counts && !can_step) {
             break;
         }
-        for (unsigned k = 0; k < OPERATIONS && i < 2; k++) {
-            struct bill few = i == 0 ? bills[k] : first[k];
-            few.work = bills[k].work;
-            few.times = bills[k].times;
-            first[k] = few;
+        if (i < LENGTH(small)) {
+            memcpy(small[i], bills, sizeof bills);
         }
-        compare(run, pattern, sizes, first, sizes[i], bills);
+        if (i > 0) {
+            compare(run, pattern, sizes, small, i, bills);
+        }
         reached = sizes[i];
         took_ns = clock_processor_ns() - begun_ns - meter.ns;
         until_ns += meter.ns;

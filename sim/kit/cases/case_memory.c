@@ -20,8 +20,19 @@ static void grow(struct kit_subject *subject, struct traffic *traffic)
     script_settle(subject);
 }
 
+/* Every array is exactly full at some reserve. */
+static void grow_when_full(struct kit_subject *subject, struct traffic *traffic)
+{
+    (void)traffic;
+    for (uint32_t capacity = 1; capacity < 300 && subject_reserve(subject, capacity); capacity++) {
+        script_start(subject, capacity - 1, 200 + capacity);
+    }
+    script_settle(subject);
+}
+
 void case_reserve_grows(struct kit_run *run)
 {
+    (void)script_play(run, 0, 0, 900, 8, grow_when_full);
     (void)script_play(run, 0, 0, 900, 8, grow);
 }
 
@@ -80,6 +91,13 @@ void case_allocation_failure(struct kit_run *run)
         subject_inspect(&subject);
         script_stop(&subject, 5);
         script_start(&subject, 2, script_delays[grants % SCRIPT_DELAYS]);
+    }
+    /* Large requests are refused, small ones granted. */
+    for (int64_t largest = 16; largest < 1 << 16; largest *= 2) {
+        subject_allow_small(&subject, largest);
+        (void)subject_reserve(&subject, subject.capacity + 40);
+        script_start_all(&subject, subject.capacity, 500);
+        subject_inspect(&subject);
     }
     subject_allow(&subject, UINT64_MAX);
     for (uint32_t id = 0; id < subject.capacity; id++) {

@@ -188,7 +188,8 @@ void kit_session_do(struct kit_session_run *session, const struct kit_op *op)
         }
         break;
     case KIT_OP_ALLOW:
-        subject_allow(subject, op->budget);
+        op->ticks > 0 ? subject_allow_small(subject, op->ticks)
+                      : subject_allow(subject, op->budget);
         break;
     case KIT_OP_INSPECT:
         subject_inspect(subject);

@@ -16,7 +16,7 @@
  *   t, d     ticks to a deadline, ticks that time passes
  *   c, g     a number, a number of grants
  *   s        the plural of one line more than one
- *   b, w     optional: a budget, `always` */
+ *   b, u, w  optional: a budget, the bytes of a request, `always` */
 static const char *const forms[] = {
     [KIT_OP_ON] = "on %i",
     [KIT_OP_DESTROY] = "destroy",
@@ -25,7 +25,7 @@ static const char *const forms[] = {
     [KIT_OP_ADVANCE] = "advance by %d%b",
     [KIT_OP_NEXT] = "advance to next%b",
     [KIT_OP_RESERVE] = "reserve %i",
-    [KIT_OP_ALLOW] = "allow %g",
+    [KIT_OP_ALLOW] = "allow %g%u",
     [KIT_OP_INSPECT] = "inspect",
     [KIT_OP_MOVE] = "move records",
     [KIT_OP_REPEAT] = "repeat %i operation%s %c times",
@@ -74,6 +74,11 @@ static void write_field(char field, const struct kit_op *op, FILE *stream)
         break;
     case 's':
         (void)fputs(op->id == 1 ? "" : "s", stream);
+        break;
+    case 'u':
+        if (op->ticks > 0) {
+            (void)fprintf(stream, " up to %" PRId64 " bytes", op->ticks);
+        }
         break;
     case 'b':
         if (op->budget != TL_NO_BUDGET) {
@@ -220,6 +225,8 @@ static bool read_field(char field, const char **at, struct kit_op *op)
     case 's':
         (void)skip(at, "s");
         return true;
+    case 'u':
+        return !skip(at, " up to ") || (read_ticks(at, false, &op->ticks) && skip(at, " bytes"));
     case 'b':
         return !skip(at, " budget ") || read_number(at, UINT64_MAX, &op->budget);
     default:

@@ -15,6 +15,7 @@
  *     advance to next            to the tick that the structure's `next` says, if that is ahead
  *     reserve 9
  *     allow 3                    further requests for memory that are granted; all: any number
+ *     allow all up to 4096 bytes    in one request
  *     inspect                    the structure's own check and walk, and the guards
  *     move records               of the caller, to another place
  *     when 2 fires start 0 in 3  once, inside the callback
