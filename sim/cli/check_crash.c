@@ -14,10 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of one policy: every point up to the first, then random ones, and cuts of power. */
-#define POINTS 1000.0
-#define RANDOM 100.0
-#define IMAGES 60.0
+/* Trials of one policy: the first points, random ones, and losses of power. */
+#define POINTS     1000.0
+#define RANDOM     100.0
+#define IMAGES     60.0
+
+/* Trials of a history with a long log, and its operations. */
+#define LONG       5.0
+#define LONG_STEPS 120000u
 
 void check_crash_load(int argc, char **argv)
 {
@@ -51,7 +55,7 @@ static void make_small(const struct tl_algo *algo, void *options, const char *na
     }
 }
 
-/* What is asked, and what came of it so far. */
+/* The request and its results so far. */
 struct crash_work {
     uint64_t seed;
     double share;
@@ -71,19 +75,19 @@ static void print_fault(const struct tl_algo *algo, const char *options,
     for (char *at = strtok(report->history, "\n"); at != NULL; at = strtok(NULL, "\n")) {
         (void)printf("        %s\n", at);
     }
-    (void)printf("    again: timerlab check --crash -a '%s%s%s' --seed %" PRIu64
-                 " --crash-share %g (and --plugin, if it is one)\n",
-                 algo->name, options[0] != '\0' ? ":" : "", options, work->seed, work->share);
+    (void)printf("    again: timerlab check --crash -a '%s%s%s'", algo->name,
+                 options[0] != '\0' ? ":" : "", options);
+    check_print_seed(work->seed);
+    if (work->share != 1) {
+        (void)printf(" --crash-share %g", work->share);
+    }
+    (void)printf(" (and --plugin, if it is one)\n");
 }
 
 static bool crash_one(const struct contender *contender, const void *options,
-                      struct crash_work *work, struct error *error)
+                      struct crash_plan plan, struct crash_work *work, struct error *error)
 {
     const struct tl_algo *algo = contender->timed;
-    struct crash_plan plan = {.seed = work->seed,
-                              .points = (uint32_t)(POINTS * work->share),
-                              .random = (uint32_t)(RANDOM * work->share),
-                              .images = (uint32_t)(IMAGES * work->share)};
     struct crash_report report;
     struct progress progress;
     progress_begin(&progress, algo->name, "recoveries", 0);
@@ -129,8 +133,13 @@ static bool crash_all(const struct contender *contender, struct crash_work *work
     const struct tl_algo *algo = contender->timed;
     TL_OPTION_VALUES(options);
     memcpy(options, contender->options, sizeof options);
+    const struct crash_plan plan = {.seed = work->seed,
+                                    .points = (uint32_t)(POINTS * work->share),
+                                    .random = (uint32_t)(RANDOM * work->share),
+                                    .steps = CRASH_STEPS,
+                                    .images = (uint32_t)(IMAGES * work->share)};
     if (contender->option_text[0] != '\0') {
-        return crash_one(contender, options, work, error);
+        return crash_one(contender, options, plan, work, error);
     }
     make_small(algo, options, "group", 7);
     make_small(algo, options, "window", 3);
@@ -148,10 +157,13 @@ static bool crash_all(const struct contender *contender, struct crash_work *work
             if (deliveries > 0) {
                 tl_option_set_number(delivery, options, delivery->choices[k].value);
             }
-            done = crash_one(contender, options, work, error);
+            done = crash_one(contender, options, plan, work, error);
         }
     }
-    return done;
+    /* With its defaults, the log grows beyond a megabyte. */
+    const struct crash_plan long_plan = {
+        .seed = work->seed, .random = (uint32_t)(LONG * work->share + 0.99), .steps = LONG_STEPS};
+    return done && crash_one(contender, contender->options, long_plan, work, error);
 }
 
 /* The headings, and for the layout a row as wide as most. */
@@ -173,6 +185,13 @@ static void print_head(struct crash_work *work)
     }
     text_table_add(table, "sync=always:delivery=at-most:group=7:window=3:least=100");
     text_table_write_rows(table, 0, 1, &work->page);
+}
+
+void check_print_seed(uint64_t seed)
+{
+    if (seed != CHECK_SEED) {
+        (void)printf(" --seed %" PRIu64, seed);
+    }
 }
 
 bool check_crash(const struct contender_list *contenders, uint64_t seed, double share,

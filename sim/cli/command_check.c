@@ -76,6 +76,7 @@ struct check_row {
 struct check_report {
     struct check_row *rows;
     size_t count;
+    uint64_t seed;
     size_t faults;
     size_t left; /* cases, the fuzzer one of them, that were not run because others had failed */
     struct text_table table;
@@ -407,7 +408,7 @@ static void print_trace(const struct check_row *row)
 }
 
 /* What repeats a fault, as far as it repeats. */
-static void print_way(const struct check_row *row, const char *name)
+static void print_way(const struct check_row *row, const char *name, uint64_t seed)
 {
     bool fuzzed = row->name == fuzz_name;
     if (row->name != replay_name) {
@@ -426,20 +427,19 @@ static void print_way(const struct check_row *row, const char *name)
             (void)printf("    no list of operations shows it, the case does each time\n");
         }
         (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
-        if (fuzzed) {
-            (void)printf(" --seed %" PRIu64 " --operations 1", row->trace.seed);
-        }
+        check_print_seed(fuzzed ? row->trace.seed : seed);
+        (void)fputs(fuzzed ? " --operations 1" : "", stdout);
         (void)printf(" (and --plugin, if it is one)\n");
     }
 }
 
-static void print_fault(const struct check_row *row)
+static void print_fault(const struct check_row *row, uint64_t seed)
 {
     char name[400];
     name_of(row->contender, name, sizeof name);
     (void)printf("\n%s, case %s, %s: %s\n", name, row->name, fault_word(row->verdict.fault),
                  row->verdict.message);
-    print_way(row, name);
+    print_way(row, name, seed);
 }
 
 /* The headings, and for the layout a row as wide as most. */
@@ -550,12 +550,12 @@ static size_t print_faults_of(const struct check_report *report, size_t from)
     const char *separator = "    other cases that fail: ";
     size_t end = from;
     if (simplest != NULL) {
-        print_fault(simplest);
+        print_fault(simplest, report->seed);
     }
     for (; end < report->count && report->rows[end].contender == contender; end++) {
         const struct check_row *row = &report->rows[end];
         if (row->in_full && row != simplest && row->verdict.result == KIT_FAULT) {
-            print_fault(row);
+            print_fault(row, report->seed);
         }
     }
     for (size_t i = from; i < end; i++) {
@@ -699,7 +699,7 @@ static int run(void *at, int argc, char **argv)
 {
     struct check_arguments *arguments = at;
     struct error *error = &arguments->error;
-    struct check_report report = {.rows = NULL};
+    struct check_report report = {.seed = arguments->plan.seed};
     int status = EXIT_OK;
     if (arguments->list) {
         (arguments->format == FORMAT_MD ? print_cases_md : print_cases)();
@@ -761,7 +761,7 @@ static int run(void *at, int argc, char **argv)
 int command_check(int argc, char **argv)
 {
     struct check_arguments arguments = {
-        .plan = {.seed = 1, .seconds = DEFAULT_SECONDS},
+        .plan = {.seed = CHECK_SEED, .seconds = DEFAULT_SECONDS},
         .crash_share = 1,
         .limits = kit_limits_default(),
     };

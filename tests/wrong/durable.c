@@ -1,28 +1,41 @@
 /*
- * durable(binary-heap) as a plug-in, wrong in what a crash shows and nothing else: this file is
- * compiled once for each DURABLE_... below, with the front end's own sources
- * (wrong/CMakeLists.txt).
+ * durable(binary-heap) as a plug-in, with a fault that only crashes show: this file is compiled once
+ * for each DURABLE_... below, with the front end's own sources (wrong/CMakeLists.txt).
  *
- *   right               nothing is wrong
+ *   right               no fault
  *   fires-first         at-most: fires before it commits
- *   forgets-folder      no fsync of the folder: a new segment's name is not safe
- *   forgets-sync        no fdatasync: what is acknowledged is not on the disk
- *   acknowledges-early  says of everything that it is durable
- *   names-again         after a crash it gives numbers that it had given before
- *   forgets-calls       no fdatasync of the calls: the log names what is not on the disk
+ *   forgets-folder      no fsync of the folder: the name of a new segment is not safe
+ *   forgets-sync        no fdatasync: acknowledged operations are not on the disk
+ *   acknowledges-early  reports everything as durable
+ *   names-again         gives the same numbers again after a crash
+ *   names-after-close   the same after a clean close without pending timers
+ *   forgets-calls       no fdatasync of the calls: the log names calls that are not on the disk
  *   loses-calls         a restart keeps no call
  *   mixes-calls         a timer has its neighbour's call
- *   miscounts           after a recovery it counts one timer too many
+ *   miscounts           counts one timer too many after a recovery
  *   short-deadlines     keeps 32 bits of a deadline
- *   recovers-few        recovers the timers that create made room for, and no other
+ *   recovers-few        recovers only the timers that create made room for
+ *   recovers-100        recovers 100 timers at most
+ *   recovers-first-mib  recovers from the first MiB of the log
+ *   forgets-fourth      loses a timer in the fourth crash without a clean close between
+ *   ignores-half        takes a short write for a whole one if the next write fails
  */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #undef TL_IN_TREE /* the sources' own descriptors keep their names; the plug-in's is here */
 #include "front_durable.c"
 
 extern const struct tl_algo tl_algo_binary_heap;
 
-/* In place of fsync or fdatasync, as the build says. */
+/* Replacements of fsync, fdatasync, pwrite and pread, chosen by the build. */
 int forgets(int fd);
+ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at);
+ssize_t reads_some(int fd, void *data, size_t bytes, off_t at);
+
+static bool is_recovering;
 
 int forgets(int fd)
 {
@@ -30,15 +43,64 @@ int forgets(int fd)
     return 0;
 }
 
+ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at)
+{
+    ssize_t done = pwrite64(fd, data, bytes, at);
+    if (done > 0 && (size_t)done < bytes) {
+        (void)pwrite64(fd, (const char *)data + done, bytes - (size_t)done, at + done);
+        return (ssize_t)bytes;
+    }
+    return done;
+}
+
+ssize_t reads_some(int fd, void *data, size_t bytes, off_t at)
+{
+    static uint64_t sum;
+    char link[40];
+    char name[TL_TEXT_BYTES + 40] = "";
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    bool is_log = readlink(link, name, sizeof name - 1) > 0 && strstr(name, "/log-") != NULL;
+    sum = is_recovering ? sum + (is_log ? bytes : 0) : 0;
+    return is_log && sum > 1 << 20 ? 0 : pread64(fd, data, bytes, at);
+}
+
 /* Of the last structure that was made. */
 static uint32_t capacity_given;
 static uint64_t miscounted;
+static char folder[TL_TEXT_BYTES];
+
+/* The number of recoveries since the last clean close; 0 sets it. */
+static long crashes(bool reset)
+{
+    int place = open(folder, O_RDONLY | O_DIRECTORY);
+    int fd = openat(place, "crashes", O_RDWR | O_CREAT | O_APPEND | (reset ? O_TRUNC : 0), 0600);
+    long count = 0;
+    if (fd >= 0) {
+        count = !reset && write(fd, "x", 1) == 1 ? (long)lseek(fd, 0, SEEK_END) : 0;
+        (void)close(fd);
+    }
+    (void)close(place);
+    return count;
+}
+
+static void remove_files(void)
+{
+    DIR *files = opendir(folder);
+    for (struct dirent *file = files != NULL ? readdir(files) : NULL; file != NULL;
+         file = readdir(files)) {
+        (void)unlinkat(dirfd(files), file->d_name, 0);
+    }
+    if (files != NULL) {
+        (void)closedir(files);
+    }
+}
 
 static enum tl_status create(const struct tl_config *config, void **self)
 {
     capacity_given = config->capacity;
     miscounted = 0;
     struct durable_options own = *(const struct durable_options *)config->options;
+    memcpy(folder, own.path, sizeof folder);
 #if defined(DURABLE_FIRES_FIRST)
     own.delivery = AT_LEAST;
 #endif
@@ -47,7 +109,18 @@ static enum tl_status create(const struct tl_config *config, void **self)
 
 static void destroy(void *self)
 {
+    bool is_empty = tl_front_durable.hooks.count(self) == 0;
     tl_front_durable.hooks.destroy(self);
+#if defined(DURABLE_NAMES_AFTER_CLOSE)
+    if (is_empty && folder[0] != '\0') {
+        remove_files();
+    }
+#elif defined(DURABLE_FORGETS_FOURTH)
+    (void)crashes(true);
+#endif
+    (void)is_empty;
+    (void)remove_files;
+    (void)crashes;
 }
 
 static enum tl_status reserve(void *self, uint32_t capacity)
@@ -103,29 +176,41 @@ static enum tl_status sync_all(void *self, uint64_t *durable_sequence)
     return tl_front_durable.hooks.sync(self, durable_sequence);
 }
 
-#if defined(DURABLE_RECOVERS_FEW)
 static struct {
     tl_adopt_fn adopt;
     void *ctx;
+    uint64_t adopted;
+    uint64_t most;
+    uint32_t capacity;
+    bool without_first;
 } asked;
 
 static void adopt_few(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
 {
     (void)ctx;
-    if (id < capacity_given) {
+    if (id < asked.capacity && asked.adopted++ < asked.most &&
+        (!asked.without_first || asked.adopted > 1)) {
         asked.adopt(asked.ctx, id, deadline, generation);
     }
 }
-#endif
 
 static enum tl_status recover(void *self, tl_adopt_fn adopt, void *ctx)
 {
-#if defined(DURABLE_RECOVERS_FEW)
     asked.adopt = adopt;
     asked.ctx = ctx;
-    adopt = adopt_few;
+    asked.adopted = 0;
+    asked.most = UINT64_MAX;
+    asked.capacity = UINT32_MAX;
+#if defined(DURABLE_RECOVERS_FEW)
+    asked.capacity = capacity_given;
+#elif defined(DURABLE_RECOVERS_100)
+    asked.most = 100;
+#elif defined(DURABLE_FORGETS_FOURTH)
+    asked.without_first = crashes(false) == 4;
 #endif
-    enum tl_status status = tl_front_durable.hooks.recover(self, adopt, ctx);
+    is_recovering = true;
+    enum tl_status status = tl_front_durable.hooks.recover(self, adopt_few, ctx);
+    is_recovering = false;
 #if defined(DURABLE_MISCOUNTS)
     miscounted = tl_front_durable.hooks.count(self) > 0;
 #endif

@@ -70,7 +70,8 @@ enum wrong {
     LEAKS_UNSEEN_IN_STOP,
     FORGETS_LEFT_OVER,
     FORGETS_SEVENTH_FOR_NOW,
-    FORGETS_IN_ONE_SEQUENCE
+    FORGETS_IN_ONE_SEQUENCE,
+    TAGS_POINTERS
 };
 
 #define NOWHERE   UINT32_MAX
@@ -95,7 +96,8 @@ struct heap {
     bool *dead;   /* by id: stopped, and its entry still there (STALE_ENTRY_FIRES) */
     uint32_t *garbage;
     void *hidden;
-    uint64_t sum; /* of what was looked at without need */
+    uintptr_t tagged; /* a block, and a flag in its lowest bits (TAGS_POINTERS) */
+    uint64_t sum;     /* of what was looked at without need */
     uint32_t size;
     uint32_t dead_count;
     uint32_t capacity;
@@ -337,6 +339,7 @@ static void heap_destroy(void *self)
     tl_free(allocator, heap->dead, heap->allocated * sizeof *heap->dead, 16);
     tl_free(allocator, heap->garbage, heap->allocated * sizeof *heap->garbage, 16);
     free(heap->hidden);
+    tl_free(allocator, (void *)(heap->tagged & ~(uintptr_t)7), 40, 4);
     while (heap->nodes != NULL) {
         move_node(&heap->nodes, &free_nodes);
     }
@@ -363,6 +366,9 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         *self = WRONG == SETS_SELF_ON_FAILURE ? heap : *self;
         tl_free(config->allocator, heap, sizeof *heap, alignof(struct heap));
         return TL_ERR_NOMEM;
+    }
+    if (WRONG == TAGS_POINTERS) {
+        heap->tagged = (uintptr_t)tl_alloc(config->allocator, 40, 4) | 1;
     }
     if (WRONG == HIDES_MEMORY) {
         heap->hidden = malloc((size_t)config->capacity * 40 + 1);

@@ -37,12 +37,19 @@ enum wrong {
     SHARES_SLOTS,
     SHARES_SLOTS_WHEN_LARGER,
     LATE_AT_ANNOUNCED,
-    EARLY_BEYOND_ANNOUNCED
+    EARLY_BEYOND_ANNOUNCED,
+    COUNTS_SLOT_IN_9_BITS,
+    COUNTS_SLOT_IN_17_BITS,
+    START_140000_IS_LATE,
+    DEFERS_9000,
+    LEFT_OVER_330_IS_DROPPED,
+    RESERVE_DROPS_FULL_128,
+    RESERVE_FALLS_BACK
 };
 
 enum { SLOTS_MOST = 1024, DUE_LIST = SLOTS_MOST, LATE_LIST, LISTS };
 
-/* What a stop left behind (STALE_GENERATION_OF_16_BITS). */
+/* A stale entry of a stop (STALE_GENERATION_OF_16_BITS). */
 struct stale {
     uint64_t due;
     uint16_t generation;
@@ -83,7 +90,7 @@ struct wheel {
 
 static uint32_t shared_slots;
 
-/* The slots of four structures that are there; the others have those of the last. */
+/* The slots of four structures; others use those of the last. */
 static struct {
     uint32_t slots;
     bool used;
@@ -102,12 +109,14 @@ static uint32_t slots_of(const struct wheel *wheel)
     return WRONG == SHARES_SLOTS || WRONG == SHARES_SLOTS_WHEN_LARGER ? shared_slots : wheel->slots;
 }
 
-/* How many a slot holds, as far as that is kept. */
+/* Whether the count of a slot is 0. */
 static bool is_empty(const struct wheel *wheel, uint32_t slot)
 {
     uint32_t count = wheel->in_slot[slot];
     return (WRONG == COUNTS_SLOT_IN_8_BITS && (uint8_t)count == 0) ||
            (WRONG == COUNTS_SLOT_IN_16_BITS && (uint16_t)count == 0) ||
+           (WRONG == COUNTS_SLOT_IN_9_BITS && count % (1u << 9) == 0) ||
+           (WRONG == COUNTS_SLOT_IN_17_BITS && count % (1u << 17) == 0) ||
            (WRONG == COUNTS_SLOT_IN_20_BITS && count % (1u << 20) == 0) ||
            (WRONG == COUNTS_ALL_IN_16_BITS && (uint16_t)wheel->count == 0);
 }
@@ -136,7 +145,17 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     }
     if (!grow_nodes(wheel->allocator, &wheel->nodes, LISTS + wheel->capacity, LISTS + capacity)) {
         tl_free(wheel->allocator, grown, 64, 16);
+        if (WRONG == RESERVE_FALLS_BACK) {
+            /* With room for a few more it takes the large table for made. */
+            void *few = tl_alloc(wheel->allocator, 16, 16);
+            tl_free(wheel->allocator, few, 16, 16);
+            return few != NULL ? TL_OK : TL_ERR_NOMEM;
+        }
         return TL_ERR_NOMEM;
+    }
+    if (WRONG == RESERVE_DROPS_FULL_128 && wheel->count == 128 && wheel->capacity == 128) {
+        unlink_node(wheel->nodes, LISTS + 127);
+        wheel->count--;
     }
     for (uint32_t id = 65536; WRONG == RESERVE_COPIES_65536 && id < wheel->capacity; id++) {
         wheel->count -= is_linked(wheel->nodes, LISTS + id);
@@ -197,7 +216,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     return TL_OK;
 }
 
-/* Takes a timer out of whatever list it is in. */
+/* Remove a timer from its list. */
 static void take_out(struct wheel *wheel, uint32_t index)
 {
     wheel->in_slot[wheel->nodes[index].rounds % SLOTS_MOST] -=
@@ -251,6 +270,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     if (WRONG == START_65536_IS_LATE && wheel->starts % 65536 == 0) {
         deadline++;
     }
+    deadline += WRONG == START_140000_IS_LATE && wheel->starts == 140000;
     uint64_t delay = deadline > wheel->clock ? deadline - wheel->clock : 0;
     if (wheel->announced > 0) {
         deadline += WRONG == LATE_AT_ANNOUNCED && delay == wheel->announced && delay >= 1000000;
@@ -259,7 +279,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     wheel->nodes[index].due = deadline;
     wheel->started_inside += wheel->firing;
     bool overflows = (WRONG == DEFERS_64 && wheel->started_inside > 64) ||
-                     (WRONG == DEFERS_4000 && wheel->started_inside > 4000);
+                     (WRONG == DEFERS_4000 && wheel->started_inside > 4000) ||
+                     (WRONG == DEFERS_9000 && wheel->started_inside > 9000);
     if (overflows && delay == 0) {
         put_in(wheel, DUE_LIST, index);
     } else if (delay == 0) {
@@ -270,7 +291,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* What is due of a list goes to the due list. */
+/* Move the due timers of a list to the due list. */
 static void gather(struct wheel *wheel, uint32_t list, uint64_t now)
 {
     struct node *nodes = wheel->nodes;
@@ -326,7 +347,8 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     }
     wheel->firing = false;
     wheel->left_over = is_linked(wheel->nodes, DUE_LIST) ? wheel->left_over + 1 : 0;
-    if (WRONG == LEFT_OVER_256_IS_DROPPED && wheel->left_over == 256) {
+    if ((WRONG == LEFT_OVER_256_IS_DROPPED && wheel->left_over == 256) ||
+        (WRONG == LEFT_OVER_330_IS_DROPPED && wheel->left_over == 330)) {
         wheel->count--;
         take_out(wheel, wheel->nodes[DUE_LIST].next);
     }

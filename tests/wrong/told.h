@@ -41,7 +41,9 @@ enum wrong {
     EXPIRY_WALKS,
     MOVES_NOT_COUNTED,
     START_GROWS_AS_BORNE,
-    START_GROWS_A_LITTLE_MORE
+    START_GROWS_A_LITTLE_MORE,
+    STOP_WALKS_WHEN_MANY,
+    TICK_WALKS_WHEN_MANY
 };
 
 #define BITS   4
@@ -132,7 +134,7 @@ static enum tl_status told_stop(void *self, uint32_t id)
     if (WRONG == STOP_SCANS) {
         scan(told);
     }
-    if (WRONG == STOP_WALKS) {
+    if (WRONG == STOP_WALKS || (WRONG == STOP_WALKS_WHEN_MANY && told->count > 4096)) {
         walk_list(told, LISTS + id);
     }
     unlink_node(told->nodes, LISTS + id);
@@ -221,7 +223,7 @@ static void one_tick(struct told *told, uint64_t tick)
     if (WRONG == TICK_SCANS) {
         scan(told);
     }
-    if (WRONG == TICK_WALKS) {
+    if (WRONG == TICK_WALKS || (WRONG == TICK_WALKS_WHEN_MANY && told->count > 4096)) {
         walk_list(told, told->nodes[FAR].next);
     }
     if (tick % (UINT64_C(1) << (BITS * LEVELS)) == 0) {

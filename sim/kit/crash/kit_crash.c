@@ -11,25 +11,29 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TIMERS       64u
-#define EVENTS       (1u << 17)
-#define LIFE_SECONDS 60.0
-#define SHORT_LIFE   400u
-#define LONG_LIFE    12000u
-#define TRACE_BYTES  ((size_t)512 << 20)
+#define FEW_TIMERS       64u
+#define TIMERS           300u /* the most */
+#define EVENTS           (1u << 19)
+#define RUN_SECONDS      60.0
+#define SHORT_HISTORY    400u
+#define TRACE_BYTES      ((size_t)512 << 20)
+
+#define FAR              (UINT64_C(1) << 40) /* ticks, of some delays */
 
 /* The number of an event that has none yet. */
-#define NOT_YET      UINT64_MAX
+#define NOT_YET          UINT64_MAX
 
 /* The number of a failed operation: it may be on the disk, and is never acknowledged. */
-#define IN_DOUBT     (UINT64_MAX - 1)
+#define IN_DOUBT         (UINT64_MAX - 1)
+
+/* A failure of the shim: a short write, and an error of the next call. */
+#define SHORT_THEN_ERROR (SHIM_SHORT - 1)
 
 enum doing { DOING_NOTHING, DOING_START, DOING_STOP, DOING_ADVANCE };
 
@@ -58,7 +62,7 @@ struct journal {
     struct event events[EVENTS];
 };
 
-struct life {
+struct crash_life {
     const struct tl_algo *algo;
     const struct crash_plan *plan;
     TL_OPTION_VALUES(options);
@@ -67,6 +71,7 @@ struct life {
     bool at_most;
     bool may_fail;     /* calls to the disk fail */
     bool may_not_open; /* a loss of power may leave a folder that cannot be opened */
+    uint32_t timers;
     uint64_t early_ticks;
     uint64_t late_ticks;
     /* of this life */
@@ -83,7 +88,7 @@ struct life {
 };
 
 /* Static, since the callbacks of the shim have no context. */
-static struct life *living;
+static struct crash_life *current_life;
 
 static struct crash_shim *shim_of(void)
 {
@@ -95,46 +100,36 @@ bool crash_is_shimmed(void)
     return shim_of() != NULL;
 }
 
-static uint64_t draw(struct life *life, uint64_t bound)
+static uint64_t draw(struct crash_life *life, uint64_t bound)
 {
     return random_bits(&life->journal->random) % bound;
 }
 
 /* A place at which the process may end. */
-static void point(struct life *life)
+static void point(struct crash_life *life)
 {
     if (++life->journal->points == life->kill_at) {
         (void)raise(SIGKILL);
     }
 }
 
-__attribute__((format(printf, 2, 3))) static void complain(struct life *life, const char *format,
-                                                           ...)
-{
-    struct crash_report *report = &life->journal->report;
-    if (!report->fault) {
-        va_list arguments;
-        va_start(arguments, format);
-        (void)vsnprintf(report->message, sizeof report->message, format, arguments);
-        va_end(arguments);
-        report->fault = true;
-    }
-}
+/* Report a fault; only the first counts. */
+#define COMPLAIN(life, ...)                                                                        \
+    do {                                                                                           \
+        struct crash_report *report_ = &(life)->journal->report;                                   \
+        if (!report_->fault) {                                                                     \
+            (void)snprintf(report_->message, sizeof report_->message, __VA_ARGS__);                \
+            report_->fault = true;                                                                 \
+        }                                                                                          \
+    } while (0)
 
 /* Describe the trial under way. */
-__attribute__((format(printf, 2, 3))) static void begin_trial(struct life *life, const char *format,
-                                                              ...)
-{
-    struct crash_report *report = &life->journal->report;
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(report->trial, sizeof report->trial, format, arguments);
-    va_end(arguments);
-}
+#define BEGIN_TRIAL(life, ...)                                                                     \
+    (void)snprintf((life)->journal->report.trial, sizeof(life)->journal->report.trial, __VA_ARGS__)
 
 /* --- the journal ----------------------------------------------------------------------------- */
 
-static struct tl_durability durability_of(const struct life *life)
+static struct tl_durability durability_of(const struct crash_life *life)
 {
     struct tl_durability out;
     life->algo->durability(life->self, &out);
@@ -143,7 +138,7 @@ static struct tl_durability durability_of(const struct life *life)
 
 /* Note the number up to which everything is durable. The number of an expiry is at most the last
  * one given by then. */
-static void look(struct life *life)
+static void note_durable(struct crash_life *life)
 {
     struct journal *journal = life->journal;
     struct tl_durability out = durability_of(life);
@@ -158,7 +153,8 @@ static void look(struct life *life)
     journal->moment.acknowledged = out.durable_sequence;
 }
 
-static void note(struct life *life, uint32_t id, struct known then, uint64_t sequence, bool fired)
+static void note(struct crash_life *life, uint32_t id, struct known then, uint64_t sequence,
+                 bool fired)
 {
     struct journal *journal = life->journal;
     journal->now[id] = then;
@@ -167,7 +163,7 @@ static void note(struct life *life, uint32_t id, struct known then, uint64_t seq
     journal->moment.events++;
 }
 
-static void begin_doing(struct life *life, enum doing doing, uint32_t id, uint64_t deadline)
+static void begin_doing(struct crash_life *life, enum doing doing, uint32_t id, uint64_t deadline)
 {
     life->journal->moment.doing = doing;
     life->journal->moment.id = id;
@@ -194,7 +190,7 @@ static struct tl_call make_call(uint64_t number, char name[24], unsigned char pa
 }
 
 /* Return the number of a timer's call, after comparing it with the one given. */
-static uint64_t read_call(struct life *life, uint32_t id)
+static uint64_t read_call(struct crash_life *life, uint32_t id)
 {
     char name[24];
     struct tl_call found;
@@ -205,7 +201,7 @@ static uint64_t read_call(struct life *life, uint32_t id)
     }
     if (status != TL_OK) {
         if (status != TL_IDLE) {
-            complain(life, "the call of timer %" PRIu32 ": %s", id, tl_status_text(status));
+            COMPLAIN(life, "the call of timer %" PRIu32 ": %s", id, tl_status_text(status));
         }
         return 0;
     }
@@ -213,7 +209,7 @@ static uint64_t read_call(struct life *life, uint32_t id)
     struct tl_call given = make_call(number, name, life->payload);
     if (strcmp(name, found.service) != 0 || given.bytes != found.bytes ||
         memcmp(given.payload, found.payload, found.bytes) != 0) {
-        complain(life, "damaged: timer %" PRIu32 " has a call to '%.20s' with %zu bytes, not %zu",
+        COMPLAIN(life, "damaged: timer %" PRIu32 " has a call to '%.20s' with %zu bytes, not %zu",
                  id, found.service, found.bytes, given.bytes);
     }
     return number;
@@ -228,8 +224,8 @@ static bool same(struct known a, struct known b)
 }
 
 /* Whether a recovery may find this state of a timer: the last acknowledged one or any later one. */
-static bool may_be(const struct life *life, uint32_t id, struct known found, struct known *latest,
-                   bool *repeats)
+static bool may_be(const struct crash_life *life, uint32_t id, struct known found,
+                   struct known *latest, bool *repeats)
 {
     const struct journal *journal = life->journal;
     const struct crash_moment *moment = &journal->moment;
@@ -286,7 +282,7 @@ static void add_line(struct crash_report *report, const char *what, struct known
 }
 
 /* Write the history of a timer: its state at the beginning of this run, and its last operations. */
-static void tell_history(struct life *life, uint32_t id)
+static void write_history(struct crash_life *life, uint32_t id)
 {
     enum { LAST = 12 };
     static const char *const doings[] = {"", "a start", "a stop", "an advance"};
@@ -317,11 +313,11 @@ static void tell_history(struct life *life, uint32_t id)
     }
 }
 
-static void judge(struct life *life, const struct known found[TIMERS])
+static void compare_recovered(struct crash_life *life, const struct known found[TIMERS])
 {
     struct journal *journal = life->journal;
     journal->report.recoveries++;
-    for (uint32_t id = 0; id < TIMERS; id++) {
+    for (uint32_t id = 0; id < life->timers; id++) {
         struct known latest;
         bool repeats;
         journal->report.timers++;
@@ -330,21 +326,21 @@ static void judge(struct life *life, const struct known found[TIMERS])
             continue;
         }
         if (!journal->report.fault) {
-            tell_history(life, id);
+            write_history(life, id);
         }
         if (found[id].deadline == TL_NEVER) {
-            complain(life,
+            COMPLAIN(life,
                      "lost: timer %" PRIu32 " with deadline %" PRIu64 " (start number %" PRIu64
                      ") was acknowledged (up to %" PRIu64 "), and is not there",
                      id, latest.deadline, latest.generation, journal->moment.acknowledged);
         } else if (latest.deadline == TL_NEVER) {
-            complain(life,
+            COMPLAIN(life,
                      "after its end: timer %" PRIu32 " with deadline %" PRIu64
                      " (start number %" PRIu64 ") was stopped or had fired%s, and is there",
                      id, found[id].deadline, found[id].generation,
                      life->at_most ? "" : ", which was acknowledged");
         } else {
-            complain(life,
+            COMPLAIN(life,
                      "wrong: timer %" PRIu32 " has deadline %" PRIu64 " (start number %" PRIu64
                      ", call %" PRIx64 ") where the last known is %" PRIu64 " (%" PRIu64
                      ", %" PRIx64 ")",
@@ -362,31 +358,31 @@ static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation
     }
 }
 
-static void check_refusal(struct life *life, const char *what, enum tl_status status)
+static void check_refusal(struct crash_life *life, const char *what, enum tl_status status)
 {
     if (!life->may_fail || (status != TL_ERR_STORE && status != TL_ERR_DISK_FULL)) {
-        complain(life, "%s answered %s", what, tl_status_name(status));
+        COMPLAIN(life, "%s answered %s", what, tl_status_name(status));
     }
 }
 
 /* Open the folder, recover, and compare the result with the journal, which then continues from it.
  * False: this run cannot continue. */
-static bool wake(struct life *life)
+static bool recover_folder(struct crash_life *life)
 {
     struct journal *journal = life->journal;
     /* `recover` makes room for the ids of its timers, `reserve` for the others. */
-    struct tl_config config = {.capacity = draw(life, 2) == 0 ? TIMERS : 1,
+    struct tl_config config = {.capacity = draw(life, 2) == 0 ? life->timers : 1,
                                .now = journal->moment.clock,
                                .options = life->options,
                                .allocator = tl_system_allocator()};
     struct known found[TIMERS];
-    for (uint32_t id = 0; id < TIMERS; id++) {
+    for (uint32_t id = 0; id < life->timers; id++) {
         found[id].deadline = TL_NEVER;
     }
     enum tl_status status = life->algo->create(&config, &life->self);
     if (status != TL_OK) {
         if (!life->may_not_open && !life->may_fail) {
-            complain(life, "create: %s", tl_status_text(status));
+            COMPLAIN(life, "create: %s", tl_status_text(status));
         }
         return false;
     }
@@ -394,24 +390,24 @@ static bool wake(struct life *life)
     if (status != TL_OK) {
         struct tl_durability out = durability_of(life);
         if (!life->may_not_open && !life->may_fail) {
-            complain(life, "recover: %s (%s)", tl_status_text(status),
+            COMPLAIN(life, "recover: %s (%s)", tl_status_text(status),
                      out.failure != NULL ? out.failure : "it does not say why");
         }
         life->algo->destroy(life->self);
         return false;
     }
     uint64_t pending = 0;
-    for (uint32_t id = 0; id < TIMERS; id++) {
+    for (uint32_t id = 0; id < life->timers; id++) {
         found[id].call = found[id].deadline != TL_NEVER ? read_call(life, id) : 0;
         pending += found[id].deadline != TL_NEVER;
     }
-    judge(life, found);
+    compare_recovered(life, found);
     uint64_t count = life->algo->count(life->self);
     if (count != pending) {
-        complain(life, "count is %" PRIu64 " after %" PRIu64 " timers were recovered", count,
+        COMPLAIN(life, "count is %" PRIu64 " after %" PRIu64 " timers were recovered", count,
                  pending);
     }
-    status = life->algo->reserve(life->self, TIMERS);
+    status = life->algo->reserve(life->self, life->timers);
     if (status != TL_OK) {
         check_refusal(life, "reserve", status);
         life->algo->destroy(life->self);
@@ -425,10 +421,10 @@ static bool wake(struct life *life)
     return true;
 }
 
-/* --- living ---------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------ */
 
 /* A failed operation may be on the disk. */
-static void note_doubt(struct life *life, uint32_t id, uint64_t deadline, uint64_t call)
+static void note_doubt(struct crash_life *life, uint32_t id, uint64_t deadline, uint64_t call)
 {
     struct known before = life->journal->now[id];
     uint64_t sequence = durability_of(life).sequence;
@@ -436,7 +432,7 @@ static void note_doubt(struct life *life, uint32_t id, uint64_t deadline, uint64
     note(life, id, before, IN_DOUBT, false);
 }
 
-static void start_one(struct life *life, uint32_t id, uint64_t deadline)
+static void start_one(struct crash_life *life, uint32_t id, uint64_t deadline)
 {
     struct crash_moment outer = life->journal->moment;
     char name[24];
@@ -451,7 +447,7 @@ static void start_one(struct life *life, uint32_t id, uint64_t deadline)
     if (status == TL_OK) {
         uint64_t sequence = durability_of(life).sequence;
         if (sequence <= life->journal->moment.named) {
-            complain(life,
+            COMPLAIN(life,
                      "named twice: timer %" PRIu32 " is started as number %" PRIu64
                      ", and numbers up to %" PRIu64 " had been given",
                      id, sequence, life->journal->moment.named);
@@ -463,11 +459,11 @@ static void start_one(struct life *life, uint32_t id, uint64_t deadline)
         note_doubt(life, id, deadline, number);
     }
     begin_doing(life, outer.doing, outer.id, outer.deadline);
-    look(life);
+    note_durable(life);
     point(life);
 }
 
-static void stop_one(struct life *life, uint32_t id)
+static void stop_one(struct crash_life *life, uint32_t id)
 {
     struct crash_moment outer = life->journal->moment;
     bool pending = life->journal->now[id].deadline != TL_NEVER;
@@ -481,26 +477,26 @@ static void stop_one(struct life *life, uint32_t id)
         note_doubt(life, id, TL_NEVER, 0);
     }
     begin_doing(life, outer.doing, outer.id, outer.deadline);
-    look(life);
+    note_durable(life);
     point(life);
 }
 
 static void fired(void *ctx, uint32_t id, uint64_t now)
 {
-    struct life *life = ctx;
-    look(life);
+    struct crash_life *life = ctx;
+    note_durable(life);
     struct known it = life->journal->now[id];
     if (it.deadline == TL_NEVER) {
-        complain(life, "timer %" PRIu32 " fired at %" PRIu64 " and was not pending", id, now);
+        COMPLAIN(life, "timer %" PRIu32 " fired at %" PRIu64 " and was not pending", id, now);
         return;
     }
     if (it.deadline > now + life->early_ticks) {
-        complain(life, "early: timer %" PRIu32 " with deadline %" PRIu64 " fired at %" PRIu64, id,
+        COMPLAIN(life, "early: timer %" PRIu32 " with deadline %" PRIu64 " fired at %" PRIu64, id,
                  it.deadline, now);
     }
     uint64_t call = read_call(life, id);
     if (call != it.call) {
-        complain(life,
+        COMPLAIN(life,
                  "timer %" PRIu32 " fired with call %" PRIx64 ", and was started with %" PRIx64, id,
                  call, it.call);
     }
@@ -509,10 +505,11 @@ static void fired(void *ctx, uint32_t id, uint64_t now)
     }
     point(life);
     uint64_t events = life->journal->moment.events;
-    if (draw(life, 3) == 0) {
+    uint64_t what = life->drains ? 2 : draw(life, 3);
+    if (what == 0) {
         start_one(life, id, now + 1 + draw(life, 30));
-    } else if (draw(life, 3) == 0) {
-        uint32_t other = (uint32_t)draw(life, TIMERS);
+    } else if (what == 1) {
+        uint32_t other = (uint32_t)draw(life, life->timers);
         if (other != id) {
             stop_one(life, other);
         }
@@ -528,7 +525,7 @@ static void fired(void *ctx, uint32_t id, uint64_t now)
     }
 }
 
-static void advance_to(struct life *life, uint64_t now)
+static void advance_to(struct crash_life *life, uint64_t now)
 {
     struct journal *journal = life->journal;
     journal->moment.clock = now;
@@ -536,19 +533,19 @@ static void advance_to(struct life *life, uint64_t now)
     point(life);
     (void)life->algo->advance(life->self, now, TL_NO_BUDGET, fired, life);
     journal->moment.advancing = false;
-    look(life);
+    note_durable(life);
     point(life);
-    for (uint32_t id = 0; id < TIMERS && !life->may_fail; id++) {
+    for (uint32_t id = 0; id < life->timers && !life->may_fail; id++) {
         uint64_t deadline = journal->now[id].deadline;
         if (deadline != TL_NEVER && deadline + life->late_ticks < now) {
-            complain(life,
+            COMPLAIN(life,
                      "late: timer %" PRIu32 " with deadline %" PRIu64 " has not fired by %" PRIu64,
                      id, deadline, now);
         }
     }
 }
 
-static void sync_now(struct life *life)
+static void sync_now(struct crash_life *life)
 {
     uint64_t sequence = 0;
     point(life);
@@ -556,20 +553,20 @@ static void sync_now(struct life *life)
     if (status != TL_OK) {
         check_refusal(life, "sync", status);
     } else if (sequence < durability_of(life).sequence) {
-        complain(life, "sync said that all is durable up to %" PRIu64 ", and %" PRIu64 " was given",
+        COMPLAIN(life, "sync said that all is durable up to %" PRIu64 ", and %" PRIu64 " was given",
                  sequence, durability_of(life).sequence);
     }
-    look(life);
+    note_durable(life);
     point(life);
 }
 
-static void live(struct life *life)
+static void run_history(struct crash_life *life)
 {
     struct journal *journal = life->journal;
     for (uint32_t i = 0; i < life->steps && !journal->report.fault; i++) {
-        uint32_t id = (uint32_t)draw(life, TIMERS);
+        uint32_t id = (uint32_t)draw(life, life->timers);
         uint64_t what = draw(life, 16);
-        if (journal->moment.events + 4 * TIMERS > EVENTS) {
+        if (journal->moment.events + 4 * life->timers > EVENTS) {
             break;
         }
         if (what < 2) {
@@ -580,13 +577,12 @@ static void live(struct life *life)
             sync_now(life);
         } else {
             bool far = what == 5 && (life->algo->capabilities & TL_CAP_UNLIMITED) != 0;
-            start_one(life, id,
-                      journal->moment.clock + draw(life, 40) + (far ? UINT64_C(1) << 40 : 0));
+            start_one(life, id, journal->moment.clock + draw(life, 40) + (far ? FAR : 0));
         }
     }
     if (life->drains) {
         for (unsigned i = 0; i < 100; i++) {
-            advance_to(life, journal->moment.clock + 1);
+            advance_to(life, journal->moment.clock + (i < 99 ? 1 : 2 * FAR));
         }
         sync_now(life);
     }
@@ -596,39 +592,48 @@ static void live(struct life *life)
 
 static int before_call(const struct shim_call *call)
 {
-    bool fails =
-        (call->kind == SHIM_WRITE || call->kind == SHIM_SYNC || call->kind == SHIM_SYNC_FOLDER) &&
-        ++living->calls == living->fail_at;
-    point(living);
-    if (!fails || (living->failure == SHIM_SHORT && call->kind != SHIM_WRITE)) {
+    struct crash_life *life = current_life;
+    bool writes = call->kind == SHIM_WRITE;
+    if (writes || call->kind == SHIM_SYNC || call->kind == SHIM_SYNC_FOLDER) {
+        life->calls++;
+    }
+    point(life);
+    if (life->fail_at == 0) {
         return 0;
     }
-    return living->failure == ENOSPC && call->kind != SHIM_WRITE ? EIO : living->failure;
+    if (life->failure == SHORT_THEN_ERROR && life->calls == life->fail_at + 1) {
+        return EIO;
+    }
+    bool is_short = life->failure == SHIM_SHORT || life->failure == SHORT_THEN_ERROR;
+    if (life->calls != life->fail_at || (is_short && !writes)) {
+        return 0;
+    }
+    return is_short ? SHIM_SHORT : life->failure == ENOSPC && !writes ? EIO : life->failure;
 }
 
 static void after_call(const struct shim_call *call)
 {
-    if (living->trace != NULL) {
-        crash_trace_add(living->trace, call, &living->journal->moment);
+    if (current_life->trace != NULL) {
+        crash_trace_add(current_life->trace, call, &current_life->journal->moment);
     }
-    point(living);
+    point(current_life);
 }
 
-static bool run_life(void *ctx, void *result, struct error *error)
+static bool run_in_child(void *ctx, void *result, struct error *error)
 {
-    struct life *life = ctx;
+    struct crash_life *life = ctx;
     struct crash_shim *shim = shim_of();
     (void)result;
     (void)error;
-    living = life;
+    current_life = life;
     life->journal->points = 0;
     if (shim != NULL) {
         shim->before = before_call;
         shim->after = after_call;
         shim->folder = life->folder;
     }
-    if (wake(life)) {
-        live(life);
+    if (recover_folder(life)) {
+        run_history(life);
         life->algo->destroy(life->self);
     }
     if (life->trace != NULL) {
@@ -638,10 +643,10 @@ static bool run_life(void *ctx, void *result, struct error *error)
 }
 
 /* One process; true: it went as was asked for. */
-static bool run(struct life *life, struct error *error)
+static bool run_process(struct crash_life *life, struct error *error)
 {
     struct child_request request = {
-        .run = run_life, .ctx = life, .result_bytes = 1, .timeout_seconds = LIFE_SECONDS};
+        .run = run_in_child, .ctx = life, .result_bytes = 1, .timeout_seconds = RUN_SECONDS};
     struct child_outcome outcome;
     char nothing;
     if (!plug_in_run(life->algo, &request, &nothing, &outcome, error)) {
@@ -653,17 +658,19 @@ static bool run(struct life *life, struct error *error)
         life->plan->progress(life->plan->progress_ctx, life->journal->report.recoveries);
     }
     if (outcome.end != CHILD_DONE && !killed) {
-        complain(life, "the process %s", outcome.reason);
+        COMPLAIN(life, "the process %s", outcome.reason);
     }
     return true;
 }
 
 /* --- the trials ------------------------------------------------------------------------------ */
 
-static void forget(struct life *life, uint64_t seed)
+/* Begin with an empty folder and journal. */
+static void forget(struct crash_life *life, uint64_t seed, uint32_t timers)
 {
     struct journal *journal = life->journal;
-    for (uint32_t id = 0; id < TIMERS; id++) {
+    life->timers = timers;
+    for (uint32_t id = 0; id < timers; id++) {
         journal->base[id] = (struct known){.deadline = TL_NEVER};
         journal->now[id] = journal->base[id];
     }
@@ -679,30 +686,34 @@ static void forget(struct life *life, uint64_t seed)
     (void)mkdir(life->folder, 0700);
 }
 
-/* Ended at that point, and again a little later; then everything fires. */
-static bool kill_at(struct life *life, uint64_t seed, uint64_t at, uint32_t steps,
+/* Kill the process at that point, and once or several times again; then all timers fire; and at times
+ * the folder, which was closed, is opened once more. */
+static bool kill_at(struct crash_life *life, uint64_t seed, uint64_t at, uint32_t steps,
                     struct error *error)
 {
-    forget(life, seed);
-    begin_trial(life, "the process was killed at point %" PRIu64 " of the history of seed %" PRIu64,
+    BEGIN_TRIAL(life, "the process was killed at point %" PRIu64 " of the history of seed %" PRIu64,
                 at, seed);
     life->kill_at = at;
     life->steps = steps;
-    bool done = run(life, error);
-    life->kill_at = 1 + at % 61;
-    life->steps = SHORT_LIFE / 8;
-    done = done && run(life, error);
+    bool done = run_process(life, error);
+    life->steps = SHORT_HISTORY / 8;
+    for (unsigned crashes = at % 4 == 3 ? 4 : 1; done && crashes > 0; crashes--) {
+        life->kill_at = 1 + (at + crashes) % 61;
+        done = run_process(life, error);
+    }
     life->kill_at = 0;
     life->drains = true;
-    return done && run(life, error);
+    done = done && run_process(life, error);
+    return done && (at % 4 != 1 || run_process(life, error));
 }
 
-static bool try_kills(struct life *life, struct error *error)
+static bool try_kills(struct crash_life *life, struct error *error)
 {
     const struct crash_plan *plan = life->plan;
     const struct crash_report *report = &life->journal->report;
     for (uint32_t k = 1; k <= plan->points && !report->fault; k++) {
-        if (!kill_at(life, plan->seed, k, SHORT_LIFE, error)) {
+        forget(life, plan->seed, FEW_TIMERS);
+        if (!kill_at(life, plan->seed, k, SHORT_HISTORY, error)) {
             return false;
         }
     }
@@ -710,34 +721,46 @@ static bool try_kills(struct life *life, struct error *error)
     random_seed(&random, plan->seed);
     for (uint32_t k = 0; k < plan->random && !report->fault; k++) {
         uint64_t seed = random_bits(&random);
-        uint64_t at = 1 + random_bits(&random) % (4 * LONG_LIFE);
-        if (!kill_at(life, seed, at, LONG_LIFE, error)) {
+        uint64_t at = 1 + random_bits(&random) % (4 * (uint64_t)plan->steps);
+        uint32_t more = (uint32_t)random_bits(&random) % (TIMERS - FEW_TIMERS + 1);
+        if (plan->steps != CRASH_STEPS) { /* an operation has about two points */
+            at = plan->steps + at / 4;
+            more = 0;
+        }
+        forget(life, seed, FEW_TIMERS + more);
+        if (!kill_at(life, seed, at, plan->steps, error)) {
             return false;
         }
     }
     return true;
 }
 
-/* One long life is written down, call by call; of it the images. */
-static bool try_power(struct life *life, struct error *error)
+static void copy_journal(struct journal *to, const struct journal *from)
+{
+    memcpy(to, from, offsetof(struct journal, events));
+    memcpy(to->events, from->events, from->moment.events * sizeof *to->events);
+}
+
+/* Record the calls of one long history, and make images of it. */
+static bool try_power(struct crash_life *life, struct error *error)
 {
     const struct crash_plan *plan = life->plan;
     const struct crash_report *report = &life->journal->report;
     struct crash_trace *trace = crash_trace_new(TRACE_BYTES);
     struct journal *lived = memory_bytes(sizeof *lived);
-    forget(life, plan->seed);
-    begin_trial(life, "the process ran to its end");
+    forget(life, plan->seed, FEW_TIMERS);
+    BEGIN_TRIAL(life, "the process ran to its end");
     life->trace = trace;
-    life->steps = LONG_LIFE / 2;
-    bool done = run(life, error);
+    life->steps = CRASH_STEPS / 2;
+    bool done = run_process(life, error);
     life->trace = NULL;
     life->steps = 8;
-    *lived = *life->journal;
+    copy_journal(lived, life->journal);
     struct random random;
     random_seed(&random, plan->seed);
     for (uint32_t k = 0; done && k < 2 * plan->images && !report->fault; k++) {
         struct crash_report so_far = *report;
-        *life->journal = *lived;
+        copy_journal(life->journal, lived);
         life->journal->report = so_far;
         uint64_t cut = random_bits(&random) % crash_trace_calls(trace);
         folder_remove(life->folder);
@@ -749,10 +772,10 @@ static bool try_power(struct life *life, struct error *error)
             life->journal->moment.acknowledged = 0;
             life->journal->moment.named = 0;
         }
-        begin_trial(life, "power lost after call %" PRIu64 " to the disk, %s", cut,
+        BEGIN_TRIAL(life, "power lost after call %" PRIu64 " to the disk, %s", cut,
                     k % 2 == 1 ? "half of the unsynced bytes remain"
                                : "nothing that was not synced is left");
-        done = done && run(life, error);
+        done = done && run_process(life, error);
     }
     crash_trace_free(trace);
     free(lived);
@@ -760,32 +783,33 @@ static bool try_power(struct life *life, struct error *error)
 }
 
 /* The first calls in turn, which open the store, and any other in between. */
-static bool try_failures(struct life *life, struct error *error)
+static bool try_failures(struct crash_life *life, struct error *error)
 {
     const struct crash_plan *plan = life->plan;
-    static const int failures[] = {EIO, ENOSPC, SHIM_SHORT};
+    static const int failures[] = {EIO, ENOSPC, SHIM_SHORT, SHORT_THEN_ERROR};
     const struct crash_report *report = &life->journal->report;
     struct random random;
     random_seed(&random, plan->seed);
     for (uint32_t k = 0; k < 3 * plan->images && !report->fault; k++) {
-        forget(life, plan->seed);
+        forget(life, plan->seed, FEW_TIMERS);
         life->may_fail = true;
         life->journal->had_failures = true;
-        life->fail_at = 1 + (k / 3 % 2 == 0 ? k / 6 : random_bits(&random) % (SHORT_LIFE / 2));
-        life->failure = failures[k % 3];
-        begin_trial(life, "call %" PRIu64 " to the disk failed: %s", life->fail_at,
-                    life->failure == SHIM_SHORT ? "half of the bytes were written"
-                                                : strerror(life->failure));
+        life->fail_at = 1 + (k / 4 % 2 == 0 ? k / 8 : random_bits(&random) % (SHORT_HISTORY / 2));
+        life->failure = failures[k % 4];
+        BEGIN_TRIAL(life, "call %" PRIu64 " to the disk failed: %s", life->fail_at,
+                    life->failure > 0             ? strerror(life->failure)
+                    : life->failure == SHIM_SHORT ? "half of the bytes were written"
+                                                  : "half of the bytes, then an error");
         life->calls = 0;
-        life->steps = SHORT_LIFE;
-        if (!run(life, error)) {
+        life->steps = SHORT_HISTORY;
+        if (!run_process(life, error)) {
             return false;
         }
         life->journal->report.failures++;
         life->fail_at = 0;
         life->may_fail = false;
         life->drains = true;
-        if (!run(life, error)) {
+        if (!run_process(life, error)) {
             return false;
         }
     }
@@ -802,7 +826,7 @@ static bool has_word(const struct tl_algo *algo, const void *options, const char
 }
 
 /* The folder that the structure keeps its timers in. */
-static bool set_path(struct life *life, struct error *error)
+static bool set_path(struct crash_life *life, struct error *error)
 {
     return tl_option_read(tl_option_find(life->algo->options, "path"), life->options,
                           life->folder) ||
@@ -814,7 +838,8 @@ bool crash_check(const struct tl_algo *algo, const void *options, const struct c
 {
     struct journal *journal = child_memory_new(sizeof *journal);
     struct temporary temporary = {0};
-    struct life life = {.algo = algo, .plan = plan, .journal = journal, .folder = temporary.file};
+    struct crash_life life = {
+        .algo = algo, .plan = plan, .journal = journal, .folder = temporary.file};
     memcpy(life.options, options, sizeof life.options);
     static const uint64_t delays[] = {40};
     struct tl_precision precision;

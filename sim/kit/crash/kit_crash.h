@@ -24,10 +24,14 @@
 #include "error.h"
 #include "registry.h"
 
+/* Operations of a long history. */
+#define CRASH_STEPS 12000u
+
 struct crash_plan {
     uint64_t seed;
     uint32_t points; /* the first points of a history, one after another */
     uint32_t random; /* further points, anywhere in long histories */
+    uint32_t steps;  /* of a long history: CRASH_STEPS, or another number of which the end counts */
     uint32_t images; /* losses of power, each with two images; and failing calls */
     void (*progress)(void *ctx, uint64_t recoveries); /* called after each process; may be NULL */
     void *progress_ctx;
