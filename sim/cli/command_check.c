@@ -666,7 +666,7 @@ static void print_cases(void)
     for (size_t i = 0; i < count; i++) {
         const char *needs = "-";
         for (size_t k = 0; k < rows; k++) {
-            needs = (cases[i].needs & row[k].bit) != 0 ? row[k].word : needs;
+            needs = (cases[i].flags & row[k].bit) != 0 ? row[k].word : needs;
         }
         add_case(&table, cases[i].name, cases[i].group, needs, cases[i].asserts);
     }

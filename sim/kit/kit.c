@@ -102,7 +102,8 @@ static void run_case(void *ctx, struct kit_witness *witness)
 bool kit_case_applies(const struct kit_target *target, const struct kit_case *contract_case,
                       char *why, size_t size)
 {
-    uint32_t lacking = contract_case->needs & ~target->algo->capabilities & ~KIT_NEEDS_RECORDS;
+    uint32_t lacking =
+        contract_case->flags & ~target->algo->capabilities & ~(KIT_NEEDS_RECORDS | KIT_ONCE);
     size_t rows = 0;
     const struct tl_capability_row *row = tl_capabilities(&rows);
     while (rows > 1 && (row->bit & lacking) == 0) {
@@ -110,7 +111,7 @@ bool kit_case_applies(const struct kit_target *target, const struct kit_case *co
         rows--;
     }
     bool without_records =
-        (contract_case->needs & KIT_NEEDS_RECORDS) != 0 && target->embedded == NULL;
+        (contract_case->flags & KIT_NEEDS_RECORDS) != 0 && target->embedded == NULL;
     if (lacking != 0) {
         (void)snprintf(why, size, "does not promise `%s`", row->word);
     } else if (without_records) {

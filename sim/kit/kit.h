@@ -46,14 +46,15 @@ struct kit_run; /* kit_run.h */
 /* A requirement next to the capabilities: the structure takes records. */
 #define KIT_NEEDS_RECORDS (UINT32_C(1) << 31)
 
+/* Not repeated under other option values. */
+#define KIT_ONCE          (UINT32_C(1) << 30)
+
 /* A contract case. */
 struct kit_case {
     const char *name;
     const char *group;
     const char *asserts; /* one sentence */
-    uint32_t needs;      /* capabilities without which the case does not apply, and
-                            KIT_NEEDS_RECORDS */
-    bool once;           /* not repeated under other option values */
+    uint32_t flags;      /* required capabilities, KIT_NEEDS_RECORDS, KIT_ONCE */
     void (*function)(struct kit_run *run);
 };
 

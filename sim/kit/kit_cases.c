@@ -5,8 +5,7 @@
 #include <string.h>
 
 static const struct kit_case cases[] = {
-#define KIT_CASE_ROW(name, group, asserts, needs, once, function)                                  \
-    {name, group, asserts, needs, once, function},
+#define KIT_CASE_ROW(name, group, asserts, flags, function) {name, group, asserts, flags, function},
     KIT_CASE_MAP(KIT_CASE_ROW)
 #undef KIT_CASE_ROW
 };
@@ -39,7 +38,7 @@ static void run_under(struct kit_run *run, const void *options)
 void kit_run_case(struct kit_run *run)
 {
     run_under(run, run->target->options);
-    if (run->contract_case->once || run->target->pinned) {
+    if ((run->contract_case->flags & KIT_ONCE) != 0 || run->target->pinned) {
         return;
     }
     /* One option at a time, through values small enough that boundaries come often. */

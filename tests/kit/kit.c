@@ -320,7 +320,7 @@ static void late_and_lost_are_one_fault(void **state)
     (void)state;
     const struct tl_algo *algo = made_called("wheel-edge-one-turn-late");
     const struct kit_case late = {
-        .name = "late", .group = "time", .once = true, .function = start_at_last};
+        .name = "late", .group = "time", .flags = KIT_ONCE, .function = start_at_last};
     struct kit_target target = kit_target_of(algo, algo);
     struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;

@@ -120,7 +120,7 @@ static const struct acts laters[] = {{.ticks = 0},  {.ticks = 1},   {.ticks = 2}
 static void callbacks(struct kit_run *run, acts_fn *act, unsigned acting, const struct acts *how,
                       size_t how_count)
 {
-    enum { TOGETHER = 6 };
+    enum { TOGETHER = 9 };
     for (size_t h = 0; h < how_count; h++) {
         struct kit_subject subject;
         if (!script_open(run, &subject, TOGETHER, 100)) {
@@ -138,6 +138,7 @@ static void callbacks(struct kit_run *run, acts_fn *act, unsigned acting, const 
                            subject.clock + script_delays[i] + (i % 3 == 0 ? 0 : TOGETHER));
             script_advance(&subject, subject.clock);
             script_advance(&subject, subject.clock + 1);
+            subject.on_fire = NULL;
             script_settle(&subject);
         }
         script_close(&subject);
@@ -160,39 +161,17 @@ void case_callback_others(struct kit_run *run)
     callbacks(run, restart_others, 3, nows, LENGTH(nows));
 }
 
-/* Timers of one tick; each callback acts on a neighbour. */
-static void same_tick(struct kit_run *run, const struct acts *how)
-{
-    enum { TOGETHER = 8 };
-    struct kit_subject subject;
-    if (!script_open(run, &subject, TOGETHER, 63)) {
-        return;
-    }
-    for (size_t i = 0; i < SCRIPT_DELAYS; i += 3) {
-        struct acts acts = *how;
-        script_start_all(&subject, TOGETHER, script_delays[i]);
-        let_act(&subject, &acts);
-        script_advance(&subject, subject.clock + script_delays[i]);
-        script_advance(&subject, subject.clock);
-        script_advance(&subject, subject.clock + acts.ticks);
-        subject.on_fire = NULL;
-        script_settle(&subject);
-    }
-    script_close(&subject);
-}
-
 void case_callback_same_tick(struct kit_run *run)
 {
     static const uint32_t offsets[] = {1, 3, 7};
     static const uint64_t ticks[] = {0, 1, 64};
     for (size_t o = 0; o < LENGTH(offsets); o++) {
-        same_tick(run, &(struct acts){.act = stop_neighbour, .left = 100, .offset = offsets[o]});
+        struct acts acts = {.offset = offsets[o]};
+        callbacks(run, stop_neighbour, 100, &acts, 1);
         for (size_t t = 0; t < LENGTH(ticks); t++) {
-            struct acts acts = {.left = 100, .ticks = ticks[t], .offset = offsets[o]};
-            acts.act = move_neighbour;
-            same_tick(run, &acts);
-            acts.act = stop_neighbour_and_restart;
-            same_tick(run, &acts);
+            acts.ticks = ticks[t];
+            callbacks(run, move_neighbour, 100, &acts, 1);
+            callbacks(run, stop_neighbour_and_restart, 100, &acts, 1);
         }
     }
 }

@@ -115,6 +115,59 @@ void case_deadline_far(struct kit_run *run)
     }
 }
 
+/* Open a subject that may refuse: a slot for each tick of a long delay may be too much. */
+static bool open_if_taken(struct kit_run *run, struct kit_subject *subject, uint64_t now,
+                          uint64_t announced)
+{
+    script_init(run, subject);
+    if (subject_create(subject, 8, now, announced) == KIT_OPENED) {
+        return true;
+    }
+    subject_discard(subject);
+    return false;
+}
+
+void case_announced(struct kit_run *run)
+{
+    static const uint64_t announced[] = {1,
+                                         2,
+                                         100,
+                                         4096,
+                                         65535,
+                                         65536,
+                                         1000000,
+                                         1u << 20,
+                                         7200000,
+                                         1u << 24,
+                                         UINT64_C(1) << 32,
+                                         UINT64_C(1) << 40};
+    static const uint64_t clocks[] = {0, 12345};
+    for (size_t a = 0; a < LENGTH(announced); a++) {
+        for (size_t c = 0; c < LENGTH(clocks); c++) {
+            struct kit_subject subject;
+            uint64_t longest = announced[a];
+            if (!open_if_taken(run, &subject, clocks[c], longest)) {
+                continue;
+            }
+            const uint64_t delays[] = {longest,     longest - 1, longest / 2, longest / 2 + 1,
+                                       longest / 3, 1,           longest + 1, 2 * longest};
+            for (unsigned round = 0; round < 2; round++) {
+                for (uint32_t id = 0; id < 8; id++) {
+                    script_start(&subject, id, delays[id]);
+                }
+                if (round == 1) {
+                    script_advance(&subject, subject.clock + longest / 5);
+                    script_start(&subject, 2, longest);
+                    script_start(&subject, 5, longest);
+                    script_stop(&subject, 1);
+                }
+                script_settle(&subject);
+            }
+            script_close(&subject);
+        }
+    }
+}
+
 static void advance_both_ways(struct kit_subject *subject, struct traffic *traffic)
 {
     script_churn(traffic, subject, 1500, BY_ONE);

@@ -134,8 +134,9 @@ void case_records_contract(struct kit_run *run)
     size_t count = 0;
     const struct kit_case *cases = kit_cases(&count);
     for (size_t i = 0; i < count && !run->witness->unavailable; i++) {
-        bool meant = !cases[i].once && strcmp(cases[i].group, "inside") != 0 &&
-                     (cases[i].needs & ~run->target->algo->capabilities) == 0;
+        bool meant = (cases[i].flags & KIT_ONCE) == 0 && strcmp(cases[i].group, "small") != 0 &&
+                     strcmp(cases[i].group, "inside") != 0 &&
+                     (cases[i].flags & ~run->target->algo->capabilities) == 0;
         if (meant) {
             lay_out(run, 1 + i % (KIT_LAYOUTS - 1));
             cases[i].function(run);

@@ -1,8 +1,7 @@
 /*
- * Cases: many timers at once. A count in 16 bits, a batch of 4,096 or an id of 20 bits is right as
+ * Cases: many timers at once, and many operations on one instance. A count in 16 bits, a batch of 4,096 or an id of 20 bits is right as
  * long as there are few. Most numbers are drawn, so that no structure is fitted to them.
  */
-#include "clock.h"
 #include "kit_cases.h"
 #include "kit_script.h"
 
@@ -95,29 +94,6 @@ void case_many_exactly(struct kit_run *run)
     }
 }
 
-/* All are restarted, a third of them stopped, and the others fire in their time. */
-void case_many_restarted(struct kit_run *run)
-{
-    struct kit_subject subject;
-    if (!script_open(run, &subject, many(run), 0)) {
-        return;
-    }
-    uint32_t count = fill(run, &subject, many(run), 10, 1, 3000);
-    count = fill(run, &subject, count, 500, 7, 5000);
-    for (uint32_t id = 0; id < count; id += 3) {
-        script_stop(&subject, id);
-    }
-    subject_inspect(&subject);
-    uint32_t again = fill(run, &subject, count / 2, 40, 0, 1);
-    struct script_time time = script_time(run, 0.3);
-    for (uint64_t k = 0; subject.pending > 0 && script_has_time(&time); k++) {
-        script_advance(&subject, subject.clock + 1 + k % 97);
-        script_stop(&subject, (uint32_t)(k * 31) % count);
-    }
-    script_close(&subject);
-    note_fewer(run, again < count / 2 ? again : count, many(run));
-}
-
 /* Many are pending all the time, and next is called before each advance. */
 void case_many_churn(struct kit_run *run)
 {
@@ -190,26 +166,6 @@ void case_many_reserved(struct kit_run *run)
     grow_to_many(run, true);
 }
 
-/* Destroyed full, with stale entries of restarts and stops. */
-void case_many_destroyed(struct kit_run *run)
-{
-    static const uint32_t counts[] = {300, 1000, 5000, 0};
-    for (size_t i = 0; i < LENGTH(counts); i++) {
-        uint32_t wanted = counts[i] > 0 ? counts[i] : many(run);
-        struct kit_subject subject;
-        if (!script_open(run, &subject, wanted, 0)) {
-            return;
-        }
-        uint32_t count = fill(run, &subject, wanted, 1, 13, 100000);
-        for (uint32_t id = 0; id < count; id += 5) {
-            script_stop(&subject, id);
-            script_start(&subject, id / 2, 30);
-        }
-        script_advance(&subject, subject.clock + 25);
-        subject_destroy(&subject);
-    }
-}
-
 /* --- callbacks ------------------------------------------------------------------------------- */
 
 /* The action of each of many callbacks of one advance. */
@@ -267,6 +223,130 @@ void case_callback_crowd(struct kit_run *run)
                 script_advance(&subject, subject.clock + 4);
             }
             script_close(&subject);
+        }
+    }
+}
+
+/* --- one instance that lives long ------------------------------------------------------------- */
+
+/* Numbers of 16 bits repeat after 65,536 starts; a free list that loses an entry becomes empty. */
+enum { FEW = 6, KEPT = FEW - 1 };
+
+/* Start the last id for as long as the structure accepts: it is pending ever after. */
+static void keep_one(struct kit_subject *subject)
+{
+    for (unsigned bit = 40; bit > 0; bit -= 4) {
+        if (subject_start(subject, KEPT, due_deadline(subject->clock, UINT64_C(1) << bit)) ==
+            TL_OK) {
+            return;
+        }
+    }
+}
+
+static void start_and_fire(struct kit_subject *subject, uint32_t number)
+{
+    script_start(subject, number % KEPT, 1 + number % 4);
+    script_advance(subject, subject->clock + 1);
+}
+
+/* An error in one start, restart, stop or advance shows at once. */
+static void each_counts(struct kit_subject *subject, uint32_t number)
+{
+    uint32_t id = number % 2;
+    script_start(subject, id, 1);
+    script_start(subject, 2, 3);
+    script_start(subject, 2, 1);
+    script_start(subject, 3, 1);
+    script_stop(subject, 3);
+    script_advance(subject, subject->clock + 1);
+}
+
+/* More than a turn of wheels that are not large. */
+static void turn(struct kit_subject *subject, uint32_t number)
+{
+    script_start(subject, number % KEPT, 601);
+    script_advance(subject, subject->clock + 601);
+}
+
+static void start_and_stop(struct kit_subject *subject, uint32_t number)
+{
+    uint32_t id = number % KEPT;
+    script_start(subject, id, 3 + number % 900);
+    if (number % 5 != 0) {
+        script_stop(subject, id);
+    }
+    if (number % 4 == 0) {
+        script_advance(subject, subject->clock + 1);
+    }
+}
+
+static void push_back(struct kit_subject *subject, uint32_t number)
+{
+    script_start(subject, number % 2, 400);
+    if (number % 64 == 0) {
+        script_advance(subject, subject->clock + 1);
+    }
+}
+
+/* Execute the step more than 2^17 times, in the large cases 2^20 times, or until time is over. */
+static void repeat_step(struct kit_run *run,
+                        void (*step)(struct kit_subject *subject, uint32_t number))
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, FEW, 0)) {
+        return;
+    }
+    uint32_t least = run->target->large ? 1u << 20 : 1u << 17;
+    uint32_t steps = script_drawn(run, least + 300, 2 * least);
+    struct script_time time = script_time(run, 0.25);
+    uint32_t number = 0;
+    keep_one(&subject);
+    for (; number < steps && script_goes_on(&time, number); number++) {
+        step(&subject, number);
+    }
+    if (number < steps) {
+        kit_note(run->witness, "%u starts, for %u take too long here", number, steps);
+    }
+    script_close(&subject);
+}
+
+void case_long_life(struct kit_run *run)
+{
+    repeat_step(run, start_and_fire);
+    repeat_step(run, each_counts);
+    repeat_step(run, turn);
+    repeat_step(run, start_and_stop);
+    repeat_step(run, push_back);
+}
+
+/* A stale entry of an old start is met when the number of that start is used again. */
+static void come_again(struct kit_run *run, uint32_t starts, unsigned how)
+{
+    struct kit_subject subject;
+    if (!script_open(run, &subject, 3, 11)) {
+        return;
+    }
+    script_start(&subject, 1, 40);
+    script_start(&subject, 0, 50);
+    for (uint32_t i = 0; i < starts; i++) {
+        if (how == 1) {
+            script_stop(&subject, 0);
+        }
+        script_start(&subject, how == 2 ? i % 2 * 2 : 0, 200);
+    }
+    script_stop(&subject, 2);
+    script_settle(&subject);
+    script_close(&subject);
+}
+
+void case_number_again(struct kit_run *run)
+{
+    struct script_time time = script_time(run, 0.7);
+    for (unsigned how = 0; how < 3; how++) {
+        for (uint32_t power = 1u << 8; power <= 1u << 17 && script_has_time(&time); power *= 2) {
+            for (uint32_t near = 0; near < 3; near++) {
+                come_again(run, power - 1 + near, how);
+            }
         }
     }
 }

@@ -111,6 +111,15 @@ static size_t first_failing(struct shrinker *shrinker, propose_fn *propose, size
 
 /* --- fewer operations ------------------------------------------------------------------------ */
 
+/* Try this number of candidates for each operation; after a success, those of the same operation
+ * again. */
+static void try_each(struct shrinker *shrinker, propose_fn *propose, size_t ways)
+{
+    for (size_t number = 0; number < ways * shrinker->best.count; number -= number % ways) {
+        number = first_failing(shrinker, propose, number, ways * shrinker->best.count);
+    }
+}
+
 static bool without_chunk(struct shrinker *shrinker, size_t number)
 {
     struct kit_trace *candidate = candidate_of(shrinker);
@@ -168,15 +177,6 @@ static bool with_advance_merged(struct shrinker *shrinker, size_t number)
     return true;
 }
 
-static void merge_advances(struct shrinker *shrinker)
-{
-    size_t number = 0;
-    while (number < 2 * shrinker->best.count) {
-        number = first_failing(shrinker, with_advance_merged, number, 2 * shrinker->best.count);
-        number -= number % 2;
-    }
-}
-
 /* An operation of a callback becomes one of its own: in its place, or else in any other. */
 static bool with_plain_operation(struct shrinker *shrinker, size_t number)
 {
@@ -213,11 +213,10 @@ static void take_out_of_callbacks(struct shrinker *shrinker)
 
 /* --- simpler operations ---------------------------------------------------------------------- */
 
-/* How a number becomes smaller: the least, more than that by ever more, less than it was by ever
- * less. */
+/* Ways to make a number smaller: the least; the least plus a power of two; itself minus one. */
 enum { WAYS = 1 + 2 * 64 };
 
-/* The number itself where that way makes it no smaller. */
+/* Return the number itself where that way does not make it smaller. */
 static uint64_t made_smaller(uint64_t value, uint64_t least, size_t way)
 {
     uint64_t by = way == 0 ? 0 : UINT64_C(1) << (way <= 64 ? way - 1 : 128 - way);
@@ -227,7 +226,7 @@ static uint64_t made_smaller(uint64_t value, uint64_t least, size_t way)
     return way <= 64 ? least + by : value - by;
 }
 
-/* How an operation becomes simpler: in three ways, or by a number in it. */
+/* Ways to make an operation simpler: three, and those of its numbers. */
 enum { NOT_ALWAYS, NO_BUDGET, BUDGET_OF_1, TICKS, TIMES = TICKS + WAYS, LAST = TIMES + WAYS };
 #define SIMPLER (LAST + WAYS)
 
@@ -261,17 +260,6 @@ static bool with_simpler_operation(struct shrinker *shrinker, size_t number)
     }
     candidate_of(shrinker)->ops[at] = op;
     return true;
-}
-
-/* Makes the numbers in the operations smaller and rounder. */
-static void simplify_operations(struct shrinker *shrinker)
-{
-    size_t number = 0;
-    while (number < shrinker->best.count * SIMPLER) {
-        number =
-            first_failing(shrinker, with_simpler_operation, number, shrinker->best.count * SIMPLER);
-        number -= number % SIMPLER;
-    }
 }
 
 /* Among many operations only their number may matter: all become the first start, or all starts do,
@@ -312,7 +300,7 @@ static void make_alike(struct shrinker *shrinker)
 
 /* --- fewer timers, and simpler arguments of create -------------------------------------------- */
 
-/* Two timers may become one. */
+/* Use ids modulo a power of two: two timers may become one. */
 static bool with_few_timers(struct shrinker *shrinker, size_t number)
 {
     struct kit_trace *candidate = candidate_of(shrinker);
@@ -492,11 +480,11 @@ static void make_shorter(struct shrinker *shrinker)
     (void)first_failing(shrinker, with_few_timers, 0, 32);
     drop_operations(shrinker);
     make_alike(shrinker);
-    merge_advances(shrinker);
+    try_each(shrinker, with_advance_merged, 2);
     take_out_of_callbacks(shrinker);
-    simplify_operations(shrinker);
+    try_each(shrinker, with_simpler_operation, SIMPLER);
     drop_operations(shrinker);
-    merge_advances(shrinker);
+    try_each(shrinker, with_advance_merged, 2);
     drop_operations(shrinker);
     (void)first_failing(shrinker, renumbered, 0, 1);
     simplify_sessions(shrinker);
