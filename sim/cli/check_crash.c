@@ -21,7 +21,7 @@
 
 /* Trials of a history with a long log, and its operations. */
 #define LONG       5.0
-#define LONG_STEPS 120000u
+#define LONG_STEPS 300000u
 
 void check_crash_load(int argc, char **argv)
 {
@@ -69,8 +69,8 @@ static void print_fault(const struct tl_algo *algo, const char *options,
                         const struct crash_work *work, struct crash_report *report)
 {
     struct wrapped line;
-    (void)fprintf(wrapped_begin(&line, stdout, 6), "    with %s: %s: %s\n", options, report->trial,
-                  report->message);
+    (void)fprintf(wrapped_begin(&line, stdout, 6), "    with %s: %s: %s\n",
+                  options[0] != '\0' ? options : "the defaults", report->trial, report->message);
     wrapped_end(&line);
     for (char *at = strtok(report->history, "\n"); at != NULL; at = strtok(NULL, "\n")) {
         (void)printf("        %s\n", at);

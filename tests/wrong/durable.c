@@ -15,7 +15,6 @@
  *   miscounts           counts one timer too many after a recovery
  *   short-deadlines     keeps 32 bits of a deadline
  *   recovers-few        recovers only the timers that create made room for
- *   recovers-100        recovers 100 timers at most
  *   recovers-first-mib  recovers from the first MiB of the log
  *   forgets-fourth      loses a timer in the fourth crash without a clean close between
  *   ignores-half        takes a short write for a whole one if the next write fails
@@ -180,7 +179,6 @@ static struct {
     tl_adopt_fn adopt;
     void *ctx;
     uint64_t adopted;
-    uint64_t most;
     uint32_t capacity;
     bool without_first;
 } asked;
@@ -188,8 +186,7 @@ static struct {
 static void adopt_few(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation)
 {
     (void)ctx;
-    if (id < asked.capacity && asked.adopted++ < asked.most &&
-        (!asked.without_first || asked.adopted > 1)) {
+    if (id < asked.capacity && (asked.adopted++ > 0 || !asked.without_first)) {
         asked.adopt(asked.ctx, id, deadline, generation);
     }
 }
@@ -199,12 +196,9 @@ static enum tl_status recover(void *self, tl_adopt_fn adopt, void *ctx)
     asked.adopt = adopt;
     asked.ctx = ctx;
     asked.adopted = 0;
-    asked.most = UINT64_MAX;
     asked.capacity = UINT32_MAX;
 #if defined(DURABLE_RECOVERS_FEW)
     asked.capacity = capacity_given;
-#elif defined(DURABLE_RECOVERS_100)
-    asked.most = 100;
 #elif defined(DURABLE_FORGETS_FOURTH)
     asked.without_first = crashes(false) == 4;
 #endif

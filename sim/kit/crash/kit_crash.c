@@ -26,6 +26,9 @@
 
 #define FAR              (UINT64_C(1) << 40) /* ticks, of some delays */
 
+/* Most delays are shorter, so that half of the timers are pending. */
+#define DELAY(timers)    ((timers)*UINT64_C(5) / 8)
+
 /* The number of an event that has none yet. */
 #define NOT_YET          UINT64_MAX
 
@@ -577,7 +580,8 @@ static void run_history(struct crash_life *life)
             sync_now(life);
         } else {
             bool far = what == 5 && (life->algo->capabilities & TL_CAP_UNLIMITED) != 0;
-            start_one(life, id, journal->moment.clock + draw(life, 40) + (far ? FAR : 0));
+            start_one(life, id,
+                      journal->moment.clock + draw(life, DELAY(life->timers)) + (far ? FAR : 0));
         }
     }
     if (life->drains) {
@@ -841,7 +845,7 @@ bool crash_check(const struct tl_algo *algo, const void *options, const struct c
     struct crash_life life = {
         .algo = algo, .plan = plan, .journal = journal, .folder = temporary.file};
     memcpy(life.options, options, sizeof life.options);
-    static const uint64_t delays[] = {40};
+    static const uint64_t delays[] = {DELAY(TIMERS)};
     struct tl_precision precision;
     if (!plug_in_precision(algo, options, delays, 1, &precision, error)) {
         child_memory_free(journal, sizeof *journal);
