@@ -126,6 +126,7 @@ struct linked_wheel {
     uint64_t far_at;                 /* no other level has anything to do before */
     uint32_t stripes;                /* the last stripe in use, */
     uint32_t near_stripes;           /* and by filing on level 1 */
+    uint64_t ticks;                  /* of the last advance with work above level 1 */
     uint32_t passed;                 /* levels above the first with slots that advances pass */
     uint32_t capacity;
 #ifdef TL_EMBEDDED
@@ -336,22 +337,20 @@ static inline uint64_t half_of(uint64_t clock)
     return clock >> NEAR_BITS << NEAR_BITS;
 }
 
-/* How many slots are between a position on a level and the first occupied slot after it, which may
- * be the position's own, a turn later; NO_SLOT if none is. */
-static inline uint64_t slots_between(const struct linked_wheel *wheel, const struct level *level,
-                                     uint64_t from)
+/* How many slots are between a position and the first occupied slot after it, which may be the
+ * position's own, a turn later, on the level that has `count` words from `first` on; NO_SLOT if none
+ * is. */
+static inline uint64_t slots_between(const struct linked_wheel *wheel, uint32_t first,
+                                     uint32_t count, uint64_t from)
 {
-    uint32_t begin = (uint32_t)(from + 1) & level->mask;
-    uint32_t first = level->first / 64;
+    uint32_t begin = (uint32_t)(from + 1) & (count * 64 - 1);
     uint32_t word = begin / 64;
     uint64_t bits = wheel->occupied[first + word] >> begin % 64;
     if (bits != 0) {
         return bitmap_first(bits);
     }
-    uint32_t count = (level->mask + 1) / 64;
-    uint64_t all = (UINT64_C(1) << count) - 1;
-    uint64_t filled = wheel->words >> first & all;
-    filled = (filled | filled << count) >> (word + 1) & all;
+    uint64_t filled = wheel->words >> first & bitmap_low(count);
+    filled = (filled | filled << count) >> (word + 1) & bitmap_low(count);
     if (filled == 0) {
         return NO_SLOT;
     }
@@ -363,7 +362,7 @@ static inline uint64_t slots_between(const struct linked_wheel *wheel, const str
 /* The first tick after this one with an occupied slot of level 1; TL_NEVER if there is none. */
 static inline uint64_t next_near(const struct linked_wheel *wheel, uint64_t tick)
 {
-    uint64_t between = slots_between(wheel, &wheel->levels[0], tick);
+    uint64_t between = slots_between(wheel, 0, NEAR_WORDS, tick);
     return between != NO_SLOT ? tick + 1 + between : TL_NEVER;
 }
 
@@ -371,6 +370,14 @@ static inline uint64_t next_near(const struct linked_wheel *wheel, uint64_t tick
 static inline uint64_t far_words(const struct linked_wheel *wheel)
 {
     return (uint32_t)(wheel->words >> NEAR_WORDS); /* without the one of DUE and LATE */
+}
+
+/* The first level with bits in `far`, which are cleared. */
+static inline const struct level *take_level(const struct linked_wheel *wheel, uint64_t *far)
+{
+    uint32_t number = 1 + bitmap_first(*far) / FAR_WORDS;
+    *far &= UINT64_MAX << number * FAR_WORDS;
+    return &wheel->levels[number];
 }
 
 /* Set where the levels begin, as the clock stands. */
@@ -581,13 +588,14 @@ static bool move_slot_down(struct linked_wheel *wheel, uint32_t slot, uint32_t m
 
 /* Advances by this many ticks pass slots of the levels that have no wider ones, and move the next
  * slot of the others down. */
-static void set_passed(struct linked_wheel *wheel, uint64_t ticks)
+static NEVER_INLINE void set_passed(struct linked_wheel *wheel, uint64_t ticks)
 {
     uint32_t passed = 0;
+    wheel->ticks = ticks;
     while (passed + 1 < LEVELS && ticks >> wheel->levels[passed + 1].shift > 0) {
         passed++;
     }
-    for (uint32_t i = 1; passed != wheel->passed && i < LEVELS; i++) {
+    for (uint32_t i = 1; i < LEVELS; i++) {
         wheel->levels[i].notice = i <= passed ? 0 : UINT64_C(1) << wheel->levels[i].shift;
     }
     wheel->passed = passed;
@@ -597,9 +605,9 @@ static void set_passed(struct linked_wheel *wheel, uint64_t ticks)
 static bool move_down(struct linked_wheel *wheel, uint64_t ticks)
 {
     bool left = false;
-    const struct level *level = &wheel->levels[1 + wheel->passed];
-    uint64_t words = far_words(wheel) >> wheel->passed * FAR_WORDS;
-    for (; words != 0; level++, words >>= FAR_WORDS) {
+    uint64_t far = far_words(wheel) & UINT64_MAX << wheel->passed * FAR_WORDS;
+    while (far != 0) {
+        const struct level *level = take_level(wheel, &far);
         uint32_t slot = slot_on(level, level->begin - 1);
         if (is_occupied(wheel, slot)) {
             left |= move_slot_down(wheel, slot, portion_of(wheel, level, ticks));
@@ -613,13 +621,14 @@ static bool move_down(struct linked_wheel *wheel, uint64_t ticks)
 static uint64_t next_far(const struct linked_wheel *wheel, bool notice)
 {
     uint64_t next = TL_NEVER;
-    const struct level *level = &wheel->levels[1];
-    for (uint64_t words = far_words(wheel); words != 0; level++, words >>= FAR_WORDS) {
+    uint64_t far = far_words(wheel);
+    while (far != 0) {
+        const struct level *level = take_level(wheel, &far);
         uint64_t from = position(level, wheel->clock);
         if (next <= (from + 1) << level->shift) {
             break; /* neither this level nor those above have one before */
         }
-        uint64_t between = slots_between(wheel, level, from);
+        uint64_t between = slots_between(wheel, level->first / 64, FAR_WORDS, from);
         if (between != NO_SLOT) {
             uint64_t tick = (from + 1 + between) << level->shift;
             tick -= notice ? level->notice : 0;
@@ -640,18 +649,19 @@ static void collect_passed(struct linked_wheel *wheel, uint64_t old)
         }
         wheel->near_at = next_near(wheel, half - 1);
     }
-    const struct level *level = &wheel->levels[1];
-    for (uint64_t words = far_words(wheel); words != 0; level++, words >>= FAR_WORDS) {
+    uint64_t far = far_words(wheel);
+    while (far != 0) {
+        const struct level *level = take_level(wheel, &far);
         uint64_t from = position(level, old);
         uint64_t to = position(level, wheel->clock);
         if (from == to) {
             break; /* nor has the clock entered a slot of the levels above */
         }
-        uint64_t between = slots_between(wheel, level, from);
+        uint64_t between = slots_between(wheel, level->first / 64, FAR_WORDS, from);
         while (between < to - from) {
             from += 1 + between;
             move_to_due(wheel, level->first + ((uint32_t)from & level->mask));
-            between = slots_between(wheel, level, from);
+            between = slots_between(wheel, level->first / 64, FAR_WORDS, from);
         }
     }
 }
@@ -668,7 +678,9 @@ static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t ol
     if (is_occupied(wheel, DUE)) {
         (void)fire_slot(wheel, DUE, &left, fire, ctx);
     }
-    set_passed(wheel, ticks);
+    if (ticks != wheel->ticks) {
+        set_passed(wheel, ticks);
+    }
     wheel->far_at = move_down(wheel, ticks) ? wheel->clock + 1 : next_far(wheel, true);
     return left;
 }
