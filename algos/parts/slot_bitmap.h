@@ -11,6 +11,7 @@
 #define ALGOS_SLOT_BITMAP_H
 
 #include "timerlab.h"
+#include "tuning.h"
 
 #include <stdint.h>
 
@@ -74,6 +75,47 @@ static inline uint32_t bitmap_words_ahead(const uint64_t *words, uint32_t slots,
         }
     }
     return slots;
+}
+
+/* Of up to 64 words, `filled` says which are not 0, so that empty words cost nothing either: bit n is
+ * word n's. Mark a slot, or unmark it. */
+static inline void bitmap_mark(uint64_t *words, uint64_t *filled, uint32_t slot)
+{
+    uint64_t word = words[slot / 64];
+    words[slot / 64] = word | UINT64_C(1) << slot % 64;
+    if (UNLIKELY(word == 0)) {
+        *filled |= UINT64_C(1) << slot / 64;
+    }
+}
+
+static inline void bitmap_unmark(uint64_t *words, uint64_t *filled, uint32_t slot)
+{
+    uint64_t word = words[slot / 64] & ~(UINT64_C(1) << slot % 64);
+    words[slot / 64] = word;
+    if (UNLIKELY(word == 0)) {
+        *filled &= ~(UINT64_C(1) << slot / 64);
+    }
+}
+
+/* The same as bitmap_words_ahead for a level of `count` <= 32 of those words, from `first` on;
+ * TL_NEVER if no slot is occupied. */
+static inline uint64_t bitmap_filled_ahead(const uint64_t *words, uint64_t filled, uint32_t first,
+                                           uint32_t count, uint64_t from)
+{
+    uint32_t begin = (uint32_t)(from + 1) & (count * 64 - 1);
+    uint32_t word = begin / 64;
+    uint64_t bits = words[first + word] >> begin % 64;
+    if (bits != 0) {
+        return bitmap_first(bits);
+    }
+    filled = filled >> first & bitmap_low(count);
+    filled = (filled | filled << count) >> (word + 1) & bitmap_low(count);
+    if (filled == 0) {
+        return TL_NEVER;
+    }
+    uint32_t ahead = bitmap_first(filled) + 1; /* `count` is the word of `begin` again */
+    bits = words[first + ((word + ahead) & (count - 1))];
+    return ahead * 64 - begin % 64 + bitmap_first(bits);
 }
 
 #endif

@@ -149,6 +149,7 @@ struct chunk_wheel {
     uint32_t round;      /* in which round, 1 to 3, as in `filed` */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
+    uint64_t filled; /* which words of `occupied` are not 0 */
     uint64_t occupied[SLOTS / 64];
     uint32_t batch[BATCH];
     struct slot slots[SLOTS];
@@ -212,35 +213,14 @@ static inline uint64_t block_end(const struct chunk_wheel *wheel)
     return wheel->begins[1] - (UINT64_C(1) << LOW_BITS);
 }
 
-/* Set where the levels begin, as `position` is now, in another block. */
-static void set_levels(struct chunk_wheel *wheel)
-{
-    for (uint32_t level = 1; level < LEVELS; level++) {
-        uint64_t begin = ((wheel->position >> shift_of(level)) + 2) << shift_of(level);
-        wheel->move_at[level] = begin == wheel->begins[level] ? wheel->move_at[level] : 0;
-        wheel->begins[level] = begin;
-    }
-    wheel->move_first = 0;
-}
-
-static inline void set_occupied(struct chunk_wheel *wheel, uint32_t slot)
-{
-    wheel->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
-}
-
-static inline void clear_occupied(struct chunk_wheel *wheel, uint32_t slot)
-{
-    wheel->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-}
-
 /* The first tick after this one with an occupied slot on a level, of a wide slot its first tick;
  * TL_NEVER: none. */
 static inline uint64_t first_on(const struct chunk_wheel *wheel, uint32_t level, uint64_t tick)
 {
     uint64_t from = tick >> shift_of(level);
-    const uint64_t *words = &wheel->occupied[first_slot(level) / 64];
-    uint32_t ahead = bitmap_words_ahead(words, slots_of(level), from);
-    return ahead < slots_of(level) ? (from + 1 + ahead) << shift_of(level) : TL_NEVER;
+    uint64_t between = bitmap_filled_ahead(wheel->occupied, wheel->filled, first_slot(level) / 64,
+                                           slots_of(level) / 64, from);
+    return between != TL_NEVER ? (from + 1 + between) << shift_of(level) : TL_NEVER;
 }
 
 /* The first tick of the first occupied slot above the first level, or TL_NEVER. */
@@ -328,7 +308,7 @@ static NEVER_INLINE void append_apart(struct chunk_wheel *wheel, uint32_t slot, 
         wheel->words[(size_t)chunk << CHUNK_BITS] = chunk_of(to->tail);
         to->tail = (chunk << CHUNK_BITS) + 1;
         to->held++;
-        set_occupied(wheel, slot);
+        bitmap_mark(wheel->occupied, &wheel->filled, slot);
     }
     wheel->words[to->tail++] = id;
 }
@@ -378,8 +358,23 @@ static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
         wheel->cleaned = EMPTY;
         return false;
     }
-    clear_occupied(wheel, slot);
+    bitmap_unmark(wheel->occupied, &wheel->filled, slot);
     return true;
+}
+
+/* Set where the levels begin, as `position` is now, in another block. What is in their next slots
+ * has to be moved down; no more comes to it. */
+static void set_levels(struct chunk_wheel *wheel)
+{
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        uint64_t begin = ((wheel->position >> shift_of(level)) + 2) << shift_of(level);
+        if (begin == wheel->begins[level]) {
+            break; /* nor do those above change */
+        }
+        wheel->begins[level] = begin;
+        wheel->move_at[level] = is_empty(wheel, slot_on(level, begin - 1)) ? TL_NEVER : 0;
+        lower(&wheel->move_first, wheel->move_at[level]);
+    }
 }
 
 /* --- data: entries that come up in time ------------------------------------------------------- */
@@ -676,7 +671,7 @@ static NEVER_INLINE void move_down(struct chunk_wheel *wheel, uint64_t to)
         uint64_t begin = wheel->begins[level] - (UINT64_C(1) << shift_of(level));
         uint64_t *at = &wheel->move_at[level];
         uint32_t slot = slot_on(level, begin);
-        if ((*at <= to || to + 1 == begin) && !is_empty(wheel, slot)) {
+        if (*at <= to && !is_empty(wheel, slot)) {
             uint32_t shares = UINT32_MAX;
             if (to + 1 < begin) {
                 uint64_t from = *at > 0 ? *at : wheel->position;
@@ -936,6 +931,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .clock = config->now,
         .position = config->now,
         .batch_due = TL_NEVER,
+        .move_first = TL_NEVER,
         .batch_limit = BATCH,
         .sequel = NO_ID,
         .serial = 1,

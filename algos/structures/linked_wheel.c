@@ -81,7 +81,6 @@ enum {
 };
 static_assert((LEVELS - 1) * FAR_WORDS == 32 && WORDS <= 64, "a word has a bit in `words`");
 #define CAPACITY_MAX (UINT32_C(1) << 30)
-#define NO_SLOT      UINT64_MAX
 
 /* To a head or a node. */
 #ifdef TL_EMBEDDED
@@ -191,22 +190,9 @@ static inline bool is_occupied(const struct linked_wheel *wheel, uint32_t slot)
     return (wheel->occupied[slot / 64] >> slot % 64 & 1) != 0;
 }
 
-static inline void set_occupied(struct linked_wheel *wheel, uint32_t slot)
-{
-    uint64_t word = wheel->occupied[slot / 64];
-    wheel->occupied[slot / 64] = word | UINT64_C(1) << slot % 64;
-    if (UNLIKELY(word == 0)) {
-        wheel->words |= UINT64_C(1) << slot / 64;
-    }
-}
-
 static inline void clear_occupied(struct linked_wheel *wheel, uint32_t slot)
 {
-    uint64_t word = wheel->occupied[slot / 64] & ~(UINT64_C(1) << slot % 64);
-    wheel->occupied[slot / 64] = word;
-    if (UNLIKELY(word == 0)) {
-        wheel->words &= ~(UINT64_C(1) << slot / 64);
-    }
+    bitmap_unmark(wheel->occupied, &wheel->words, slot);
 }
 
 /* Whether DUE or LATE has nodes: they alone have bits in the last word. */
@@ -226,7 +212,7 @@ static inline void append(struct linked_wheel *wheel, uint32_t slot, uint32_t st
     at(wheel, head)->prev = timer;
     at(wheel, timer)->prev = last;
     at(wheel, last)->next = timer;
-    set_occupied(wheel, slot);
+    bitmap_mark(wheel->occupied, &wheel->words, slot);
 }
 
 static inline void unlink_timer(struct linked_wheel *wheel, ref timer)
@@ -295,7 +281,7 @@ static void move_to_due(struct linked_wheel *wheel, uint32_t slot)
     }
     TL_COUNT(wheel, slots, 1);
     clear_occupied(wheel, slot);
-    set_occupied(wheel, DUE);
+    bitmap_mark(wheel->occupied, &wheel->words, DUE);
     for (uint32_t stripe = 0; stripe <= wheel->stripes; stripe++) {
         ref head = head_of(wheel, slot, stripe);
         ref due = head_of(wheel, DUE, stripe);
@@ -337,33 +323,19 @@ static inline uint64_t half_of(uint64_t clock)
     return clock >> NEAR_BITS << NEAR_BITS;
 }
 
-/* How many slots are between a position and the first occupied slot after it, which may be the
- * position's own, a turn later, on the level that has `count` words from `first` on; NO_SLOT if none
- * is. */
-static inline uint64_t slots_between(const struct linked_wheel *wheel, uint32_t first,
-                                     uint32_t count, uint64_t from)
+/* How many slots are between a position on a level above the first and the next occupied slot;
+ * TL_NEVER: none is. */
+static inline uint64_t slots_between(const struct linked_wheel *wheel, const struct level *level,
+                                     uint64_t from)
 {
-    uint32_t begin = (uint32_t)(from + 1) & (count * 64 - 1);
-    uint32_t word = begin / 64;
-    uint64_t bits = wheel->occupied[first + word] >> begin % 64;
-    if (bits != 0) {
-        return bitmap_first(bits);
-    }
-    uint64_t filled = wheel->words >> first & bitmap_low(count);
-    filled = (filled | filled << count) >> (word + 1) & bitmap_low(count);
-    if (filled == 0) {
-        return NO_SLOT;
-    }
-    uint32_t ahead = bitmap_first(filled) + 1; /* `count` is the same word again */
-    bits = wheel->occupied[first + ((word + ahead) & (count - 1))];
-    return ahead * 64 - begin % 64 + bitmap_first(bits);
+    return bitmap_filled_ahead(wheel->occupied, wheel->words, level->first / 64, FAR_WORDS, from);
 }
 
 /* The first tick after this one with an occupied slot of level 1; TL_NEVER if there is none. */
 static inline uint64_t next_near(const struct linked_wheel *wheel, uint64_t tick)
 {
-    uint64_t between = slots_between(wheel, 0, NEAR_WORDS, tick);
-    return between != NO_SLOT ? tick + 1 + between : TL_NEVER;
+    uint64_t between = bitmap_filled_ahead(wheel->occupied, wheel->words, 0, NEAR_WORDS, tick);
+    return between != TL_NEVER ? tick + 1 + between : TL_NEVER;
 }
 
 /* Which words of `occupied` are not 0 on the levels above the first, FAR_WORDS bits a level. */
@@ -628,8 +600,8 @@ static uint64_t next_far(const struct linked_wheel *wheel, bool notice)
         if (next <= (from + 1) << level->shift) {
             break; /* neither this level nor those above have one before */
         }
-        uint64_t between = slots_between(wheel, level->first / 64, FAR_WORDS, from);
-        if (between != NO_SLOT) {
+        uint64_t between = slots_between(wheel, level, from);
+        if (between != TL_NEVER) {
             uint64_t tick = (from + 1 + between) << level->shift;
             tick -= notice ? level->notice : 0;
             next = tick < next ? tick : next;
@@ -657,11 +629,11 @@ static void collect_passed(struct linked_wheel *wheel, uint64_t old)
         if (from == to) {
             break; /* nor has the clock entered a slot of the levels above */
         }
-        uint64_t between = slots_between(wheel, level->first / 64, FAR_WORDS, from);
+        uint64_t between = slots_between(wheel, level, from);
         while (between < to - from) {
             from += 1 + between;
             move_to_due(wheel, level->first + ((uint32_t)from & level->mask));
-            between = slots_between(wheel, level->first / 64, FAR_WORDS, from);
+            between = slots_between(wheel, level, from);
         }
     }
 }
