@@ -137,6 +137,8 @@ struct chunk_wheel {
     uint64_t move_at[LEVELS]; /* when the next share of a slot is to be moved down; TL_NEVER: all
  of it has been, in this block */
     uint64_t move_first;      /* the first of those */
+    uint64_t notice_at;       /* no slot that has to be moved down is the next one before this tick,
+                                 but those of `move_at` */
     uint64_t count;           /* timers pending, but for those in the batch that are not COUNTED */
     uint64_t serial;          /* of this or the last advance that had something to do */
     uint64_t begins[LEVELS + 1]; /* the first deadline that a level takes; the end of all */
@@ -223,16 +225,22 @@ static inline uint64_t first_on(const struct chunk_wheel *wheel, uint32_t level,
     return between != TL_NEVER ? (from + 1 + between) << shift_of(level) : TL_NEVER;
 }
 
-/* The first tick of the first occupied slot above the first level, or TL_NEVER. */
-static uint64_t first_above(const struct chunk_wheel *wheel)
+/* The first tick of the first occupied slot above the first level, or, with `notice`, the first at
+ * which a slot is the one before an occupied one, which is then moved down; TL_NEVER: none. */
+static NEVER_INLINE uint64_t first_above(const struct chunk_wheel *wheel, bool notice)
 {
     uint64_t first = TL_NEVER;
     for (uint32_t level = 1; level < LEVELS; level++) {
+        uint64_t width = UINT64_C(1) << shift_of(level);
         uint64_t next = ((wheel->position >> shift_of(level)) + 1) << shift_of(level);
-        if (first <= next) {
+        if (first <= next || wheel->filled >> first_slot(level) / 64 == 0) {
             break; /* no level from here on has a slot that begins before */
         }
-        lower(&first, first_on(wheel, level, wheel->position));
+        uint64_t tick = first_on(wheel, level, wheel->position);
+        if (notice && tick != TL_NEVER) {
+            tick = tick > next ? tick - width : next;
+        }
+        lower(&first, tick);
     }
     return first;
 }
@@ -364,7 +372,7 @@ static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
 
 /* Set where the levels begin, as `position` is now, in another block. What is in their next slots
  * has to be moved down; no more comes to it. */
-static void set_levels(struct chunk_wheel *wheel)
+static NEVER_INLINE void set_levels(struct chunk_wheel *wheel)
 {
     for (uint32_t level = 1; level < LEVELS; level++) {
         uint64_t begin = ((wheel->position >> shift_of(level)) + 2) << shift_of(level);
@@ -379,15 +387,27 @@ static void set_levels(struct chunk_wheel *wheel)
 
 /* --- data: entries that come up in time ------------------------------------------------------- */
 
+/* Advances that have nothing to do leave the levels as they were. */
+static inline void sync_levels(struct chunk_wheel *wheel)
+{
+    if (UNLIKELY(wheel->position >= block_end(wheel))) {
+        set_levels(wheel);
+    }
+}
+
 /* Append a timer to the slot of a tick after `position`. Returns the slot. */
 static inline uint32_t append_at(struct chunk_wheel *wheel, uint64_t tick, uint32_t id)
 {
+    sync_levels(wheel);
     uint32_t level = level_for(wheel, tick);
     uint32_t slot = slot_on(level, tick);
-    wheel->slots[slot].tick = tick >> shift_of(level) << shift_of(level);
-    if (level == 0) {
-        lower(&wheel->quiet, tick);
+    uint64_t begin = tick >> shift_of(level) << shift_of(level);
+    wheel->slots[slot].tick = begin;
+    if (level > 0) {
+        begin -= UINT64_C(1) << shift_of(level);
+        lower(&wheel->notice_at, begin);
     }
+    lower(&wheel->quiet, begin);
     append(wheel, slot, id);
     return slot;
 }
@@ -638,8 +658,11 @@ static NEVER_INLINE bool fire(struct chunk_wheel *wheel, uint32_t slot)
 /* Timers that were due when started; those that callbacks start so are for the next advance. */
 static bool fire_late(struct chunk_wheel *wheel)
 {
-    if (!fire(wheel, DUE)) {
+    if (wheel->slots[DUE].tail != EMPTY && !fire(wheel, DUE)) {
         return false;
+    }
+    if (wheel->slots[LATE].tail == EMPTY) {
+        return true;
     }
     wheel->slots[DUE].tail = wheel->slots[LATE].tail;
     wheel->slots[DUE].held = wheel->slots[LATE].held;
@@ -723,7 +746,11 @@ static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now)
         }
         wheel->position = last;
         if (last == now) {
-            wheel->quiet = tick < end ? tick : end;
+            if (wheel->notice_at <= now) {
+                wheel->notice_at = first_above(wheel, true);
+            }
+            wheel->quiet = wheel->notice_at;
+            lower(&wheel->quiet, tick);
             lower(&wheel->quiet, wheel->move_first);
             return true;
         }
@@ -735,7 +762,7 @@ static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now)
             }
             continue;
         }
-        uint64_t above = first_above(wheel);
+        uint64_t above = first_above(wheel, false);
         wheel->position = above <= now ? above - 1 : now; /* then it is the last of a block */
         set_levels(wheel);
     }
@@ -745,6 +772,7 @@ static inline bool advance_to(struct chunk_wheel *wheel, uint64_t now)
 static NEVER_INLINE uint64_t advance_awake(struct chunk_wheel *wheel, uint64_t now, uint64_t budget,
                                            tl_fire_fn expire, void *ctx)
 {
+    sync_levels(wheel);
     if (wheel->batch_due <= now) {
         look_at_batch(wheel);
     }
@@ -797,6 +825,7 @@ static bool find_unclean(struct chunk_wheel *wheel)
  * again, each timer once. Returns how many entries it had. */
 static NEVER_INLINE uint32_t clean(struct chunk_wheel *wheel)
 {
+    sync_levels(wheel); /* not in the middle */
     for (uint32_t rounds = 0; wheel->cleaned == EMPTY; rounds++) {
         if (find_unclean(wheel)) {
             wheel->cleaned = wheel->slots[wheel->clean_slot].tail;
@@ -851,7 +880,7 @@ static uint64_t wheel_next(const void *self)
         return wheel->clock;
     }
     uint64_t next = first_on(wheel, 0, wheel->position);
-    lower(&next, first_above(wheel));
+    lower(&next, first_above(wheel, false));
     lower(&next, wheel->batch_due);
     return next;
 }
@@ -932,6 +961,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
         .position = config->now,
         .batch_due = TL_NEVER,
         .move_first = TL_NEVER,
+        .notice_at = TL_NEVER,
         .batch_limit = BATCH,
         .sequel = NO_ID,
         .serial = 1,
