@@ -370,8 +370,8 @@ static inline bool is_empty(struct chunk_wheel *wheel, uint32_t slot)
     return true;
 }
 
-/* Set where the levels begin, as `position` is now, in another block. What is in their next slots
- * has to be moved down; no more comes to it. */
+/* Set where the levels begin, as `position` is now, in another block. The entries of their next
+ * slots have to be moved down; no more come to them. */
 static NEVER_INLINE void set_levels(struct chunk_wheel *wheel)
 {
     for (uint32_t level = 1; level < LEVELS; level++) {
@@ -395,6 +395,13 @@ static inline void sync_levels(struct chunk_wheel *wheel)
     }
 }
 
+/* Advances have work at this tick, with a slot above the first level or of it. */
+static NEVER_INLINE void note_work(struct chunk_wheel *wheel, bool above, uint64_t tick)
+{
+    lower(&wheel->quiet, tick);
+    wheel->notice_at = above ? tick : wheel->notice_at;
+}
+
 /* Append a timer to the slot of a tick after `position`. Returns the slot. */
 static inline uint32_t append_at(struct chunk_wheel *wheel, uint64_t tick, uint32_t id)
 {
@@ -403,11 +410,10 @@ static inline uint32_t append_at(struct chunk_wheel *wheel, uint64_t tick, uint3
     uint32_t slot = slot_on(level, tick);
     uint64_t begin = tick >> shift_of(level) << shift_of(level);
     wheel->slots[slot].tick = begin;
-    if (level > 0) {
-        begin -= UINT64_C(1) << shift_of(level);
-        lower(&wheel->notice_at, begin);
+    uint64_t work = level > 0 ? begin - (UINT64_C(1) << shift_of(level)) : begin;
+    if (UNLIKELY(work < (level > 0 ? wheel->notice_at : wheel->quiet))) {
+        note_work(wheel, level > 0, work);
     }
-    lower(&wheel->quiet, begin);
     append(wheel, slot, id);
     return slot;
 }
