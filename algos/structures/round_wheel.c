@@ -254,6 +254,7 @@ TL_ALGO(round_wheel) = {
     .check = wheel_check,
     .walk = wheel_walk,
     .differs = "deadlines may be rounded up to a multiple of `tick`; expired timers are collected "
-               "before the first callback, and several turns are subtracted at once; a deadline "
-               "that is not after the clock fires at the next advance.",
+               "first, so a callback never meets a slot half visited, and several turns that one "
+               "advance passes are taken off a timer at once; a deadline that is not after the "
+               "clock fires at the next advance, where the original asks for one ahead.",
 };
