@@ -22,7 +22,7 @@ static inline struct text text_in(char *buffer, size_t bytes)
     return (struct text){.begin = buffer, .bytes = bytes};
 }
 
-/* Appends in the manner of printf. */
+/* Append, as printf does. */
 static inline __attribute__((format(printf, 2, 3))) void text_add(struct text *text,
                                                                   const char *format, ...)
 {

@@ -245,7 +245,7 @@ static bool explain_unknown(const struct tl_option_table *table, const char *nam
     return false;
 }
 
-/* Copies the characters of [from, from + length), as many as there is room for. */
+/* Copy the characters [from, from + length), or fewer if there is no room. */
 static void copy(char *to, size_t room, const char *from, size_t length)
 {
     size_t kept = length < room - 1 ? length : room - 1;

@@ -188,19 +188,6 @@ static void validate_options(const struct tl_algo *algo, struct text *complaint)
     }
 }
 
-static void validate_embedding(const struct tl_algo *algo, struct text *complaint)
-{
-    if ((algo->embedded_bytes > 0) != (algo->moved != NULL)) {
-        complain(complaint, "the hook moved and embedded_bytes go together", "");
-    }
-    if (algo->embedded_bytes % TL_EMBEDDED_ALIGN != 0) {
-        complain(complaint,
-                 "embedded_bytes is not a multiple of 8, so that a second timer in the same record "
-                 "would not be aligned",
-                 "");
-    }
-}
-
 static void validate_durability(const struct tl_algo *algo, struct text *complaint)
 {
     bool durable = (algo->capabilities & TL_CAP_DURABLE) != 0;
@@ -276,26 +263,32 @@ enum tl_status tl_algo_validate(const struct tl_algo *algo, char *why, size_t wh
     for (size_t i = 0; i < rows; i++) {
         known |= row[i].bit;
     }
-    if ((caps & ~known) != 0) {
-        complain(&complaint, "unknown capability bits", "");
+    bool exact = (caps & TL_CAP_EXACT) != 0;
+    const struct {
+        bool broken;
+        const char *text;
+    } rules[] = {
+        {(caps & ~known) != 0, "unknown capability bits"},
+        {((caps & TL_CAP_NEXT) != 0) != (algo->next != NULL),
+         "the hook next and the capability `next` go together"},
+        {(caps & TL_CAP_NEXT_EXACT) != 0 && (caps & TL_CAP_NEXT) == 0,
+         "the capability `next-exact` needs `next`"},
+        {(caps & TL_CAP_FIFO) != 0 && (caps & TL_CAP_ORDERED) == 0,
+         "the capability `fifo` needs `ordered`"},
+        {exact && algo->precision != NULL, "the capability `exact` allows no precision hook"},
+        {!exact && algo->precision == NULL && (caps & TL_CAP_FIRES_NOTHING) == 0,
+         "neither the capability `exact` nor a precision hook"},
+        {(algo->embedded_bytes > 0) != (algo->moved != NULL),
+         "the hook moved and embedded_bytes go together"},
+        {algo->embedded_bytes % TL_EMBEDDED_ALIGN != 0,
+         "embedded_bytes is not a multiple of 8, so that a second timer in the same record would "
+         "not be aligned"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].broken) {
+            complain(&complaint, rules[i].text, "");
+        }
     }
-    if (((caps & TL_CAP_NEXT) != 0) != (algo->next != NULL)) {
-        complain(&complaint, "the hook next and the capability `next` go together", "");
-    }
-    if ((caps & TL_CAP_NEXT_EXACT) != 0 && (caps & TL_CAP_NEXT) == 0) {
-        complain(&complaint, "the capability `next-exact` needs `next`", "");
-    }
-    if ((caps & TL_CAP_FIFO) != 0 && (caps & TL_CAP_ORDERED) == 0) {
-        complain(&complaint, "the capability `fifo` needs `ordered`", "");
-    }
-    if ((caps & TL_CAP_EXACT) != 0 && algo->precision != NULL) {
-        complain(&complaint, "the capability `exact` allows no precision hook", "");
-    }
-    if ((caps & TL_CAP_EXACT) == 0 && algo->precision == NULL &&
-        (caps & TL_CAP_FIRES_NOTHING) == 0) {
-        complain(&complaint, "neither the capability `exact` nor a precision hook", "");
-    }
-    validate_embedding(algo, &complaint);
     validate_durability(algo, &complaint);
     validate_options(algo, &complaint);
     return complaint.used == 0 ? TL_OK : TL_ERR_DESCRIPTOR;

@@ -17,7 +17,7 @@ extern "C" {
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-/* "TL_ERR_HORIZON", and its sentence. Never NULL; an unknown code says so. */
+/* Return "TL_ERR_HORIZON", or its sentence. Never NULL. */
 const char *tl_status_name(enum tl_status status);
 const char *tl_status_text(enum tl_status status);
 
@@ -62,7 +62,7 @@ const struct tl_algo *tl_entry_for_records(const struct tl_entry *entry);
 size_t tl_registry_count(void);
 const struct tl_entry *tl_registry_at(size_t index);
 
-/* The built-in structure of that name; NULL if there is none. */
+/* Return the built-in structure of that name; NULL: there is none. */
 const struct tl_entry *tl_registry_find(const char *name);
 
 /* Return the promised precision for a delay with these option values (0/0 without the hook). */
@@ -91,7 +91,7 @@ bool tl_algo_may_be_early(const struct tl_algo *algo, const void *options,
 /* Return the number of a descriptor's options. */
 size_t tl_option_count(const struct tl_algo *algo);
 
-/* The option of that name; NULL if there is none. */
+/* Return the option of that name; NULL: there is none. */
 const struct tl_option *tl_option_find(const struct tl_option *table, const char *name);
 
 /* Whether it accepts whole numbers from min to max, and not only words or a text. */
@@ -158,7 +158,7 @@ int tl_options_format(const struct tl_algo *algo, const void *values, bool all, 
 /* The process's heap. Blocks of 2 MiB and more start on a 2 MiB boundary. */
 const struct tl_allocator *tl_system_allocator(void);
 
-/* Counts what passes through it to another allocator. Initialise with tl_counting_allocator. */
+/* Count the memory of another allocator. Initialise with tl_counting_allocator. */
 struct tl_memory {
     struct tl_allocator allocator; /* hand this to create */
     const struct tl_allocator *below;

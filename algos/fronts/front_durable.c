@@ -25,6 +25,7 @@
 #include "front.h"
 #include "timer_log.h"
 #include "timer_snapshot.h"
+#include "walk.h"
 
 #include <stdalign.h>
 #include <stdio.h>
@@ -173,12 +174,9 @@ static void give_snapshot_up(struct durable *durable)
 
 static void finish_snapshot(struct durable *durable)
 {
-    if (calls_sync(&durable->calls) != TL_OK || log_sync(&durable->log) != TL_OK) {
-        give_snapshot_up(durable);
-        return;
-    }
     uint64_t from = durable->snapshot.unfinished.from;
-    if (snapshot_finish(&durable->snapshot, log_sequence(&durable->log)) != TL_OK) {
+    if (calls_sync(&durable->calls) != TL_OK || log_sync(&durable->log) != TL_OK ||
+        snapshot_finish(&durable->snapshot, log_sequence(&durable->log)) != TL_OK) {
         give_snapshot_up(durable);
         return;
     }
@@ -699,17 +697,13 @@ static void durable_walk(const void *self, const struct tl_visitor *visitor)
     if (durable->due_count == 0) {
         return;
     }
-    visitor->part(visitor->ctx, &(struct tl_part){.name = "due", .form = TL_FORM_LIST});
+    walk_part(visitor, "due", TL_FORM_LIST, 0);
     uint64_t shown = 0;
     for (uint32_t i = 0; i < durable->due_count; i++) {
         uint32_t id = durable->due[i];
         if (is_due(&durable->timers[id])) {
-            visitor->cell(visitor->ctx, &(struct tl_cell){.index = shown++,
-                                                          .parent = TL_NEVER,
-                                                          .from = TL_NEVER,
-                                                          .to = TL_NEVER});
-            visitor->timer(visitor->ctx,
-                           &(struct tl_held){.id = id, .at = durable->timers[id].deadline});
+            walk_node(visitor, shown++, TL_NEVER);
+            walk_timer(visitor, id, durable->timers[id].deadline, 0);
         }
     }
 }
@@ -1062,13 +1056,9 @@ static enum tl_status durable_recover(void *self, tl_adopt_fn adopt, void *ctx)
     struct store_numbers logs = {0};
     struct store_numbers snapshots = {0};
     enum tl_status status = list_files(durable, &logs, &snapshots);
-    if (status == TL_OK) {
-        status = read_files(durable, &logs, &snapshots);
-    }
+    status = status == TL_OK ? read_files(durable, &logs, &snapshots) : status;
     status = status == TL_OK ? read_calls(durable) : status;
-    if (status == TL_OK) {
-        status = start_timers(durable, adopt, ctx);
-    }
+    status = status == TL_OK ? start_timers(durable, adopt, ctx) : status;
     if (status == TL_OK) {
         remove_old_snapshots(durable, &snapshots);
         status = begin_numbers(durable);
@@ -1135,7 +1125,7 @@ const struct tl_front tl_front_durable = {
     .options = durable_option_table,
     .options_bytes = sizeof(struct durable_options),
     .bars = TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING,
-    .keeps = ~(uint32_t)(TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING | TL_CAP_CONCURRENT),
+    .keeps = ~(uint32_t)(TL_CAP_DURABLE | TL_CAP_FIRES_NOTHING),
     .adds = TL_CAP_DURABLE,
     .create = durable_create,
     .hooks =

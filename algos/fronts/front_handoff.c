@@ -4,6 +4,7 @@
  * A start or stop writes the timer's wanted state under a short lock and puts its id into a queue;
  * only advance uses the structure. A timer is in each queue at most once: the last wish counts.
  */
+#include "check.h"
 #include "front.h"
 #include "registry.h"
 
@@ -324,9 +325,8 @@ static enum tl_status handoff_check(const void *self, char *why, size_t why_byte
         pending += wish->pending ? 1 : 0;
         filed += wish->filed ? 1 : 0;
         if (wish->pending && !wish->filed && !wish->in[STARTS]) {
-            (void)snprintf(why, why_bytes, "timer %u is pending, but neither queued nor filed",
+            return corrupt(why, why_bytes, "timer %u is pending, but neither queued nor filed",
                            (unsigned)id);
-            return TL_ERR_CORRUPT;
         }
     }
     if (pending != handoff->count || handoff->refused > 0 ||

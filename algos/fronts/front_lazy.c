@@ -39,6 +39,7 @@
  * Timers that one advance fires are in the order of their old deadlines, and `next` is a bound:
  * `ordered`, `fifo`, `next-exact` and, with the option `slack`, `exact` are lost.
  */
+#include "check.h"
 #include "front.h"
 #include "registry.h"
 
@@ -323,9 +324,8 @@ static enum tl_status lazy_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t id = 0; id < lazy->capacity; id++) {
         const struct timer *timer = &lazy->timers[id];
         if (is_waiting(timer) || (is_pending(timer) && timer->kept == TL_NEVER)) {
-            (void)snprintf(why, why_bytes, "timer %u is pending, but not in the structure",
+            return corrupt(why, why_bytes, "timer %u is pending, but not in the structure",
                            (unsigned)id);
-            return TL_ERR_CORRUPT;
         }
         pending += is_pending(timer);
         kept += timer->kept != TL_NEVER;

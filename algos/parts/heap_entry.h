@@ -5,11 +5,10 @@
  *   bits  63..32   serial of the start
  *   bits  31..0    id
  *
- * A heap's order is (due, serial): the order of these numbers, which a processor of 64 bits
- * compares with two instructions and no branch. Which of two timers is due first cannot be
- * predicted, and a branch that is guessed wrong costs more than all else that a heap does on a
- * level. So what depends on such a comparison is chosen by arithmetic: of `?:` compilers make
- * branches again.
+ * A heap's order is (due, serial): the order of these numbers, which a 64-bit processor compares with
+ * two instructions and no branch. The processor cannot predict which of two timers is due first, and
+ * a wrong guess costs more than the rest of a level. So such choices are made by arithmetic; compilers
+ * make branches of `?:` again.
  *
  * Internal to the structures.
  */
@@ -41,13 +40,8 @@ static inline uint32_t heap_entry_id(heap_entry entry)
     return (uint32_t)entry;
 }
 
-/* Not a function: of one compilers make other code in the heaps' loops. */
+/* Not a function: compilers generate slower loops with one. */
 #define heap_entry_before(entry, other) ((entry) < (other))
-
-static inline heap_entry heap_entry_choose(bool first, heap_entry a, heap_entry b)
-{
-    return b ^ ((a ^ b) & -(heap_entry)first);
-}
 
 #else /* a processor of 32 bits, where all this is slower, and branches do not matter as much */
 
@@ -76,20 +70,9 @@ static inline bool heap_entry_before(heap_entry entry, heap_entry other)
     return entry.due != other.due ? entry.due < other.due : entry.rest < other.rest;
 }
 
-static inline heap_entry heap_entry_choose(bool first, heap_entry a, heap_entry b)
-{
-    return first ? a : b;
-}
-
 #endif
 
-/* `entry` before `other`. An entry with the latest serial of all is compared
- * by its tick alone. */
-static inline bool heap_entry_precedes(heap_entry entry, heap_entry other, bool latest)
-{
-    return latest ? heap_entry_due(entry) < heap_entry_due(other) : heap_entry_before(entry, other);
-}
-
+/* Return `a` if `first`, else `b`, without a branch. */
 static inline size_t heap_entry_choose_index(bool first, size_t a, size_t b)
 {
     return b ^ ((a ^ b) & -(size_t)first);

@@ -188,12 +188,12 @@ static ALWAYS_INLINE void fill_root_by(struct dary_heap *heap, heap_entry entry,
      : (heap)->arity == 16 ? function(__VA_ARGS__, 16)                                             \
                            : function(__VA_ARGS__, (heap)->arity))
 
-static void rise(struct dary_heap *heap, size_t hole, heap_entry entry)
+static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry entry)
 {
     BY_ARITY(heap, rise_by, heap, hole, entry);
 }
 
-static void sink(struct dary_heap *heap, size_t hole, heap_entry entry)
+static ALWAYS_INLINE void sink(struct dary_heap *heap, size_t hole, heap_entry entry)
 {
     BY_ARITY(heap, sink_by, heap, hole, entry);
 }

@@ -25,9 +25,8 @@
  * timer's key. Timers with the same key hang from forks with negative bits, -1 at the bottom, in a
  * tree that grows to the right, in the order of their starts.
  *
- * HAProxy's keys are 32-bit milliseconds, which overflow after 49 days, and no timer is more than
- * half of that ahead. Where the first fork decides on the highest bit, the earliest timer is on the
- * clock's side. keys=64 never overflows.
+ * HAProxy's keys are 32-bit milliseconds, and no timer is more than half a turn ahead. If the first
+ * fork decides on the highest bit, the earliest timer is on the clock's side. keys=64 never overflows.
  *
  * Invariants
  *   - below fork n's branch b, all keys have its timer's bits above the fork's bit, and b in it;
@@ -405,20 +404,16 @@ static enum tl_status tree_check(const void *self, char *why, size_t why_bytes)
         if (node->up_leaf == UNUSED || node->up_leaf == IN_DUE) {
             continue;
         }
-        const char *fault = climb(tree, FIRST + id);
+        const char *fault = is_beyond(tree, due_of(tree, FIRST + id)) ? "it is before the clock"
+                                                                      : climb(tree, FIRST + id);
         if (fault != NULL) {
             return corrupt(why, why_bytes, "timer %" PRIu32 ": %s", id, fault);
-        }
-        if (is_beyond(tree, due_of(tree, FIRST + id))) {
-            return corrupt(why, why_bytes, "timer %" PRIu32 " is before the clock", id);
         }
         leaves++;
     }
     if (!linked_right || due + leaves != tree->count || forks + (leaves > 0) != leaves) {
-        return corrupt(why, why_bytes,
-                       "%" PRIu64 " leaves, %" PRIu64 " forks, %" PRIu64 " timers due, %" PRIu64
-                       " counted",
-                       leaves, forks, due, tree->count);
+        return corrupt(why, why_bytes, "%" PRIu64 " leaves, %" PRIu64 " forks, %" PRIu64 " due",
+                       leaves, forks, due);
     }
     return TL_OK;
 }

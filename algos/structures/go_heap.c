@@ -6,31 +6,26 @@
  *             [when 4, id 1] [when 5, id 4] [when 9, id 2]
  *   timers    id 1: when 20, modified       id 4: zombie       id 2, id 7: as in the heap
  *
- * A timer has at most one entry in the heap and does not know its place: there is no back-index,
- * and sifting writes entries only. start(1, 20) moved timer 1 from tick 4: it marked it `modified`,
- * and the entry stays under the old tick. stop(4) made timer 4 a zombie. advance(3) fires id 7. At
- * tick 4 the entry of timer 1 comes to the top and sinks by the timer's own tick; the entry of timer
- * 4 is dropped at the top. A start revives a zombie.
+ * A timer has at most one entry in the heap and does not know its place: sifting writes entries only.
+ * start(1, 20) moved timer 1 from tick 4: it marked it `modified`, and the entry stays under the old
+ * tick. stop(4) made timer 4 a zombie. advance(3) fires id 7. At tick 4 the entry of timer 1 comes to
+ * the top and sinks by the timer's own tick; the entry of timer 4 is dropped at the top.
  *
- * A restart to an earlier tick would be seen too late. So the earliest tick of all modified timers
- * is kept, and the first advance that reaches it adjusts the whole heap; so does one with more than
- * a quarter of zombies. A start that adds an entry first removes marked entries from the top, and
- * zombies from the end.
- *
- * A timer that a callback starts when already due must not fire in the same advance. Go does not
- * see it because it read the clock before; here it is held back until the advance ends.
+ * A restart to an earlier tick would be seen too late. So the earliest tick of all modified timers is
+ * kept, and the first advance that reaches it adjusts the whole heap; so does one with more than a
+ * quarter of zombies. A start that adds an entry first removes marked entries from the top, and
+ * zombies from the end. A timer that a callback starts when already due is held back until the
+ * advance ends; Go does not see it because it read the clock before.
  *
  * Invariants
  *   - no entry is before its parent, by the tick in the entry
- *   - a timer has one entry if it is HEAPED, else none; if it is not MODIFIED the entry has its own
- *     tick; each entry of a zombie is counted
+ *   - a timer has one entry if it is HEAPED, else none, with its own tick unless it is MODIFIED
  *   - a timer that is PENDING is HEAPED and no zombie, or held back by a running advance
  *   - no pending timer that is MODIFIED is due before `first_modified`
  *
  * Complexity: start O(log n), of a pending timer O(1), stop O(1), a tick O(1), expiry O(log n);
  * O(n) when the heap is adjusted. Use it where most timers are postponed, as in servers. Bad at:
- * restarts of a few timers to near ticks among very many others, each of which costs O(n); `next`,
- * which may return the tick of a marked entry.
+ * restarts of a few timers to near ticks among very many others, each of which costs O(n).
  *
  * Source: golang/go, runtime/time.go (1.23 to 1.25): modify, stop, maybeAdd, cleanHead, adjust,
  * check, run.
@@ -214,22 +209,19 @@ static void adjust(struct go_heap *heap)
 {
     bool changed = false;
     heap->first_modified = TL_NEVER;
-    for (size_t i = ROOT; i < heap->end;) {
+    for (size_t i = ROOT; i < heap->end; i++) {
         struct node *node = entry_node(heap, i);
         TL_COUNT(heap, compares, 1);
+        changed = changed || is_marked(node, MODIFIED | ZOMBIE);
         if (is_marked(node, ZOMBIE)) {
             forget_entry(heap, node);
             put(heap, i, heap->entries[--heap->end]);
-            changed = true;
-            continue; /* with the one that has come here */
-        }
-        if (is_marked(node, MODIFIED)) {
+            i--; /* the entry that has come here is next */
+        } else if (is_marked(node, MODIFIED)) {
             heap->entries[i].when = node->when;
             node->state &= (uint8_t)~MODIFIED;
             TL_COUNT(heap, cascades, 1);
-            changed = true;
         }
-        i++;
     }
     if (changed && heap->end > ROOT + 1) {
         for (size_t i = parent_of(heap->end - 1); i >= ROOT; i--) {
@@ -310,10 +302,10 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     if (heap->firing && deadline <= heap->clock) {
         node->when = heap->clock;
         hold_back(heap, id);
-        return TL_OK;
+    } else {
+        node->state &= (uint8_t)~HELD_BACK;
+        modify(heap, id, deadline > heap->clock ? deadline : heap->clock);
     }
-    node->state &= (uint8_t)~HELD_BACK;
-    modify(heap, id, deadline > heap->clock ? deadline : heap->clock);
     return TL_OK;
 }
 
@@ -445,10 +437,8 @@ static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
     }
     if (in_heap != heap->end - ROOT || pending != heap->count || zombies != heap->zombies ||
         pending + zombies != in_heap) {
-        return corrupt(why, why_bytes,
-                       "%zu timers with entries, %zu pending, %zu zombies; %zu, %" PRIu64
-                       ", %" PRIu32 " counted",
-                       in_heap, pending, zombies, heap->end - ROOT, heap->count, heap->zombies);
+        return corrupt(why, why_bytes, "%zu timers with entries, %zu pending, %zu zombies", in_heap,
+                       pending, zombies);
     }
     return TL_OK;
 }

@@ -80,7 +80,7 @@ static size_t index_bytes(uint32_t entries)
     return entries * (sizeof(uint64_t) + sizeof(uint32_t));
 }
 
-/* Doubles the index; false: there is no more room. */
+/* Double the index. False: there is no more room. */
 static bool grow(struct henriksen *list)
 {
     if (list->entries == list->entries_max) {
@@ -94,7 +94,7 @@ static bool grow(struct henriksen *list)
     return true;
 }
 
-/* The last entry that is due after a tick. */
+/* Return the last entry that is due after a tick. */
 static uint32_t search(struct henriksen *list, uint64_t due)
 {
     uint32_t at = 0;
@@ -107,7 +107,7 @@ static uint32_t search(struct henriksen *list, uint64_t due)
     return at;
 }
 
-/* Whether an entry's timer is still where it was: the list's end always is. */
+/* Whether an entry's timer has not moved. The list's end never does. */
 static inline bool is_true(const struct henriksen *list, uint32_t entry)
 {
     uint32_t id = list->ids[entry];
@@ -115,8 +115,8 @@ static inline bool is_true(const struct henriksen *list, uint32_t entry)
            (slot_is_linked(list, id) && timer_at(list, id)->due == list->ticks[entry]);
 }
 
-/* The entry itself, or the first one after it with a timer that has not moved. The entries between
- * are of no use here: they join the pointer before them. */
+/* Return the entry, or the next one before it in the index with a timer that has not moved. The entries
+ * between join the pointer before them. */
 static uint32_t true_entry(struct henriksen *list, uint32_t entry)
 {
     uint32_t found = entry;

@@ -253,13 +253,12 @@ static void sort_to_bottom(struct ladder_queue *queue, uint32_t list)
     for (uint32_t i = 0; i < BINS; i++) {
         chain = merge(queue, bins[i], chain);
     }
-    while (chain != SLOT_NONE) {
-        uint32_t next = timer_at(queue, chain)->links.next;
+    for (uint32_t next; chain != SLOT_NONE; chain = next) {
+        next = timer_at(queue, chain)->links.next;
         slot_append(queue, BOTTOM, chain);
         queue->bottom_count++;
         TL_COUNT(queue, moves, 1);
         TL_COUNT(queue, cascades, 1);
-        chain = next;
     }
 }
 
@@ -279,9 +278,7 @@ static void lower_top(struct ladder_queue *queue)
 static bool refill(struct ladder_queue *queue)
 {
     if (queue->rung_count == 0) {
-        if (queue->top_count == 0) {
-            queue->top_start = 0;
-        }
+        queue->top_start = queue->top_count > 0 ? queue->top_start : 0;
         if (queue->top_count == 0 || queue->top_earliest > queue->clock) {
             return false;
         }
@@ -321,10 +318,11 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     queue_set_clock(queue, now);
     uint64_t fired = 0;
     while (fired < budget) {
-        while (queue->bottom_count == 0) {
+        if (queue->bottom_count == 0) {
             if (!refill(queue)) {
-                return fired;
+                break;
             }
+            continue;
         }
         uint32_t id = slot_node(queue, BOTTOM)->next;
         TL_COUNT(queue, compares, 1);
@@ -343,17 +341,11 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
 static uint64_t queue_next(const void *self)
 {
     const struct ladder_queue *queue = self;
-    if (queue->count == 0) {
-        return TL_NEVER;
-    }
-    if (!slot_is_empty(queue, LATE)) {
-        return queue->clock;
-    }
-    if (queue->bottom_count > 0) {
-        return timer_at(queue, slot_node(queue, BOTTOM)->next)->due;
-    }
-    return queue->rung_count > 0 ? queue->rungs[queue->rung_count - 1].current
-                                 : queue->top_earliest;
+    return queue->count == 0             ? TL_NEVER
+           : !slot_is_empty(queue, LATE) ? queue->clock
+           : queue->bottom_count > 0     ? timer_at(queue, slot_node(queue, BOTTOM)->next)->due
+           : queue->rung_count > 0       ? end_of(queue, queue->rung_count)
+                                         : queue->top_earliest;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -397,17 +389,16 @@ static bool list_is_right(const struct ladder_queue *queue, uint32_t list, uint6
         return false;
     }
     uint64_t last = 0;
-    for (uint32_t id = slot_node(queue, list)->next; id != list;
+    bool right = true;
+    for (uint32_t id = slot_node(queue, list)->next; id != list && right;
          id = timer_at(queue, id)->links.next) {
         uint64_t due = timer_at(queue, id)->due;
-        bool right = list == LATE ? due == TL_NEVER : list_of(queue, due) == list;
-        if (!right || (list == BOTTOM && due < last) ||
-            (list == TOP && (due < queue->top_earliest || due > queue->top_latest))) {
-            return false;
-        }
+        right = (list == LATE ? due == TL_NEVER : list_of(queue, due) == list) &&
+                (list != BOTTOM || due >= last) &&
+                (list != TOP || (due >= queue->top_earliest && due <= queue->top_latest));
         last = due;
     }
-    return true;
+    return right;
 }
 
 static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
@@ -430,12 +421,8 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
         }
         end = rung->current;
     }
-    if (!right) {
+    if (!right || top != queue->top_count || bottom != queue->bottom_count) {
         return corrupt(why, why_bytes, "a list holds a timer that does not belong there");
-    }
-    if (top != queue->top_count || bottom != queue->bottom_count) {
-        return corrupt(why, why_bytes, "%" PRIu64 " timers in top, %" PRIu64 " in bottom", top,
-                       bottom);
     }
     return queue_check_count(queue, late + top + bottom + in_rungs, why, why_bytes);
 }

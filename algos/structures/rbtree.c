@@ -40,6 +40,8 @@
 
 #ifdef TL_HAVE_TREE
 
+#include "tuning.h"
+
 #include <bsd/sys/tree.h>
 
 #define NONE        UINT32_MAX
@@ -123,7 +125,7 @@ static void order_insert(struct rbtree *rbtree, uint32_t id)
     TL_COUNT(rbtree, moves, 1);
 }
 
-static void order_remove(struct rbtree *rbtree, uint32_t id)
+static ALWAYS_INLINE void order_remove(struct rbtree *rbtree, uint32_t id)
 {
     struct node *node = node_at(rbtree, id);
     if (rbtree->first == id) {

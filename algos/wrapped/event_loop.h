@@ -7,6 +7,7 @@
 #ifndef ALGOS_EVENT_LOOP_H
 #define ALGOS_EVENT_LOOP_H
 
+#include "check.h"
 #include "loaded_library.h"
 #include "pinned_table.h"
 #include "timerlab.h"
@@ -203,9 +204,8 @@ static inline enum tl_status event_loop_check(const struct event_loop *loop,
         pending += is_pending(pinned_at(&loop->entries, id));
     }
     if (pending != loop->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " %s, %" PRIu64 " timers counted", pending, noun,
+        return corrupt(why, why_bytes, "%" PRIu64 " %s, %" PRIu64 " timers counted", pending, noun,
                        loop->count);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }

@@ -29,6 +29,7 @@
  *
  * Source: GLib, "The Main Event Loop" (GSourceFuncs); libglib2.0-dev.
  */
+#include "check.h"
 #include "timerlab.h"
 
 #include <inttypes.h>
@@ -284,14 +285,12 @@ static enum tl_status glib_check(const void *self, char *why, size_t why_bytes)
         const struct timer_source *timer = (const struct timer_source *)(void *)timers->sources[id];
         pending += timer != NULL;
         if (timer != NULL && (timer->id != id || lib.g_source_is_destroyed(timers->sources[id]))) {
-            (void)snprintf(why, why_bytes, "the source of timer %" PRIu32 " is not its own", id);
-            return TL_ERR_CORRUPT;
+            return corrupt(why, why_bytes, "the source of timer %" PRIu32 " is not its own", id);
         }
     }
     if (pending != timers->count) {
-        (void)snprintf(why, why_bytes, "%" PRIu64 " sources, %" PRIu64 " timers counted", pending,
+        return corrupt(why, why_bytes, "%" PRIu64 " sources, %" PRIu64 " timers counted", pending,
                        timers->count);
-        return TL_ERR_CORRUPT;
     }
     return TL_OK;
 }

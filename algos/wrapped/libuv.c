@@ -224,8 +224,7 @@ static uint64_t libuv_next(const void *self)
 static enum tl_status libuv_check(const void *self, char *why, size_t why_bytes)
 {
     if (!slot_is_empty(self, ASIDE)) {
-        (void)snprintf(why, why_bytes, "timers are still set aside");
-        return TL_ERR_CORRUPT;
+        return corrupt(why, why_bytes, "timers are still set aside");
     }
     return event_loop_check(self, is_pending, "handles", why, why_bytes);
 }
