@@ -30,8 +30,8 @@
  * Invariants
  *   - a pending timer is in one list, and is not due before the tick that it is filed under, the
  *     first of its slot; that slot is 1 to 1,024, or 1 to 256, after the clock's on its level
- *   - a slot's bit in `occupied` is set exactly if it has a node, and a word's bit in `words`
- *     exactly if the word is not 0
+ *   - a slot's bit in `occupied` is set if it has a node, and, if only the first lists are used, not
+ *     otherwise; a word's bit in `words` is set exactly if the word is not 0
  *   - near_at is not after the first occupied slot of level 1, far_at not after the next tick with
  *     work on another; work_at is after neither, and 0 if DUE or LATE have nodes
  *
