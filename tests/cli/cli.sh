@@ -13,7 +13,7 @@ expect() {
     local got=$?
     local complaint=""
     # On a slow machine a command reports its progress.
-    sed -i -E '/: [0-9]+ %, .* left$/d' err
+    sed -i -E '/: [0-9]+ (%|calls|operations), .*(left|\/s)$/d' err
     [ "$got" -eq "$status" ] || complaint="exit status $got, not $status"
     matches out "$out_pattern" || complaint="$complaint; standard output is not as expected"
     matches err "$err_pattern" || complaint="$complaint; standard error is not as expected"
