@@ -695,7 +695,7 @@ static bool save_trace(const struct check_arguments *arguments, const struct che
     return true;
 }
 
-static int run(void *at, int argc, char **argv)
+static int run_check(void *at, int argc, char **argv)
 {
     struct check_arguments *arguments = at;
     struct error *error = &arguments->error;
@@ -765,5 +765,6 @@ int command_check(int argc, char **argv)
         .crash_share = 1,
         .limits = kit_limits_default(),
     };
-    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run);
+    return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
+                                  run_check);
 }

@@ -121,8 +121,9 @@ bool kit_case_applies(const struct kit_target *target, const struct kit_case *co
 }
 
 /* Make the log of the witness a trace, shortened if it shows the fault again. */
-static void tell(const struct kit_target *target, const struct kit_limits *limits,
-                 struct kit_witness *witness, struct kit_trace *trace, struct kit_verdict *verdict)
+static void make_shortest(const struct kit_target *target, const struct kit_limits *limits,
+                          struct kit_witness *witness, struct kit_trace *trace,
+                          struct kit_verdict *verdict)
 {
     uint64_t seed = witness->seed;
     kit_log_trace(&witness->log, trace);
@@ -160,7 +161,7 @@ void kit_check_case(const struct kit_target *target, const struct kit_case *cont
         };
         kit_sandbox(target->algo, run_case, &run, &limits, witness, verdict);
         if (verdict->result == KIT_FAULT && trace != NULL) {
-            tell(target, &limits, witness, trace, verdict);
+            make_shortest(target, &limits, witness, trace, verdict);
             if (!verdict->repeats) {
                 kit_trace_release(trace);
             }
@@ -281,7 +282,7 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
     verdict->coverage = coverage;
     verdict->seconds = seconds_now() - begun;
     if (verdict->result == KIT_FAULT) {
-        tell(target, limits, witness, trace, verdict);
+        make_shortest(target, limits, witness, trace, verdict);
     }
     kit_witness_free(witness);
 }

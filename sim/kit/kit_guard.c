@@ -514,7 +514,7 @@ static const char *what_was_done(const void *context)
 #endif
 }
 
-static void tell_signal(int number, siginfo_t *info, void *context)
+static void report_signal(int number, siginfo_t *info, void *context)
 {
     for (struct kit_guard *guard = watched; guard != NULL; guard = guard->beside) {
         const struct kit_guard_block *block = find_block(guard, info->si_addr, true);
@@ -536,7 +536,7 @@ void kit_guard_watch(struct kit_guard *guard)
     static unsigned char stack[65536];
     watched = guard;
     (void)sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
-    struct sigaction action = {.sa_sigaction = tell_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = report_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     (void)sigaction(SIGSEGV, &action, NULL);
     (void)sigaction(SIGBUS, &action, NULL);
 }

@@ -56,8 +56,8 @@ static void describe_place(const struct kit_witness *witness, char *text, size_t
         kit_hook_word(witness->hook), witness->hook_id, witness->hook_tick, witness->clock);
 }
 
-static void judge(struct kit_witness *witness, const struct child_outcome *outcome,
-                  struct kit_verdict *verdict)
+static void fill_verdict(struct kit_witness *witness, const struct child_outcome *outcome,
+                         struct kit_verdict *verdict)
 {
     char place[160];
     describe_place(witness, place, sizeof place);
@@ -148,7 +148,7 @@ __attribute__((visibility("default"), weak)) int fdatasync(int fd)
 }
 
 /* The task of a child. */
-struct life {
+struct child_task {
     kit_child_fn child;
     void *ctx;
     struct kit_witness *witness;
@@ -171,7 +171,7 @@ static bool has_all_memory(enum kit_hook hook)
            hook == KIT_HOOK_WALK || hook == KIT_HOOK_CHECK;
 }
 
-static void look(int signal)
+static void count_look(int signal)
 {
     (void)signal;
     struct kit_witness *witness = watch.witness;
@@ -191,7 +191,7 @@ static void look(int signal)
 static void begin_watch(struct kit_witness *witness, double seconds)
 {
     watch.witness = witness;
-    struct sigaction action = {.sa_handler = look, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = count_look, .sa_flags = SA_RESTART};
     (void)sigaction(SIGPROF, &action, NULL);
     double interval = seconds / LOOKS;
     struct timeval every = {.tv_sec = (time_t)interval,
@@ -207,15 +207,15 @@ static void leave_with_fault(struct kit_witness *witness)
     _exit(1);
 }
 
-static bool live(void *ctx, void *result, struct error *error)
+static bool run_task(void *ctx, void *result, struct error *error)
 {
-    const struct life *life = ctx;
+    const struct child_task *task = ctx;
     (void)result;
     (void)error;
-    life->witness->give_up = leave_with_fault;
+    task->witness->give_up = leave_with_fault;
     atomic_store(&sync_left_ns, (int64_t)(SYNC_SECONDS * 1e9));
-    begin_watch(life->witness, life->seconds);
-    life->child(life->ctx, life->witness);
+    begin_watch(task->witness, task->seconds);
+    task->child(task->ctx, task->witness);
     return true;
 }
 
@@ -225,11 +225,11 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
 {
     *verdict = (struct kit_verdict){.result = KIT_FAULT, .fault = FAULT_HARNESS};
     memset(witness, 0, KIT_WITNESS_CLEARED);
-    struct life life = {child, ctx, witness, limits->processor_seconds};
+    struct child_task task = {child, ctx, witness, limits->processor_seconds};
     /* Processor time, not the clock on the wall: a busy machine makes nothing hang. */
     const struct child_request request = {
-        .run = live,
-        .ctx = &life,
+        .run = run_task,
+        .ctx = &task,
         .timeout_seconds = limits->processor_seconds * WAIT_FACTOR,
         .processor_seconds = limits->processor_seconds * LAST_FACTOR,
         .hook_seconds = limits->hook_seconds,
@@ -243,7 +243,7 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
         (void)snprintf(verdict->message, sizeof verdict->message, "%s", error.text);
         return;
     }
-    judge(witness, &outcome, verdict);
+    fill_verdict(witness, &outcome, verdict);
     verdict->operations = witness->operations;
     verdict->coverage = witness->coverage;
     verdict->seconds = outcome.seconds;

@@ -1,6 +1,6 @@
 /*
- * The conformance kit: that it finds what is wrong, by the case that is about it, and tells it in
- * operations. Prints the table of what caught what, and the operations that are left of some.
+ * The conformance kit detects faults, by the case that is about them, and reports them as operations.
+ * Prints the table of detected faults, and the operations that are left of some.
  */
 #include "kit.h"
 #include "kit_guard.h"
@@ -43,7 +43,7 @@ static void every_wrong_structure_is_caught_by_its_case(void **state)
             fail_msg("%s names the case %s, which there is not", made[i]->name, made[i]->origin);
         }
         struct kit_target target = kit_target_of(made[i], made[i]);
-        /* What goes wrong from the 2^20th timer on. */
+        /* Faults from the 2^20th timer on. */
         target.large = strncmp(made[i]->name, "million-", 8) == 0;
         struct kit_verdict verdict;
         kit_check_case(&target, contract_case, &limits, &verdict, NULL);
@@ -75,7 +75,7 @@ static void interrupted_threads_show_the_same_fault_each_time(void **state)
     }
 }
 
-/* What goes wrong in one sequence of four operations no script does, nor the fuzzer in its time. */
+/* A fault in one sequence of four operations: no script has it, nor the fuzzer in its time. */
 static void only_all_small_sequences_find_the_one(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static enum fault_kind find_fault(const struct tl_algo *algo, struct kit_trace *
     return verdict.fault;
 }
 
-/* What is written of a trace, to be freed. */
+/* Return the text of a trace, to be freed. */
 static char *text_of(const struct kit_trace *trace, const struct tl_algo *algo)
 {
     char *text = NULL;
@@ -314,7 +314,7 @@ static void start_at_last(struct kit_run *run)
     }
 }
 
-/* What is lost where time ends is late where it begins, and told as that. */
+/* A timer that is lost at the end of time is late at its beginning, and reported as late. */
 static void late_and_lost_are_one_fault(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void late_and_lost_are_one_fault(void **state)
     kit_trace_release(&trace);
 }
 
-/* And what is left of the operations tells that: without a callback there is no fault. */
+/* The reduced operations show it: without a callback there is no fault. */
 static void the_fuzzer_finds_what_is_wrong_only_inside_callbacks(void **state)
 {
     (void)state;
@@ -399,8 +399,7 @@ static void each_rule_counts_by_itself(void **state)
     }
 }
 
-/* What a callback is told instead of its timer and its tick; and how much later an advance takes it
- * to be. */
+/* Offsets of the id and the tick that a callback gets, and of the tick of an advance. */
 static uint32_t other_id;
 static int64_t other_tick;
 static uint64_t ahead_ticks;
@@ -616,7 +615,7 @@ static void what_is_done_often_is_told_once(void **state)
     kit_trace_release(&trace);
 }
 
-/* The second structure is told of beside the first, with what it was created with. */
+/* The second structure is printed after the first, with its arguments. */
 static void structures_side_by_side_are_told_as_such(void **state)
 {
     (void)state;
@@ -657,7 +656,7 @@ static void each_structure_of_a_list_is_simple(void **state)
     kit_trace_release(&trace);
 }
 
-/* Records are told of as the caller has them, and where they move. */
+/* Records are printed with the caller's bytes, and where they move. */
 static void records_are_told_and_replayed(void **state)
 {
     (void)state;
@@ -689,7 +688,7 @@ static void records_are_told_and_replayed(void **state)
     }
 }
 
-/* A fault of the embedded build alone is found by chance, too, and told with its records. */
+/* The fuzzer finds a fault of the embedded build alone, and prints its records. */
 static void records_are_fuzzed(void **state)
 {
     (void)state;
@@ -828,7 +827,7 @@ static void complain(void *ctx, const char *what)
     longjmp(complaints->back, 1);
 }
 
-/* What a sanitizer would end. */
+/* Accesses at which a sanitizer would end the process. */
 __attribute__((no_sanitize("address"))) static void misuse(struct kit_guard *guard, unsigned which)
 {
     struct kit_guard other;

@@ -83,7 +83,7 @@ struct entry {
     uint32_t id;
 };
 
-/* What each pending timer has of its own (SHARES_FREE_NODES). */
+/* A node of each pending timer (SHARES_FREE_NODES). */
 struct node {
     struct node *next;
 };
@@ -97,19 +97,19 @@ struct heap {
     uint32_t *garbage;
     void *hidden;
     uintptr_t tagged; /* a block, and a flag in its lowest bits (TAGS_POINTERS) */
-    uint64_t sum;     /* of what was looked at without need */
+    uint64_t sum;     /* a sum of needless reads */
     uint32_t size;
     uint32_t dead_count;
     uint32_t capacity;
     uint32_t allocated;
     uint64_t clock;
     uint64_t serial;
-    struct entry firing; /* what its callback is about */
+    struct entry firing; /* the timer of the callback */
     uint64_t extra;      /* by which count is wrong */
     uint64_t operations;
     bool was_full;     /* FULL_FOR_EVER: 200 timers were pending */
     unsigned for_now;  /* timers that their callbacks started for now, in this advance */
-    uint64_t sequence; /* how much has been done of what goes wrong (FORGETS_IN_ONE_SEQUENCE) */
+    uint64_t sequence; /* operations of the failing sequence so far (FORGETS_IN_ONE_SEQUENCE) */
 };
 
 static uint64_t shared_clock;
@@ -119,7 +119,7 @@ static uint64_t *clock_of(struct heap *heap)
     return WRONG == SHARES_ITS_CLOCK ? &shared_clock : &heap->clock;
 }
 
-/* What was looked up last (SHARES_LAST_ID, SHARES_LAST_FOUND). */
+/* The last lookup (SHARES_LAST_ID, SHARES_LAST_FOUND). */
 static struct {
     const struct heap *heap;
     uint32_t id;

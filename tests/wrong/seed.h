@@ -109,8 +109,8 @@ static void fetch(struct seed *seed, uint32_t slot, uint64_t now)
     }
 }
 
-/* The second scheduler, some time behind the first. What is queued leaves the table when it was
- * called, so it takes that for missed, too. */
+/* The second scheduler, some time later. Queued tasks leave the table after their call, so it takes
+ * them for missed, too. */
 static void scan_for_missed(struct seed *seed, uint64_t now)
 {
     struct node *nodes = seed->nodes;

@@ -252,7 +252,7 @@ static uint64_t first_due(const struct told *told, uint64_t now)
     return first;
 }
 
-/* After a jump all is filed anew: to what is left the ticks between mean nothing. */
+/* After a jump, file all again: the ticks between do not matter. */
 static void jump(struct told *told, uint64_t now)
 {
     uint64_t due;
@@ -302,7 +302,7 @@ static uint64_t told_count(const void *self)
     return ((const struct told *)self)->count;
 }
 
-/* What only asks has no right to do: the first of each list comes last. */
+/* Calls that only ask must not do this: move the first of each list to its end. */
 static void turn_over(const void *self)
 {
     struct told *told = (struct told *)(uintptr_t)self;

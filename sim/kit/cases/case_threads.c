@@ -161,7 +161,7 @@ static void let_in(bool same_thread)
 }
 
 /* Add the thread and the interrupted instruction to the fault. */
-static void tell_both(struct kit_witness *witness)
+static void report_thread(struct kit_witness *witness)
 {
     size_t length = strlen(witness->message);
     char *text = witness->message + length;
@@ -275,7 +275,7 @@ static void act_inside(struct kit_subject *subject, uint32_t id)
     }
 }
 
-static void live(uint32_t timers)
+static void use_structure(uint32_t timers)
 {
     struct kit_subject *subject = &pair.here.subject;
     if (!script_open(pair.run, subject, timers, 0)) {
@@ -300,7 +300,7 @@ static void begin_pair(struct kit_run *run)
     script_traffic(&pair.here.traffic, run, 300, 5);
     script_traffic(&pair.there.traffic, run, 500, 6);
     pair.give_up = run->witness->give_up;
-    run->witness->give_up = tell_both;
+    run->witness->give_up = report_thread;
     run->witness->repeating = true; /* an interleaving cannot be replayed */
 }
 
@@ -326,7 +326,7 @@ void case_two_threads(struct kit_run *run)
     static const struct kit_watcher watcher = {enter, before_instruction, before_allocation, leave};
     run->algo = kit_steps_watch(run->algo, &watcher, &pair.steps);
     for (size_t life = 0; life < LENGTH(lives); life++) {
-        live(lives[life]);
+        use_structure(lives[life]);
     }
     run->algo = pair.structure;
     pair.over = true;
