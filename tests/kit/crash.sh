@@ -11,7 +11,7 @@ catches() {
     "$TIMERLAB" check --crash --crash-share "$2" --plugin "$BUILD/tests/durable-$1.so" -a "durable-$1" \
         >"$scratch/out" 2>&1 || status=$?
     [ "$status" = 1 ] || complain "durable-$1: exit status $status, not 1: $(cat "$scratch/out")"
-    grep -q "again: timerlab check --crash -a 'durable-$1:.*' --crash-share $2 (" "$scratch/out" ||
+    grep -q "again: timerlab check --crash -a 'durable-$1.*' --crash-share $2 (" "$scratch/out" ||
         complain "durable-$1: no command that repeats the fault: $(cat "$scratch/out")"
     grep -q "$3" "$scratch/out" || complain "durable-$1 is not found to be '$3': $(cat "$scratch/out")"
 }
