@@ -56,10 +56,6 @@ static inline void records_own(struct timer_records *records, void *first, size_
     }
 }
 
-/* For create, where structure.h does not do it. */
-#define TAKE_RECORDS(array, config)                                                                \
-    ((config)->records != NULL ? records_give(&(array)->records, (config)->records) : (void)0)
-
 /* How many entries the structure's own array has, for that many timers. */
 #define OWN_ENTRIES(array, capacity) ((array)->records.given ? 0 : (capacity))
 #define OWN_ARRAY(array, first_entry, entry_bytes)                                                 \
@@ -70,7 +66,6 @@ static inline void records_own(struct timer_records *records, void *first, size_
 #define AND_RECORDS
 #define EMBEDDED_BYTES(bytes)                      0
 #define EMBEDDED_HOOK(hook)                        NULL
-#define TAKE_RECORDS(array, config)                ((void)0)
 #define OWN_ENTRIES(array, capacity)               (capacity)
 #define OWN_ARRAY(array, first_entry, entry_bytes) ((void)0)
 

@@ -163,9 +163,4 @@ static inline void lists_walk_late(const SLOT_LISTS *lists, const struct tl_visi
     }
 }
 
-/* For the descriptor: the hooks count, counters and moved, and embedded_bytes. */
-#define LISTS_HOOKS                                                                                \
-    .count = lists_count, .counters = lists_counters,                                              \
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct timer)), .moved = EMBEDDED_HOOK(lists_moved)
-
 #endif

@@ -264,10 +264,14 @@ static size_t pool_bytes(uint32_t room)
     return room * (sizeof(struct task) + sizeof(uint32_t));
 }
 
-/* Enlarge the pool to `room` tasks. Return false, and change nothing, if memory is missing. */
-static bool grow_pool(struct brpc_timer *timer, uint32_t room)
+static struct task *pool_new(const struct brpc_timer *timer, uint32_t room)
 {
-    struct task *tasks = tl_alloc(timer->allocator, pool_bytes(room), alignof(struct task));
+    return tl_alloc(timer->allocator, pool_bytes(room), alignof(struct task));
+}
+
+/* Move the pool to the memory of pool_new. Return false, and change nothing, if that is NULL. */
+static bool use_pool(struct brpc_timer *timer, struct task *tasks, uint32_t room)
+{
     if (tasks == NULL) {
         return false;
     }
@@ -292,7 +296,8 @@ static bool grow_pool(struct brpc_timer *timer, uint32_t room)
 static uint32_t take_task(struct brpc_timer *timer)
 {
     if (timer->free_head == NONE &&
-        (timer->room > ROOM_MAX / 2 || !grow_pool(timer, 2 * timer->room))) {
+        (timer->room > ROOM_MAX / 2 ||
+         !use_pool(timer, pool_new(timer, 2 * timer->room), 2 * timer->room))) {
         consume_tasks(timer);
         heap_sweep(timer);
         tasks_drain(timer, &timer->held_head, hold_back);
@@ -415,10 +420,19 @@ static enum tl_status timer_reserve(void *self, uint32_t capacity)
     for (uint32_t i = 0; timer->tasks == NULL && i < timer->bucket_count; i++) {
         timer->buckets[i] = (struct bucket){.nearest = TL_NEVER, .head = NONE};
     }
-    if (capacity + 1 > timer->room && !grow_pool(timer, capacity + 1)) {
+    bool grows = capacity + 1 > timer->room;
+    struct task *tasks = grows ? pool_new(timer, capacity + 1) : NULL;
+    if (grows && tasks == NULL) {
         return TL_ERR_NOMEM;
     }
-    return nodes_reserve(timer, capacity, CAPACITY_MAX, (struct node){.task = NONE});
+    enum tl_status status =
+        nodes_reserve(timer, capacity, CAPACITY_MAX, (struct node){.task = NONE});
+    if (status != TL_OK) {
+        tl_free(timer->allocator, tasks, pool_bytes(capacity + 1), alignof(struct task));
+    } else if (grows) {
+        (void)use_pool(timer, tasks, capacity + 1);
+    }
+    return status;
 }
 
 static void timer_destroy(void *self)

@@ -278,13 +278,19 @@ static void hold_back(struct go_heap *heap, uint32_t id)
     heap->held_first = id;
 }
 
-/* Start the timers still held back, for the tick of this advance. */
+/* Start the timers still held back, for the tick of this advance. The list begins with the newest,
+ * and the oldest is started first. */
 static void let_go(struct go_heap *heap)
 {
+    uint32_t oldest = NONE;
     while (heap->held_first != NONE) {
         uint32_t id = heap->held_first;
+        heap->held_first = node_at(heap, id)->next_held;
+        node_at(heap, id)->next_held = oldest;
+        oldest = id;
+    }
+    for (uint32_t id = oldest; id != NONE; id = node_at(heap, id)->next_held) {
         struct node *node = node_at(heap, id);
-        heap->held_first = node->next_held;
         bool held = is_marked(node, HELD_BACK);
         node->state &= (uint8_t) ~(IN_LIST | HELD_BACK);
         if (held) {

@@ -15,7 +15,6 @@
  *   miscounts           counts one timer too many after a recovery
  *   short-deadlines     keeps 32 bits of a deadline
  *   recovers-few        recovers only the timers that create made room for
- *   recovers-first-mib  recovers from the first MiB of the log
  *   forgets-fourth      loses a timer in the fourth crash without a clean close between
  *   ignores-half        takes a short write for a whole one if the next write fails
  */
@@ -29,12 +28,9 @@
 
 extern const struct tl_algo tl_algo_binary_heap;
 
-/* Replacements of fsync, fdatasync, pwrite and pread, chosen by the build. */
+/* Replacements of fsync, fdatasync and pwrite, chosen by the build. */
 int forgets(int fd);
 ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at);
-ssize_t reads_some(int fd, void *data, size_t bytes, off_t at);
-
-static bool is_recovering;
 
 int forgets(int fd)
 {
@@ -50,17 +46,6 @@ ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at)
         return (ssize_t)bytes;
     }
     return done;
-}
-
-ssize_t reads_some(int fd, void *data, size_t bytes, off_t at)
-{
-    static uint64_t sum;
-    char link[40];
-    char name[TL_TEXT_BYTES + 40] = "";
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    bool is_log = readlink(link, name, sizeof name - 1) > 0 && strstr(name, "/log-") != NULL;
-    sum = is_recovering ? sum + (is_log ? bytes : 0) : 0;
-    return is_log && sum > 1 << 20 ? 0 : pread64(fd, data, bytes, at);
 }
 
 /* Of the last structure that was made. */
@@ -202,9 +187,7 @@ static enum tl_status recover(void *self, tl_adopt_fn adopt, void *ctx)
 #elif defined(DURABLE_FORGETS_FOURTH)
     asked.without_first = crashes(false) == 4;
 #endif
-    is_recovering = true;
     enum tl_status status = tl_front_durable.hooks.recover(self, adopt_few, ctx);
-    is_recovering = false;
 #if defined(DURABLE_MISCOUNTS)
     miscounted = tl_front_durable.hooks.count(self) > 0;
 #endif

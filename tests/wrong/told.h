@@ -1,5 +1,5 @@
 /*
- * Three wheels of 16 slots, each slot of one as wide as the wheel below, and a list for what is
+ * Three wheels of 32 slots, each slot of one as wide as the wheel below, and a list for what is
  * further: exact, in no order. It tells of its inside all that can be told, and is right where
  * WRONG is NOTHING.
  */
@@ -46,7 +46,7 @@ enum wrong {
     TICK_WALKS_WHEN_MANY
 };
 
-#define BITS   4
+#define BITS   5
 #define SLOTS  (1u << BITS)
 #define LEVELS 3u
 #define DUE    (LEVELS * SLOTS)
