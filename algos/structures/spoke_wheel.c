@@ -123,14 +123,17 @@ static size_t places_bytes(const struct spoke_wheel *wheel, uint32_t allocation_
     return ((size_t)wheel->spokes << allocation_shift) * (sizeof(uint64_t) + sizeof(uint32_t));
 }
 
-/* Enlarge all spokes. Return false, and change nothing, if memory or places are missing. */
-static bool grow_spokes(struct spoke_wheel *wheel, uint32_t shift)
+/* Return memory for larger spokes; NULL if it is missing, or if there are too many places. */
+static uint64_t *new_places(const struct spoke_wheel *wheel, uint32_t shift)
 {
-    if (((uint64_t)wheel->spokes << shift) > UINT64_C(1) << PLACES_SHIFT_MAX) {
-        return false;
-    }
-    const struct tl_allocator *allocator = wheel->buckets.allocator;
-    uint64_t *deadlines = tl_alloc(allocator, places_bytes(wheel, shift), BLOCK_ALIGN);
+    return ((uint64_t)wheel->spokes << shift) > UINT64_C(1) << PLACES_SHIFT_MAX
+               ? NULL
+               : tl_alloc(wheel->buckets.allocator, places_bytes(wheel, shift), BLOCK_ALIGN);
+}
+
+/* Move all spokes to the memory of new_places. Return false, and change nothing, if it is NULL. */
+static bool use_places(struct spoke_wheel *wheel, uint64_t *deadlines, uint32_t shift)
+{
     if (deadlines == NULL) {
         return false;
     }
@@ -145,7 +148,8 @@ static bool grow_spokes(struct spoke_wheel *wheel, uint32_t shift)
                 (uint32_t)(to + i);
         }
     }
-    tl_free(allocator, wheel->deadlines, places_bytes(wheel, wheel->allocation_shift), BLOCK_ALIGN);
+    tl_free(wheel->buckets.allocator, wheel->deadlines,
+            places_bytes(wheel, wheel->allocation_shift), BLOCK_ALIGN);
     wheel->deadlines = deadlines;
     wheel->ids = ids;
     wheel->allocation_shift = shift;
@@ -171,7 +175,8 @@ static void file_timer(struct spoke_wheel *wheel, uint32_t id, uint64_t deadline
         uint64_t doubled = (uint64_t)wheel->spokes << (wheel->allocation_shift + 1);
         uint64_t granted = (uint64_t)SPREAD_MAX * wheel->buckets.capacity;
         granted = granted > PLACES_FREE ? granted : PLACES_FREE;
-        if (doubled > granted || !grow_spokes(wheel, wheel->allocation_shift + 1)) {
+        if (doubled > granted || !use_places(wheel, new_places(wheel, wheel->allocation_shift + 1),
+                                             wheel->allocation_shift + 1)) {
             spoke = spoke_with_room(wheel, spoke);
             if (wheel->astray++ == 0 || deadline < wheel->astray_due) {
                 wheel->astray_due = deadline;
@@ -269,7 +274,17 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
         return TL_ERR_CAPACITY;
     }
     bool grows = wheel->deadlines == NULL || shift > wheel->allocation_shift;
-    return grows && !grow_spokes(wheel, shift) ? TL_ERR_NOMEM : buckets_reserve(self, capacity);
+    uint64_t *places = grows ? new_places(wheel, shift) : NULL;
+    if (grows && places == NULL) {
+        return TL_ERR_NOMEM;
+    }
+    enum tl_status status = buckets_reserve(self, capacity);
+    if (status != TL_OK) {
+        tl_free(wheel->buckets.allocator, places, places_bytes(wheel, shift), BLOCK_ALIGN);
+    } else if (grows) {
+        (void)use_places(wheel, places, shift);
+    }
+    return status;
 }
 
 static void wheel_destroy(void *self)
