@@ -1,4 +1,4 @@
-/* timerlab check: the conformance kit on structures, and what it found. */
+/* timerlab check: run the conformance kit on structures, and report faults. */
 #include "catalog.h"
 #include "check_crash.h"
 #include "child.h"
@@ -26,7 +26,7 @@
 #define HANG_SECONDS       1.0
 #define HANG_HOOK_SECONDS  5.0
 
-/* One defect fails many cases: after so many the others are not run, unless all are wanted. */
+/* One defect fails many cases: after this many the others are skipped, unless --all is given. */
 #define FAILING_MOST       5u
 
 /* Where a fault is shown by so few, no fewer are looked for in other cases. */
@@ -35,10 +35,10 @@
 /* Structures with larger instances are checked with --large only. */
 #define INSTANCE_BYTES_MAX (UINT64_C(32) << 20)
 
-/* So much of a trace is printed; the whole of it can be saved. */
+/* Lines of a trace that are printed; all of it can be saved. */
 #define TRACE_LINES        40u
 
-/* The fuzzer stands beside the cases under this name. */
+/* The fuzzer's name in the list of cases. */
 static const char fuzz_name[] = "fuzz";
 
 /* The row of a trace that is run again. */
@@ -246,8 +246,8 @@ static size_t operations_of(const struct check_row *row)
     return row->verdict.repeats ? row->trace.count : SIZE_MAX;
 }
 
-/* Of the structure whose rows begin at `from`, the fault that the fewest operations repeat; NULL:
- * nothing is wrong. */
+/* Return the fault that the fewest operations repeat, of the structure with rows from `from` on;
+ * NULL: no fault. */
 static struct check_row *simplest_fault(const struct check_report *report, size_t from)
 {
     struct check_row *simplest = NULL;
@@ -372,7 +372,7 @@ static bool check_one(struct check_arguments *arguments, const struct contender 
     return true;
 }
 
-/* --- what is printed ------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void name_of(const struct contender *contender, char *text, size_t text_bytes)
 {
@@ -407,7 +407,7 @@ static void print_trace(const struct check_row *row)
     free(text);
 }
 
-/* What repeats a fault, as far as it repeats. */
+/* Print the operations and the command that repeat a fault. */
 static void print_way(const struct check_row *row, const char *name, uint64_t seed)
 {
     bool fuzzed = row->name == fuzz_name;
@@ -496,7 +496,7 @@ static void print_group(struct check_report *report, const struct check_row *fir
     text_table_write_last(table, &report->page);
 }
 
-/* What was gone through where nothing is wrong, and what is worth knowing of single cases. */
+/* Print the coverage of a structure without faults, and the notes of single cases. */
 static void print_coverage(const struct check_report *report, size_t from)
 {
     struct kit_coverage sum = {0};
@@ -525,7 +525,7 @@ static void print_coverage(const struct check_report *report, size_t from)
     }
 }
 
-/* Prints the groups of the structure whose rows begin at `from`. */
+/* Print the groups of the structure with rows from `from` on. */
 static void print_structure(struct check_report *report, size_t from)
 {
     size_t first = from;
@@ -717,8 +717,8 @@ static int run_check(void *at, int argc, char **argv)
         }
         return !done ? EXIT_USAGE : report.faults > 0 ? EXIT_FAULT : EXIT_OK;
     }
-    /* What a case asserts no disk is needed for, and some wait for it thousands of times: that is
-     * no processor time, by which cases know how long they may take. */
+    /* Cases need no disk, and some sync thousands of times: waiting is no processor time, by which
+     * cases limit themselves. */
     temporary_files_lie_in_memory();
     bool table = arguments->format == FORMAT_TABLE;
     if (table) {

@@ -165,7 +165,7 @@ static void make_records(struct kit_subject *subject, uint32_t capacity)
                  capacity);
     }
     subject->guard.beside = &subject->records.guard;
-    subject->told = kit_records_given(&subject->records);
+    subject->passed = kit_records_given(&subject->records);
 }
 
 static void move_records(struct kit_subject *subject, uint32_t room)
@@ -176,11 +176,11 @@ static void move_records(struct kit_subject *subject, uint32_t room)
                  room);
     }
     uint64_t allocations = subject->guard.allocations;
-    subject->told = kit_records_given(&subject->records);
+    subject->passed = kit_records_given(&subject->records);
     kit_enter(subject, KIT_HOOK_MOVED, room, subject->clock);
     subject->calls++;
-    subject->algo->moved(subject->self, &subject->told);
-    memset(&subject->told, 0x81, sizeof subject->told);
+    subject->algo->moved(subject->self, &subject->passed);
+    memset(&subject->passed, 0x81, sizeof subject->passed);
     check_allocations(subject, allocations);
     check_count(subject, "after the records moved");
 }
@@ -219,7 +219,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     memcpy(subject->given, subject->options, sizeof subject->given);
     if (has_records(subject)) {
         make_records(subject, capacity);
-        config.records = &subject->told;
+        config.records = &subject->passed;
     }
     uint64_t refused = subject->guard.refused;
     struct kit_session session = {
@@ -240,7 +240,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     /* Valid during the call only: a structure that kept a pointer reads this. */
     memset(subject->given, 0x81, sizeof subject->given);
     memset(&config, 0x81, sizeof config);
-    memset(&subject->told, 0x81, sizeof subject->told);
+    memset(&subject->passed, 0x81, sizeof subject->passed);
     if (status == TL_OK) {
         if (subject->self == NULL) {
             kit_fail(subject->witness, FAULT_STATUS, "create returned TL_OK and no structure");

@@ -110,7 +110,7 @@ struct kit_subject {
     struct kit_guard guard;
     struct kit_records_layout layout;     /* settable before create: where its timers are */
     struct kit_records records;           /* used if they are in the caller's records */
-    struct tl_records told;               /* passed to create and moved, then overwritten */
+    struct tl_records passed;             /* passed to create and moved, then overwritten */
     const struct tl_allocator *allocator; /* settable; NULL: the guard's */
     uint32_t capacity;
     uint32_t usable; /* ids at hand in `timers` and `urgency` */

@@ -63,7 +63,7 @@ struct section_head {
 };
 
 /* The memory of a section, for the recorder or the player. */
-struct room {
+struct section_buffer {
     struct tape_section section;
     size_t inside_capacity;
     size_t outside_capacity;
@@ -83,20 +83,20 @@ static void list_arrays(const struct tape_section *section, ZSTD_outBuffer array
 }
 
 /* Make room for one more of each, and for the end mark. */
-static void make_room(struct room *room, size_t inside, size_t outside)
+static void make_room(struct section_buffer *buffer, size_t inside, size_t outside)
 {
-    size_t capacity = room->inside_capacity;
-    MEMORY_REACH(room->section.inside, room->inside_capacity, inside);
-    MEMORY_REACH(room->section.places, capacity, inside);
-    MEMORY_REACH(room->section.outside, room->outside_capacity, outside);
+    size_t capacity = buffer->inside_capacity;
+    MEMORY_REACH(buffer->section.inside, buffer->inside_capacity, inside);
+    MEMORY_REACH(buffer->section.places, capacity, inside);
+    MEMORY_REACH(buffer->section.outside, buffer->outside_capacity, outside);
 }
 
-static void free_room(struct room *room)
+static void free_buffer(struct section_buffer *buffer)
 {
-    free(room->section.inside);
-    free(room->section.places);
-    free(room->section.outside);
-    free(room->packed);
+    free(buffer->section.inside);
+    free(buffer->section.places);
+    free(buffer->section.outside);
+    free(buffer->packed);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static void free_room(struct room *room)
 struct tape_recorder {
     FILE *stream;
     ZSTD_CCtx *packer;
-    struct room room;
+    struct section_buffer buffer;
     uint64_t firings;
 };
 
@@ -130,15 +130,15 @@ void tape_record_firing(struct tape_recorder *recorder)
 
 static void record_outside(struct tape_recorder *recorder, const struct tape_outside *outside)
 {
-    struct tape_section *section = &recorder->room.section;
-    make_room(&recorder->room, section->inside_count, section->outside_count);
+    struct tape_section *section = &recorder->buffer.section;
+    make_room(&recorder->buffer, section->inside_count, section->outside_count);
     section->outside[section->outside_count++] = *outside;
 }
 
 void tape_record(struct tape_recorder *recorder, const struct loop_operation *operation,
                  uint64_t tick)
 {
-    struct tape_section *section = &recorder->room.section;
+    struct tape_section *section = &recorder->buffer.section;
     if (!operation->inside) {
         record_outside(recorder, &(struct tape_outside){.tick = tick,
                                                         .event = operation->event,
@@ -149,7 +149,7 @@ void tape_record(struct tape_recorder *recorder, const struct loop_operation *op
         if (recorder->firings > TAPE_NO_FIRING) {
             memory_end();
         }
-        make_room(&recorder->room, section->inside_count, section->outside_count);
+        make_room(&recorder->buffer, section->inside_count, section->outside_count);
         section->places[section->inside_count] =
             (struct tape_place){.tick = tick, .event = operation->event};
         section->inside[section->inside_count++] =
@@ -170,12 +170,12 @@ void tape_record_outside(struct tape_recorder *recorder, enum tape_outside_op op
 /* Compress the section; return its size in bytes. */
 static size_t pack(struct tape_recorder *recorder)
 {
-    struct room *room = &recorder->room;
+    struct section_buffer *buffer = &recorder->buffer;
     ZSTD_outBuffer arrays[ARRAYS];
-    list_arrays(&room->section, arrays);
+    list_arrays(&buffer->section, arrays);
     size_t most = ZSTD_compressBound(arrays[0].size + arrays[1].size + arrays[2].size);
-    MEMORY_REACH(room->packed, room->packed_capacity, most);
-    ZSTD_outBuffer packed = {room->packed, most, 0};
+    MEMORY_REACH(buffer->packed, buffer->packed_capacity, most);
+    ZSTD_outBuffer packed = {buffer->packed, most, 0};
     for (size_t i = 0; i < ARRAYS; i++) {
         ZSTD_inBuffer array = {arrays[i].dst, arrays[i].size, 0};
         if (ZSTD_isError(ZSTD_compressStream2(recorder->packer, &packed, &array,
@@ -188,12 +188,12 @@ static size_t pack(struct tape_recorder *recorder)
 
 bool tape_record_section(struct tape_recorder *recorder, struct error *error)
 {
-    struct tape_section *section = &recorder->room.section;
+    struct tape_section *section = &recorder->buffer.section;
     const struct section_head head = {.inside_count = section->inside_count,
                                       .outside_count = section->outside_count,
                                       .packed_bytes = pack(recorder)};
     if (fwrite(&head, sizeof head, 1, recorder->stream) != 1 ||
-        fwrite(recorder->room.packed, head.packed_bytes, 1, recorder->stream) != 1 ||
+        fwrite(recorder->buffer.packed, head.packed_bytes, 1, recorder->stream) != 1 ||
         fflush(recorder->stream) != 0) {
         return error_set(error, WRITTEN, strerror(errno));
     }
@@ -208,7 +208,7 @@ void tape_recorder_close(struct tape_recorder *recorder)
     if (recorder != NULL) {
         (void)fclose(recorder->stream);
         (void)ZSTD_freeCCtx(recorder->packer);
-        free_room(&recorder->room);
+        free_buffer(&recorder->buffer);
         free(recorder);
     }
 }
@@ -219,7 +219,7 @@ struct tape_player {
     int file;
     off_t at;
     ZSTD_DCtx *unpacker;
-    struct room room;
+    struct section_buffer buffer;
 };
 
 struct tape_player *tape_player_open(const struct tape *tape)
@@ -252,20 +252,20 @@ static bool get(struct tape_player *player, void *items, size_t bytes, struct er
 const struct tape_section *tape_player_next(struct tape_player *player, struct error *error)
 {
     struct section_head head;
-    struct room *room = &player->room;
-    struct tape_section *section = &room->section;
+    struct section_buffer *buffer = &player->buffer;
+    struct tape_section *section = &buffer->section;
     ZSTD_outBuffer arrays[ARRAYS];
     if (!get(player, &head, sizeof head, error)) {
         return NULL;
     }
-    make_room(room, head.inside_count, head.outside_count);
-    MEMORY_REACH(room->packed, room->packed_capacity, head.packed_bytes);
+    make_room(buffer, head.inside_count, head.outside_count);
+    MEMORY_REACH(buffer->packed, buffer->packed_capacity, head.packed_bytes);
     section->inside_count = head.inside_count;
     section->outside_count = head.outside_count;
-    if (!get(player, room->packed, head.packed_bytes, error)) {
+    if (!get(player, buffer->packed, head.packed_bytes, error)) {
         return NULL;
     }
-    ZSTD_inBuffer packed = {room->packed, head.packed_bytes, 0};
+    ZSTD_inBuffer packed = {buffer->packed, head.packed_bytes, 0};
     list_arrays(section, arrays);
     (void)ZSTD_DCtx_reset(player->unpacker, ZSTD_reset_session_only);
     for (size_t i = 0; i < ARRAYS; i++) {
@@ -284,7 +284,7 @@ void tape_player_close(struct tape_player *player)
 {
     if (player != NULL) {
         (void)ZSTD_freeDCtx(player->unpacker);
-        free_room(&player->room);
+        free_buffer(&player->buffer);
         free(player);
     }
 }

@@ -30,7 +30,7 @@ struct journal {
     uint64_t sequence; /* the last one that was durable */
 };
 
-struct life {
+struct process_life {
     const struct tl_algo *algo;
     void *self;
     struct journal *journal;
@@ -73,7 +73,7 @@ static void remove_store(void)
     }
 }
 
-static void check(const struct life *life)
+static void check(const struct process_life *life)
 {
     char why[256] = "";
     if (life->algo->check(life->self, why, sizeof why) != TL_OK) {
@@ -84,28 +84,28 @@ static void check(const struct life *life)
 static void on_fire(void *ctx, uint32_t id, uint64_t now)
 {
     (void)now;
-    struct life *life = ctx;
+    struct process_life *life = ctx;
     life->journal->fired[life->journal->count++] = id;
     if (life->die_after > 0 && life->journal->count == life->die_after) {
         _exit(0); /* as kill -9 would: nothing is closed */
     }
 }
 
-static uint64_t generation_now(const struct life *life)
+static uint64_t generation_now(const struct process_life *life)
 {
     struct tl_durability durability;
     life->algo->durability(life->self, &durability);
     return durability.sequence;
 }
 
-static void start(struct life *life, uint32_t id, uint64_t deadline)
+static void start(struct process_life *life, uint32_t id, uint64_t deadline)
 {
     assert_int_equal(life->algo->start(life->self, id, deadline), TL_OK);
     life->journal->generations[id] = generation_now(life);
 }
 
 /* A process of its own, that begins with an empty store. */
-static void live_and_die(struct life *life, void (*live)(struct life *))
+static void live_and_die(struct process_life *life, void (*live)(struct process_life *))
 {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -130,7 +130,7 @@ static uint64_t deadline_of(uint32_t id)
     return 10 * (uint64_t)(id + 1) + (id % 5 == 0 ? UINT64_C(100000000) : 0);
 }
 
-static void start_some(struct life *life)
+static void start_some(struct process_life *life)
 {
     for (uint32_t id = 0; id < MANY; id++) {
         start(life, id, 10 * (uint64_t)(id + 1));
@@ -172,7 +172,7 @@ static void count_adopted(void *ctx, uint32_t id, uint64_t deadline, uint64_t ge
     adopted->count++;
 }
 
-static void reopen(struct life *life, uint64_t now, struct adopted *adopted)
+static void reopen(struct process_life *life, uint64_t now, struct adopted *adopted)
 {
     *adopted = (struct adopted){.count = 0};
     assert_int_equal(try_to_open(life->options, 0, now, &life->self), TL_OK);
@@ -183,7 +183,7 @@ static void reopen(struct life *life, uint64_t now, struct adopted *adopted)
     check(life);
 }
 
-static void every_acknowledged_timer_comes_back(struct life *life)
+static void every_acknowledged_timer_comes_back(struct process_life *life)
 {
     remove_store();
     live_and_die(life, start_some);
@@ -235,7 +235,7 @@ static uint64_t due_deadline_of(uint32_t id)
     return id < DUE / 2 ? id / 4 : 10 + id / 4;
 }
 
-static void fire_and_die(struct life *life)
+static void fire_and_die(struct process_life *life)
 {
     (void)life->algo->advance(life->self, 8, TL_NO_BUDGET, on_fire, life);
     for (uint32_t id = 0; id < DUE; id++) {
@@ -248,7 +248,7 @@ static void fire_and_die(struct life *life)
 }
 
 /* at-most repeats none of the expiries; the others lose no timer that had not fired. */
-static void what_a_crash_does_to_what_is_being_fired(struct life *life)
+static void what_a_crash_does_to_what_is_being_fired(struct process_life *life)
 {
     remove_store();
     *life->journal = (struct journal){.count = 0};
@@ -330,7 +330,7 @@ static void in_every_way(void **state)
         char options[128];
         (void)snprintf(options, sizeof options, "delivery=%s", deliveries[i]);
         if (is_there(options)) {
-            struct life life = {.journal = journal, .options = options};
+            struct process_life life = {.journal = journal, .options = options};
             every_acknowledged_timer_comes_back(&life);
             what_a_crash_does_to_what_is_being_fired(&life);
         }
@@ -422,7 +422,7 @@ static void no_name_is_given_twice(void **state)
     struct adopted adopted;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         struct journal *journal = child_memory_new(sizeof *journal);
-        struct life life = {.journal = journal, .options = options[i], .algo = kv_wheel()};
+        struct process_life life = {.journal = journal, .options = options[i], .algo = kv_wheel()};
         if (!is_there(options[i])) {
             child_memory_free(journal, sizeof *journal);
             continue;
@@ -569,7 +569,7 @@ static void a_full_disk_forgets_how_late_a_start_was(void **state)
 {
     (void)state;
     struct journal journal = {.count = 0};
-    struct life life = {.algo = kv_wheel(), .journal = &journal, .options = ""};
+    struct process_life life = {.algo = kv_wheel(), .journal = &journal, .options = ""};
     struct adopted adopted;
     for (unsigned full = 0; full < 2 && is_there(""); full++) {
         remove_store();
@@ -611,7 +611,7 @@ static void a_full_disk_is_not_tried_all_the_time(void **state)
 {
     (void)state;
     enum { TIMERS = 5000 };
-    struct life life = {.algo = kv_wheel(), .options = ""};
+    struct process_life life = {.algo = kv_wheel(), .options = ""};
     struct journal journal = {.count = 0};
     struct tl_durability durability;
     uint64_t sequence = 0;

@@ -189,14 +189,14 @@ static void a_scan_costs_4_and_15_instructions(void **state)
 
 /* --- schemes 6 and 7 ------------------------------------------------------------------------- */
 
-struct life {
+struct timer_life {
     double touches; /* how often time passing touches a timer before it fires */
     double steps;   /* all that is counted, from start to start */
 };
 
 /* n timers that are started again as they fire, over four mean intervals. */
-static struct life life_of(const char *name, const char *options, bool decrements,
-                           uint64_t mean_interval)
+static struct timer_life life_of(const char *name, const char *options, bool decrements,
+                                 uint64_t mean_interval)
 {
     const uint32_t n = 2000;
     struct stand s;
@@ -216,7 +216,7 @@ static struct life life_of(const char *name, const char *options, bool decrement
     double touches =
         decrements ? (double)counts.compares / fires - 1 : (double)counts.cascades / fires;
     stand_close(&s);
-    return (struct life){
+    return (struct timer_life){
         .touches = touches,
         .steps = (double)(counts.compares + counts.moves + counts.slots) / fires,
     };
@@ -239,8 +239,8 @@ static void scheme_7_overtakes_scheme_6_where_predicted(void **state)
     double crossing_in_steps = 0;
     for (uint64_t t = TABLE_SIZE / 4; t <= 32 * TABLE_SIZE; t *= 2) {
         double ratio = (double)t / TABLE_SIZE;
-        struct life six = life_of("round-wheel", ROUNDS, true, t);
-        struct life seven = life_of("cascading-wheel", CASCADES, false, t);
+        struct timer_life six = life_of("round-wheel", ROUNDS, true, t);
+        struct timer_life seven = life_of("cascading-wheel", CASCADES, false, t);
         double predicted = decrements_of(t);
         if (six.touches < 0.96 * predicted - 0.02 || six.touches > 1.04 * predicted + 0.02) {
             fail_msg("T/M = %.2f: scheme 6 decrements %.3f times, predicted %.3f", ratio,

@@ -115,7 +115,7 @@ static void what_a_case_finds_is_told_in_few_operations(void **state)
         {"heap-shares-its-clock", 5},     {"heap-leaks-on-failure", 1},
         {"heap-frees-twice", 4},          {"wheel-keeps-budget-end", 8},
         {"wheel-skips-first-of-slot", 2}, {"cascade-next-forgets", 4},
-        {"coarse-rounds-down", 1},        {"told-walk-two-hands", 1},
+        {"coarse-rounds-down", 1},        {"shown-walk-two-hands", 1},
         {"many-index-of-16-bits", 1},     {"many-stale-generation-of-16-bits", 4},
     };
     struct kit_limits limits = kit_limits_default();
@@ -178,13 +178,13 @@ static void an_unusable_descriptor_is_named(void **state)
 static void the_case_cost_says_how_far_it_went(void **state)
 {
     (void)state;
-    struct tl_algo silent = *made_called("right-told");
+    struct tl_algo silent = *made_called("right-shown");
     silent.counters = NULL;
     const struct {
         const struct tl_algo *algo;
         const char *note;
     } examples[] = {
-        {made_called("right-told"), "its cost was measured with up to 65536 timers"},
+        {made_called("right-shown"), "its cost was measured with up to 65536 timers"},
         {&silent,
          "its cost was measured with up to 65536 timers, in instructions only: it counts no "
          "work"},
@@ -205,7 +205,7 @@ static void a_build_that_counts_and_does_otherwise_is_noticed(void **state)
 {
     (void)state;
     /* Two that are right, and fire timers of one tick in different orders. */
-    struct kit_target target = kit_target_of(made_called("right-wheel"), made_called("right-told"));
+    struct kit_target target = kit_target_of(made_called("right-wheel"), made_called("right-shown"));
     struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;
     kit_check_case(&target, kit_case_find("undisturbed"), &limits, &verdict, NULL);
@@ -902,8 +902,8 @@ static void misuse_of_memory_is_noticed(void **state)
     }
 }
 
-/* Of the second of two records: what the caller has before and behind a timer's bytes; and these,
- * while there is room for the first timer only. */
+/* Bytes in the second of two records, before and after those of the timer; and the same with room
+ * for the first timer only. */
 static void each_byte_of_a_record_is_watched(void **state)
 {
     (void)state;
@@ -961,14 +961,14 @@ static void memory_is_kept_counted_and_refused(void **state)
 
 /* --- the command, the documentation ---------------------------------------------------------- */
 
-/* Runs `timerlab check` with these arguments; returns its exit status, `output` is what it wrote
- * on standard output, to be freed. */
+/* Run `timerlab check` with these arguments; return its exit status, and in `output` its standard
+ * output, to be freed. */
 static int run_check(const char *arguments, char **output)
 {
     char command[1024];
     (void)snprintf(command, sizeof command, "'%s/timerlab' check %s 2>&1", TL_BINARY_DIR,
                    arguments);
-    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a shell is what is wanted */
+    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a shell is intended */
     assert_non_null(pipe);
     size_t bytes = 0;
     *output = NULL;
@@ -1031,7 +1031,7 @@ static void the_command_reports_and_exits_accordingly(void **state)
 
 static const struct tl_algo *plain_algo;
 
-/* Waits for a disk as long as it is let: a call that does not look at its file has been spared. */
+/* Wait for a disk as long as possible: a call that ignores its file is not a real one. */
 static enum tl_status create_and_sync(const struct tl_config *config, void **self)
 {
     FILE *file = tmpfile();
@@ -1058,7 +1058,7 @@ static void no_case_waits_long_for_a_disk(void **state)
     if (verdict.result != KIT_OK) {
         fail_msg("%s", verdict.message);
     }
-    /* Here, and in all that is no case, a call is what it is. */
+    /* Outside of cases the calls are real ones. */
     assert_int_equal(fdatasync(-1), -1);
     assert_int_equal(fsync(-1), -1);
     assert_int_equal(errno, EBADF);

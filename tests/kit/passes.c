@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What takes seconds, and goes about what the other cases go about too, for longer. */
+/* A case that takes seconds, for a longer test of the same property as other cases. */
 static bool is_long(const struct kit_case *contract_case)
 {
     static const char *const groups[] = {"large", "small"};
@@ -32,7 +32,7 @@ struct cases {
     bool all;
 };
 
-/* Whether the case is among those to be run, and the structure promises what it is about. */
+/* Whether the case is selected, and applies to the structure's promises. */
 static bool is_meant(const struct cases *cases, const struct kit_case *contract_case)
 {
     char why[128];

@@ -1,6 +1,6 @@
 /*
- * The conformance kit passes what is right: the structures made for its tests without a fault, and
- * every one that is built in.
+ * The conformance kit passes right structures: those made for its tests without a fault, and every
+ * built-in one.
  */
 #include "front.h"
 #include "kit.h"
@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Of the structures built in, so many are held to the long cases, too, but for slow ones and those
- * that wait for a disk. `timerlab check -a all` leaves nothing out. */
+/* One in this many built-in structures runs the long cases, too, except slow ones and those that
+ * wait for a disk. `timerlab check -a all` runs all. */
 #define EVERY 3
 
 static void pass_what_is_right(bool all)

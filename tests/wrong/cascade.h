@@ -29,7 +29,7 @@ enum wrong {
 #define LEVELS  4
 #define HORIZON (UINT64_C(1) << (BITS * LEVELS))
 #define DUE     (LEVELS * SLOTS)
-#define LATE    (DUE + 1) /* what is due when it is started */
+#define LATE    (DUE + 1) /* timers that are due at their start */
 #define LISTS   (DUE + 2)
 
 enum { IS_COARSE = WRONG == COARSE || WRONG == LATER_THAN_DECLARED || WRONG == ROUNDS_DOWN };
@@ -134,7 +134,7 @@ static enum tl_status cascade_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* The slot of an upper level whose time has come: its timers are filed again. */
+/* Refile the timers of a slot of an upper level, at its time. */
 static void cascade_slot(struct cascade *cascade, uint32_t slot, uint64_t tick)
 {
     struct node *nodes = cascade->nodes;
@@ -185,7 +185,7 @@ static uint64_t cascade_advance(void *self, uint64_t now, uint64_t budget, tl_fi
         return 0;
     }
     append_all(cascade->nodes, DUE, LATE);
-    /* Behind the horizon there is nothing. */
+    /* No timer is beyond the horizon. */
     uint64_t last = now - cascade->clock > HORIZON ? cascade->clock + HORIZON : now;
     if (WRONG == JUMP_SKIPS_CASCADES && now - cascade->clock > SLOTS * SLOTS) {
         for (uint32_t slot = 0; slot < SLOTS; slot++) {

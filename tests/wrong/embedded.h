@@ -1,6 +1,6 @@
 /*
- * A list in the order of due ticks, whose timers may lie in the caller's records: exact, ordered,
- * first in first out. Right where WRONG is NOTHING.
+ * A list in the order of due ticks, with timers that may be in the caller's records: exact,
+ * ordered, first in first out. Right if WRONG is NOTHING.
  */
 #include "wrong.h"
 
@@ -213,7 +213,7 @@ static uint64_t list_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     uint64_t fired = 0;
     list->clock = now;
     while (fired < budget) {
-        /* What callbacks start for now stands behind all that was due before. */
+        /* Timers that callbacks start for now follow all that were due before. */
         uint32_t index = list->head.next;
         while (index != HEAD && node_at(list, index)->serial > last) {
             index = node_at(list, index)->next;

@@ -515,14 +515,14 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* What the heap's top says may fire: due, and not started by this advance's callbacks. */
+/* Whether the top of the heap may fire: due, and not started by this advance's callbacks. */
 static bool may_fire(const struct heap *heap, uint64_t now, uint64_t first_inside)
 {
     return heap->size > 0 && heap->entries[0].due <= now &&
            (heap->entries[0].serial < first_inside || WRONG == FIRES_WHAT_CALLBACKS_START);
 }
 
-/* In the order in which they stand in the array, which is a heap's, not that of their ticks. */
+/* In the order of the array, which is a heap's, not that of their ticks. */
 static uint32_t find_any_due(const struct heap *heap, uint64_t now, uint64_t first_inside)
 {
     for (uint32_t i = heap->size; i-- > 0;) {
@@ -552,7 +552,7 @@ static uint64_t fire_batch(struct heap *heap, uint64_t now, uint64_t budget, tl_
 
 static struct entry shared_batch[512];
 
-/* What is due is noted, and each fires if it is pending when its turn comes, and has not moved. */
+/* Note the due timers; each fires if it is pending at its turn, and has not moved. */
 static uint64_t fire_noted(struct heap *heap, uint64_t now, uint64_t budget, uint64_t first_inside,
                            tl_fire_fn fire, void *ctx)
 {

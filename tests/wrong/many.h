@@ -1,6 +1,6 @@
 /*
- * A wheel of lists with due ticks instead of rounds: exact, in no order. Made to be wrong where
- * there are many timers or operations, or other structures beside it. Right where WRONG is NOTHING.
+ * A wheel of lists with due ticks instead of rounds: exact, in no order. For faults that need many
+ * timers or operations, or other structures. Right if WRONG is NOTHING.
  */
 #include "wrong.h"
 

@@ -1,8 +1,8 @@
 /*
- * A hashed wheel kept in a table, as the reference design of kv-wheel has it, on one node: a
- * planner files a task by `deadline mod slots`; a scheduler moves the clock second by second and
- * fetches the slot of each; an executor calls what is in the queue. The table is in memory: what is
- * wrong here needs no crash. Exact, in no order. Right where WRONG is NOTHING.
+ * A hashed wheel in a table, like the reference design of kv-wheel, on one node: a planner files a
+ * task by `deadline mod slots`; a scheduler moves the clock second by second and fetches the slot
+ * of each; an executor calls the queued tasks. The table is in memory, because the faults here need
+ * no crash. Exact, in no order. Right if WRONG is NOTHING.
  */
 #include "wrong.h"
 
@@ -10,7 +10,7 @@
 
 enum wrong { NOTHING, FETCHES_BEFORE_NOW, FILES_BEHIND_FETCHED, SCANS_FOR_MISSED };
 
-#define SCAN_DELAY 2 /* seconds after which what is still in the table counts as missed */
+#define SCAN_DELAY 2 /* seconds after which a task still in the table counts as missed */
 
 struct seed {
     const struct tl_allocator *allocator;
@@ -124,7 +124,7 @@ static uint64_t seed_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
 {
     struct seed *seed = self;
     uint64_t passed = now - seed->clock;
-    /* The second that was fetched last once more: for what was filed there since. */
+    /* Fetch the last second once more, for tasks filed there since. */
     uint64_t first = WRONG == FILES_BEHIND_FETCHED ? 1 : 0;
     for (uint64_t k = first; k <= passed && k < seed->slots + first; k++) {
         fetch(seed, (uint32_t)((seed->clock + k) % seed->slots), now);

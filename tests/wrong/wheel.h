@@ -29,7 +29,7 @@ struct wheel {
     uint32_t capacity;
     uint32_t slots;
     uint32_t due_list;
-    uint32_t late_list; /* what is due when it is started */
+    uint32_t late_list; /* timers that are due at their start */
     uint32_t lists;
     uint32_t resumes_at; /* where a budget ended; 0: nowhere */
     bool firing;
@@ -132,7 +132,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     return TL_OK;
 }
 
-/* The hand has come by a slot that many times: what is due goes to the due list. */
+/* Move the due timers of a slot that the hand has passed `times` times to the due list. */
 static void visit_slot(struct wheel *wheel, uint32_t slot, uint64_t times)
 {
     struct node *nodes = wheel->nodes;

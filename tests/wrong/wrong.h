@@ -2,7 +2,7 @@
  * wrong.h: the common part of the structures of structures.txt. Each has one fault that a real one had.
  * Its generated source defines the fault (WRONG), a description (WRONG_HOW) and the contract case that
  * must detect it (WRONG_CASE), and includes one of the bases, heap.h, wheel.h, cascade.h, seed.h,
- * embedded.h, told.h or many.h, which have no fault where WRONG is NOTHING.
+ * embedded.h, shown.h or many.h, which have no fault where WRONG is NOTHING.
  *
  * Each generated source is also a plug-in; the tests link all of them.
  */
