@@ -205,7 +205,8 @@ static void a_build_that_counts_and_does_otherwise_is_noticed(void **state)
 {
     (void)state;
     /* Two that are right, and fire timers of one tick in different orders. */
-    struct kit_target target = kit_target_of(made_called("right-wheel"), made_called("right-shown"));
+    struct kit_target target =
+        kit_target_of(made_called("right-wheel"), made_called("right-shown"));
     struct kit_limits limits = kit_limits_default();
     struct kit_verdict verdict;
     kit_check_case(&target, kit_case_find("undisturbed"), &limits, &verdict, NULL);

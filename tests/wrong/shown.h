@@ -89,7 +89,8 @@ static enum tl_status told_reserve(void *self, uint32_t capacity)
 {
     struct shown *shown = self;
     if (capacity > shown->capacity) {
-        if (!grow_nodes(shown->allocator, &shown->nodes, LISTS + shown->capacity, LISTS + capacity)) {
+        if (!grow_nodes(shown->allocator, &shown->nodes, LISTS + shown->capacity,
+                        LISTS + capacity)) {
             return TL_ERR_NOMEM;
         }
         shown->capacity = capacity;
@@ -340,7 +341,8 @@ static enum tl_status told_check(const void *self, char *why, size_t why_bytes)
 
 static void show_list(const struct shown *shown, uint32_t list, const struct tl_visitor *visitor)
 {
-    for (uint32_t index = shown->nodes[list].next; index != list; index = shown->nodes[index].next) {
+    for (uint32_t index = shown->nodes[list].next; index != list;
+         index = shown->nodes[index].next) {
         uint64_t at = shown->nodes[index].due;
         visitor->timer(visitor->ctx,
                        &(struct tl_held){.id = index - LISTS,
