@@ -93,15 +93,15 @@ static void check_partition(const char *path, const struct trace_partition *part
     for (uint64_t i = 0; i < count; i++) {
         uint64_t event = trace_partition_event(partition->kept, partition->kept_words, i);
         assert_true(event < whole_count && (i == 0 || event > before));
-        const struct operation *told = &whole[event];
-        assert_int_equal(own[i].tick, told->tick);
-        assert_int_equal(own[i].deadline, told->deadline);
-        assert_int_equal(own[i].op, told->op);
-        assert_int_equal(partition->names[own[i].id], told->id);
-        assert_int_equal(own[i].cause.basis, told->cause.basis);
-        assert_int_equal(own[i].cause.slack_ticks, told->cause.slack_ticks);
+        const struct operation *expected = &whole[event];
+        assert_int_equal(own[i].tick, expected->tick);
+        assert_int_equal(own[i].deadline, expected->deadline);
+        assert_int_equal(own[i].op, expected->op);
+        assert_int_equal(partition->names[own[i].id], expected->id);
+        assert_int_equal(own[i].cause.basis, expected->cause.basis);
+        assert_int_equal(own[i].cause.slack_ticks, expected->cause.slack_ticks);
         if (own[i].cause.basis != TRACE_EXTERNAL) {
-            assert_int_equal(partition->names[own[i].cause.id], told->cause.id);
+            assert_int_equal(partition->names[own[i].cause.id], expected->cause.id);
         }
         before = event;
     }
@@ -109,14 +109,20 @@ static void check_partition(const char *path, const struct trace_partition *part
     *events += count;
 }
 
+/* Set the paths, and write the whole trace. */
+static void begin(char in[64], char out[64])
+{
+    (void)snprintf(in, 64, "/tmp/timerlab-whole-%d", (int)getpid());
+    (void)snprintf(out, 64, "/tmp/timerlab-partition-%d", (int)getpid());
+    write_whole(in);
+}
+
 static void all_is_in_one_partition(void **state)
 {
     (void)state;
     char in[64];
     char out[64];
-    (void)snprintf(in, sizeof in, "/tmp/timerlab-whole-%d", (int)getpid());
-    (void)snprintf(out, sizeof out, "/tmp/timerlab-partition-%d", (int)getpid());
-    write_whole(in);
+    begin(in, out);
     for (uint32_t block_ids = 1; block_ids <= KINDS; block_ids += KINDS - 1) {
         unsigned taken[TIMERS] = {0};
         uint32_t partition_of[TIMERS];
@@ -158,9 +164,7 @@ static void too_few_groups_are_refused(void **state)
     (void)state;
     char in[64];
     char out[64];
-    (void)snprintf(in, sizeof in, "/tmp/timerlab-whole-%d", (int)getpid());
-    (void)snprintf(out, sizeof out, "/tmp/timerlab-partition-%d", (int)getpid());
-    write_whole(in);
+    begin(in, out);
     struct error error;
     struct trace_partition partition;
     const struct trace_partition_plan plan = {

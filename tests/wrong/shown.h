@@ -39,7 +39,7 @@ enum wrong {
     TICK_WALKS,
     EXPIRY_WALKS,
     MOVES_NOT_COUNTED,
-    START_GROWS_AS_BORNE,
+    START_GROWS_AS_TOLERATED,
     START_GROWS_A_LITTLE_MORE,
     STOP_WALKS_WHEN_MANY,
     TICK_WALKS_WHEN_MANY
@@ -172,10 +172,10 @@ static enum tl_status told_start(void *self, uint32_t id, uint64_t deadline)
         (WRONG == START_SCANS_AT_TIMES && ++shown->starts % 64 == 0)) {
         scan(shown);
     }
-    if (WRONG == START_GROWS_AS_BORNE || WRONG == START_GROWS_A_LITTLE_MORE) {
+    if (WRONG == START_GROWS_AS_TOLERATED || WRONG == START_GROWS_A_LITTLE_MORE) {
         /* From 11 with few timers, its own move and these, to 17, or to 18, with many: what grows
          * by no more than two fifths and 2 does not grow. */
-        const uint64_t with_many = WRONG == START_GROWS_AS_BORNE ? 16 : 17;
+        const uint64_t with_many = WRONG == START_GROWS_AS_TOLERATED ? 16 : 17;
         counters_of(shown)->compares += shown->capacity > 256 ? with_many : 10;
     }
     if (WRONG == SEARCHES_IN_ORDER) {
