@@ -52,7 +52,7 @@ static inline void heap_put(STRUCTURE *self, uint32_t place, uint32_t index)
 #endif
 
 /* Puts a node, which comes due at `due`, where it belongs, from the hole at `place` up or down. */
-static NEVER_INLINE void heap_sift(STRUCTURE *self, uint32_t place, uint32_t index, uint64_t due)
+static void heap_sift(STRUCTURE *self, uint32_t place, uint32_t index, uint64_t due)
 {
     while (place > 0) {
         uint32_t parent = (place - 1) / 2;

@@ -20,7 +20,6 @@
 #include "check.h"
 #include "heap_entry.h"
 #include "timerlab.h"
-#include "tuning.h"
 #include "walk.h"
 
 #include <inttypes.h>
@@ -88,8 +87,8 @@ static void renumber(INDEXED_HEAP *heap)
 /* --- hooks ----------------------------------------------------------------------------------- */
 
 /* Not inlined, so that an advance without expiries needs no stack frame. */
-static NEVER_INLINE uint64_t expire(INDEXED_HEAP *heap, uint64_t now, uint64_t budget,
-                                    tl_fire_fn fire, void *ctx)
+static uint64_t expire(INDEXED_HEAP *heap, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                       void *ctx)
 {
     heap->fence = heap_entry_make(now, heap->serial, 0);
     uint64_t fired = 0;

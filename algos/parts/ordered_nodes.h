@@ -22,7 +22,6 @@
 #include "check.h"
 #include "node_array.h"
 #include "start_order.h"
-#include "tuning.h"
 #include "walk.h"
 
 #include <inttypes.h>
@@ -66,8 +65,8 @@ static enum tl_status ordered_stop(void *self, uint32_t id)
 
 /* Fire the timers that are due, but none that a callback starts. Not inlined, so that an advance
  * without expiries needs no stack frame. */
-static NEVER_INLINE uint64_t ordered_expire(STRUCTURE *structure, uint64_t now, uint64_t budget,
-                                            tl_fire_fn fire, void *ctx)
+static uint64_t ordered_expire(STRUCTURE *structure, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                               void *ctx)
 {
     uint64_t serials = structure->serial;
     uint64_t fired = 0;

@@ -11,7 +11,6 @@
 #define ALGOS_SLOT_BITMAP_H
 
 #include "timerlab.h"
-#include "tuning.h"
 
 #include <stdint.h>
 
@@ -83,7 +82,7 @@ static inline void bitmap_mark(uint64_t *words, uint64_t *filled, uint32_t slot)
 {
     uint64_t word = words[slot / 64];
     words[slot / 64] = word | UINT64_C(1) << slot % 64;
-    if (UNLIKELY(word == 0)) {
+    if (word == 0) {
         *filled |= UINT64_C(1) << slot / 64;
     }
 }
@@ -92,7 +91,7 @@ static inline void bitmap_unmark(uint64_t *words, uint64_t *filled, uint32_t slo
 {
     uint64_t word = words[slot / 64] & ~(UINT64_C(1) << slot % 64);
     words[slot / 64] = word;
-    if (UNLIKELY(word == 0)) {
+    if (word == 0) {
         *filled &= ~(UINT64_C(1) << slot / 64);
     }
 }

@@ -89,8 +89,8 @@ static inline void slot_move_all(SLOT_LISTS *lists, uint32_t from, uint32_t to)
 
 /* Empty a list: call `file` for each node, which must not append it to this list. The list is walked
  * from both ends in turn, so that their cache misses overlap. */
-static ALWAYS_INLINE void slot_drain(SLOT_LISTS *lists, uint32_t head,
-                                     void (*file)(void *ctx, uint32_t index), void *ctx)
+static inline void slot_drain(SLOT_LISTS *lists, uint32_t head,
+                              void (*file)(void *ctx, uint32_t index), void *ctx)
 {
     uint32_t first = slot_node(lists, head)->next;
     uint32_t last = slot_node(lists, head)->prev;
@@ -115,9 +115,8 @@ static ALWAYS_INLINE void slot_drain(SLOT_LISTS *lists, uint32_t head,
 
 /* Empty `count` <= 8 lists, with heads `apart` indices from each other: walk them in turn from their
  * beginnings. */
-static ALWAYS_INLINE void slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t count,
-                                      uint32_t apart, void (*file)(void *ctx, uint32_t index),
-                                      void *ctx)
+static inline void slots_drain(SLOT_LISTS *lists, uint32_t head, uint32_t count, uint32_t apart,
+                               void (*file)(void *ctx, uint32_t index), void *ctx)
 {
     uint32_t nexts[8];
     for (uint32_t i = 0; i < count; i++) {

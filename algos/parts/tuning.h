@@ -2,13 +2,19 @@
  * tuning.h: the hand tunings of the structures, each by a name, and TL_UNTUNED, which turns all of
  * them off.
  *
- *   tuning                        cost avoided                               untuned
- *   PREFETCH(address)             waiting for a cache line that is known     nothing
- *   LIKELY, UNLIKELY              a jump on the usual path                   the bare condition
- *   ALWAYS_INLINE, NEVER_INLINE   calls; saving registers on the short path  the compiler decides
- *   bucket_lists.h                walking one list from miss to miss         one list a bucket
- *   slot_scouts.h                 the same, in the slots that come next      nothing
- *   work_at.h                     looking for work where there is none       each advance looks
+ *   tuning             cost avoided                             untuned                gains up to
+ *   PREFETCH(address)  waiting for a cache line that is known   nothing                1.7 times
+ *   bucket_lists.h     walking one list from miss to miss       one list a bucket      5 times
+ *   slot_scouts.h      the same, in the slots that come next    nothing                3.5 times
+ *   work_at.h          looking for work where there is none     each advance looks     18 times
+ *   NEVER_INLINE       saving registers on the short path       the compiler decides   1.2 times
+ *   ALWAYS_INLINE      calls in loops that only prefetch        the compiler decides   1.4 times
+ *
+ * The gains are the largest of idle-reset, hold, fill-drain and mixed-server, with 10,000 timers and
+ * a million, without the one tuning and with it. The first three gain only where the timers do not
+ * fit the caches; at 10,000 timers slot_scouts.h costs up to a fifth. NEVER_INLINE gains in
+ * bitmap-wheel, cascading-wheel, chunk-wheel and linked-wheel only, ALWAYS_INLINE in chunk-wheel
+ * only. A tuning that gains less than 1.15 times in a structure is not used there.
  *
  * A build with TL_UNTUNED (the CMake option, the preset `untuned`) compiles the same sources without
  * them. Comparing it with the usual build separates the speed of an algorithm from that of its
@@ -21,22 +27,18 @@
 
 #ifdef TL_UNTUNED
 
-#define TUNED               0
-#define PREFETCH(address)   ((void)(address))
-#define LIKELY(condition)   (condition)
-#define UNLIKELY(condition) (condition)
-#define ALWAYS_INLINE       inline
+#define TUNED             0
+#define PREFETCH(address) ((void)(address))
+#define ALWAYS_INLINE     inline
 #define NEVER_INLINE
 
 #else
 
-#define TUNED               1
+#define TUNED             1
 /* A macro, because gcc drops the call of a function that only prefetches. */
-#define PREFETCH(address)   __builtin_prefetch(address, 1)
-#define LIKELY(condition)   __builtin_expect(condition, 1)
-#define UNLIKELY(condition) __builtin_expect(condition, 0)
-#define ALWAYS_INLINE       inline __attribute__((always_inline))
-#define NEVER_INLINE        __attribute__((noinline))
+#define PREFETCH(address) __builtin_prefetch(address, 1)
+#define ALWAYS_INLINE     inline __attribute__((always_inline))
+#define NEVER_INLINE      __attribute__((noinline))
 
 #endif
 

@@ -21,7 +21,7 @@ static void collect_due(STRUCTURE *structure, uint64_t now);
 /* There is work at a tick. It is rarely before work_at: no start waits for the store of the last. */
 static inline void work_before(STRUCTURE *structure, uint64_t at)
 {
-    if (UNLIKELY(at < structure->work_at)) {
+    if (at < structure->work_at) {
         structure->work_at = at;
     }
 }

@@ -106,7 +106,7 @@ static NEVER_INLINE uint64_t file_last(struct bitmap_wheel *wheel, uint32_t inde
 static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint64_t delay = due - wheel->buckets.clock;
-    if (UNLIKELY(delay >= wheel->reach)) {
+    if (delay >= wheel->reach) {
         return file_last(wheel, index, due);
     }
     uint32_t level = wheel->level_of_zeros[__builtin_clzll(delay)];
@@ -207,7 +207,7 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
     }
     uint64_t old = wheel->buckets.clock;
     wheel->buckets.clock = now;
-    if (UNLIKELY(wheel->looks_ahead)) {
+    if (wheel->looks_ahead) {
         pass_levels(wheel, old);
         return; /* `work_at` stays 0: every update may have to look */
     }

@@ -45,7 +45,6 @@
 
 #include "check.h"
 #include "records.h"
-#include "tuning.h"
 #include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -363,8 +362,8 @@ static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budge
 }
 
 /* TimerThread::run. Not inlined, so that a tick without a wakeup costs only a comparison. */
-static NEVER_INLINE uint64_t wake(struct brpc_timer *timer, uint64_t now, uint64_t budget,
-                                  tl_fire_fn fire, void *ctx)
+static uint64_t wake(struct brpc_timer *timer, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                     void *ctx)
 {
     uint64_t fired = 0;
     uint64_t top;

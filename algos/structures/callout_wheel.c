@@ -132,7 +132,6 @@ static void scan_bucket(struct callout_wheel *wheel, uint64_t bucket, struct sca
     while (index != head) {
         const struct node *node = node_at(buckets, index);
         uint32_t next = node->next;
-        PREFETCH(node_at(buckets, next));
         TL_COUNT(buckets, compares, 1);
         if (node->due <= buckets->clock) {
             slot_remove(buckets, index);

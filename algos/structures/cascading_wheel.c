@@ -139,7 +139,7 @@ static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uin
     uint64_t delay = due - from;
     const struct level *level = wheel->levels + wheel->level_of_zeros[__builtin_clzll(delay | 1)];
     TL_COUNT(&wheel->buckets, compares, 1);
-    if (UNLIKELY(delay >= level->reach)) {
+    if (delay >= level->reach) {
         file_above(wheel, level, index, due, delay);
     } else {
         file_in_slot(wheel, level, slot_for(level, due), index, due);

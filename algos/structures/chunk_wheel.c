@@ -390,7 +390,7 @@ static NEVER_INLINE void set_levels(struct chunk_wheel *wheel)
 /* Advances that have nothing to do leave the levels as they were. */
 static inline void sync_levels(struct chunk_wheel *wheel)
 {
-    if (UNLIKELY(wheel->position >= block_end(wheel))) {
+    if (wheel->position >= block_end(wheel)) {
         set_levels(wheel);
     }
 }
@@ -411,7 +411,7 @@ static inline uint32_t append_at(struct chunk_wheel *wheel, uint64_t tick, uint3
     uint64_t begin = tick >> shift_of(level) << shift_of(level);
     wheel->slots[slot].tick = begin;
     uint64_t work = level > 0 ? begin - (UINT64_C(1) << shift_of(level)) : begin;
-    if (UNLIKELY(work < (level > 0 ? wheel->notice_at : wheel->quiet))) {
+    if (work < (level > 0 ? wheel->notice_at : wheel->quiet)) {
         note_work(wheel, level > 0, work);
     }
     append(wheel, slot, id);

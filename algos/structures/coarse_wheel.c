@@ -91,7 +91,7 @@ static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, ui
 {
     uint64_t delay = due - wheel->buckets.clock;
     uint32_t level = level_of(wheel->level_of_zeros[__builtin_clzll(delay)], delay);
-    if (UNLIKELY(delay >= wheel->cutoff)) {
+    if (delay >= wheel->cutoff) {
         level = wheel->level_count - 1;
         due = wheel->buckets.clock + wheel->cutoff - (UINT64_C(1) << (level * CLOCK_SHIFT));
     }

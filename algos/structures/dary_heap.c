@@ -43,6 +43,7 @@
 
 #include "heap_entry.h"
 #include "records.h"
+#include "tuning.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -111,7 +112,7 @@ static inline void move(struct dary_heap *heap, size_t index, heap_entry entry)
 }
 
 /* Return the first in order of the children from `child` on; there is at least one. */
-static ALWAYS_INLINE size_t first_of(struct dary_heap *heap, size_t child, unsigned arity)
+static size_t first_of(struct dary_heap *heap, size_t child, unsigned arity)
 {
     const heap_entry *entries = heap->entries;
     size_t last = child + arity <= heap->end ? child + arity : heap->end;
@@ -129,8 +130,7 @@ static ALWAYS_INLINE size_t first_of(struct dary_heap *heap, size_t child, unsig
 }
 
 /* Fill the hole with `entry`, which is before everything below it, or with its parents. */
-static ALWAYS_INLINE void rise_by(struct dary_heap *heap, size_t hole, heap_entry entry,
-                                  unsigned arity)
+static void rise_by(struct dary_heap *heap, size_t hole, heap_entry entry, unsigned arity)
 {
     size_t parent = parent_of(hole, arity);
     TL_COUNT(heap, compares, hole > heap->root);
@@ -144,8 +144,7 @@ static ALWAYS_INLINE void rise_by(struct dary_heap *heap, size_t hole, heap_entr
 }
 
 /* Fill the hole with `entry`, which is after its parent, or with its children. */
-static ALWAYS_INLINE void sink_by(struct dary_heap *heap, size_t hole, heap_entry entry,
-                                  unsigned arity)
+static void sink_by(struct dary_heap *heap, size_t hole, heap_entry entry, unsigned arity)
 {
     for (size_t child = children_of(hole, arity); child < heap->end;
          child = children_of(hole, arity)) {
@@ -162,7 +161,7 @@ static ALWAYS_INLINE void sink_by(struct dary_heap *heap, size_t hole, heap_entr
 
 /* Move the hole at the root to the bottom, along the first children, and then up to where `entry`
  * belongs: mostly at the bottom. */
-static ALWAYS_INLINE void fill_root_by(struct dary_heap *heap, heap_entry entry, unsigned arity)
+static void fill_root_by(struct dary_heap *heap, heap_entry entry, unsigned arity)
 {
     size_t hole = heap->root;
     for (size_t child = children_of(hole, arity); child < heap->end;
@@ -188,12 +187,12 @@ static ALWAYS_INLINE void fill_root_by(struct dary_heap *heap, heap_entry entry,
      : (heap)->arity == 16 ? function(__VA_ARGS__, 16)                                             \
                            : function(__VA_ARGS__, (heap)->arity))
 
-static ALWAYS_INLINE void rise(struct dary_heap *heap, size_t hole, heap_entry entry)
+static void rise(struct dary_heap *heap, size_t hole, heap_entry entry)
 {
     BY_ARITY(heap, rise_by, heap, hole, entry);
 }
 
-static ALWAYS_INLINE void sink(struct dary_heap *heap, size_t hole, heap_entry entry)
+static void sink(struct dary_heap *heap, size_t hole, heap_entry entry)
 {
     BY_ARITY(heap, sink_by, heap, hole, entry);
 }

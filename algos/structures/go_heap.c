@@ -36,7 +36,6 @@
 
 #include "check.h"
 #include "records.h"
-#include "tuning.h"
 #include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -351,8 +350,8 @@ static inline uint64_t wake_time(const struct go_heap *heap)
 }
 
 /* Not inlined, so that an advance without expiries needs no stack frame. */
-static NEVER_INLINE uint64_t expire(struct go_heap *heap, uint64_t now, uint64_t budget,
-                                    tl_fire_fn fire, void *ctx)
+static uint64_t expire(struct go_heap *heap, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                       void *ctx)
 {
     uint64_t fired = 0;
     heap->firing = true;

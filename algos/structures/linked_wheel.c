@@ -392,7 +392,7 @@ static inline enum tl_status file_far(struct linked_wheel *wheel, const struct l
     uint64_t work = filed - level->notice;
     node_at(wheel, timer)->filed = filed;
     append(wheel, slot_on(level, due), wheel->stripes, timer);
-    return UNLIKELY(work < wheel->far_at) ? note_work(wheel, true, work) : TL_OK;
+    return work < wheel->far_at ? note_work(wheel, true, work) : TL_OK;
 }
 
 /* File a node that is in no list on level 1. */
@@ -400,7 +400,7 @@ static inline enum tl_status file_near(struct linked_wheel *wheel, ref timer, ui
 {
     node_at(wheel, timer)->filed = due;
     append(wheel, near_slot(due), wheel->near_stripes, timer);
-    return UNLIKELY(due < wheel->near_at) ? note_work(wheel, false, due) : TL_OK;
+    return due < wheel->near_at ? note_work(wheel, false, due) : TL_OK;
 }
 
 /* File a node again that was filed too early, or on a level above. */
@@ -408,7 +408,7 @@ static inline void file_again(struct linked_wheel *wheel, ref timer)
 {
     uint64_t due = node_at(wheel, timer)->due;
     TL_COUNT(wheel, cascades, 1);
-    if (LIKELY(due < wheel->levels[1].begin)) {
+    if (due < wheel->levels[1].begin) {
         (void)file_near(wheel, timer, due);
     } else {
         (void)file_far(wheel, level_for(wheel, due), timer, due);
@@ -451,7 +451,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     struct linked_wheel *wheel = self;
     ref timer = timer_of(wheel, id);
     struct node *node = node_at(wheel, timer);
-    if (UNLIKELY(deadline <= wheel->clock)) {
+    if (deadline <= wheel->clock) {
         return start_late(wheel, timer);
     }
     node->due = deadline;
@@ -465,13 +465,13 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         unlink_timer(wheel, timer);
     }
     const struct level *usual = wheel->usual;
-    if (UNLIKELY(wheel->clock >= wheel->levels_end)) {
+    if (wheel->clock >= wheel->levels_end) {
         return start_unusual(wheel, timer, deadline);
     }
     if (deadline < wheel->levels[1].begin) {
         return file_near(wheel, timer, deadline);
     }
-    if (LIKELY(deadline - usual->begin < usual->span)) {
+    if (deadline - usual->begin < usual->span) {
         return file_far(wheel, usual, timer, deadline);
     }
     return start_unusual(wheel, timer, deadline);
@@ -506,7 +506,7 @@ static inline bool fire_slot(struct linked_wheel *wheel, uint32_t slot, uint64_t
             return false;
         }
         take(wheel, &from, timer);
-        if (UNLIKELY(!due)) {
+        if (!due) {
             file_again(wheel, timer);
             continue;
         }
@@ -665,7 +665,7 @@ static NEVER_INLINE uint64_t advance_awake(struct linked_wheel *wheel, uint64_t 
     uint64_t left = budget;
     uint64_t old = wheel->clock;
     wheel->clock = now;
-    if (UNLIKELY(now >= wheel->levels_end)) {
+    if (now >= wheel->levels_end) {
         set_levels(wheel);
     }
     if (now >= wheel->far_at || wheel->near_at < half_of(now)) {

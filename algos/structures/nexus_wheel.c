@@ -148,8 +148,8 @@ static uint64_t minima_least(const struct nexus_wheel *wheel, uint64_t *slots)
 /* Move the due timers of a slot to DUE, up to `room` of them, and up to *moves timers that now
  * belong to a finer level there. Return the number of due ones. Few of the slots that a poll passes
  * have work: inlined, this would take the registers of the loop that passes them. */
-static NEVER_INLINE uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level, uint32_t slot,
-                                          uint64_t room, uint64_t *moves)
+static uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level, uint32_t slot,
+                             uint64_t room, uint64_t *moves)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);
@@ -159,7 +159,6 @@ static NEVER_INLINE uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t le
     while (index != head && found < room) {
         uint32_t next = node_at(buckets, index)->next;
         uint64_t due = node_at(buckets, index)->due;
-        PREFETCH(node_at(buckets, next));
         TL_COUNT(buckets, compares, 1);
         if (due <= buckets->clock) {
             slot_remove(buckets, index);

@@ -32,8 +32,6 @@
  */
 #include "timerlab.h"
 
-#include "tuning.h"
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define NONE UINT32_MAX
@@ -123,9 +121,6 @@ static uint32_t link_siblings(struct pairing_heap *heap, uint32_t first)
             break;
         }
         first = node_at(heap, b)->next;
-        if (first != NONE) {
-            PREFETCH(node_at(heap, first));
-        }
         uint32_t pair = link_roots(heap, a, b);
         node_at(heap, pair)->next = pairs;
         pairs = pair;

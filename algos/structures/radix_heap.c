@@ -38,8 +38,6 @@
  */
 #include "timerlab.h"
 
-#include "tuning.h"
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define RADIX_BUCKETS  64u

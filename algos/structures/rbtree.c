@@ -40,8 +40,6 @@
 
 #ifdef TL_HAVE_TREE
 
-#include "tuning.h"
-
 #include <bsd/sys/tree.h>
 
 #define NONE        UINT32_MAX
@@ -125,7 +123,7 @@ static void order_insert(struct rbtree *rbtree, uint32_t id)
     TL_COUNT(rbtree, moves, 1);
 }
 
-static ALWAYS_INLINE void order_remove(struct rbtree *rbtree, uint32_t id)
+static void order_remove(struct rbtree *rbtree, uint32_t id)
 {
     struct node *node = node_at(rbtree, id);
     if (rbtree->first == id) {

@@ -32,8 +32,6 @@
  */
 #include "timerlab.h"
 
-#include "tuning.h"
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define HEAD      0u /* the list's own node, and its end; timer `id` is node id + 1 */
@@ -145,7 +143,6 @@ static inline uint32_t order_first(const struct skip_list *list)
 static void remove_first(struct skip_list *list, uint32_t index)
 {
     static const uint32_t heads[LANES_MAX] = {HEAD};
-    PREFETCH(node_at(list, node_at(list, index)->next[0]));
     unlink_node(list, index, heads);
 }
 
