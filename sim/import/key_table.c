@@ -1,7 +1,6 @@
 #include "key_table.h"
 
 #include "memory.h"
-#include "short_equal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,7 @@
  * of this number of bytes. */
 #define UNIT        8u
 
-/* The upper half of a key's hash saves most comparisons with other keys. The number is here, and
- * not in the entry, so that the caller can go on before the key is in the cache. */
+/* The upper half of a key's hash saves most comparisons with other keys. */
 struct key_slot {
     uint32_t tag;
     uint32_t number_plus_1; /* 0: empty */
@@ -102,59 +100,31 @@ static void append_key(struct key_table *table, const void *key, size_t length, 
     table->used += units;
 }
 
-uint64_t key_table_hash(const void *key, size_t length)
-{
-    return XXH3_64bits(key, length < KEY_BYTES_MAX ? length : KEY_BYTES_MAX);
-}
-
-void key_table_fetch_slot(const struct key_table *table, uint64_t hash)
-{
-    __builtin_prefetch(&table->slots[(uint32_t)hash & (table->slot_count - 1)]);
-}
-
-void key_table_fetch_entry(const struct key_table *table, uint64_t hash)
-{
-    const struct key_slot *slot = &table->slots[(uint32_t)hash & (table->slot_count - 1)];
-    if (slot->number_plus_1 != 0) {
-        __builtin_prefetch(entry_of(table, slot->number_plus_1 - 1));
-    }
-}
-
 static bool is_key(const struct key_entry *entry, const void *key, size_t length)
 {
-    return entry->length == length && short_equal(entry->bytes, key, length);
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): once, into a table that has grown */
-uint32_t key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key,
-                                 size_t length)
-{
-    if (length > KEY_BYTES_MAX) {
-        length = KEY_BYTES_MAX;
-    }
-    uint32_t tag = (uint32_t)(hash >> 32);
-    uint32_t at = (uint32_t)hash & (table->slot_count - 1);
-    for (; table->slots[at].number_plus_1 != 0; at = (at + 1) & (table->slot_count - 1)) {
-        if (table->slots[at].tag != tag) {
-            continue;
-        }
-        uint32_t candidate = table->slots[at].number_plus_1 - 1;
-        if (is_key(entry_of(table, candidate), key, length)) {
-            return candidate;
-        }
-    }
-    if (table->count == table->slot_count / 2) {
-        grow_keys(table);
-        return key_table_number_hashed(table, hash, key, length);
-    }
-    append_key(table, key, length, (uint32_t)hash);
-    table->slots[at] = (struct key_slot){.tag = tag, .number_plus_1 = ++table->count};
-    return table->count - 1;
+    return entry->length == length && (length == 0 || memcmp(entry->bytes, key, length) == 0);
 }
 
 uint32_t key_table_number(struct key_table *table, const void *key, size_t length)
 {
-    return key_table_number_hashed(table, key_table_hash(key, length), key, length);
+    if (length > KEY_BYTES_MAX) {
+        length = KEY_BYTES_MAX;
+    }
+    if (table->count == table->slot_count / 2) {
+        grow_keys(table);
+    }
+    uint64_t hash = XXH3_64bits(key, length);
+    uint32_t tag = (uint32_t)(hash >> 32);
+    uint32_t at = (uint32_t)hash & (table->slot_count - 1);
+    for (; table->slots[at].number_plus_1 != 0; at = (at + 1) & (table->slot_count - 1)) {
+        uint32_t candidate = table->slots[at].number_plus_1 - 1;
+        if (table->slots[at].tag == tag && is_key(entry_of(table, candidate), key, length)) {
+            return candidate;
+        }
+    }
+    append_key(table, key, length, (uint32_t)hash);
+    table->slots[at] = (struct key_slot){.tag = tag, .number_plus_1 = ++table->count};
+    return table->count - 1;
 }
 
 uint32_t key_table_count(const struct key_table *table)

@@ -21,14 +21,6 @@ struct key_table *key_table_create(void);
  * memory. */
 uint32_t key_table_number(struct key_table *table, const void *key, size_t length);
 
-/* The same in three steps, for callers that know keys ahead of time: hash the key; prefetch the
- * memory for looking it up, first the slot, a little later the entry; look it up. */
-uint64_t key_table_hash(const void *key, size_t length);
-void key_table_fetch_slot(const struct key_table *table, uint64_t hash);
-void key_table_fetch_entry(const struct key_table *table, uint64_t hash);
-uint32_t key_table_number_hashed(struct key_table *table, uint64_t hash, const void *key,
-                                 size_t length);
-
 /* Return the number of keys. */
 uint32_t key_table_count(const struct key_table *table);
 

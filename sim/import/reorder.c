@@ -11,10 +11,6 @@
  * heap. */
 #define PLACES_BACK_MAX 32u
 
-/* The number of places before its turn at which an event is announced. */
-#define SOON            16u
-#define SOONER          (SOON / 2)
-
 /* Precedes each event's bytes. The number, by order of arrival, orders equal times. */
 struct event_head {
     uint64_t time_ns;
@@ -41,7 +37,6 @@ struct reorder {
     size_t event_bytes;
     size_t slot_bytes;
     reorder_fn take;
-    reorder_announce_fn announce; /* NULL: no listener */
     void *ctx;
     uint64_t latest_ns;   /* the greatest time added */
     uint64_t previous_ns; /* of the last event added */
@@ -193,24 +188,6 @@ struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_f
     return reorder;
 }
 
-void reorder_announce(struct reorder *reorder, reorder_announce_fn announce)
-{
-    reorder->announce = announce;
-}
-
-static void announce(const struct reorder *reorder)
-{
-    const struct event_run *run = &reorder->run;
-    if (reorder->announce != NULL && run->next - run->first > SOON) {
-        reorder->announce(reorder->ctx,
-                          run_slot(reorder, run->first + SOON) + sizeof(struct event_head),
-                          REORDER_SOON);
-        reorder->announce(reorder->ctx,
-                          run_slot(reorder, run->first + SOONER) + sizeof(struct event_head),
-                          REORDER_SOONER);
-    }
-}
-
 static size_t held_back(const struct reorder *reorder)
 {
     return (size_t)(reorder->run.next - reorder->run.first) + reorder->heap.count;
@@ -234,7 +211,6 @@ static bool hand_out(struct reorder *reorder, const unsigned char *first)
         heap_remove_first(reorder);
         first = reorder->spare;
     } else {
-        announce(reorder);
         reorder->run.first++;
     }
     uint64_t time_ns = head_of(first).time_ns;

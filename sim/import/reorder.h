@@ -21,14 +21,6 @@ typedef bool (*reorder_fn)(void *ctx, uint64_t time_ns, const void *event);
 
 struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_fn take, void *ctx);
 
-/* How far an event is from its turn when it is announced: some events, or half as many. */
-enum reorder_step { REORDER_SOON, REORDER_SOONER };
-typedef void (*reorder_announce_fn)(void *ctx, const void *event, enum reorder_step step);
-
-/* From now on announce most events twice, so that the memory for them can be prefetched. The caller
- * must not rely on it. */
-void reorder_announce(struct reorder *reorder, reorder_announce_fn announce);
-
 /* Add a copy of an event. False: `take` returned false. */
 bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event);
 

@@ -2,7 +2,6 @@
 
 #include "key_table.h"
 #include "memory.h"
-#include "short_equal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +52,7 @@ enum timer_state { NEVER_SEEN, IDLE, ARMED };
 struct classified_timer {
     uint64_t undecided;     /* number of the timer's cancel that is held back, or NO_EVENT */
     uint32_t function;      /* by the last released event */
-    uint32_t last_function; /* by the last added event: saves looking it up */
+    uint32_t last_function; /* by the last added event that has one */
     enum timer_state state;
 };
 
@@ -71,8 +70,6 @@ struct kernel_classifier {
     struct classified_timer *timers;
     uint32_t timer_count;
     uint32_t timer_room;
-    uint64_t latest_pointer; /* of the event before, and its timer: often the same as the next */
-    uint32_t latest_timer;
 
     struct key_table *names; /* number the functions */
     struct kernel_function *functions;
@@ -100,28 +97,15 @@ static uint32_t find_function(struct kernel_classifier *c, const char *name, siz
     return index;
 }
 
-static bool function_is(const struct kernel_function *function, const char *name, size_t length)
-{
-    return function->name_length == length && short_equal(function->name, name, length);
-}
-
-static void add_timer(struct kernel_classifier *c)
-{
-    MEMORY_REACH(c->timers, c->timer_room, c->timer_count);
-    c->timers[c->timer_count++] = (struct classified_timer){.undecided = NO_EVENT};
-}
-
 /* Return the index of a timer, added if it is new. */
 static uint32_t find_timer(struct kernel_classifier *c, uint64_t pointer)
 {
-    if (pointer != c->latest_pointer || c->timer_count == 0) {
-        c->latest_pointer = pointer;
-        c->latest_timer = key_table_number(c->pointers, &pointer, sizeof pointer);
-        if (c->latest_timer == c->timer_count) {
-            add_timer(c);
-        }
+    uint32_t timer = key_table_number(c->pointers, &pointer, sizeof pointer);
+    if (timer == c->timer_count) {
+        MEMORY_REACH(c->timers, c->timer_room, timer);
+        c->timers[c->timer_count++] = (struct classified_timer){.undecided = NO_EVENT};
     }
-    return c->latest_timer;
+    return timer;
 }
 
 /* --- released events, in the recording's order ------------------------------------------------ */
@@ -376,8 +360,7 @@ static void identify(struct kernel_classifier *c, const struct kernel_event *eve
 {
     held->timer = find_timer(c, event->pointer);
     struct classified_timer *timer = &c->timers[held->timer];
-    if (event->function != NULL && !function_is(&c->functions[timer->last_function],
-                                                event->function, event->function_length)) {
+    if (event->function != NULL) {
         timer->last_function = find_function(c, event->function, event->function_length);
     }
     held->function = timer->last_function;

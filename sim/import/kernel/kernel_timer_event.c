@@ -1,8 +1,5 @@
 #include "kernel_timer_event.h"
 
-#include "short_equal.h"
-
-#include <endian.h>
 #include <string.h>
 
 /* The part of a line that is not parsed yet. */
@@ -34,58 +31,18 @@ static bool take_text(struct cursor *cursor, const char *text, size_t length)
 
 #define TAKE(cursor, literal) take_text(cursor, literal, sizeof(literal) - 1)
 
-#define EIGHT(byte)           (UINT64_C(0x0101010101010101) * (byte))
-
-/* Read eight bytes as digits, the lowest byte first. False: one is no digit. */
-static bool eight_digits(uint64_t bytes, uint64_t *value)
+/* Take a decimal number of at most 19 digits. */
+static bool take_number(struct cursor *cursor, uint64_t *number)
 {
-    uint64_t digits = bytes ^ EIGHT('0');
-    if (((digits + EIGHT(0x80 - 10)) | digits) & EIGHT(0x80)) {
-        return false;
-    }
-    /* Each step joins neighbours: to pairs, to fours, to all. */
-    digits = (digits * (10 * (1 << 8) + 1)) >> 8 & UINT64_C(0x00ff00ff00ff00ff);
-    digits = (digits * (100 * (1 << 16) + 1)) >> 16 & UINT64_C(0x0000ffff0000ffff);
-    *value = (digits * (10000 * (UINT64_C(1) << 32) + 1)) >> 32;
-    return true;
-}
-
-static uint64_t eight_bytes(const char *at)
-{
-    uint64_t bytes;
-    memcpy(&bytes, at, sizeof bytes);
-    return le64toh(bytes);
-}
-
-/* Take the rest of a number that begins at `begin`; its digits before the cursor are `value`. */
-static bool take_digits(struct cursor *cursor, const char *begin, uint64_t value, uint64_t *number)
-{
-    const char *at = cursor->at;
-    const char *end = cursor->end - begin > 20 ? begin + 20 : cursor->end;
-    while (at < end && is_digit(*at)) {
+    const char *begin = cursor->at;
+    const char *at = begin;
+    uint64_t value = 0;
+    for (; at < cursor->end && is_digit(*at) && at - begin < 20; at++) {
         value = value * 10 + (uint64_t)(*at - '0');
-        at++;
     }
     cursor->at = at;
     *number = value;
     return at > begin && at - begin <= 19;
-}
-
-/* Take a decimal number of at most 19 digits. */
-static bool take_number(struct cursor *cursor, uint64_t *number)
-{
-    return take_digits(cursor, cursor->at, 0, number);
-}
-
-/* The same, faster for eight digits or more. */
-static bool take_long_number(struct cursor *cursor, uint64_t *number)
-{
-    const char *begin = cursor->at;
-    uint64_t value = 0;
-    if (cursor->end - begin >= 8 && eight_digits(eight_bytes(begin), &value)) {
-        cursor->at = begin + 8;
-    }
-    return take_digits(cursor, begin, value, number);
 }
 
 static bool take_signed(struct cursor *cursor, int64_t *number)
@@ -106,54 +63,12 @@ static const unsigned char hex[256] = {
     ['A'] = 26, ['B'] = 27, ['C'] = 28, ['D'] = 29, ['E'] = 30, ['F'] = 31,
 };
 
-/* Set each byte's highest bit if the byte is `least` or more; for bytes without that bit. */
-static uint64_t at_least(uint64_t bytes, unsigned char least)
-{
-    return bytes + EIGHT(0x80u - least);
-}
-
-/* Read eight hexadecimal digits, the lowest byte last. False: one is no digit. */
-static bool eight_hex_digits(uint64_t bytes, uint64_t *value)
-{
-    uint64_t small = bytes | EIGHT(0x20); /* letters */
-    uint64_t letter = at_least(small, 'a') & ~at_least(small, 'f' + 1) & EIGHT(0x80);
-    uint64_t digit = at_least(bytes, '0') & ~at_least(bytes, '9' + 1);
-    if (((digit | letter) & ~bytes & EIGHT(0x80)) != EIGHT(0x80)) {
-        return false;
-    }
-    uint64_t digits = (bytes & EIGHT(15)) + (letter >> 7) * 9;
-    digits = (digits | digits >> 4) & UINT64_C(0x00ff00ff00ff00ff);
-    digits = (digits | digits >> 8) & UINT64_C(0x0000ffff0000ffff);
-    *value = (digits | digits >> 16) & UINT32_MAX;
-    return true;
-}
-
-/* Take sixteen digits, the form of the kernel's pointers. */
-static bool take_sixteen_digits(const char *at, uint64_t *value)
-{
-    uint64_t bytes[2];
-    uint64_t upper;
-    uint64_t lower;
-    memcpy(bytes, at, sizeof bytes);
-    if (!eight_hex_digits(be64toh(bytes[0]), &upper) ||
-        !eight_hex_digits(be64toh(bytes[1]), &lower)) {
-        return false;
-    }
-    *value = upper << 32 | lower;
-    return true;
-}
-
 /* Take a pointer, with or without 0x before it. */
 static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
 {
     (void)TAKE(cursor, "0x");
     const char *begin = cursor->at;
     const char *at = begin;
-    ptrdiff_t left = cursor->end - at;
-    if (left >= 16 && (left == 16 || at[16] == ' ') && take_sixteen_digits(at, pointer)) {
-        cursor->at = at + 16;
-        return true;
-    }
     uint64_t value = 0;
     for (unsigned digit; at < cursor->end && (digit = hex[(unsigned char)*at]) != 0; at++) {
         value = value << 4 | (digit & 15);
@@ -201,19 +116,6 @@ static bool take_function(struct cursor *cursor, struct kernel_event *event)
     return end > begin && (TAKE(cursor, " ") || cursor->at == cursor->end);
 }
 
-/* Take a fraction of six digits, the form of all three tools, but not the colon after it. */
-static bool take_microseconds(struct cursor *cursor, uint64_t *microseconds)
-{
-    const char *at = cursor->at;
-    /* Two zeros before it make it eight digits, and shift the text after it out. */
-    if (cursor->end - at < 8 || at[6] != ':' ||
-        !eight_digits(eight_bytes(at) << 16 | (EIGHT('0') & UINT16_MAX), microseconds)) {
-        return false;
-    }
-    cursor->at = at + 6;
-    return true;
-}
-
 /* Take SECONDS.FRACTION, the fraction of up to nine digits. */
 static bool take_time(struct cursor *cursor, uint64_t *time_ns)
 {
@@ -223,10 +125,6 @@ static bool take_time(struct cursor *cursor, uint64_t *time_ns)
     }
     const char *begin = cursor->at;
     uint64_t fraction;
-    if (take_microseconds(cursor, &fraction)) {
-        *time_ns = seconds * UINT64_C(1000000000) + fraction * 1000;
-        return true;
-    }
     if (!take_number(cursor, &fraction)) {
         return false;
     }
@@ -399,7 +297,7 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
 {
     uint64_t expires;
     if (!take_function(cursor, event) || !TAKE(cursor, "expires=") ||
-        !take_long_number(cursor, &expires) || !TAKE(cursor, " [timeout=") ||
+        !take_number(cursor, &expires) || !TAKE(cursor, " [timeout=") ||
         !take_signed(cursor, &event->timeout) || !TAKE(cursor, "]")) {
         return false;
     }
@@ -408,7 +306,7 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
     uint64_t cpu = event->cpu;
     uint64_t index;
     if (TAKE(cursor, " bucket_expiry=")) {
-        (void)take_long_number(cursor, &event->bucket);
+        (void)take_number(cursor, &event->bucket);
     }
     if (TAKE(cursor, " cpu=") && take_number(cursor, &cpu) && cpu <= UINT16_MAX) {
         event->base_cpu = (uint32_t)cpu;
@@ -425,7 +323,7 @@ static bool take_expire(struct cursor *cursor, struct kernel_event *event)
     /* trace-cmd has a form of its own for hrtimers, in which the time comes first. */
     bool time_first = TAKE(cursor, "now=");
     if (time_first) {
-        if (!take_long_number(cursor, &event->now)) {
+        if (!take_number(cursor, &event->now)) {
             return false;
         }
         skip_blanks(cursor);
@@ -433,11 +331,11 @@ static bool take_expire(struct cursor *cursor, struct kernel_event *event)
         return take_function(cursor, event);
     }
     if (!take_function(cursor, event) || !TAKE(cursor, "now=") ||
-        !take_long_number(cursor, &event->now)) {
+        !take_number(cursor, &event->now)) {
         return false;
     }
     event->bucket = event->now;
-    return !TAKE(cursor, " baseclk=") || take_long_number(cursor, &event->bucket);
+    return !TAKE(cursor, " baseclk=") || take_number(cursor, &event->bucket);
 }
 
 static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event)
@@ -454,61 +352,31 @@ static bool take_hrtimer_start(struct cursor *cursor, struct kernel_event *event
     return true;
 }
 
-#define TEXT(literal) literal, sizeof(literal) - 1
-
 /* By kind. */
 static const struct {
-    const char *name; /* with the colon and the blank after it */
-    size_t name_length;
+    const char *name;
     const char *why;
 } timer_events[] = {
-    [KERNEL_TIMER_START] = {TEXT("timer_start: "),
+    [KERNEL_TIMER_START] = {"timer_start",
                             "timer_start without timer=, function=, expires= and [timeout=]"},
-    [KERNEL_TIMER_CANCEL] = {TEXT("timer_cancel: "), "timer_cancel without timer="},
-    [KERNEL_TIMER_EXPIRE] = {TEXT("timer_expire_entry: "),
+    [KERNEL_TIMER_CANCEL] = {"timer_cancel", "timer_cancel without timer="},
+    [KERNEL_TIMER_EXPIRE] = {"timer_expire_entry",
                              "timer_expire_entry without timer=, function= and now="},
-    [KERNEL_TIMER_EXIT] = {TEXT("timer_expire_exit: "), "timer_expire_exit without timer="},
-    [KERNEL_HRTIMER_START] = {TEXT("hrtimer_start: "),
+    [KERNEL_TIMER_EXIT] = {"timer_expire_exit", "timer_expire_exit without timer="},
+    [KERNEL_HRTIMER_START] = {"hrtimer_start",
                               "hrtimer_start without hrtimer=, function= and expires="},
-    [KERNEL_HRTIMER_CANCEL] = {TEXT("hrtimer_cancel: "), "hrtimer_cancel without hrtimer="},
-    [KERNEL_HRTIMER_EXPIRE] = {TEXT("hrtimer_expire_entry: "),
+    [KERNEL_HRTIMER_CANCEL] = {"hrtimer_cancel", "hrtimer_cancel without hrtimer="},
+    [KERNEL_HRTIMER_EXPIRE] = {"hrtimer_expire_entry",
                                "hrtimer_expire_entry without hrtimer=, function= and now="},
 };
 
-#define KINDS          (sizeof timer_events / sizeof timer_events[0])
-
-/* At least the longest name. */
-#define NAME_BYTES_MAX sizeof("hrtimer_expire_entry: ")
-
-/* Take the name of an event, with a blank after its colon; returns its kind, or KINDS if it is
- * none. Kinds follow each other at random, so one is guessed from two letters, without a branch,
- * and compared. */
-static size_t take_known_name(struct cursor *cursor)
-{
-    static const unsigned char guesses[256] = {['s'] = 1, ['c'] = 2, ['e'] = 3};
-    const char *at = cursor->at;
-    if ((size_t)(cursor->end - at) < NAME_BYTES_MAX) {
-        return KINDS;
-    }
-    size_t high_resolution = *at == 'h';
-    size_t guess = guesses[(unsigned char)at[sizeof "timer_" - 1 + high_resolution * 2]];
-    if (guess == 0) {
-        return KINDS;
-    }
-    size_t kind = guess - 1 + high_resolution * KERNEL_HRTIMER_START;
-    if (!short_equal(at, timer_events[kind].name, timer_events[kind].name_length)) {
-        return KINDS;
-    }
-    cursor->at = at + timer_events[kind].name_length;
-    return kind;
-}
+#define KINDS (sizeof timer_events / sizeof timer_events[0])
 
 /* Return the kind of an event of this name, or KINDS. */
 static size_t find_kind(const char *name, size_t length)
 {
     for (size_t kind = 0; kind < KINDS; kind++) {
-        /* Without the colon and the blank. */
-        if (timer_events[kind].name_length - 2 == length &&
+        if (strlen(timer_events[kind].name) == length &&
             memcmp(timer_events[kind].name, name, length) == 0) {
             return kind;
         }
@@ -551,28 +419,35 @@ static bool take_fields(struct cursor *cursor, struct kernel_event *event)
     }
 }
 
+/* Whether it is the heading of a stack trace. */
+static bool is_stack_heading(struct cursor cursor)
+{
+    return TAKE(&cursor, "<stack trace") || TAKE(&cursor, "<user stack trace");
+}
+
+/* Whether it is a line of the function tracer, FUNCTION <-CALLER. */
+static bool is_call(struct cursor cursor)
+{
+    return memmem(cursor.at, (size_t)(cursor.end - cursor.at), " <-", 3) != NULL;
+}
+
 static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_result *result)
 {
     skip_blanks(cursor);
-    size_t kind = take_known_name(cursor);
+    const struct cursor line = *cursor;
+    const char *name = NULL;
+    size_t length = 0;
+    bool named = take_event_name(cursor, &name, &length);
+    size_t kind = named ? find_kind(name, length) : KINDS;
     if (kind == KINDS) {
-        const char *name;
-        size_t length;
-        /* The heading of a stack trace; a line of the function tracer, FUNCTION <-CALLER. */
-        if (TAKE(cursor, "<stack trace") || TAKE(cursor, "<user stack trace")) {
+        if (is_stack_heading(line)) {
             return KERNEL_LINE_BLANK;
         }
-        if (memmem(cursor->at, (size_t)(cursor->end - cursor->at), " <-", 3) != NULL) {
+        if (named || is_call(line)) {
             return KERNEL_LINE_OTHER;
         }
-        if (!take_event_name(cursor, &name, &length)) {
-            result->why = "no event name after the time stamp";
-            return KERNEL_LINE_MALFORMED;
-        }
-        kind = find_kind(name, length);
-        if (kind == KINDS) {
-            return KERNEL_LINE_OTHER;
-        }
+        result->why = "no event name after the time stamp";
+        return KERNEL_LINE_MALFORMED;
     }
     result->event.kind = (enum kernel_event_kind)kind;
     result->named = true;

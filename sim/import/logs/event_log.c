@@ -9,18 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND    UINT64_C(1000000000)
-#define NO_TIMER         UINT32_MAX
-
-/* Events wait in a ring until the memory for looking up their keys is in the cache: the slot is
- * fetched when an event is added, the entry SLOT_AHEAD events later, and after as many again the
- * key is looked up. */
-#define RING             16u /* a power of two */
-#define SLOT_AHEAD       (RING / 2)
-/* Fewer keys are in the cache anyway, and no event waits. */
-#define FETCHED_KEYS_MIN 4096u
-/* Longer keys do not wait. */
-#define RING_KEY_MAX     48u
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NO_TIMER      UINT32_MAX
 
 enum { IDLE_QUEUE, REQUEST_QUEUE };
 
@@ -31,23 +21,10 @@ struct sorted_event {
     uint32_t timer;       /* NO_TIMER: a request */
 };
 
-/* An event in the ring. */
-struct ring_event {
-    uint64_t time_ns;
-    struct sorted_event event; /* `timer` is not known yet */
-    bool request;
-    uint32_t length;
-    uint64_t hash;
-    char key[RING_KEY_MAX];
-};
-
 struct event_log {
     struct sorted_events sorted;
     uint32_t *timers; /* by key */
     uint32_t timers_room;
-    struct ring_event ring[RING]; /* event n at n % RING */
-    uint64_t first;
-    uint64_t next;
     char joined_key[KEY_BYTES_MAX];
     struct timer_model *model;
     uint64_t without_key;
@@ -85,20 +62,6 @@ static bool take_sorted(void *ctx, uint64_t time_ns, const void *event)
                : timer_model_start(log->model, sorted->timer, error);
 }
 
-static void fetch_sorted(void *ctx, const void *event, enum reorder_step step)
-{
-    const struct event_log *log = ctx;
-    const struct sorted_event *sorted = event;
-    if (sorted->timer == NO_TIMER) {
-        return;
-    }
-    if (step == REORDER_SOON) {
-        timer_model_fetch(log->model, sorted->timer);
-    } else {
-        timer_model_fetch_neighbours(log->model, sorted->timer);
-    }
-}
-
 struct event_log *event_log_open(const struct import_job *job, const char *name, const char *unit,
                                  const struct event_log_settings *settings, struct error *error)
 {
@@ -120,82 +83,23 @@ struct import_tally *event_log_tally(struct event_log *log)
 }
 
 /* Return the idle timer of a key, both of which are made if the key is new. */
-static uint32_t find_timer(struct event_log *log, uint64_t hash, const void *key, size_t length)
+static uint32_t find_timer(struct event_log *log, const void *key, size_t length)
 {
     uint32_t known = key_table_count(log->sorted.keys);
-    uint32_t number = key_table_number_hashed(log->sorted.keys, hash, key, length);
+    uint32_t number = key_table_number(log->sorted.keys, key, length);
     if (number == known) {
         MEMORY_REACH(log->timers, log->timers_room, number);
         log->timers[number] = timer_model_new_timer(log->model, IDLE_QUEUE);
-        if (number + 1 == FETCHED_KEYS_MIN) {
-            reorder_announce(log->sorted.reorder, fetch_sorted);
-        }
     }
     return log->timers[number];
-}
-
-static bool leave_ring(struct event_log *log, struct error *error)
-{
-    struct ring_event *event = &log->ring[log->first++ & (RING - 1)];
-    event->event.timer =
-        event->request ? NO_TIMER : find_timer(log, event->hash, event->key, event->length);
-    return sorted_events_add(&log->sorted, event->time_ns, &event->event, error);
-}
-
-static bool empty_ring(struct event_log *log, struct error *error)
-{
-    bool good = true;
-    while (good && log->first < log->next) {
-        good = leave_ring(log, error);
-    }
-    return good;
-}
-
-/* Whether events wait in the ring. This never becomes false again; before, the ring is empty. */
-static bool uses_ring(const struct event_log *log)
-{
-    return key_table_count(log->sorted.keys) >= FETCHED_KEYS_MIN;
-}
-
-/* Return the next place in the ring, for the caller to fill; NULL if the event that leaves it
- * failed. */
-static struct ring_event *enter_ring(struct event_log *log, struct error *error)
-{
-    if (log->next - log->first == RING && !leave_ring(log, error)) {
-        return NULL;
-    }
-    if (log->next - log->first > SLOT_AHEAD) {
-        const struct ring_event *earlier = &log->ring[(log->next - SLOT_AHEAD) & (RING - 1)];
-        if (!earlier->request) {
-            key_table_fetch_entry(log->sorted.keys, earlier->hash);
-        }
-    }
-    return &log->ring[log->next++ & (RING - 1)];
 }
 
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
                         struct error *error)
 {
-    uint64_t hash = key_table_hash(key, length);
     log->activities++;
-    if (length > RING_KEY_MAX || !uses_ring(log)) {
-        if (!empty_ring(log, error)) {
-            return false;
-        }
-        const struct sorted_event event = {.timer = find_timer(log, hash, key, length)};
-        return sorted_events_add(&log->sorted, time_ns, &event, error);
-    }
-    struct ring_event *event = enter_ring(log, error);
-    if (event == NULL) {
-        return false;
-    }
-    event->time_ns = time_ns;
-    event->hash = hash;
-    event->length = (uint32_t)length;
-    event->request = false;
-    memcpy(event->key, key, length);
-    key_table_fetch_slot(log->sorted.keys, hash);
-    return true;
+    const struct sorted_event event = {.timer = find_timer(log, key, length)};
+    return sorted_events_add(&log->sorted, time_ns, &event, error);
 }
 
 bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct log_value *parts,
@@ -215,17 +119,7 @@ bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duratio
         .duration_ns = duration_ns, .timeout_ns = timeout_ns, .timer = NO_TIMER};
     log->requests++;
     log->unanswered += duration_ns == TIMER_MODEL_NEVER;
-    if (!uses_ring(log)) {
-        return sorted_events_add(&log->sorted, time_ns, &request, error);
-    }
-    struct ring_event *event = enter_ring(log, error);
-    if (event == NULL) {
-        return false;
-    }
-    event->time_ns = time_ns;
-    event->event = request;
-    event->request = true;
-    return true;
+    return sorted_events_add(&log->sorted, time_ns, &request, error);
 }
 
 void event_log_without_key(struct event_log *log)
@@ -315,8 +209,7 @@ static bool write_log(struct event_log *log, const char *format, json_t *details
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,
                       struct error *error)
 {
-    if (!empty_ring(log, error) ||
-        !sorted_events_end(&log->sorted, "is an event that starts a timer", error) ||
+    if (!sorted_events_end(&log->sorted, "is an event that starts a timer", error) ||
         !timer_model_finish(log->model, error)) {
         json_decref(details);
         return false;

@@ -184,20 +184,6 @@ bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *
     return write_start(model, timer, queue->due_at_tick, error);
 }
 
-void timer_model_fetch(const struct timer_model *model, uint32_t timer)
-{
-    __builtin_prefetch(&model->timers[timer]);
-}
-
-void timer_model_fetch_neighbours(const struct timer_model *model, uint32_t timer)
-{
-    const struct model_timer *at = &model->timers[timer];
-    if (at->due_tick != 0) {
-        __builtin_prefetch(&model->timers[at->previous != NONE ? at->previous : timer]);
-        __builtin_prefetch(&model->timers[at->next != NONE ? at->next : timer]);
-    }
-}
-
 bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *error)
 {
     if (!timer_model_is_armed(model, timer)) {

@@ -63,11 +63,6 @@ bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct err
 /* Start a timer, armed or not, at the time of the last advance. */
 bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error);
 
-/* Prefetch the memory that starting or stopping a timer needs: the timer; a little later, its
- * neighbours in the queue. */
-void timer_model_fetch(const struct timer_model *model, uint32_t timer);
-void timer_model_fetch_neighbours(const struct timer_model *model, uint32_t timer);
-
 /* Stop a timer, if it is armed, at the time of the last advance. */
 bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *error);
 
