@@ -144,23 +144,24 @@ static const struct command_line syntax = {
 /* --- files ----------------------------------------------------------------------------------- */
 
 /* Faults as rows of fault_kind. */
-static void write_faults(const void *at, FILE *stream)
+static void write_faults(const void *ctx, FILE *stream)
 {
-    const struct simulation *simulation = at;
+    const struct simulation *simulation = ctx;
     struct row row = {0};
     row_kind_write_header(&fault_kind, stream);
-    for (size_t i = 0; i < simulation->fault_count; i++) {
-        const struct fault_row *fault = &simulation->faults[i];
-        row_set_key(&row, fault->trace, contender_name(fault->contender),
-                    contender_options(fault->contender));
-        row_set_text(&row, FAULT_KIND, fault_word(fault->fault.kind));
-        row_set_integer(&row, FAULT_TIMER, fault->fault.id);
-        row_set_integer(&row, FAULT_TICK, fault->fault.tick);
-        row_set_integer(&row, FAULT_DUE, fault->fault.due);
-        if (fault->fault.event != UINT64_MAX) {
-            row_set_integer(&row, FAULT_EVENT, fault->fault.event);
+    const struct entrant *entrant;
+    const struct fault *fault;
+    for (size_t at = 0; (fault = simulation_next_fault(simulation, &at, &entrant)) != NULL;) {
+        row_set_key(&row, entrant->trace->name, contender_name(entrant->contender),
+                    contender_options(entrant->contender));
+        row_set_text(&row, FAULT_KIND, fault_word(fault->kind));
+        row_set_integer(&row, FAULT_TIMER, fault->id);
+        row_set_integer(&row, FAULT_TICK, fault->tick);
+        row_set_integer(&row, FAULT_DUE, fault->due);
+        if (fault->event != UINT64_MAX) {
+            row_set_integer(&row, FAULT_EVENT, fault->event);
         }
-        row_set_text(&row, FAULT_DETAIL, fault->fault.detail);
+        row_set_text(&row, FAULT_DETAIL, fault->detail);
         row_write_csv(&fault_kind, &row, stream);
         row_clear(&row);
     }
@@ -172,12 +173,12 @@ static void write_work(const void *at, FILE *stream)
     const struct simulation *simulation = at;
     struct row row = {0};
     row_kind_write_header(&work_kind, stream);
-    for (size_t i = 0; i < simulation->work_count; i++) {
-        const struct work_row *work = &simulation->works[i];
-        const struct work_series *series = work->series;
-        row_set_key(&row, work->trace, contender_name(work->contender),
-                    contender_options(work->contender));
-        for (uint32_t k = 0; k < series->count; k++) {
+    for (size_t i = 0; i < simulation->entrant_count; i++) {
+        const struct entrant *entrant = &simulation->entrants[i];
+        const struct work_series *series = entrant_work(entrant);
+        row_set_key(&row, entrant->trace->name, contender_name(entrant->contender),
+                    contender_options(entrant->contender));
+        for (uint32_t k = 0; series != NULL && k < series->count; k++) {
             const struct work_stretch *stretch = &series->stretches[k];
             uint64_t from = series->from_tick + k * series->ticks;
             uint64_t to = k + 1 < series->count ? from + series->ticks - 1 : series->to_tick;
@@ -240,7 +241,7 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
     bool done = outfolder_write(folder, "results.csv", write_results_csv, simulation, error) &&
                 outfolder_write(folder, "work.csv", write_work, simulation, error) &&
                 outfolder_write(folder, "faults.csv", write_faults, simulation, error);
-    if (done && simulation->rank_count > 0) {
+    if (done && simulation->ranks > 0) {
         done = outfolder_write(folder, "ranks.csv", command_ranks_write_csv, simulation, error);
     }
     if (done && arguments->latency) {
@@ -256,17 +257,18 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
 
 static void print_faults(const struct simulation *simulation)
 {
-    for (size_t i = 0; i < simulation->fault_count; i++) {
-        const struct fault_row *row = &simulation->faults[i];
+    const struct entrant *entrant;
+    const struct fault *fault;
+    for (size_t at = 0; (fault = simulation_next_fault(simulation, &at, &entrant)) != NULL;) {
+        const char *set = contender_options(entrant->contender);
         char event[32] = "";
-        if (row->fault.event != UINT64_MAX) {
-            (void)snprintf(event, sizeof event, ", event %" PRIu64, row->fault.event);
+        if (fault->event != UINT64_MAX) {
+            (void)snprintf(event, sizeof event, ", event %" PRIu64, fault->event);
         }
         standard_files_tell("fault: %s: %s%s%s: %s: timer %" PRIu64 " at tick %" PRIu64 "%s: %s\n",
-                            row->trace, contender_name(row->contender),
-                            contender_options(row->contender)[0] != '\0' ? ":" : "",
-                            contender_options(row->contender), fault_word(row->fault.kind),
-                            row->fault.id, row->fault.tick, event, row->fault.detail);
+                            entrant->trace->name, contender_name(entrant->contender),
+                            set[0] != '\0' ? ":" : "", set, fault_word(fault->kind), fault->id,
+                            fault->tick, event, fault->detail);
     }
 }
 
@@ -308,6 +310,45 @@ static void warn_of_traces(const struct simulation *simulation, const struct rep
     }
 }
 
+/* Return whether two structures are exact on the same trace, so that their expiries must agree. */
+static bool must_agree(const struct entrant *one, const struct entrant *other)
+{
+    return one->trace == other->trace && one->compared && other->compared && one->check->exact &&
+           other->check->exact;
+}
+
+/* Compare the exact structures of a trace, of which entrant `first` is the first. False if they
+ * differ. */
+static bool compare_with_first(const struct simulation *simulation, size_t first)
+{
+    const struct entrant *one = &simulation->entrants[first];
+    unsigned same = 0;
+    bool equal = true;
+    for (size_t k = first; k < simulation->entrant_count; k++) {
+        const struct entrant *other = &simulation->entrants[k];
+        if (!must_agree(one, other)) {
+            continue;
+        }
+        bool fired = other->check->named_digest == one->check->named_digest;
+        bool alike = fired && other->check->operations_digest == one->check->operations_digest;
+        same += alike;
+        if (!alike) {
+            equal = false;
+            (void)fprintf(stderr, "fault: %s: %s and %s did not %s\n", one->trace->name,
+                          contender_name(one->contender), contender_name(other->contender),
+                          fired ? "do the same when the same timers fired"
+                                : "fire the same timers");
+        }
+    }
+    if (same > 1) {
+        (void)fprintf(stderr,
+                      "%s: %u exact structures fired the same timers at the same ticks (%016" PRIx64
+                      ")\n",
+                      one->trace->name, same, one->check->named_digest);
+    }
+    return equal;
+}
+
 /* Structures that are exact with these options must have fired the same timers at the same ticks:
  * says so for each trace, and adds the sets to the context. False if they differ. With a `budget`
  * there are no such sets. */
@@ -316,45 +357,23 @@ static bool compare_fired_sets(const struct simulation *simulation, uint64_t bud
 {
     json_t *sets = json_array();
     bool equal = true;
-    for (size_t i = 0; i < simulation->fired_set_count; i++) {
-        const struct fired_set *set = &simulation->fired_sets[i];
-        char digest[32];
-        (void)snprintf(digest, sizeof digest, "%016" PRIx64, set->digest);
-        (void)json_array_append_new(sets,
-                                    json_pack("{s:s, s:s, s:s, s:b, s:s}", "trace", set->trace,
-                                              "algo", contender_name(set->contender), "options",
-                                              contender_options(set->contender), "exact",
-                                              set->exact, "digest", digest));
-        bool first = set->exact;
-        for (size_t k = 0; k < i && first; k++) {
-            const struct fired_set *other = &simulation->fired_sets[k];
-            first = !other->exact || strcmp(other->trace, set->trace) != 0;
-        }
-        if (!first) {
+    for (size_t i = 0; i < simulation->entrant_count; i++) {
+        const struct entrant *one = &simulation->entrants[i];
+        if (!one->compared) {
             continue;
         }
-        unsigned same = 0;
-        for (size_t k = i; k < simulation->fired_set_count; k++) {
-            const struct fired_set *other = &simulation->fired_sets[k];
-            if (!other->exact || strcmp(other->trace, set->trace) != 0) {
-                continue;
-            }
-            bool alike = other->digest == set->digest && other->operations == set->operations;
-            same += alike;
-            if (!alike) {
-                equal = false;
-                (void)fprintf(stderr, "fault: %s: %s and %s did not %s\n", set->trace,
-                              contender_name(set->contender), contender_name(other->contender),
-                              other->digest != set->digest
-                                  ? "fire the same timers"
-                                  : "do the same when the same timers fired");
-            }
+        char digest[32];
+        (void)snprintf(digest, sizeof digest, "%016" PRIx64, one->check->named_digest);
+        (void)json_array_append_new(sets, json_pack("{s:s, s:s, s:s, s:b, s:s}", "trace",
+                                                    one->trace->name, "algo",
+                                                    contender_name(one->contender), "options",
+                                                    contender_options(one->contender), "exact",
+                                                    one->check->exact, "digest", digest));
+        bool first = one->check->exact;
+        for (size_t k = 0; k < i && first; k++) {
+            first = !must_agree(one, &simulation->entrants[k]);
         }
-        if (same > 1) {
-            (void)fprintf(stderr,
-                          "%s: %u exact structures fired the same timers at the same ticks (%s)\n",
-                          set->trace, same, digest);
-        }
+        equal = (!first || compare_with_first(simulation, i)) && equal;
     }
     if (budget > 0) {
         (void)fprintf(stderr, "with a budget each structure chooses which timers wait: exact ones "

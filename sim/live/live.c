@@ -3,7 +3,6 @@
 #include "due.h"
 #include "live_draw.h"
 #include "memory.h"
-#include "service.h"
 
 #include <stdio.h>
 #include <stdlib.h>

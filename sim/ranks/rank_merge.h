@@ -2,7 +2,7 @@
 #ifndef SIM_RANK_MERGE_H
 #define SIM_RANK_MERGE_H
 
-#include "simulate_ranks.h"
+#include "simulate.h"
 
 /* Add the results of a pass to a rank's figures. */
 void rank_figures_add(struct rank_figures *figures, enum replay_pass pass,

@@ -36,7 +36,6 @@ struct closed_loop {
     struct timer *timers;
     uint64_t *nominal; /* by id: the due tick that a fixed rate counts from, if the loop has
                           postponed the real one; otherwise 0; NULL: all 0 */
-    uint8_t *dropped;  /* a bit for each event: a start that was dropped; NULL: none */
     struct node *nodes;
     uint32_t node_count;
     uint32_t node_capacity;
@@ -102,61 +101,6 @@ static uint64_t first_arming(const struct closed_loop *loop, const struct timer 
                : UINT64_MAX;
 }
 
-static void push(struct closed_loop *loop, uint32_t *chain, uint32_t at)
-{
-    loop->nodes[at].next = *chain;
-    *chain = at;
-}
-
-/* --- dropping -------------------------------------------------------------------------------- */
-
-/* Remember a dropped start: reactions to its expiry that come later are dropped as well. */
-static void forget_start(struct closed_loop *loop, uint64_t event)
-{
-    if (loop->dropped == NULL) {
-        loop->dropped = memory_new(loop->plan.stream->header.events / 8 + 1, 1);
-    }
-    loop->dropped[event / 8] |= (uint8_t)(1U << event % 8);
-}
-
-static bool is_forgotten(const struct closed_loop *loop, uint64_t event)
-{
-    return loop->dropped != NULL && ((unsigned)loop->dropped[event / 8] >> event % 8 & 1U) != 0;
-}
-
-/* Drop a chain of reactions, and with each start the reactions to its expiry. */
-static void drop_chain(struct closed_loop *loop, uint32_t dropped)
-{
-    while (dropped != NO_NODE) {
-        uint32_t at = dropped;
-        const struct stream_reaction *reaction = loop->nodes[at].reaction;
-        dropped = loop->nodes[at].next;
-        give_node(loop, at);
-        if (reaction->op != TRACE_START) {
-            continue;
-        }
-        struct timer *timer = &loop->timers[reaction->id];
-        forget_start(loop, reaction->event);
-        /* The other ones belong to starts that may still come: they keep their order. */
-        uint32_t last = timer->last_node;
-        for (bool more = last != NO_NODE; more;) {
-            uint32_t waiting = unlink_first(loop, timer);
-            more = waiting != last;
-            if (loop->nodes[waiting].reaction->arming == reaction->event) {
-                push(loop, &dropped, waiting);
-            } else {
-                append(loop, timer, waiting);
-            }
-        }
-    }
-}
-
-static void drop(struct closed_loop *loop, uint32_t at)
-{
-    loop->nodes[at].next = NO_NODE;
-    drop_chain(loop, at);
-}
-
 /* --- carrying out ---------------------------------------------------------------------------- */
 
 /* Record a start; `nominal` is its due tick, or, for a fixed rate, its deadline. */
@@ -181,33 +125,34 @@ static uint64_t nominal_of(const struct closed_loop *loop, uint32_t id)
     return postponed ? loop->nominal[id] : loop->timers[id].due;
 }
 
+/* Record an operation that is carried out, and drop the reactions to earlier armings of its timer.
+ * The ring is in the order of the stream, and so are the armings. The reactions to a start that was
+ * dropped stay until then: that arming never fires. */
 static void note_done(struct closed_loop *loop, uint32_t id, uint64_t event, bool start)
 {
     struct timer *timer = &loop->timers[id];
-    uint32_t dropped = NO_NODE;
     timer->last = event & INT64_MAX;
     timer->pending = start;
-    /* The ring is in the order of the stream, and so are the armings. */
     while (first_arming(loop, timer) < event) {
-        push(loop, &dropped, unlink_first(loop, timer));
+        give_node(loop, unlink_first(loop, timer));
     }
-    drop_chain(loop, dropped);
 }
 
 static void carry_out(struct closed_loop *loop, uint32_t at, uint64_t now, bool inside)
 {
     const struct stream_reaction *reaction = loop->nodes[at].reaction;
     uint64_t nominal = loop->nodes[at].nominal;
-    if (reaction->event < loop->timers[reaction->id].last) {
-        drop(loop, at);
-        return;
-    }
     give_node(loop, at);
-    struct loop_operation operation = {.event = reaction->event - 1,
-                                       .id = reaction->id,
-                                       .op = (enum trace_op)reaction->op,
-                                       .cause = reaction->cause,
-                                       .inside = inside};
+    if (reaction->event < loop->timers[reaction->id].last) {
+        return; /* superseded */
+    }
+    struct stream_operation operation = {.event = reaction->event - 1,
+                                         .tick = now,
+                                         .id = reaction->id,
+                                         .op = reaction->op,
+                                         .cause = reaction->cause,
+                                         .reaction = true,
+                                         .inside = inside};
     note_done(loop, reaction->id, reaction->event, reaction->op == TRACE_START);
     if (reaction->op == TRACE_START) {
         uint64_t from = reaction->basis == TRACE_FIXED_DELAY  ? now
@@ -219,7 +164,7 @@ static void carry_out(struct closed_loop *loop, uint32_t at, uint64_t now, bool 
                  reaction->basis == TRACE_FIXED_RATE ? operation.deadline : due);
     }
     loop->reactions++;
-    loop->plan.carry(loop->plan.ctx, &operation, now);
+    loop->plan.carry(loop->plan.ctx, &operation);
 }
 
 /* Return whether neither another reaction nor an expiry touches the timer at tick `now`. */
@@ -273,17 +218,16 @@ void closed_loop_advanced(struct closed_loop *loop, uint64_t now)
     loop->held_count = 0;
 }
 
-bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now,
-                          const struct trace_record *record)
+bool closed_loop_external(struct closed_loop *loop, const struct stream_operation *operation)
 {
-    event++;
-    if (event < loop->timers[record->id].last) {
+    uint64_t event = operation->event + 1;
+    if (event < loop->timers[operation->id].last) {
         return false;
     }
-    note_done(loop, record->id, event, record->op == TRACE_START);
-    if (record->op == TRACE_START) {
-        uint64_t due = due_in_replay(now, record->deadline);
-        note_due(loop, record->id, due, due);
+    note_done(loop, operation->id, event, operation->op == TRACE_START);
+    if (operation->op == TRACE_START) {
+        uint64_t due = due_in_replay(operation->tick, operation->deadline);
+        note_due(loop, operation->id, due, due);
     }
     return true;
 }
@@ -293,13 +237,13 @@ bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now
 static void put_aside(struct closed_loop *loop, const struct stream_reaction *reaction)
 {
     struct timer *cause = &loop->timers[reaction->cause];
+    if (reaction->arming == NO_EVENT || reaction->arming < cause->last) {
+        return; /* it comes too late */
+    }
     uint32_t at = take_node(loop);
     loop->nodes[at] = (struct node){
         .reaction = reaction, .nominal = nominal_of(loop, reaction->cause), .next = NO_NODE};
-    if (reaction->arming == NO_EVENT || reaction->arming < cause->last ||
-        is_forgotten(loop, reaction->arming)) {
-        drop(loop, at);
-    } else if (closed_loop_waits(loop, reaction)) {
+    if (closed_loop_waits(loop, reaction)) {
         hold_back(loop, at); /* its cause has fired already */
     } else {
         append(loop, cause, at);
@@ -346,7 +290,6 @@ void closed_loop_close(struct closed_loop *loop)
     if (loop != NULL) {
         memory_table_free(loop->timers, loop->ids, sizeof *loop->timers);
         memory_table_free(loop->nominal, loop->ids, sizeof *loop->nominal);
-        free(loop->dropped);
         free(loop->nodes);
         free(loop->held);
         free(loop);

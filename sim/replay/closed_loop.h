@@ -30,18 +30,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An operation to be carried out now. */
-struct loop_operation {
-    uint64_t event;    /* its number in the trace, from 0 */
-    uint64_t deadline; /* of a start, as executed */
-    uint32_t id;
-    enum trace_op op;
-    uint32_t cause; /* the timer that triggers it */
-    bool inside;    /* in the callback; otherwise postponed to the end of the tick */
-};
-
-/* Apply an operation to the structure, at tick `now`. */
-typedef void loop_carry_fn(void *ctx, const struct loop_operation *operation, uint64_t now);
+/* Apply a reaction to the structure, at the operation's tick. */
+typedef void loop_carry_fn(void *ctx, const struct stream_operation *operation);
 
 struct closed_loop_plan {
     const struct stream *stream;
@@ -64,10 +54,9 @@ void closed_loop_fired(struct closed_loop *loop, uint32_t id, uint64_t now);
 /* Call after the last advance to tick `now`: carry out the postponed reactions. */
 void closed_loop_advanced(struct closed_loop *loop, uint64_t now);
 
-/* Return whether external operation `event` of tick `now` is to be applied; false if it is
- * superseded. All operations of earlier ticks must be done. */
-bool closed_loop_external(struct closed_loop *loop, uint64_t event, uint64_t now,
-                          const struct trace_record *record);
+/* Return whether an external operation, at the tick at which it is applied, is to be carried out;
+ * false if it is superseded. All operations of earlier ticks must be done. */
+bool closed_loop_external(struct closed_loop *loop, const struct stream_operation *operation);
 
 /* Return whether the cause of a reaction that is not set aside yet has fired early. */
 bool closed_loop_waits(const struct closed_loop *loop, const struct stream_reaction *reaction);

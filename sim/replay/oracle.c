@@ -13,6 +13,26 @@
 #define EVENT_BITS        61
 #define SHARED_EVENT_BITS 30 /* if the bits above hold the order */
 
+static const struct {
+    const char *word;
+    enum column column;
+} kinds[] = {
+#define FAULT_ROW(code, word, column, sentence) {word, column},
+    FAULT_MAP(FAULT_ROW)
+#undef FAULT_ROW
+};
+
+const char *fault_word(enum fault_kind kind)
+{
+    /* The kind may come from a child process that wrote garbage. */
+    return kinds[(size_t)kind < FAULT_KINDS ? kind : FAULT_HARNESS].word;
+}
+
+enum column fault_column(enum fault_kind kind)
+{
+    return kinds[kind].column;
+}
+
 enum timer_state { NEVER_STARTED, PENDING, FIRED, STOPPED };
 
 /* A replay of 10 million timers has 10 million of these. Values that only some replays need are in
@@ -25,8 +45,7 @@ struct timer {
 };
 
 struct oracle {
-    const struct tl_algo *algo;
-    const void *options;
+    struct oracle_plan plan;
     struct verdict *verdict;
     struct timer *timers;
     uint64_t *delays;    /* by id, from the structure's clock; NULL: the declared precision is 0 */
@@ -35,14 +54,8 @@ struct oracle {
     unsigned event_bits; /* of a timer's event that hold the event; the others hold the order */
     uint64_t *filed_due; /* by id, if started overdue: the due tick by the structure's clock;
                             NULL: the clock is the tick, or no order is promised */
-    uint32_t ids;
-    const uint64_t *names;
     uint64_t pending;
     bool draining;
-    const struct replay_drive *drive;
-    uint64_t end_tick;
-    const struct service *service;
-    const uint32_t *slacks;
     uint64_t clock;      /* tick of the last or running advance */
     uint64_t budget;     /* of that advance */
     uint64_t fired;      /* in that advance */
@@ -59,17 +72,10 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
 {
     struct oracle *oracle = memory_new(1, sizeof *oracle);
     uint32_t capabilities = plan->algo->capabilities;
-    *oracle = (struct oracle){.algo = plan->algo,
-                              .options = plan->options,
-                              .drive = plan->drive,
-                              .end_tick = plan->end_tick,
-                              .service = plan->service,
-                              .slacks = plan->slacks,
+    *oracle = (struct oracle){.plan = *plan,
                               .verdict = verdict,
                               .timers = memory_table(plan->ids, sizeof *oracle->timers),
-                              .ids = plan->ids,
                               .event_bits = EVENT_BITS,
-                              .names = plan->names,
                               .budget = TL_NO_BUDGET,
                               .crowded_at = TL_NEVER};
     if (plan->algo->precision != NULL) {
@@ -90,10 +96,10 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
 void oracle_destroy(struct oracle *oracle)
 {
     if (oracle != NULL) {
-        memory_table_free(oracle->timers, oracle->ids, sizeof *oracle->timers);
-        memory_table_free(oracle->delays, oracle->ids, sizeof *oracle->delays);
-        memory_table_free(oracle->orders, oracle->ids, sizeof *oracle->orders);
-        memory_table_free(oracle->filed_due, oracle->ids, sizeof *oracle->filed_due);
+        memory_table_free(oracle->timers, oracle->plan.ids, sizeof *oracle->timers);
+        memory_table_free(oracle->delays, oracle->plan.ids, sizeof *oracle->delays);
+        memory_table_free(oracle->orders, oracle->plan.ids, sizeof *oracle->orders);
+        memory_table_free(oracle->filed_due, oracle->plan.ids, sizeof *oracle->filed_due);
         free(oracle);
     }
 }
@@ -134,7 +140,7 @@ static uint64_t order_of(const struct oracle *oracle, uint32_t id)
 
 static uint64_t name_of(const struct oracle *oracle, uint32_t id)
 {
-    return oracle->names != NULL && id < oracle->ids ? oracle->names[id] : id;
+    return oracle->plan.names != NULL && id < oracle->plan.ids ? oracle->plan.names[id] : id;
 }
 
 /* Count a fault; keep the first few, with their detail. */
@@ -167,7 +173,7 @@ static uint64_t crowded_since(const struct oracle *oracle)
 
 static struct tl_precision precision_of(const struct oracle *oracle, uint32_t id)
 {
-    return tl_algo_precision(oracle->algo, oracle->options,
+    return tl_algo_precision(oracle->plan.algo, oracle->plan.options,
                              oracle->delays != NULL ? oracle->delays[id] : 0);
 }
 
@@ -175,9 +181,9 @@ static struct tl_precision precision_of(const struct oracle *oracle, uint32_t id
 static uint64_t last_chance(const struct oracle *oracle, const struct timer *timer,
                             struct tl_precision precision)
 {
-    uint64_t slack = oracle->slacks != NULL ? oracle->slacks[event_of(oracle, timer)] : 0;
+    uint64_t slack = oracle->plan.slacks != NULL ? oracle->plan.slacks[event_of(oracle, timer)] : 0;
     uint64_t late = slack > precision.late_ticks ? slack : precision.late_ticks;
-    return service_chance(oracle->service, oracle->drive, oracle->end_tick,
+    return service_chance(oracle->plan.service, oracle->plan.drive, oracle->plan.end_tick,
                           due_last(timer->due, late));
 }
 
@@ -210,10 +216,10 @@ static void widen(struct tl_precision *widest, struct tl_precision precision)
     }
 }
 
-static void judge_start(struct oracle *oracle, uint64_t tick,
-                        const struct oracle_operation *operation)
+static void judge_start(struct oracle *oracle, const struct stream_operation *operation)
 {
     const uint32_t id = operation->id;
+    const uint64_t tick = operation->tick;
     struct timer *timer = &oracle->timers[id];
     if (timer->state == PENDING) {
         judge_overdue(oracle, timer, id, tick, operation->reaction);
@@ -235,10 +241,11 @@ static void judge_start(struct oracle *oracle, uint64_t tick,
     }
 }
 
-static void judge_stop(struct oracle *oracle, uint64_t tick,
-                       const struct oracle_operation *operation, enum tl_status answer)
+static void judge_stop(struct oracle *oracle, const struct stream_operation *operation,
+                       enum tl_status answer)
 {
     const uint32_t id = operation->id;
+    const uint64_t tick = operation->tick;
     const uint64_t event = operation->event;
     struct timer *timer = &oracle->timers[id];
     oracle->verdict->stops++;
@@ -257,22 +264,23 @@ static void judge_stop(struct oracle *oracle, uint64_t tick,
     }
 }
 
-void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_operation *operation,
+void oracle_operated(struct oracle *oracle, const struct stream_operation *operation,
                      enum tl_status answer)
 {
     oracle->verdict->events++;
     if (operation->op == TRACE_START) {
-        judge_start(oracle, tick, operation);
+        judge_start(oracle, operation);
     } else {
-        judge_stop(oracle, tick, operation, answer);
+        judge_stop(oracle, operation, answer);
     }
 }
 
 void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool draining)
 {
     /* If the loop has slept in between, it was not short of time. */
-    uint64_t soonest = oracle->service != NULL ? service_free(oracle->service) : oracle->clock + 1;
-    bool at_once = now <= drive_awake(oracle->drive, oracle->end_tick, soonest);
+    uint64_t soonest =
+        oracle->plan.service != NULL ? service_free(oracle->plan.service) : oracle->clock + 1;
+    bool at_once = now <= drive_awake(oracle->plan.drive, oracle->plan.end_tick, soonest);
     oracle->crowded_at = at_once ? crowded_since(oracle) : TL_NEVER;
     oracle->clock = now;
     oracle->budget = budget;
@@ -299,7 +307,7 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
 {
     uint64_t due = timer->overdue && oracle->filed_due != NULL ? oracle->filed_due[id]
                                                                : timer->due - timer->overdue;
-    bool ordered = (oracle->algo->capabilities & TL_CAP_ORDERED) != 0;
+    bool ordered = (oracle->plan.algo->capabilities & TL_CAP_ORDERED) != 0;
     uint64_t order = order_of(oracle, id);
     if (oracle->any_in_advance) {
         if (ordered && due < oracle->last_due) {
@@ -325,8 +333,9 @@ static void judge_order(struct oracle *oracle, const struct timer *timer, uint32
 static void file_lateness(struct oracle *oracle, uint64_t due, uint64_t now)
 {
     struct verdict *verdict = oracle->verdict;
-    uint64_t begins =
-        oracle->service != NULL ? service_begins(oracle->service, now, oracle->fired - 1) : now;
+    uint64_t begins = oracle->plan.service != NULL
+                          ? service_begins(oracle->plan.service, now, oracle->fired - 1)
+                          : now;
     if (begins < due) {
         histogram_add(&verdict->early_ticks, due - begins);
     } else {
@@ -337,9 +346,9 @@ static void file_lateness(struct oracle *oracle, uint64_t due, uint64_t now)
 void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
 {
     struct verdict *verdict = oracle->verdict;
-    if (id >= oracle->ids) {
+    if (id >= oracle->plan.ids) {
         note_fault(oracle, FAULT_DUPLICATE, id, now, 0, NO_EVENT,
-                   "fired, but there are only %" PRIu32 " timers", oracle->ids);
+                   "fired, but there are only %" PRIu32 " timers", oracle->plan.ids);
         return;
     }
     struct timer *timer = &oracle->timers[id];
@@ -411,7 +420,7 @@ static size_t place_windows(const struct oracle *oracle, uint64_t from, struct d
 {
     uint64_t least = UINT64_MAX;
     uint64_t most = 0;
-    for (uint32_t id = 0; id < oracle->ids; id++) {
+    for (uint32_t id = 0; id < oracle->plan.ids; id++) {
         if (oracle->timers[id].state == PENDING) {
             uint64_t first = window_of(oracle, id).first;
             least = first >= from && first < least ? first : least;
@@ -422,7 +431,7 @@ static size_t place_windows(const struct oracle *oracle, uint64_t from, struct d
         return 0;
     }
     memset(windows, 0, (size_t)(most - least + 1) * sizeof *windows);
-    for (uint32_t id = 0; id < oracle->ids; id++) {
+    for (uint32_t id = 0; id < oracle->plan.ids; id++) {
         if (oracle->timers[id].state == PENDING) {
             struct due_window window = window_of(oracle, id);
             struct due_window *place = &windows[window.first - least];
@@ -448,7 +457,7 @@ size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due
     if (count > 0) {
         return count;
     }
-    for (uint32_t id = 0; id < oracle->ids; id++) {
+    for (uint32_t id = 0; id < oracle->plan.ids; id++) {
         if (oracle->timers[id].state != PENDING) {
             continue;
         }
@@ -470,7 +479,7 @@ size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due
 void oracle_finish(struct oracle *oracle, uint64_t now)
 {
     struct verdict *verdict = oracle->verdict;
-    for (uint32_t id = 0; id < oracle->ids && oracle->pending > 0; id++) {
+    for (uint32_t id = 0; id < oracle->plan.ids && oracle->pending > 0; id++) {
         struct timer *timer = &oracle->timers[id];
         if (timer->state == PENDING) {
             note_fault(oracle, FAULT_LOST, id, now, timer->due, event_of(oracle, timer),

@@ -33,8 +33,7 @@
 #include "fault.h"
 #include "histogram.h"
 #include "registry.h"
-#include "service.h"
-#include "trace.h"
+#include "stream.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,17 +92,8 @@ struct oracle *oracle_create(const struct oracle_plan *plan, struct verdict *ver
 /* Harmless on NULL. */
 void oracle_destroy(struct oracle *oracle);
 
-/* An operation, as the structure executed it. */
-struct oracle_operation {
-    uint64_t event;    /* its number in the trace */
-    uint64_t deadline; /* of a start */
-    uint32_t id;
-    enum trace_op op;
-    bool reaction; /* triggered by an expiry */
-};
-
-/* Call after the structure executed an operation at tick `tick` and returned `answer`. */
-void oracle_operated(struct oracle *oracle, uint64_t tick, const struct oracle_operation *operation,
+/* Call after the structure executed an operation and returned `answer`. */
+void oracle_operated(struct oracle *oracle, const struct stream_operation *operation,
                      enum tl_status answer);
 
 /* Call before each advance to tick `now`. `draining`: the trace's end tick has passed. */

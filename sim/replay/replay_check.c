@@ -2,33 +2,121 @@
  * pending timers are driven to their expiry and checked as well. */
 #include "due.h"
 #include "memory.h"
-#include "replay_drive.h"
+#include "replay_pass.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static void open_check(struct replay *replay)
+/* --- slack ----------------------------------------------------------------------------------- */
+
+/* When a loop that uses its timers' slack must wake up: at the earliest sum of deadline and slack
+ * among the pending timers. These sums are in a heap, independent of the structure. */
+struct slack {
+    const struct tl_algo *heap;
+    void *self;
+};
+
+static struct slack *slack_open(uint32_t ids)
 {
-    const struct replay_request *request = replay->request;
-    uint32_t ids = replay->header->ids;
-    const struct oracle_plan plan = {.algo = request->algo,
-                                     .options = request->options,
-                                     .ids = ids,
-                                     .events = replay->header->events,
-                                     .names = request->names,
-                                     .drive = &request->drive,
-                                     .end_tick = replay->header->end_tick,
-                                     .service = replay->service,
-                                     .slacks =
-                                         replay->slack != NULL ? request->stream->slacks : NULL};
-    replay->oracle = oracle_create(&plan, &replay->result->verdict);
+    struct slack *slack = memory_new(1, sizeof *slack);
+    const struct tl_config config = {.capacity = ids, .allocator = tl_system_allocator()};
+    slack->heap = tl_registry_find("binary-heap")->timed;
+    if (slack->heap->create(&config, &slack->self) != TL_OK) {
+        memory_end();
+    }
+    return slack;
 }
 
-static void close_check(struct replay *replay)
+static void slack_started(const struct replay *replay, const struct stream_operation *operation)
 {
-    oracle_destroy(replay->oracle);
-    acknowledged_release(&replay->acknowledged);
+    const uint32_t *slacks = replay->request->stream->slacks;
+    if (replay->slack != NULL) {
+        uint64_t due = due_in_replay(operation->tick, operation->deadline);
+        (void)replay->slack->heap->start(
+            replay->slack->self, operation->id,
+            due_deadline(due, slacks != NULL ? slacks[operation->event] : 0));
+    }
+}
+
+static void slack_ended(const struct replay *replay, uint32_t id)
+{
+    if (replay->slack != NULL && id < replay->header.ids) {
+        (void)replay->slack->heap->stop(replay->slack->self, id);
+    }
+}
+
+uint64_t check_slack_wake(const struct replay *replay)
+{
+    return replay->slack->heap->next(replay->slack->self);
+}
+
+/* --- when operations become durable ----------------------------------------------------------- */
+
+static void add_tick(struct acknowledged *acknowledged, struct acknowledged_tick tick)
+{
+    /* Only if half of the array is free: then moving is amortized. */
+    if (acknowledged->begin > acknowledged->room / 2 && acknowledged->end == acknowledged->room) {
+        acknowledged->end -= acknowledged->begin;
+        memmove(acknowledged->waiting, acknowledged->waiting + acknowledged->begin,
+                acknowledged->end * sizeof *acknowledged->waiting);
+        acknowledged->begin = 0;
+    }
+    MEMORY_REACH(acknowledged->waiting, acknowledged->room, acknowledged->end);
+    acknowledged->waiting[acknowledged->end++] = tick;
+}
+
+static void has_waited(struct acknowledged *acknowledged, uint64_t ticks)
+{
+    acknowledged->max_ticks = ticks > acknowledged->max_ticks ? ticks : acknowledged->max_ticks;
+}
+
+void acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
+                       const struct tl_durability *durability)
+{
+    if (durability->sequence > acknowledged->seen) {
+        const struct acknowledged_tick given = {acknowledged->seen + 1, tick};
+        add_tick(acknowledged, given);
+        acknowledged->seen = durability->sequence;
+    }
+    while (acknowledged->begin < acknowledged->end) {
+        const struct acknowledged_tick *oldest = &acknowledged->waiting[acknowledged->begin];
+        bool is_last = acknowledged->begin + 1 == acknowledged->end;
+        uint64_t next = is_last ? acknowledged->seen + 1 : oldest[1].first;
+        if (durability->durable_sequence < oldest->first) {
+            return;
+        }
+        has_waited(acknowledged, tick - oldest->tick);
+        if (durability->durable_sequence + 1 < next) {
+            return;
+        }
+        acknowledged->begin++;
+    }
+    acknowledged->begin = 0;
+    acknowledged->end = 0;
+}
+
+void acknowledged_finish(struct acknowledged *acknowledged, uint64_t tick)
+{
+    if (acknowledged->begin < acknowledged->end) {
+        has_waited(acknowledged, tick - acknowledged->waiting[acknowledged->begin].tick);
+    }
+}
+
+void acknowledged_release(struct acknowledged *acknowledged)
+{
+    free(acknowledged->waiting);
+    *acknowledged = (struct acknowledged){0};
+}
+
+void check_durable(struct replay *replay, uint64_t tick)
+{
+    struct tl_durability durability;
+    if (replay_is_durable(replay->algo) && !replay->draining) {
+        replay->algo->durability(replay->self, &durability);
+        acknowledged_look(&replay->acknowledged, tick, &durability);
+    }
 }
 
 /* --- work ------------------------------------------------------------------------------------ */
@@ -65,40 +153,38 @@ static void check_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct replay *replay = ctx;
     oracle_fired(replay->oracle, id, now);
-    slack_ended(replay->slack, id);
+    slack_ended(replay, id);
     if (replay->draining) {
         return;
     }
     tally_add(&replay->tally, id, now);
-    if (replay->request->names != NULL && id < replay->header->ids) {
+    if (replay->request->names != NULL && id < replay->header.ids) {
         tally_add(&replay->named, replay->request->names[id], now);
     }
     if (replay->recorder != NULL) {
         tape_record_firing(replay->recorder);
     }
-    if (replay->loop != NULL && id < replay->header->ids) {
+    if (replay->loop != NULL && id < replay->header.ids) {
         closed_loop_fired(replay->loop, id, now);
     }
 }
 
 /* Apply an operation and report it to the oracle. False if the structure refused it. */
-static bool do_operation(struct replay *replay, uint64_t tick,
-                         const struct oracle_operation *operation)
+static bool do_operation(struct replay *replay, const struct stream_operation *operation)
 {
+    bool starts = operation->op == TRACE_START;
     enum tl_status status =
-        operation->op == TRACE_START
-            ? replay->algo->start(replay->self, operation->id, operation->deadline)
-            : replay->algo->stop(replay->self, operation->id);
+        starts ? replay->algo->start(replay->self, operation->id, operation->deadline)
+               : replay->algo->stop(replay->self, operation->id);
     if (status > TL_IDLE) {
         replay_refuse(replay, operation->event, operation->deadline, status);
         return false;
     }
-    oracle_operated(replay->oracle, tick, operation, status);
-    if (operation->op == TRACE_START) {
-        slack_started(replay->slack, operation->id, operation->event,
-                      due_in_replay(tick, operation->deadline));
+    oracle_operated(replay->oracle, operation, status);
+    if (starts) {
+        slack_started(replay, operation);
     } else {
-        slack_ended(replay->slack, operation->id);
+        slack_ended(replay, operation->id);
     }
     if (replay->in_window && replay->loop != NULL) {
         replay->result->window_events++;
@@ -106,28 +192,23 @@ static bool do_operation(struct replay *replay, uint64_t tick,
     return true;
 }
 
-void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+void check_carry(void *ctx, const struct stream_operation *operation)
 {
     struct replay *replay = ctx;
-    if (replay->refused != TL_OK) {
+    if (replay->refused) {
         return;
     }
     /* The work so far is the advance's, the work from here on the operation's. */
-    keep_tick_work(replay, now, 0);
-    const struct oracle_operation done = {.event = operation->event,
-                                          .deadline = operation->deadline,
-                                          .id = operation->id,
-                                          .op = operation->op,
-                                          .reaction = true};
-    if (!do_operation(replay, now, &done)) {
+    keep_tick_work(replay, operation->tick, 0);
+    if (!do_operation(replay, operation)) {
         return;
     }
-    keep_operations_work(replay, now);
+    keep_operations_work(replay, operation->tick);
     struct tally executed = {.digest = replay->result->operations_digest};
     tally_add(&executed, operation->id, operation->deadline + 3 * operation->event);
     replay->result->operations_digest = executed.digest;
     if (replay->recorder != NULL) {
-        tape_record(replay->recorder, operation, now);
+        tape_record(replay->recorder, operation);
     }
 }
 
@@ -143,7 +224,7 @@ static inline __attribute__((always_inline)) uint64_t advance_checked(struct rep
     oracle_advancing(replay->oracle, tick, budget, replay->draining);
     uint64_t fired = replay->algo->advance(replay->self, tick, budget, check_fired, replay);
     keep_tick_work(replay, tick, fired);
-    replay_look_what_is_durable(replay, tick);
+    check_durable(replay, tick);
     if (loop != NULL) {
         closed_loop_advanced(loop, tick);
     }
@@ -157,17 +238,14 @@ static inline void pass_time_checked(struct replay *replay, uint64_t tick, bool 
     keep_tick_work(replay, tick, 0);
 }
 
-/* Return whether external operation `event` is applied; otherwise it is superseded. */
-static bool is_done(struct replay *replay, uint64_t tick, uint64_t event,
-                    const struct trace_record *record)
+/* Return whether an external operation is applied; otherwise it is superseded. */
+static bool is_done(struct replay *replay, const struct stream_operation *operation)
 {
-    if (replay->loop == NULL || closed_loop_external(replay->loop, event, tick, record)) {
-        return true;
+    bool done = replay->loop == NULL || closed_loop_external(replay->loop, operation);
+    if (!done && replay->recorder != NULL) {
+        tape_record_outside(replay->recorder, TAPE_SUPERSEDED, operation->tick, operation->event);
     }
-    if (replay->recorder != NULL) {
-        tape_record_outside(replay->recorder, TAPE_SUPERSEDED, tick, event);
-    }
-    return false;
+    return done;
 }
 
 /* Let time pass up to a group, and return the tick at which the loop is free to apply it. */
@@ -177,7 +255,7 @@ static uint64_t wait_until_free(struct replay *replay, const struct trace_group 
         return group->tick;
     }
     pass_time_checked(replay, group->tick, false);
-    uint64_t tick = drive_awake(&replay->request->drive, replay->header->end_tick,
+    uint64_t tick = drive_awake(&replay->request->drive, replay->header.end_tick,
                                 service_applies(replay->service, group->tick));
     if (replay->recorder != NULL) {
         pass_time_checked(replay, tick, true); /* postponed reactions come first */
@@ -229,7 +307,7 @@ static void come_round(struct replay *replay, uint64_t tick)
         }
         if (wakes_for(replay, reaction, at)) {
             pass_time_checked(replay, at, true);
-            replay_look_what_is_durable(replay, at);
+            check_durable(replay, at);
         }
     }
 }
@@ -239,21 +317,20 @@ static bool check_group(struct replay *replay, const struct trace_group *group)
 {
     uint64_t tick = wait_until_free(replay, group);
     pass_time_checked(replay, tick, true);
-    bool taken = replay->refused == TL_OK;
+    bool taken = !replay->refused;
     for (uint32_t i = group->first; i < group->first + group->count && taken; i++) {
         fetch(replay, i + FETCH_AHEAD);
         const struct trace_record record = due_later(&replay->block->records[i], group->tick, tick);
-        const struct oracle_operation operation = {.event = stream_event(replay->block, i),
+        const struct stream_operation operation = {.event = stream_event(replay->block, i),
+                                                   .tick = tick,
                                                    .deadline = record.deadline,
                                                    .id = record.id,
-                                                   .op = (enum trace_op)record.op};
-        if (is_done(replay, tick, operation.event, &record)) {
-            taken = do_operation(replay, tick, &operation);
-        }
+                                                   .op = record.op};
+        taken = !is_done(replay, &operation) || do_operation(replay, &operation);
     }
     keep_operations_work(replay, replay->now);
-    replay_look_what_is_durable(replay, tick);
-    return taken && replay->refused == TL_OK;
+    check_durable(replay, tick);
+    return taken && !replay->refused;
 }
 
 static bool check_groups(struct replay *replay, size_t from, size_t to)
@@ -268,7 +345,7 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
     if (replay->may_be_early && taken) {
         come_round(replay, UINT64_MAX);
     }
-    return taken && replay->refused == TL_OK;
+    return taken && !replay->refused;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -282,7 +359,7 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
 static bool drain_window(struct replay *replay, const struct due_window *window)
 {
     const struct replay_drive *drive = &replay->request->drive;
-    uint64_t end_tick = replay->header->end_tick;
+    uint64_t end_tick = replay->header.end_tick;
     bool has_next = (replay->algo->capabilities & TL_CAP_NEXT) != 0;
     uint64_t chance = drive_chance(drive, end_tick, window->last);
     uint64_t tick = due_in_replay(replay->now, window->first);
@@ -328,7 +405,7 @@ static bool drain(struct replay *replay)
     replay->draining = true;
     if (replay->used_up) {
         (void)round_to(
-            replay, drive_awake(&replay->request->drive, replay->header->end_tick, replay->now + 1),
+            replay, drive_awake(&replay->request->drive, replay->header.end_tick, replay->now + 1),
             advance_checked);
     }
     bool drained = true;
@@ -375,13 +452,41 @@ static void judge_end(struct replay *replay)
 static void finish_check(struct replay *replay)
 {
     bool judged = (replay->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
-    acknowledged_finish(&replay->acknowledged, replay->header->end_tick);
+    acknowledged_finish(&replay->acknowledged, replay->header.end_tick);
     replay->result->acknowledged_max_ticks = replay->acknowledged.max_ticks;
     if (judged) {
         judge_end(replay);
     }
     replay->result->bytes_peak = replay->memory.peak_bytes;
     replay->result->bytes_drained = replay->memory.bytes;
+}
+
+static void open_check(struct replay *replay)
+{
+    const struct replay_request *request = replay->request;
+    bool fires = (request->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    bool slack = request->drive.kind == DRIVE_SLACK && fires;
+    const struct oracle_plan plan = {.algo = request->algo,
+                                     .options = request->options,
+                                     .ids = replay->header.ids,
+                                     .events = replay->header.events,
+                                     .names = request->names,
+                                     .drive = &request->drive,
+                                     .end_tick = replay->header.end_tick,
+                                     .service = replay->service,
+                                     .slacks = slack ? request->stream->slacks : NULL};
+    replay->oracle = oracle_create(&plan, &replay->result->verdict);
+    replay->slack = slack ? slack_open(replay->header.ids) : NULL;
+}
+
+static void close_check(struct replay *replay)
+{
+    oracle_destroy(replay->oracle);
+    acknowledged_release(&replay->acknowledged);
+    if (replay->slack != NULL) {
+        replay->slack->heap->destroy(replay->slack->self);
+        free(replay->slack);
+    }
 }
 
 const struct pass check_pass = {

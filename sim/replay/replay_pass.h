@@ -5,21 +5,68 @@
 #ifndef SIM_REPLAY_PASS_H
 #define SIM_REPLAY_PASS_H
 
-#include "acknowledged.h"
-#include "arrivals.h"
+#include "clock.h"
 #include "closed_loop.h"
-#include "executed.h"
 #include "replay.h"
-#include "schedule.h"
-#include "service.h"
-#include "slack.h"
-#include "stream.h"
+#include "tape.h"
 
 /* Count and digest of the expiries. */
 struct tally {
     uint64_t fired;
     uint64_t digest;
 };
+
+/* The queue of the server that response times are computed for (replay.h). Zeroed but for tick_ns at the beginning. */
+struct schedule {
+    double tick_ns;
+    double due_tick;   /* when the last caller arrived */
+    double backlog_ns; /* the work waiting then, the last caller's included */
+};
+
+/* Return the response time of a call that arrives at `due_tick` and is served for `service_ns`. One
+ * that arrives before the last caller counts as arriving with it. */
+static inline double schedule_respond(struct schedule *schedule, double due_tick, double service_ns)
+{
+    double passed_ns = (due_tick - schedule->due_tick) * schedule->tick_ns;
+    if (passed_ns > 0) {
+        schedule->backlog_ns -= passed_ns < schedule->backlog_ns ? passed_ns : schedule->backlog_ns;
+        schedule->due_tick = due_tick;
+    }
+    schedule->backlog_ns += service_ns;
+    return schedule->backlog_ns;
+}
+
+/* --- when operations become durable ---------------------------------------------------------- */
+
+/* The ticks until an operation or expiry is durable, that is until the durable sequence has passed
+ * its number. */
+
+/* The sequence numbers that one tick gave, from `first`. */
+struct acknowledged_tick {
+    uint64_t first;
+    uint64_t tick;
+};
+
+/* Zeroed at the beginning. */
+struct acknowledged {
+    struct acknowledged_tick *waiting; /* a queue, from `begin` to `end` */
+    uint32_t room;
+    uint32_t begin;
+    uint32_t end;
+    uint64_t seen; /* the last sequence number */
+    uint64_t max_ticks;
+};
+
+/* Record the sequence at `tick`: once after each tick's advance, and once after its operations. */
+void acknowledged_look(struct acknowledged *acknowledged, uint64_t tick,
+                       const struct tl_durability *durability);
+
+/* Count the operations that are not durable yet up to `tick`. */
+void acknowledged_finish(struct acknowledged *acknowledged, uint64_t tick);
+
+void acknowledged_release(struct acknowledged *acknowledged);
+
+/* --- a pass ---------------------------------------------------------------------------------- */
 
 struct timed_advance {
     uint64_t tick;
@@ -41,27 +88,27 @@ struct replay {
     bool used_up;    /* the last advance used up its budget */
     uint64_t budget; /* of each advance, or TL_NO_BUDGET */
     struct tally tally;
-    tl_fire_fn fire;                  /* of the timed passes; its ctx is this */
+    tl_fire_fn fire;                  /* of the throughput pass; its ctx is this */
     const struct tape_inside *inside; /* the next reaction in a callback */
     uint32_t firing;                  /* number of the next expiry in the section */
     bool strayed;                     /* it fired other timers than the tape says */
     uint64_t wakeups;
     uint64_t idle_wakeups;
-    uint64_t refused_event; /* the operation that the structure refused */
-    uint64_t refused_deadline;
-    enum tl_status refused; /* TL_OK: none */
+    bool refused; /* the structure refused an operation, or is given up; the result says so */
     bool in_window;
     bool window_over;
 
     const struct stream_block *block; /* the running one */
-    const uint64_t *arrived;          /* as in executed.h; NULL: the ticks of the trace */
+    const uint64_t *arrived;          /* as in made_block; NULL: the ticks of the trace */
     struct step_codes steps;          /* timed passes: the running stretch */
     uint8_t *step_room;               /* memory for them, if the stream has none */
+    uint64_t begun_ns;                /* of the running stretch */
+    uint64_t begun_processor_ns;
 
     /* check */
     struct oracle *oracle;
     struct closed_loop *loop; /* NULL: the trace has no reactions */
-    struct tape_recorder *recorder;
+    struct tape_head *recorder;
     struct acknowledged acknowledged; /* of a durable structure */
     struct tally named;               /* the expiries by the timers' names, if any */
     size_t reaction;                  /* of the running stretch: the check wakes up */
@@ -89,23 +136,22 @@ struct replay {
     struct schedule schedule; /* in ticks after that */
 
     /* Passes that play a tape. */
-    struct tape_player *player;
+    struct tape_head *player;
     const struct tape_section *section; /* of the running stretch */
     struct executed *executed;
     struct tape_section all; /* for a structure that fires nothing: the stretch's reactions */
-    size_t all_capacity;
     bool may_be_early;
 
-    struct arrivals *arrivals; /* NULL: no pauses */
-    struct service *service;   /* NULL: callbacks take no time */
-    struct slack *slack;       /* of the check; the tape has its wakeups; NULL: not used */
+    struct made_block *received; /* NULL: no pauses */
+    struct service *service;     /* NULL: callbacks take no time */
+    struct slack *slack;         /* of the check; the tape has its wakeups; NULL: not used */
 
     bool broken; /* the replay cannot go on; `error` is set */
     struct error *error;
     const struct replay_request *request;
+    const struct pass *pass;
     struct replay_result *result;
-    struct trace_header own_header; /* the stream's, or that of the whole of a partition */
-    const struct trace_header *header;
+    struct trace_header header; /* the stream's, or that of the whole of a partition */
     struct tl_memory memory;
 };
 
@@ -119,9 +165,8 @@ struct pass {
     /* Let time pass after the last operation up to `tick`; if something `comes` there, move the
      * clock to it. */
     void (*pass_rest)(struct replay *replay, uint64_t tick, bool comes);
-    /* Call after groups [from, to) were applied, untimed; with none, at the end of a section. May
-     * be NULL. */
-    void (*file)(struct replay *replay, size_t from, size_t to);
+    /* Call after groups were applied, untimed. May be NULL. */
+    void (*file)(struct replay *replay);
     /* Call when a section of the tape begins. May be NULL. */
     void (*section)(struct replay *replay);
     /* Call after the last operation of the trace. May be NULL. */
@@ -135,23 +180,17 @@ extern const struct pass throughput_pass;
 extern const struct pass latency_pass;
 extern const struct pass recovery_pass;
 
-/* Recover from the structure's folder, and time it. */
-void recovery_finish(struct replay *replay);
-
 /* Return the tick at which the loop receives an operation that is at `tick` in the trace. */
 static inline uint64_t replay_comes_at(const struct replay *replay, uint64_t tick)
 {
-    return replay->arrivals == NULL
+    return replay->received == NULL
                ? tick
-               : drive_awake(&replay->request->drive, replay->header->end_tick, tick);
+               : drive_awake(&replay->request->drive, replay->header.end_tick, tick);
 }
 
 /* Create the structure for all timers of the trace, at the replay's clock. False: the result has
  * the reason. */
 bool replay_create(struct replay *replay);
-
-/* In the check: record the durable sequence at `tick`. */
-void replay_look_what_is_durable(struct replay *replay, uint64_t tick);
 
 /* Equal sets of (id, tick) give equal sums in any order. */
 static inline void tally_add(struct tally *tally, uint64_t id, uint64_t now)
@@ -162,34 +201,16 @@ static inline void tally_add(struct tally *tally, uint64_t id, uint64_t now)
     tally->digest += mixed ^ (mixed >> 31);
 }
 
-/* The callback that only counts; `ctx` is the replay. */
-void tally_fired(void *ctx, uint32_t id, uint64_t now);
+/* In the check: record the durable sequence at `tick`. */
+void check_durable(struct replay *replay, uint64_t tick);
 
-/* The callback that plays a tape. `carry` is a constant in every caller. */
-static inline __attribute__((always_inline)) void
-play_fired(struct replay *replay, uint32_t id, uint64_t now,
-           enum tl_status (*carry)(struct replay *replay, const struct tape_inside *inside))
-{
-    tally_add(&replay->tally, id, now);
-    uint32_t firing = replay->firing++;
-    while (__builtin_expect(replay->inside->firing == firing, true)) {
-        const struct tape_inside *inside = replay->inside++;
-        replay->strayed |= inside->cause != id || carry(replay, inside) > TL_IDLE;
-    }
-}
-
-static inline __attribute__((always_inline)) enum tl_status
-play_inside(struct replay *replay, const struct tape_inside *inside)
-{
-    return inside->op == TRACE_START
-               ? replay->algo->start(replay->self, inside->id, inside->deadline)
-               : replay->algo->stop(replay->self, inside->id);
-}
+/* In the check: return the tick to wake up at with the timers' slack; TL_NEVER: none is pending. */
+uint64_t check_slack_wake(const struct replay *replay);
 
 /* The check's loop_carry_fn; `ctx` is the replay. */
-void check_carry(void *ctx, const struct loop_operation *operation, uint64_t now);
+void check_carry(void *ctx, const struct stream_operation *operation);
 
-/* Record the operation that the structure refused: its number in the trace, and its deadline. */
+/* Report that the structure refused an operation: its number in the trace, and its deadline. */
 void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status);
 
 /* End the pass with a status and its reason. */
@@ -198,5 +219,186 @@ void replay_end(struct replay *replay, enum replay_status status, const char *fo
 
 /* Give up a stretch of ticks that would take `seconds`. */
 void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds);
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+/* The advances of a pass, by its polling policy. `advance` is a constant in every caller, so that
+ * each pass has a loop of its own. */
+
+/* Advance the structure to `tick`; return the number of expiries. */
+typedef uint64_t advance_fn(struct replay *replay, uint64_t tick);
+
+/* Make one advance and move the clock; return the number of expiries. */
+static inline __attribute__((always_inline)) uint64_t drive_to(struct replay *replay, uint64_t tick,
+                                                               advance_fn *advance)
+{
+    replay->now = tick;
+    return advance(replay, tick);
+}
+
+/* As drive_to, in a loop with callbacks that may take time. */
+static inline __attribute__((always_inline)) uint64_t round_to(struct replay *replay, uint64_t tick,
+                                                               advance_fn *advance)
+{
+    uint64_t fired = drive_to(replay, tick, advance);
+    if (replay->service != NULL) {
+        uint64_t busy_ns = service_advanced(replay->service, tick, fired);
+        if (replay->advance_count > 0) {
+            replay->advances[replay->advance_count - 1].busy_ns = busy_ns;
+        }
+    }
+    return fired;
+}
+
+/* Return the tick of the next wakeup of a loop that is not plain. */
+static inline uint64_t next_round(const struct replay *replay)
+{
+    const struct replay_drive *drive = &replay->request->drive;
+    uint64_t end_tick = replay->header.end_tick;
+    uint64_t soonest = replay->service != NULL ? service_free(replay->service) : replay->now + 1;
+    if (drive->kind == DRIVE_POLL && !replay->used_up) {
+        return service_chance(replay->service, drive, end_tick, replay->now + 1);
+    }
+    if (drive->kind == DRIVE_SLACK && replay->slack == NULL) {
+        return TL_NEVER;
+    }
+    uint64_t wake = replay->use_next ? replay->algo->next(replay->self) : soonest;
+    if (replay->slack != NULL && !replay->used_up) {
+        uint64_t latest = check_slack_wake(replay);
+        wake = latest > wake ? latest : wake; /* a late structure has no work before */
+    }
+    return wake == TL_NEVER ? wake : drive_awake(drive, end_tick, wake > soonest ? wake : soonest);
+}
+
+/* From this many ticks without operations on, a stretch is long. */
+#define LONG_STRETCH_TICKS (UINT64_C(1) << 24)
+
+/* A stretch that is driven wakeup by wakeup. */
+struct long_stretch {
+    uint64_t from;
+    uint64_t to;
+    uint64_t begun_ns;
+    uint64_t rounds;
+};
+
+/* Give the replay up if, at the pace so far, the stretch would take longer than the check may. The
+ * timed passes only repeat the check. */
+static inline void keep_pace(struct replay *replay, struct long_stretch *stretch)
+{
+    enum { LOOK_EVERY = 1 << 20 };
+    if (replay->oracle == NULL || stretch->rounds++ % LOOK_EVERY != 0) {
+        return;
+    }
+    if (stretch->rounds == 1) {
+        stretch->from = replay->now;
+        stretch->begun_ns = clock_now_ns();
+        return;
+    }
+    double seconds = (double)(clock_now_ns() - stretch->begun_ns) / 1e9;
+    double whole =
+        seconds * ((double)(stretch->to - stretch->from) / (double)(replay->now - stretch->from));
+    double patience = replay->request->patience_seconds;
+    if (patience > 0 && whole > patience) {
+        replay_give_up(replay, stretch->from, stretch->to, whole);
+    }
+}
+
+/* Sync, as the contract requires before waiting for `next`. */
+static inline void sync_before_wait(struct replay *replay)
+{
+    uint64_t durable_sequence;
+    enum tl_status status = replay->algo->sync(replay->self, &durable_sequence);
+    if (status != TL_OK) {
+        replay_refuse(replay, replay->next_event, 0, status);
+    } else if (replay->oracle != NULL) {
+        check_durable(replay, replay->now);
+    }
+}
+
+/* Count the wakeups up to `tick` of a loop that wakes up at every tick even if nothing is pending,
+ * without an advance at each. */
+static inline void skip_to(struct replay *replay, uint64_t tick, advance_fn *advance)
+{
+    uint64_t ticks = tick - replay->now;
+    replay->wakeups += ticks;
+    replay->idle_wakeups += ticks;
+    replay->result->empty_ticks += ticks;
+    (void)drive_to(replay, tick, advance);
+}
+
+/* pass_time for loops that are not plain, and over long stretches; not inlined, to keep the plain
+ * loops small. */
+static __attribute__((noinline)) void pass_rounds(struct replay *replay, uint64_t tick, bool comes,
+                                                  advance_fn *advance)
+{
+    const struct replay_drive *drive = &replay->request->drive;
+    struct long_stretch stretch = {.to = tick};
+    uint64_t fired = 1;
+    while (replay->now < tick && !replay->refused) {
+        if (!replay->paced && !replay->use_next && fired > 0 &&
+            replay->algo->count(replay->self) == 0) {
+            skip_to(replay, tick, advance);
+            return;
+        }
+        if (replay->syncs) {
+            sync_before_wait(replay);
+        }
+        uint64_t wake = next_round(replay);
+        if (wake > tick) {
+            break;
+        }
+        if (replay->slack != NULL && replay->recorder != NULL) {
+            tape_record_outside(replay->recorder, TAPE_WAKEUP, wake, 0);
+        }
+        fired = round_to(replay, wake, advance);
+        replay->wakeups++;
+        replay->idle_wakeups += fired == 0;
+        replay->used_up = fired >= replay->budget;
+        keep_pace(replay, &stretch);
+    }
+    if (replay->paced && comes && drive->kind != DRIVE_POLL && replay->now < tick &&
+        drive_awake(drive, replay->header.end_tick, tick) == tick &&
+        (replay->service == NULL || service_free(replay->service) <= tick)) {
+        replay->used_up = round_to(replay, tick, advance) >= replay->budget;
+    }
+}
+
+/* Let time pass up to `tick`, with all wakeups; if something `comes` there, move the clock to it.
+ * Return whether the last call was an advance. */
+static inline __attribute__((always_inline)) bool pass_time(struct replay *replay, uint64_t tick,
+                                                            bool comes, advance_fn *advance)
+{
+    bool moves;
+    if (__builtin_expect(replay->paced || tick > replay->now + LONG_STRETCH_TICKS, false)) {
+        pass_rounds(replay, tick, comes, advance);
+        if (replay->paced || replay->refused || !replay->use_next) {
+            return !replay->paced;
+        }
+    }
+    if (replay->use_next) {
+        /* At the tick itself nothing more can happen: no need to ask. */
+        while (replay->now < tick) {
+            uint64_t wake = replay->algo->next(replay->self);
+            /* Already due: the loop continues at the next tick. */
+            wake = wake > replay->now ? wake : replay->now + 1;
+            if (wake > tick) {
+                break;
+            }
+            replay->wakeups++;
+            replay->idle_wakeups += drive_to(replay, wake, advance) == 0;
+        }
+        moves = comes && replay->now < tick;
+        if (moves) {
+            (void)drive_to(replay, tick, advance);
+        }
+    } else {
+        moves = replay->now < tick;
+        for (uint64_t now = replay->now; now < tick;) {
+            replay->wakeups++;
+            replay->idle_wakeups += drive_to(replay, ++now, advance) == 0;
+        }
+    }
+    return moves;
+}
 
 #endif

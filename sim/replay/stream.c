@@ -46,8 +46,37 @@ struct decoder {
     uint8_t *code;
     struct stream_reaction *reactions;
     uint32_t *slack;
-    uint8_t steps[STEPS_MAX];
 };
+
+/* --- step codes ------------------------------------------------------------------------------ */
+
+/* Add a step to the rest, which becomes a code when it is complete. */
+static inline void add_step(struct step_codes *codes, uint8_t *room, uint8_t *rest, unsigned step)
+{
+    rest[codes->rest_count++] = (uint8_t)step;
+    if (codes->rest_count == STEPS_A_CODE) {
+        room[codes->code_count++] =
+            (uint8_t)(rest[0] +
+                      STEP_KINDS * (rest[1] + STEP_KINDS * (rest[2] + STEP_KINDS * rest[3])));
+        codes->rest_count = 0;
+    }
+}
+
+void step_codes_make(struct step_codes *codes, uint8_t *room, const struct trace_record *records,
+                     const struct trace_group *groups, size_t count)
+{
+    uint8_t rest[STEPS_A_CODE];
+    struct step_codes made = {.codes = room};
+    for (size_t g = 0; g < count; g++) {
+        const struct trace_record *record = records + groups[g].first;
+        add_step(&made, room, rest, STEP_TIME);
+        for (uint32_t i = 0; i < groups[g].count; i++) {
+            add_step(&made, room, rest, record[i].op);
+        }
+    }
+    memcpy(room + made.code_count, rest, made.rest_count);
+    *codes = made;
+}
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -56,27 +85,15 @@ static size_t aligned(uint64_t bytes)
     return (size_t)((bytes + ALIGNED_BYTES - 1) / ALIGNED_BYTES * ALIGNED_BYTES);
 }
 
-/* Return a file of this size, or -1 with `error` set. */
-static int open_file(uint64_t bytes, struct error *error)
-{
-    int file = temporary_open_nameless(NULL);
-    if (file < 0 || ftruncate(file, (off_t)bytes) != 0) {
-        (void)error_set(error, "the trace could not be decoded to a file in $TMPDIR or /tmp: %s",
-                        strerror(errno));
-        if (file >= 0) {
-            (void)close(file);
-        }
-        return -1;
-    }
-    return file;
-}
-
 static bool map(struct stream *stream, uint64_t limit_bytes, struct error *error)
 {
     uint64_t free_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     bool fits = stream->bytes <= (limit_bytes == STREAM_HALF_FREE ? free_bytes / 2 : limit_bytes);
-    int file = fits ? -1 : open_file(stream->bytes, error);
-    if (!fits && file < 0) {
+    int file = fits ? -1 : temporary_open_nameless(NULL);
+    if (!fits && (file < 0 || ftruncate(file, (off_t)stream->bytes) != 0)) {
+        (void)error_set(error, "the trace could not be decoded to a file in $TMPDIR or /tmp: %s",
+                        strerror(errno));
+        (void)close(file);
         return false;
     }
     void *memory = mmap(NULL, stream->bytes, PROT_READ | PROT_WRITE,
@@ -228,12 +245,9 @@ static void add_block(struct decoder *decoder, const struct trace_block *from)
         decoder->offset -= block->record_count;
         block->offsets = NULL;
     }
-    step_codes_make(&block->codes, decoder->steps, block->records, block->groups,
+    step_codes_make(&block->codes, decoder->code, block->records, block->groups,
                     block->group_count);
-    block->codes.codes = decoder->code;
-    size_t bytes = block->codes.code_count + block->codes.rest_count;
-    memcpy(decoder->code, decoder->steps, bytes);
-    decoder->code += bytes;
+    decoder->code += block->codes.code_count + block->codes.rest_count;
     decoder->block++;
     stream->block_count++;
 }
@@ -307,20 +321,25 @@ static void take_reaction(struct stream_walk *walk, struct stream_operation *ope
 {
     const struct stream_reaction *reaction = &walk->stream->reactions[walk->reaction++];
     *operation = (struct stream_operation){
-        .event = reaction->event - 1, .tick = reaction->tick, .reaction = true};
-    operation->record.deadline =
-        reaction->op == TRACE_START ? reaction->tick + reaction->delay_ticks : 0;
-    operation->record.id = reaction->id;
-    operation->record.op = reaction->op;
+        .event = reaction->event - 1,
+        .tick = reaction->tick,
+        .deadline = reaction->op == TRACE_START ? reaction->tick + reaction->delay_ticks : 0,
+        .id = reaction->id,
+        .op = reaction->op,
+        .cause = reaction->cause,
+        .reaction = true};
 }
 
 static void take_external(struct stream_walk *walk, const struct stream_block *block,
                           struct stream_operation *operation)
 {
     const struct trace_group *group = &block->groups[walk->group];
+    const struct trace_record *record = &block->records[walk->record];
     *operation = (struct stream_operation){.event = stream_event(block, walk->record),
                                            .tick = group->tick,
-                                           .record = block->records[walk->record]};
+                                           .deadline = record->deadline,
+                                           .id = record->id,
+                                           .op = record->op};
     walk->group += ++walk->record == group->first + group->count;
 }
 

@@ -11,12 +11,23 @@
 #define SIM_STREAM_H
 
 #include "error.h"
-#include "step_codes.h"
 #include "trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* An operation of a replay, as the trace has it or as it is executed. */
+struct stream_operation {
+    uint64_t event;    /* its number in the trace, from 0 */
+    uint64_t tick;     /* at which it happens */
+    uint64_t deadline; /* of a start */
+    uint32_t id;
+    uint32_t op;    /* enum trace_op */
+    uint32_t cause; /* of a reaction: the timer that triggers it */
+    bool reaction;
+    bool inside; /* a reaction in the callback; otherwise it is postponed to the end of the tick */
+};
 
 /* A reaction, with its properties that depend on the trace alone. */
 struct stream_reaction {
@@ -31,6 +42,50 @@ struct stream_reaction {
     uint16_t op;    /* enum trace_op */
     bool contended; /* at this tick, expiries of different timers trigger operations on its timer */
 };
+
+/* --- step codes ------------------------------------------------------------------------------ */
+
+/*
+ * The steps of a replay, four to a byte.
+ *
+ * A step is a start, a stop, or the passing of time to the next group's tick. Their order is
+ * unpredictable, so a loop that branches at each step spends much of its time on mispredictions,
+ * which a program with a call site for each operation does not have. Instead, a switch over a byte
+ * leads to code for four steps without a branch: one misprediction for four. The bytes are prepared
+ * block by block, outside the timed part.
+ */
+enum step { STEP_START = TRACE_START, STEP_STOP = TRACE_STOP, STEP_TIME, STEP_KINDS };
+
+enum {
+    STEPS_A_CODE = 4,
+    STEP_CODES = STEP_KINDS * STEP_KINDS * STEP_KINDS * STEP_KINDS,
+    /* bytes of a block's: each record, and time before each */
+    STEPS_BYTES_MAX = 2 * TRACE_BLOCK_RECORDS / STEPS_A_CODE + STEPS_A_CODE,
+};
+
+/* Return a step of a code. The first step is the lowest digit to the base of STEP_KINDS. */
+static inline enum step step_of_code(unsigned code, unsigned place)
+{
+    for (; place > 0; place--) {
+        code /= STEP_KINDS;
+    }
+    return (enum step)(code % STEP_KINDS);
+}
+
+/* The steps of a stretch of a block. */
+struct step_codes {
+    const uint8_t *codes; /* after them the other steps, one a byte */
+    size_t code_count;
+    size_t rest_count; /* steps after the last code: fewer than STEPS_A_CODE */
+};
+
+/* Encode the steps of `count` groups of `records`: for each, time up to its tick, then its
+ * operations. `room` has STEPS_BYTES_MAX bytes, or what is
+ * enough for fewer steps. */
+void step_codes_make(struct step_codes *codes, uint8_t *room, const struct trace_record *records,
+                     const struct trace_group *groups, size_t count);
+
+/* --- the stream ------------------------------------------------------------------------------ */
 
 /* A block of consecutive external operations. */
 struct stream_block {
@@ -79,14 +134,6 @@ struct stream *stream_open(const char *path, struct error *error);
 
 /* Harmless on NULL. */
 void stream_close(struct stream *stream);
-
-/* An operation of the trace. */
-struct stream_operation {
-    uint64_t event; /* its number, from 0 */
-    uint64_t tick;
-    struct trace_record record;
-    bool reaction;
-};
 
 /* A position in the trace; zeroed but for the stream: its beginning. */
 struct stream_walk {

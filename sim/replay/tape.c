@@ -1,5 +1,6 @@
 #include "tape.h"
 
+#include "due.h"
 #include "memory.h"
 #include "temporary_file.h"
 
@@ -54,224 +55,173 @@ void tape_close(struct tape *tape)
     }
 }
 
-/* The section's three arrays follow, as one frame of Zstandard: $TMPDIR may be memory, and a
- * heartbeat takes about 12 bytes instead of 40. */
-struct section_head {
-    uint64_t inside_count;
-    uint64_t outside_count;
-    uint64_t packed_bytes;
+/* --- the head -------------------------------------------------------------------------------- */
+
+struct tape_head {
+    FILE *stream;
+    ZSTD_CCtx *packer;
+    ZSTD_DCtx *unpacker;
+    struct tape_section section;
+    char *packed;
+    size_t packed_room;
+    uint64_t firings; /* in the section */
 };
 
-/* The memory of a section, for the recorder or the player. */
-struct section_buffer {
-    struct tape_section section;
-    size_t inside_capacity;
-    size_t outside_capacity;
-    unsigned char *packed;
-    size_t packed_capacity;
-};
+struct tape_head *tape_head_open(const struct tape *tape, struct error *error)
+{
+    int copy = dup(tape->file);
+    if (copy < 0 || lseek(copy, 0, SEEK_SET) != 0) {
+        (void)error_set(error, WRITTEN, strerror(errno));
+        return NULL;
+    }
+    struct tape_head *head = memory_new(1, sizeof *head);
+    head->stream = memory_made(fdopen(copy, "r+b"));
+    head->packer = memory_made(ZSTD_createCCtx());
+    head->unpacker = memory_made(ZSTD_createDCtx());
+    return head;
+}
+
+void tape_head_close(struct tape_head *head)
+{
+    if (head != NULL) {
+        (void)fclose(head->stream);
+        (void)ZSTD_freeCCtx(head->packer);
+        (void)ZSTD_freeDCtx(head->unpacker);
+        free(head->section.inside);
+        free(head->section.places);
+        free(head->section.outside);
+        free(head->packed);
+        free(head);
+    }
+}
 
 enum { ARRAYS = 3 };
 
-static void list_arrays(const struct tape_section *section, ZSTD_outBuffer arrays[ARRAYS])
+/* The section's three arrays follow, each as a frame of Zstandard: $TMPDIR may be memory, and a
+ * heartbeat takes about 12 bytes instead of 40. */
+struct section_frame {
+    uint64_t inside_count;
+    uint64_t outside_count;
+    uint64_t packed_bytes[ARRAYS];
+};
+
+struct array {
+    void *items;
+    size_t bytes;
+};
+
+static void list_arrays(const struct tape_section *section, struct array arrays[ARRAYS])
 {
     size_t count = section->inside_count;
-    arrays[0] = (ZSTD_outBuffer){section->inside, count * sizeof *section->inside, 0};
-    arrays[1] = (ZSTD_outBuffer){section->places, count * sizeof *section->places, 0};
-    arrays[2] =
-        (ZSTD_outBuffer){section->outside, section->outside_count * sizeof *section->outside, 0};
-}
-
-/* Make room for one more of each, and for the end mark. */
-static void make_room(struct section_buffer *buffer, size_t inside, size_t outside)
-{
-    size_t capacity = buffer->inside_capacity;
-    MEMORY_REACH(buffer->section.inside, buffer->inside_capacity, inside);
-    MEMORY_REACH(buffer->section.places, capacity, inside);
-    MEMORY_REACH(buffer->section.outside, buffer->outside_capacity, outside);
-}
-
-static void free_buffer(struct section_buffer *buffer)
-{
-    free(buffer->section.inside);
-    free(buffer->section.places);
-    free(buffer->section.outside);
-    free(buffer->packed);
+    arrays[0] = (struct array){section->inside, count * sizeof *section->inside};
+    arrays[1] = (struct array){section->places, count * sizeof *section->places};
+    arrays[2] = (struct array){section->outside, section->outside_count * sizeof *section->outside};
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-struct tape_recorder {
-    FILE *stream;
-    ZSTD_CCtx *packer;
-    struct section_buffer buffer;
-    uint64_t firings;
-};
-
-struct tape_recorder *tape_recorder_open(const struct tape *tape, struct error *error)
+void tape_record_firing(struct tape_head *head)
 {
-    struct tape_recorder *recorder = memory_new(1, sizeof *recorder);
-    int copy = dup(tape->file);
-    if (copy < 0) {
-        (void)error_set(error, WRITTEN, strerror(errno));
-        free(recorder);
-        return NULL;
-    }
-    recorder->stream = memory_made(fdopen(copy, "wb"));
-    recorder->packer = memory_made(ZSTD_createCCtx());
-    (void)ZSTD_CCtx_setParameter(recorder->packer, ZSTD_c_compressionLevel, 1);
-    return recorder;
+    head->firings++;
 }
 
-void tape_record_firing(struct tape_recorder *recorder)
+void tape_add_outside(struct tape_section *section, const struct tape_outside *outside)
 {
-    recorder->firings++;
-}
-
-static void record_outside(struct tape_recorder *recorder, const struct tape_outside *outside)
-{
-    struct tape_section *section = &recorder->buffer.section;
-    make_room(&recorder->buffer, section->inside_count, section->outside_count);
+    MEMORY_REACH(section->outside, section->outside_room, section->outside_count);
     section->outside[section->outside_count++] = *outside;
 }
 
-void tape_record(struct tape_recorder *recorder, const struct loop_operation *operation,
-                 uint64_t tick)
+void tape_record(struct tape_head *head, const struct stream_operation *operation)
 {
-    struct tape_section *section = &recorder->buffer.section;
+    struct tape_section *section = &head->section;
     if (!operation->inside) {
-        record_outside(recorder, &(struct tape_outside){.tick = tick,
-                                                        .event = operation->event,
-                                                        .deadline = operation->deadline,
-                                                        .id = operation->id,
-                                                        .op = operation->op});
-    } else {
-        if (recorder->firings > TAPE_NO_FIRING) {
-            memory_end();
-        }
-        make_room(&recorder->buffer, section->inside_count, section->outside_count);
-        section->places[section->inside_count] =
-            (struct tape_place){.tick = tick, .event = operation->event};
-        section->inside[section->inside_count++] =
-            (struct tape_inside){.deadline = operation->deadline,
-                                 .firing = (uint32_t)(recorder->firings - 1),
-                                 .cause = operation->cause,
-                                 .id = operation->id,
-                                 .op = operation->op};
+        tape_add_outside(section, &(struct tape_outside){.tick = operation->tick,
+                                                         .event = operation->event,
+                                                         .deadline = operation->deadline,
+                                                         .id = operation->id,
+                                                         .op = operation->op});
+        return;
     }
+    if (head->firings > TAPE_NO_FIRING) {
+        memory_end();
+    }
+    MEMORY_REACH(section->inside, section->inside_room, section->inside_count);
+    MEMORY_REACH(section->places, section->place_room, section->inside_count);
+    section->places[section->inside_count] =
+        (struct tape_place){.tick = operation->tick, .event = operation->event};
+    section->inside[section->inside_count++] =
+        (struct tape_inside){.deadline = operation->deadline,
+                             .firing = (uint32_t)(head->firings - 1),
+                             .cause = operation->cause,
+                             .id = operation->id,
+                             .op = operation->op};
 }
 
-void tape_record_outside(struct tape_recorder *recorder, enum tape_outside_op op, uint64_t tick,
+void tape_record_outside(struct tape_head *head, enum tape_outside_op op, uint64_t tick,
                          uint64_t event)
 {
-    record_outside(recorder, &(struct tape_outside){.tick = tick, .event = event, .op = op});
+    tape_add_outside(&head->section,
+                     &(struct tape_outside){.tick = tick, .event = event, .op = op});
 }
 
-/* Compress the section; return its size in bytes. */
-static size_t pack(struct tape_recorder *recorder)
+bool tape_record_section(struct tape_head *head, struct error *error)
 {
-    struct section_buffer *buffer = &recorder->buffer;
-    ZSTD_outBuffer arrays[ARRAYS];
-    list_arrays(&buffer->section, arrays);
-    size_t most = ZSTD_compressBound(arrays[0].size + arrays[1].size + arrays[2].size);
-    MEMORY_REACH(buffer->packed, buffer->packed_capacity, most);
-    ZSTD_outBuffer packed = {buffer->packed, most, 0};
+    struct tape_section *section = &head->section;
+    struct section_frame frame = {.inside_count = section->inside_count,
+                                  .outside_count = section->outside_count};
+    struct array arrays[ARRAYS];
+    size_t used = 0;
+    list_arrays(section, arrays);
     for (size_t i = 0; i < ARRAYS; i++) {
-        ZSTD_inBuffer array = {arrays[i].dst, arrays[i].size, 0};
-        if (ZSTD_isError(ZSTD_compressStream2(recorder->packer, &packed, &array,
-                                              i + 1 < ARRAYS ? ZSTD_e_continue : ZSTD_e_end))) {
+        size_t most = ZSTD_compressBound(arrays[i].bytes);
+        MEMORY_REACH(head->packed, head->packed_room, used + most);
+        size_t bytes = ZSTD_compressCCtx(head->packer, head->packed + used, most, arrays[i].items,
+                                         arrays[i].bytes, 1);
+        if (ZSTD_isError(bytes)) {
             memory_end(); /* the only possible error */
         }
-    }
-    return packed.pos;
-}
-
-bool tape_record_section(struct tape_recorder *recorder, struct error *error)
-{
-    struct tape_section *section = &recorder->buffer.section;
-    const struct section_head head = {.inside_count = section->inside_count,
-                                      .outside_count = section->outside_count,
-                                      .packed_bytes = pack(recorder)};
-    if (fwrite(&head, sizeof head, 1, recorder->stream) != 1 ||
-        fwrite(recorder->buffer.packed, head.packed_bytes, 1, recorder->stream) != 1 ||
-        fflush(recorder->stream) != 0) {
-        return error_set(error, WRITTEN, strerror(errno));
+        frame.packed_bytes[i] = bytes;
+        used += bytes;
     }
     section->inside_count = 0;
     section->outside_count = 0;
-    recorder->firings = 0;
-    return true;
-}
-
-void tape_recorder_close(struct tape_recorder *recorder)
-{
-    if (recorder != NULL) {
-        (void)fclose(recorder->stream);
-        (void)ZSTD_freeCCtx(recorder->packer);
-        free_buffer(&recorder->buffer);
-        free(recorder);
-    }
+    head->firings = 0;
+    return (fwrite(&frame, sizeof frame, 1, head->stream) == 1 &&
+            fwrite(head->packed, used, 1, head->stream) == 1 && fflush(head->stream) == 0) ||
+           error_set(error, WRITTEN, strerror(errno));
 }
 
 /* --- playing --------------------------------------------------------------------------------- */
 
-struct tape_player {
-    int file;
-    off_t at;
-    ZSTD_DCtx *unpacker;
-    struct section_buffer buffer;
-};
-
-struct tape_player *tape_player_open(const struct tape *tape)
+static bool read_bytes(struct tape_head *head, void *bytes, size_t count, struct error *error)
 {
-    struct tape_player *player = memory_new(1, sizeof *player);
-    player->file = tape->file;
-    player->unpacker = memory_made(ZSTD_createDCtx());
-    return player;
+    return fread(bytes, count, 1, head->stream) == 1 ||
+           error_set(error, READ,
+                     ferror(head->stream) != 0 ? strerror(errno) : "it ends too early");
 }
 
-/* Read `bytes` bytes at the player's own position: processes share the file. */
-static bool get(struct tape_player *player, void *items, size_t bytes, struct error *error)
+const struct tape_section *tape_play_section(struct tape_head *head, struct error *error)
 {
-    char *next = items;
-    while (bytes > 0) {
-        ssize_t got = pread(player->file, next, bytes, player->at);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return error_set(error, READ, got < 0 ? strerror(errno) : "it ends too early");
-        }
-        next += got;
-        player->at += got;
-        bytes -= (size_t)got;
-    }
-    return true;
-}
-
-const struct tape_section *tape_player_next(struct tape_player *player, struct error *error)
-{
-    struct section_head head;
-    struct section_buffer *buffer = &player->buffer;
-    struct tape_section *section = &buffer->section;
-    ZSTD_outBuffer arrays[ARRAYS];
-    if (!get(player, &head, sizeof head, error)) {
+    struct tape_section *section = &head->section;
+    struct section_frame frame;
+    struct array arrays[ARRAYS];
+    if (!read_bytes(head, &frame, sizeof frame, error)) {
         return NULL;
     }
-    make_room(buffer, head.inside_count, head.outside_count);
-    MEMORY_REACH(buffer->packed, buffer->packed_capacity, head.packed_bytes);
-    section->inside_count = head.inside_count;
-    section->outside_count = head.outside_count;
-    if (!get(player, buffer->packed, head.packed_bytes, error)) {
-        return NULL;
-    }
-    ZSTD_inBuffer packed = {buffer->packed, head.packed_bytes, 0};
+    section->inside_count = frame.inside_count;
+    section->outside_count = frame.outside_count;
+    MEMORY_REACH(section->inside, section->inside_room, section->inside_count);
+    MEMORY_REACH(section->places, section->place_room, section->inside_count);
+    MEMORY_REACH(section->outside, section->outside_room, section->outside_count);
     list_arrays(section, arrays);
-    (void)ZSTD_DCtx_reset(player->unpacker, ZSTD_reset_session_only);
     for (size_t i = 0; i < ARRAYS; i++) {
-        if (arrays[i].size > 0 &&
-            (ZSTD_isError(ZSTD_decompressStream(player->unpacker, &arrays[i], &packed)) ||
-             arrays[i].pos < arrays[i].size)) {
+        size_t packed_bytes = frame.packed_bytes[i];
+        MEMORY_REACH(head->packed, head->packed_room, packed_bytes);
+        if (!read_bytes(head, head->packed, packed_bytes, error)) {
+            return NULL;
+        }
+        if (ZSTD_decompressDCtx(head->unpacker, arrays[i].items, arrays[i].bytes, head->packed,
+                                packed_bytes) != arrays[i].bytes) {
             (void)error_set(error, READ, "it is damaged");
             return NULL;
         }
@@ -280,11 +230,148 @@ const struct tape_section *tape_player_next(struct tape_player *player, struct e
     return section;
 }
 
-void tape_player_close(struct tape_player *player)
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+static void begin_block(struct made_block *made)
 {
-    if (player != NULL) {
-        (void)ZSTD_freeDCtx(player->unpacker);
-        free_buffer(&player->buffer);
-        free(player);
+    made->block = (struct stream_block){
+        .records = made->records, .groups = made->groups, .events = made->events};
+}
+
+static void add_group(struct made_block *made, uint64_t tick)
+{
+    made->groups[made->block.group_count++] =
+        (struct trace_group){.tick = tick, .first = (uint32_t)made->block.record_count};
+}
+
+/* Add an operation to the last group, which is one of this tick. */
+static void add_record(struct made_block *made, uint64_t arrived, uint64_t event,
+                       struct trace_record record)
+{
+    struct stream_block *block = &made->block;
+    made->groups[block->group_count - 1].count++;
+    made->events[block->record_count] = event;
+    made->arrived[block->record_count] = arrived;
+    made->records[block->record_count++] = record;
+}
+
+void block_make_received(struct made_block *made, const struct stream_block *from,
+                         const struct replay_drive *drive, uint64_t end_tick)
+{
+    begin_block(made);
+    made->block.reaction_begin = from->reaction_begin;
+    made->block.reaction_end = from->reaction_end;
+    for (size_t g = 0; g < from->group_count; g++) {
+        const struct trace_group *group = &from->groups[g];
+        if (drive_loses(drive, end_tick, group->tick)) {
+            continue;
+        }
+        uint64_t tick = drive_awake(drive, end_tick, group->tick);
+        add_group(made, tick);
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
+            add_record(made, group->tick, stream_event(from, i),
+                       due_later(&from->records[i], group->tick, tick));
+        }
     }
+}
+
+/* --- executed order -------------------------------------------------------------------------- */
+
+void executed_begin(struct executed *executed, const struct stream_block *from, size_t group,
+                    size_t group_end, const struct tape_section *section)
+{
+    executed->from = from;
+    executed->group = group;
+    executed->group_end = group_end;
+    executed->record = 0;
+    executed->applied = UINT64_MAX;
+    executed->section = section;
+    executed->outside = 0;
+}
+
+static bool is_full(const struct executed *executed)
+{
+    const struct stream_block *block = &executed->made.block;
+    return block->record_count == TRACE_BLOCK_RECORDS || block->group_count == TRACE_BLOCK_RECORDS;
+}
+
+/* Make the last group one of this tick. */
+static void go_to(struct executed *executed, uint64_t tick)
+{
+    size_t groups = executed->made.block.group_count;
+    if (groups == 0 || executed->made.groups[groups - 1].tick != tick) {
+        add_group(&executed->made, tick);
+    }
+}
+
+/* Return the tape's next entry; NULL: there is none. */
+static const struct tape_outside *next_entry(const struct executed *executed)
+{
+    const struct tape_section *section = executed->section;
+    return executed->outside < section->outside_count ? &section->outside[executed->outside] : NULL;
+}
+
+/* Add the wakeups and the postponed reactions up to a tick. */
+static void add_held(struct executed *executed, uint64_t tick)
+{
+    const struct tape_outside *held;
+    while (!is_full(executed) && (held = next_entry(executed)) != NULL && held->op <= TAPE_WAKEUP &&
+           held->tick <= tick) {
+        go_to(executed, held->tick);
+        if (held->op != TAPE_WAKEUP) {
+            add_record(
+                &executed->made, held->tick, held->event,
+                (struct trace_record){.deadline = held->deadline, .id = held->id, .op = held->op});
+        }
+        executed->outside++;
+    }
+}
+
+/* Add the rest of the running group. It wakes the loop even if all its operations are
+ * superseded. */
+static void add_external(struct executed *executed)
+{
+    const struct stream_block *from = executed->from;
+    const struct trace_group *group = &from->groups[executed->group];
+    for (; executed->record < group->count && !is_full(executed); executed->record++) {
+        const struct tape_outside *entry = next_entry(executed);
+        if (executed->applied == UINT64_MAX) {
+            bool queued = executed->queues && entry != NULL;
+            executed->applied = queued ? entry->tick : group->tick;
+            executed->outside += queued;
+            entry = next_entry(executed);
+        }
+        go_to(executed, executed->applied);
+        uint32_t i = group->first + executed->record;
+        uint64_t event = stream_event(from, i);
+        if (entry != NULL && entry->op == TAPE_SUPERSEDED && entry->event == event) {
+            executed->outside++;
+        } else {
+            add_record(&executed->made, group->tick, event,
+                       due_later(&from->records[i], group->tick, executed->applied));
+        }
+    }
+    if (executed->record == group->count) {
+        executed->record = 0;
+        executed->applied = UINT64_MAX;
+        executed->group++;
+    }
+}
+
+bool executed_next(struct executed *executed)
+{
+    begin_block(&executed->made);
+    while (executed->group < executed->group_end && !is_full(executed)) {
+        if (executed->record == 0) {
+            add_held(executed,
+                     executed->queues ? UINT64_MAX : executed->from->groups[executed->group].tick);
+        }
+        if (!is_full(executed)) {
+            add_external(executed);
+        }
+    }
+    if (executed->group == executed->group_end) {
+        add_held(executed, UINT64_MAX);
+    }
+    return executed->made.block.group_count > 0;
 }

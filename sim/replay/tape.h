@@ -1,10 +1,11 @@
 /*
- * tape.h: the reactions that a structure executed in closed loop, recorded by the check pass.
+ * tape.h: the operations of a trace in the order in which a structure executed them in closed loop.
  *
  * Structures are deterministic. The check pass looks up the reactions to each expiry and records
  * them as executed: those in a callback with the number of the expiry, the others with their tick.
  * The timed passes play the tape: their callback compares two numbers and moves a pointer, so that
- * no look-up is timed, and a structure that fires other timers than before is detected.
+ * no look-up is timed, and a structure that fires other timers than before is detected. Operations
+ * outside of callbacks are played as blocks, like those of the stream.
  *
  * A tape is a file without a name, with a section for each stretch of the replay. Only the program
  * that wrote it reads it.
@@ -12,8 +13,9 @@
 #ifndef SIM_TAPE_H
 #define SIM_TAPE_H
 
-#include "closed_loop.h"
+#include "drive.h"
 #include "error.h"
+#include "stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,6 +56,21 @@ struct tape_outside {
     uint32_t op; /* enum tape_outside_op */
 };
 
+/* A section, in memory. */
+struct tape_section {
+    struct tape_inside *inside; /* of one that is played, ends with TAPE_NO_FIRING */
+    struct tape_place *places;  /* of each of these */
+    struct tape_outside *outside;
+    size_t inside_count;
+    size_t outside_count;
+    size_t inside_room;
+    size_t place_room;
+    size_t outside_room;
+};
+
+/* Add an entry outside of callbacks. */
+void tape_add_outside(struct tape_section *section, const struct tape_outside *outside);
+
 struct tape;
 
 /* Make an empty tape in $TMPDIR or /tmp. NULL with `error` set. */
@@ -65,51 +82,69 @@ int tape_file(const struct tape *tape);
 /* Delete it. Harmless on NULL. */
 void tape_close(struct tape *tape);
 
+/* A tape that is written or read, from its beginning. One process at a time does. */
+struct tape_head;
+
+/* NULL with `error` set if the file cannot be opened again. */
+struct tape_head *tape_head_open(const struct tape *tape, struct error *error);
+
+/* Harmless on NULL. */
+void tape_head_close(struct tape_head *head);
+
 /* --- writing --------------------------------------------------------------------------------- */
 
-struct tape_recorder;
-
-/* Write to an empty tape. NULL with `error` set if the file cannot be opened again. */
-struct tape_recorder *tape_recorder_open(const struct tape *tape, struct error *error);
-
 /* Record an expiry, before its reactions. */
-void tape_record_firing(struct tape_recorder *recorder);
+void tape_record_firing(struct tape_head *head);
 
 /* Record an executed reaction, in the callback of the last expiry or outside of callbacks. */
-void tape_record(struct tape_recorder *recorder, const struct loop_operation *operation,
-                 uint64_t tick);
+void tape_record(struct tape_head *head, const struct stream_operation *operation);
 
 /* Record another entry outside of callbacks at `tick`; `event`: the external operation concerned,
  * if any. */
-void tape_record_outside(struct tape_recorder *recorder, enum tape_outside_op op, uint64_t tick,
+void tape_record_outside(struct tape_head *head, enum tape_outside_op op, uint64_t tick,
                          uint64_t event);
 
 /* End a section. False with `error` set if it could not be written. */
-bool tape_record_section(struct tape_recorder *recorder, struct error *error);
-
-/* Harmless on NULL. */
-void tape_recorder_close(struct tape_recorder *recorder);
+bool tape_record_section(struct tape_head *head, struct error *error);
 
 /* --- playing --------------------------------------------------------------------------------- */
 
-/* A section, in the player's memory. */
-struct tape_section {
-    struct tape_inside *inside; /* ends with TAPE_NO_FIRING */
-    struct tape_place *places;  /* of each of these */
-    struct tape_outside *outside;
-    size_t inside_count;
-    size_t outside_count;
+/* Return the next section, valid until the next call. NULL with `error` set if there is none. */
+const struct tape_section *tape_play_section(struct tape_head *head, struct error *error);
+
+/* A block that is not the stream's own. */
+struct made_block {
+    struct stream_block block;
+    uint64_t events[TRACE_BLOCK_RECORDS];
+    struct trace_record records[TRACE_BLOCK_RECORDS];
+    struct trace_group groups[TRACE_BLOCK_RECORDS];
+    uint64_t arrived[TRACE_BLOCK_RECORDS]; /* of each record: its tick in the trace */
 };
 
-struct tape_player;
+/* Make the block of the operations that a loop with pauses receives: those during a busy pause are
+ * postponed to its end, with their delays; those during suspension are lost. */
+void block_make_received(struct made_block *made, const struct stream_block *from,
+                         const struct replay_drive *drive, uint64_t end_tick);
 
-/* Play a tape from its beginning. */
-struct tape_player *tape_player_open(const struct tape *tape);
+/* The operations of a stretch that are outside of callbacks, in executed order. Postponed reactions
+ * come at their ticks, before the external operations. */
+struct executed {
+    struct made_block made;
+    const struct stream_block *from; /* its groups [group, group_end) remain; NULL: none */
+    size_t group;
+    size_t group_end;
+    uint32_t record;  /* of the group, already added */
+    uint64_t applied; /* at this tick; UINT64_MAX: not known yet */
+    const struct tape_section *section;
+    size_t outside; /* its next entry */
+    bool queues;    /* the tape has the ticks at which external operations are applied */
+};
 
-/* Return the next section, valid until the next call. NULL with `error` set if there is none. */
-const struct tape_section *tape_player_next(struct tape_player *player, struct error *error);
+/* Begin with groups [group, group_end) of `from`, and their section of the tape. */
+void executed_begin(struct executed *executed, const struct stream_block *from, size_t group,
+                    size_t group_end, const struct tape_section *section);
 
-/* Harmless on NULL. */
-void tape_player_close(struct tape_player *player);
+/* Make the block of the next operations. False: there are none. */
+bool executed_next(struct executed *executed);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "simulate.h"
 #include "temporary_file.h"
 #include "trace.h"
 #include "trace_ids.h"
-#include "trace_labels.h"
 
 #include <limits.h>
 #include <math.h>

@@ -30,13 +30,14 @@ static bool is_chosen(const struct show_window *window, uint32_t id)
 }
 
 /* Execute an operation, which is a step unless it is done in a callback. */
-static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t deadline,
-                    bool inside)
+static void operate(struct window_run *run, const struct stream_operation *operation)
 {
+    uint32_t id = operation->id;
+    uint64_t deadline = operation->deadline;
     struct show *show = run->show;
     char caption[96];
     enum tl_status status;
-    if (op == TRACE_START) {
+    if (operation->op == TRACE_START) {
         bool pending = show->deadlines[id] != TL_NEVER;
         (void)snprintf(caption, sizeof caption, "%s %" PRIu32 " %" PRIu64,
                        pending ? "restart" : "start", id, deadline);
@@ -48,7 +49,7 @@ static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t d
     if (!run->begun) {
         return;
     }
-    if (inside) {
+    if (operation->inside) {
         size_t used = strlen(run->inside);
         (void)snprintf(run->inside + used, sizeof run->inside - used, "%s%s",
                        used > 0 ? ", " : "in its callbacks: ", caption);
@@ -58,10 +59,9 @@ static void operate(struct window_run *run, uint32_t id, uint32_t op, uint64_t d
     show_end_step(show, caption, status != TL_OK ? tl_status_text(status) : NULL);
 }
 
-static void show_carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+static void show_carry(void *ctx, const struct stream_operation *operation)
 {
-    (void)now;
-    operate(ctx, operation->id, operation->op, operation->deadline, operation->inside);
+    operate(ctx, operation);
 }
 
 static void show_loop_fired(void *ctx, uint32_t id, uint64_t now)
@@ -137,8 +137,7 @@ static void run_window(struct window_run *run, const struct stream *stream)
     show_set_quiet(run->show, true);
     while (stream_walk_next(&walk, &operation) && operation.tick <= window->to_tick &&
            !run->show->truncated) {
-        const struct trace_record *record = &operation.record;
-        bool wanted = is_chosen(window, record->id) && (run->loop == NULL || !operation.reaction);
+        bool wanted = is_chosen(window, operation.id) && (run->loop == NULL || !operation.reaction);
         child_progress(operation.event);
         if (!run->begun && operation.tick >= window->from_tick) {
             begin(run);
@@ -146,9 +145,8 @@ static void run_window(struct window_run *run, const struct stream *stream)
         if (wanted || run->may_be_early) {
             pass_until(run, operation.tick); /* also for a timer that it fired too early */
         }
-        if (wanted && (run->loop == NULL ||
-                       closed_loop_external(run->loop, operation.event, operation.tick, record))) {
-            operate(run, record->id, record->op, record->deadline, false);
+        if (wanted && (run->loop == NULL || closed_loop_external(run->loop, &operation))) {
+            operate(run, &operation);
         }
     }
     if (!run->begun) {

@@ -1,10 +1,9 @@
 /* The ticks until operations are durable, the number of disk syncs, and recovery. */
 #include "test.h"
 
-#include "acknowledged.h"
 #include "front.h"
 #include "registry.h"
-#include "replay.h"
+#include "replay_pass.h"
 #include "replayed.h"
 #include "temporary_file.h"
 #include "trace.h"

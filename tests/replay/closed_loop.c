@@ -22,7 +22,7 @@ struct script {
     char log[400];
 };
 
-static void log_carried(void *ctx, const struct loop_operation *operation, uint64_t now)
+static void log_carried(void *ctx, const struct stream_operation *operation)
 {
     struct script *script = ctx;
     char done[64];
@@ -34,7 +34,7 @@ static void log_carried(void *ctx, const struct loop_operation *operation, uint6
         (void)snprintf(done, sizeof done, "%" PRIu32 "-", operation->id);
     }
     (void)snprintf(one, sizeof one, operation->inside ? " @%" PRIu64 "[%s]" : " @%" PRIu64 " %s",
-                   now, done);
+                   operation->tick, done);
     size_t used = strlen(script->log);
     (void)snprintf(script->log + used, sizeof script->log - used, "%s", one);
 }
@@ -63,10 +63,12 @@ static void advance(struct script *script, uint64_t tick, const int *ids)
 
 static bool external(struct script *script, uint64_t tick, uint64_t event, uint32_t id, int delay)
 {
-    const struct trace_record record = {.deadline = delay >= 0 ? tick + (uint64_t)delay : 0,
-                                        .id = id,
-                                        .op = delay >= 0 ? TRACE_START : TRACE_STOP};
-    return closed_loop_external(script->loop, event, tick, &record);
+    const struct stream_operation operation = {.event = event,
+                                               .tick = tick,
+                                               .deadline = delay >= 0 ? tick + (uint64_t)delay : 0,
+                                               .id = id,
+                                               .op = delay >= 0 ? TRACE_START : TRACE_STOP};
+    return closed_loop_external(script->loop, &operation);
 }
 
 static void expect(struct script *script, const char *log, uint64_t reactions)

@@ -4,11 +4,10 @@
 
 #include "child.h"
 #include "due.h"
-#include "schedule.h"
+#include "replay_pass.h"
 #include "simulate.h"
 #include "statistics.h"
 #include "trace.h"
-#include "trace_labels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,10 +123,11 @@ static struct replay_result *time_window(const char *selection, struct replay_wi
                                        .memory_limit_bytes = UINT64_C(256) << 20};
     assert_true(simulate(&request, &simulation, &all_right, &error));
     assert_true(all_right);
-    assert_int_equal(simulation.latency_count, 1);
+    assert_int_equal(simulation.entrant_count, 1);
+    assert_non_null(simulation.entrants[0].latency);
     struct replay_result *row = malloc(sizeof *row);
     assert_non_null(row);
-    *row = *simulation.latencies[0].all;
+    *row = *simulation.entrants[0].latency;
     simulation_free(&simulation);
     contender_list_free(&contenders);
     catalog_free(&catalog);
@@ -175,8 +175,8 @@ static void counts_follow_from_the_trace(void **state)
         assert_int_equal(integer(&trial, 0, COL_WINDOW_FIRED), 6);
         const struct cell *ratio = &trial.simulation.results.rows[0].cells[COL_WAKEUPS_PER_FIRED];
         assert_float_equal(ratio->value.real, (double)integer(&trial, 0, COL_WAKEUPS) / 6, 1e-9);
-        assert_int_equal(trial.simulation.fired_set_count, 1);
-        assert_true(trial.simulation.fired_sets[0].exact);
+        assert_true(trial.simulation.entrants[0].compared);
+        assert_true(trial.simulation.entrants[0].check->exact);
         /* An instance for no timers counts for none. */
         int64_t fixed = integer(&trial, 0, COL_BYTES_FIXED);
         int64_t peak = integer(&trial, 0, COL_BYTES_PEAK);
@@ -331,10 +331,10 @@ static void every_structure_replays_with_the_same_firings(void **state)
     struct trial trial;
     run_trial(&trial, NULL, "ordered-list,all", DRIVE_SLEEP, 1);
     assert_true(trial.all_right);
-    for (size_t i = 0; i < trial.simulation.fired_set_count; i++) {
-        const struct fired_set *set = &trial.simulation.fired_sets[i];
-        if (set->exact) {
-            assert_int_equal(set->digest, trial.simulation.fired_sets[0].digest);
+    const struct entrant *entrants = trial.simulation.entrants;
+    for (size_t i = 0; i < trial.simulation.entrant_count; i++) {
+        if (entrants[i].compared && entrants[i].check->exact) {
+            assert_int_equal(entrants[i].check->named_digest, entrants[0].check->named_digest);
         }
     }
     end_trial(&trial);
@@ -401,8 +401,10 @@ static void wrong_structures_are_named(void **state)
         assert_string_equal(row_text(&trial.simulation.results.rows[0], COL_STATUS), "fault");
         /* no speeds for a structure with a fault */
         assert_int_equal(trial.simulation.results.rows[0].cells[COL_NS_PER_EVENT].kind, CELL_NONE);
-        assert_true(trial.simulation.fault_count > 0);
-        const struct fault *fault = &trial.simulation.faults[0].fault;
+        size_t at = 0;
+        const struct entrant *entrant;
+        const struct fault *fault = simulation_next_fault(&trial.simulation, &at, &entrant);
+        assert_non_null(fault);
         assert_string_equal(fault_word(fault->kind), fault_word(faults[i].kind));
         assert_int_equal(fault->id, faults[i].id);
         assert_int_equal(fault->tick, faults[i].tick);
@@ -431,9 +433,9 @@ static struct oracle *judge_by_hand(const struct tl_algo *algo, const uint64_t *
 
 static void tell_start(struct oracle *oracle, uint64_t tick, uint32_t id, uint64_t deadline)
 {
-    const struct oracle_operation start = {
-        .event = id, .deadline = deadline, .id = id, .op = TRACE_START};
-    oracle_operated(oracle, tick, &start, TL_OK);
+    const struct stream_operation start = {
+        .event = id, .tick = tick, .deadline = deadline, .id = id, .op = TRACE_START};
+    oracle_operated(oracle, &start, TL_OK);
 }
 
 /* In a trace where two timers are due at one tick, and one at a tick that is passed over. */
@@ -942,7 +944,8 @@ static size_t memory_of_last_pass(size_t structures)
         fail_msg("%s", error.text);
     }
     assert_true(all_right);
-    assert_int_equal(simulation.latency_count, structures);
+    assert_int_equal(simulation.entrant_count, structures);
+    assert_non_null(simulation.entrants[structures - 1].latency);
     simulation_free(&simulation);
     free(items);
     return *memory_kib;

@@ -3,14 +3,14 @@
 #include "test.h"
 
 #include "random.h"
-#include "step_codes.h"
+#include "stream.h"
 
 #include <string.h>
 
 static struct trace_record records[TRACE_BLOCK_RECORDS];
 static struct trace_group groups[TRACE_BLOCK_RECORDS];
 static struct step_codes codes;
-static uint8_t room[STEPS_MAX];
+static uint8_t room[STEPS_BYTES_MAX];
 
 /* A block of `count` random operations, in groups of 1 to `longest`. */
 static struct trace_block draw_block(struct random *random, uint32_t count, uint32_t longest)
@@ -96,7 +96,8 @@ static void a_full_block_has_room(void **state)
     struct trace_block block = draw_block(&random, TRACE_BLOCK_RECORDS, 1);
     assert_int_equal(block.group_count, TRACE_BLOCK_RECORDS);
     assert_steps_of(&block, 0, block.group_count);
-    assert_int_equal(steps_made(), STEPS_MAX);
+    assert_int_equal(steps_made(), 2 * TRACE_BLOCK_RECORDS);
+    assert_in_range(codes.code_count + codes.rest_count, 1, STEPS_BYTES_MAX);
 }
 
 int main(void)

@@ -72,21 +72,24 @@ void command_ranks_write_csv(const void *ctx, FILE *stream)
     const struct simulation *simulation = ctx;
     struct row row = {0};
     row_kind_write_header(&rank_kind, stream);
-    for (size_t i = 0; i < simulation->rank_count; i++) {
-        const struct rank_row *rank = &simulation->ranks[i];
-        const struct rank_figures *figures = &rank->figures;
-        row_set_key(&row, rank->trace, contender_name(rank->contender),
-                    contender_options(rank->contender));
-        row_set_integer(&row, RANK_RANK, rank->rank);
-        row_set_text(&row, RANK_HOST, figures->host);
-        row_set_integer(&row, RANK_TIMERS, figures->timers);
-        row_set_integer(&row, RANK_EVENTS, figures->events);
-        row_set_integer(&row, RANK_FIRED, figures->fired);
-        row_set_integer(&row, RANK_BYTES_PEAK, figures->bytes_peak);
-        row_set_integer(&row, RANK_WINDOW_EVENTS, figures->window_events);
-        row_set_integer(&row, RANK_WINDOW_NS, figures->window_ns);
-        row_set_real(&row, RANK_NS, (double)figures->window_ns / (double)figures->window_events);
-        row_write_csv(&rank_kind, &row, stream);
+    for (size_t i = 0; i < simulation->entrant_count; i++) {
+        const struct entrant *entrant = &simulation->entrants[i];
+        row_set_key(&row, entrant->trace->name, contender_name(entrant->contender),
+                    contender_options(entrant->contender));
+        for (uint32_t rank = 0; entrant->check != NULL && rank < simulation->ranks; rank++) {
+            const struct rank_figures *figures = &entrant->by_rank[rank];
+            row_set_integer(&row, RANK_RANK, rank);
+            row_set_text(&row, RANK_HOST, figures->host);
+            row_set_integer(&row, RANK_TIMERS, figures->timers);
+            row_set_integer(&row, RANK_EVENTS, figures->events);
+            row_set_integer(&row, RANK_FIRED, figures->fired);
+            row_set_integer(&row, RANK_BYTES_PEAK, figures->bytes_peak);
+            row_set_integer(&row, RANK_WINDOW_EVENTS, figures->window_events);
+            row_set_integer(&row, RANK_WINDOW_NS, figures->window_ns);
+            row_set_real(&row, RANK_NS,
+                         (double)figures->window_ns / (double)figures->window_events);
+            row_write_csv(&rank_kind, &row, stream);
+        }
     }
     row_clear(&row);
 }
@@ -121,19 +124,19 @@ static void read_figures(const struct rank_figures *figures, double values[FIGUR
 }
 
 /* The rows of one structure on one trace. */
-static void add_structure(struct text_table *table, const struct rank_row *rows, uint32_t count,
-                          double *values)
+static void add_structure(struct text_table *table, const struct entrant *entrant, uint32_t count)
 {
-    const struct contender *contender = rows->contender;
+    const struct contender *contender = entrant->contender;
+    double *values = memory_new((size_t)count * FIGURES, sizeof *values);
     for (uint32_t i = 0; i < count; i++) {
         double *own = &values[(size_t)i * FIGURES];
-        read_figures(&rows[i].figures, own);
+        read_figures(&entrant->by_rank[i], own);
         if (count > RANKS_LISTED_MAX) {
             continue;
         }
         text_table_add(table, "%s", contender_name(contender));
         text_table_add(table, "%s", contender_options(contender));
-        text_table_add(table, "%" PRIu32, rows[i].rank);
+        text_table_add(table, "%" PRIu32, i);
         for (unsigned f = 0; f < FIGURES; f++) {
             text_table_add(table, f == FIGURES - 1 ? "%.3f" : "%.0f", own[f]);
         }
@@ -144,6 +147,7 @@ static void add_structure(struct text_table *table, const struct rank_row *rows,
     for (unsigned f = 0; f < FIGURES; f++) {
         add_imbalance(table, values + f, count, FIGURES);
     }
+    free(values);
 }
 
 void command_ranks_write_table(const struct simulation *simulation, FILE *stream)
@@ -151,23 +155,18 @@ void command_ranks_write_table(const struct simulation *simulation, FILE *stream
     static const char *const heads[] = {"algo",   "options", "rank",       "timers",
                                         "events", "fired",   "bytes_peak", "window_ms"};
     enum { COLUMNS_SHOWN = sizeof heads / sizeof heads[0] };
-    for (size_t i = 0; i < simulation->rank_count;) {
-        const char *trace = simulation->ranks[i].trace;
+    for (size_t i = 0; simulation->ranks > 0 && i < simulation->entrant_count;) {
+        const struct trace_row *trace = simulation->entrants[i].trace;
         struct text_table table = {.columns = COLUMNS_SHOWN};
         for (size_t c = 0; c < COLUMNS_SHOWN; c++) {
             table.right[c] = c >= 2;
             text_table_add(&table, "%s", heads[c]);
         }
-        (void)fprintf(stream, "\n%s, by rank: window_ms is the time of all runs\n", trace);
-        while (i < simulation->rank_count && simulation->ranks[i].trace == trace) {
-            uint32_t count = 1;
-            while (i + count < simulation->rank_count && simulation->ranks[i + count].rank > 0) {
-                count++;
+        (void)fprintf(stream, "\n%s, by rank: window_ms is the time of all runs\n", trace->name);
+        for (; i < simulation->entrant_count && simulation->entrants[i].trace == trace; i++) {
+            if (simulation->entrants[i].check != NULL) {
+                add_structure(&table, &simulation->entrants[i], simulation->ranks);
             }
-            double *values = memory_new((size_t)count * FIGURES, sizeof *values);
-            add_structure(&table, &simulation->ranks[i], count, values);
-            free(values);
-            i += count;
         }
         text_table_write(&table, stream);
         text_table_free(&table);

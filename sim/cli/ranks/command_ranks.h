@@ -8,7 +8,6 @@
 #include "command_option.h"
 #include "partition.h"
 #include "simulate.h"
-#include "simulate_ranks.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -35,8 +35,8 @@ struct predict_run {
     struct holding *holdings; /* by id */
     uint32_t ids;
     uint64_t now;
-    enum tl_status refused; /* TL_OK: none */
-    uint64_t refused_event;
+    struct prediction *prediction;
+    bool refused; /* the structure refused a start */
 };
 
 /* --- the recording --------------------------------------------------------------------------- */
@@ -91,30 +91,33 @@ static void predict_fired(void *ctx, uint32_t id, uint64_t now)
     closed_loop_fired(run->loop, id, now);
 }
 
-static void do_operation(struct predict_run *run, uint64_t event, uint32_t id, enum trace_op op,
-                         uint64_t deadline)
+static void do_operation(struct predict_run *run, const struct stream_operation *operation)
 {
+    uint32_t id = operation->id;
     struct holding *holding = &run->holdings[id];
-    uint32_t system = run->recording->operations[event].system;
-    if (op == TRACE_STOP || holding->system != system) {
+    uint32_t system = run->recording->operations[operation->event].system;
+    if (operation->op == TRACE_STOP || holding->system != system) {
         (void)run->algo->stop(run->systems[holding->system], id);
     }
-    if (op == TRACE_STOP || run->refused != TL_OK) {
+    if (operation->op == TRACE_STOP || run->refused) {
         return;
     }
-    *holding = (struct holding){.event = event, .system = system};
-    enum tl_status status = run->algo->start(run->systems[system], id, deadline);
+    *holding = (struct holding){.event = operation->event, .system = system};
+    enum tl_status status = run->algo->start(run->systems[system], id, operation->deadline);
     if (status > TL_IDLE) {
-        run->refused = status;
-        run->refused_event = event;
+        run->refused = true;
+        (void)snprintf(run->prediction->refusal, sizeof run->prediction->refusal,
+                       "%s: the timer started at line %" PRIu64 ": %s", run->algo->name,
+                       run->recording->operations[operation->event].line, tl_status_text(status));
     }
 }
 
-static void predict_carry(void *ctx, const struct loop_operation *operation, uint64_t now)
+static void predict_carry(void *ctx, const struct stream_operation *operation)
 {
+    struct stream_operation later = *operation;
     /* The structure of another system may not be at this tick yet. */
-    uint64_t deadline = operation->deadline > now ? operation->deadline : now + 1;
-    do_operation(ctx, operation->event, operation->id, operation->op, deadline);
+    later.deadline = later.deadline > later.tick ? later.deadline : later.tick + 1;
+    do_operation(ctx, &later);
 }
 
 static void advance_all(struct predict_run *run, uint64_t tick)
@@ -150,7 +153,7 @@ static uint64_t next_wake(const struct predict_run *run)
 
 static void predict_until(struct predict_run *run, uint64_t tick)
 {
-    while (run->now < tick && run->refused == TL_OK) {
+    while (run->now < tick && !run->refused) {
         uint64_t wake = next_wake(run);
         advance_to(run, wake < tick ? wake : tick);
     }
@@ -180,26 +183,15 @@ static void replay_recording(struct predict_run *run)
     struct stream_walk walk = {.stream = run->stream};
     struct stream_operation operation;
     while (stream_walk_next(&walk, &operation)) {
-        const struct trace_record *record = &operation.record;
         if (operation.tick > run->now) {
             child_alive();
             predict_until(run, operation.tick);
         }
-        if (!operation.reaction &&
-            closed_loop_external(run->loop, operation.event, operation.tick, record)) {
-            do_operation(run, operation.event, record->id, (enum trace_op)record->op,
-                         record->deadline);
+        if (!operation.reaction && closed_loop_external(run->loop, &operation)) {
+            do_operation(run, &operation);
         }
     }
     predict_until(run, run->last_tick);
-}
-
-static void describe_refusal(const struct predict_run *run, struct prediction *prediction)
-{
-    const struct recorded_operation *operations = run->recording->operations;
-    (void)snprintf(prediction->refusal, sizeof prediction->refusal,
-                   "%s: the timer started at line %" PRIu64 ": %s", run->algo->name,
-                   operations[run->refused_event].line, tl_status_text(run->refused));
 }
 
 /* --- the comparison --------------------------------------------------------------------------- */
@@ -225,9 +217,9 @@ static void keep_place(struct prediction *prediction, struct prediction_place pl
     prediction->worst[at] = place;
 }
 
-static void compare_start(const struct predict_run *run, uint64_t event,
-                          struct prediction *prediction)
+static void compare_start(const struct predict_run *run, uint64_t event)
 {
+    struct prediction *prediction = run->prediction;
     const struct recorded_operation *operation = &run->recording->operations[event];
     const struct known *known = &run->known[event];
     uint64_t grain = run->recording->grain_ticks;
@@ -283,6 +275,7 @@ void predict(const struct stream *stream, const struct recording *recording,
         .holdings = memory_new((size_t)header->ids + 1, sizeof *run.holdings),
         .ids = header->ids,
         .now = first_tick(stream),
+        .prediction = prediction,
     };
     const struct closed_loop_plan plan = {
         .stream = stream,
@@ -306,11 +299,8 @@ void predict(const struct stream *stream, const struct recording *recording,
     } else {
         run.loop = closed_loop_open(&plan);
         replay_recording(&run);
-        if (run.refused != TL_OK) {
-            describe_refusal(&run, prediction);
-        }
-        for (uint32_t i = 0; run.refused == TL_OK && i < operations; i++) {
-            compare_start(&run, i, prediction);
+        for (uint32_t i = 0; !run.refused && i < operations; i++) {
+            compare_start(&run, i);
         }
     }
     closed_loop_close(run.loop);

@@ -1,8 +1,6 @@
 /* The order of the passes, and the consequences of one that fails. */
 #include "simulate_job.h"
-#include "trace_labels.h"
 
-#include "child.h"
 #include "clock.h"
 #include "judge.h"
 #include "memory.h"
@@ -21,16 +19,6 @@
 
 /* Memory of the process in addition to the structure's: the oracle, the trace, the program. */
 #define PROCESS_OVERHEAD_BYTES (UINT64_C(2) << 30)
-
-const char *contender_name(const struct contender *contender)
-{
-    return contender != NULL ? contender->timed->name : "null";
-}
-
-const char *contender_options(const struct contender *contender)
-{
-    return contender != NULL ? contender->option_text : "";
-}
 
 static bool run_in_child(void *ctx, void *result, struct error *error)
 {
@@ -100,8 +88,8 @@ static bool run_somewhere(struct job *job, struct entrant *entrant, enum replay_
 {
     const struct simulate_ranks *ranks = job->request->ranks;
     if (ranks != NULL) {
-        return ranks->pass(ranks->ctx, (size_t)(entrant - job->entrants), pass, result, outcome,
-                           entrant->by_rank, error);
+        return ranks->pass(ranks->ctx, entrant->number, pass, result, outcome, entrant->by_rank,
+                           error);
     }
     struct replay_request run = {
         .stream = job->stream,
@@ -116,7 +104,7 @@ static bool run_somewhere(struct job *job, struct entrant *entrant, enum replay_
 
 static void count_done(struct job *job, enum replay_pass pass)
 {
-    *job->work_done += job->events * pass_weights[pass];
+    *job->work_done += (job->trace->events + 1) * pass_weights[pass];
     progress_update(job->progress, *job->work_done);
 }
 
@@ -172,49 +160,23 @@ static bool run_pass(struct job *job, struct entrant *entrant, enum replay_pass 
 }
 
 /* Refuse structures that would take hours, or cannot be partitioned. */
-static bool is_refused(const struct job *job, struct entrant *entrant, uint32_t ids)
+static void refuse(const struct job *job, struct entrant *entrant)
 {
+    char reason[200];
     if (job->request->ranks != NULL && replay_is_durable(entrant->timed)) {
         fail(entrant, "unsupported",
              "a durable structure belongs to one process, not to several ranks");
-        return true;
+    } else if ((entrant->timed->capabilities & TL_CAP_SLOW) != 0 && !job->request->slow &&
+               job->trace->ids > SIMULATE_SLOW_IDS_MAX) {
+        (void)snprintf(reason, sizeof reason,
+                       "an operation is linear in the timers, and the trace has %" PRIu32
+                       "; --slow runs it all the same",
+                       job->trace->ids);
+        fail(entrant, "unsupported", reason);
     }
-    if ((entrant->timed->capabilities & TL_CAP_SLOW) == 0 || job->request->slow ||
-        ids <= SIMULATE_SLOW_IDS_MAX) {
-        return false;
-    }
-    char reason[200];
-    (void)snprintf(reason, sizeof reason,
-                   "an operation is linear in the timers, and the trace has %" PRIu32
-                   "; --slow runs it all the same",
-                   ids);
-    fail(entrant, "unsupported", reason);
-    return true;
-}
-
-/* Return the stored result of a check, or of a structure's latencies. */
-static struct replay_result *found_of(const struct job *job, const struct entrant *entrant,
-                                      enum replay_pass pass)
-{
-    const struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
-    size_t place = (size_t)(entrant - job->entrants);
-    return &trace->found[2 * place + (pass == PASS_LATENCY)];
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
-
-/* The checks of a trace. They are not timed, so several run in parallel. */
-struct checks {
-    struct job *job;
-    struct checked {
-        bool ran;
-        bool made; /* otherwise `error` is set */
-        struct error error;
-        struct child_outcome outcome;
-        /* Without the latencies, which are most of the bytes and come last. */
-        char result[offsetof(struct replay_result, latency_ns)];
-    } * all; /* of each entrant */
-};
 
 /* The floor's figures are not shown, except those of each rank. */
 static bool is_checked(const struct job *job, const struct entrant *entrant)
@@ -222,59 +184,49 @@ static bool is_checked(const struct job *job, const struct entrant *entrant)
     return entrant->right && (entrant->contender != NULL || job->request->ranks != NULL);
 }
 
-/* Check one entrant, in a process of its own or in this one. */
+/* Check one entrant, in a process of its own or in this one: checks are not timed, so several run in
+ * parallel. */
 static void check_one(void *ctx, size_t number)
 {
-    const struct checks *checks = ctx;
-    struct job *job = checks->job;
+    struct job *job = ctx;
     struct entrant *entrant = &job->entrants[number];
-    struct checked *checked = &checks->all[number];
-    if (!is_checked(job, entrant)) {
-        checked->ran = true;
-        return;
+    struct found *found = &job->trace->found[number];
+    if (is_checked(job, entrant)) {
+        struct replay_result *result = memory_bytes(sizeof *result);
+        found->made =
+            run_somewhere(job, entrant, PASS_CHECK, result, &found->outcome, &found->error);
+        memcpy(&found->check, result, offsetof(struct replay_result, latency_ns));
+        free(result);
     }
-    struct replay_result *result = memory_bytes(sizeof *result);
-    checked->made =
-        run_somewhere(job, entrant, PASS_CHECK, result, &checked->outcome, &checked->error);
-    memcpy(checked->result, result, sizeof checked->result);
-    free(result);
-    checked->ran = true;
+    found->ran = true;
 }
 
 static void check_done(void *ctx)
 {
-    const struct checks *checks = ctx;
-    count_done(checks->job, PASS_CHECK);
+    count_done(ctx, PASS_CHECK);
 }
 
-static bool judge_check(struct job *job, struct entrant *entrant, const struct checked *checked,
-                        struct error *error)
+static bool judge_check(struct job *job, struct entrant *entrant, struct error *error)
 {
     bool usable = false;
-    struct replay_result *result = found_of(job, entrant, PASS_CHECK);
+    const struct found *found = &job->trace->found[entrant->number];
+    const struct replay_result *check = &found->check;
     if (!is_checked(job, entrant)) {
         return true;
     }
-    if (!checked->made) {
-        *error = checked->error;
+    if (!found->made) {
+        *error = found->error;
         return false;
     }
-    memcpy(result, checked->result, sizeof checked->result);
-    if (!judge_pass(job, entrant, result, &checked->outcome, &usable, error)) {
+    if (!judge_pass(job, entrant, check, &found->outcome, &usable, error)) {
         return false;
     }
-    if (!usable) {
-        return true;
-    }
-    entrant->check = result;
-    struct trace_row *trace = &job->simulation->traces[job->simulation->trace_count - 1];
-    trace->empty_ticks =
-        result->empty_ticks > trace->empty_ticks ? result->empty_ticks : trace->empty_ticks;
-    if (entrant->judged) {
-        keep_faults(job, entrant);
-    }
-    if (entrant->judged && entrant->right && job->request->drive.budget == 0) {
-        keep_fired_set(job, entrant);
+    if (usable) {
+        entrant->check = check;
+        entrant->compared = entrant->judged && entrant->right && job->request->drive.budget == 0;
+        job->trace->empty_ticks = check->empty_ticks > job->trace->empty_ticks
+                                      ? check->empty_ticks
+                                      : job->trace->empty_ticks;
     }
     return true;
 }
@@ -283,43 +235,40 @@ static bool judge_check(struct job *job, struct entrant *entrant, const struct c
 #define CHECK_BYTES UINT64_C(256)
 
 /* As many parallel checks as there are processors and memory. */
-static unsigned checks_at_once(const struct job *job, uint32_t ids)
+static unsigned checks_at_once(const struct job *job)
 {
     if (job->request->ranks != NULL) {
         return 1;
     }
     uint64_t pages = (uint64_t)sysconf(_SC_AVPHYS_PAGES);
-    uint64_t room = pages * (uint64_t)sysconf(_SC_PAGESIZE) / (CHECK_BYTES * ((uint64_t)ids + 1));
+    uint64_t room =
+        pages * (uint64_t)sysconf(_SC_PAGESIZE) / (CHECK_BYTES * ((uint64_t)job->trace->ids + 1));
     uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t most = room < processors ? room : processors;
     return (unsigned)(most < job->entrant_count ? most : job->entrant_count);
 }
 
-static bool check_all(struct job *job, const struct trace_header *header, struct error *error)
+static bool check_all(struct job *job, struct error *error)
 {
-    struct checks checks = {.job = job};
-    size_t bytes = (job->entrant_count + 1) * sizeof *checks.all;
-    checks.all = child_memory_new(bytes);
     for (size_t i = 0; i < job->entrant_count; i++) {
-        (void)is_refused(job, &job->entrants[i], header->ids);
+        refuse(job, &job->entrants[i]);
     }
     const struct side_by_side work = {.count = job->entrant_count,
-                                      .processes = checks_at_once(job, header->ids),
+                                      .processes = checks_at_once(job),
                                       .run = check_one,
                                       .done = check_done,
-                                      .ctx = &checks};
+                                      .ctx = job};
     if (work.processes > 1) {
         side_by_side(&work);
     }
     bool done = true;
     for (size_t i = 0; i < job->entrant_count && done; i++) {
-        if (!checks.all[i].ran) {
-            check_one(&checks, i);
-            check_done(&checks);
+        if (!job->trace->found[i].ran) {
+            check_one(job, i);
+            check_done(job);
         }
-        done = judge_check(job, &job->entrants[i], &checks.all[i], error);
+        done = judge_check(job, &job->entrants[i], error);
     }
-    child_memory_free(checks.all, bytes);
     return done;
 }
 
@@ -335,52 +284,58 @@ static void compare_work(struct entrant *entrant, const struct replay_result *re
 }
 
 /* Keep the run's percentiles, and add its latencies to those of all runs. */
-static void keep_latency_run(struct job *job, struct entrant *entrant,
+static void keep_latency_run(const struct job *job, struct entrant *entrant,
                              const struct replay_result *result)
 {
-    entrant->latency = found_of(job, entrant, PASS_LATENCY);
-    for (int op = 0; op < LATENCY_OPS; op++) {
+    struct replay_result *all = &job->trace->found[entrant->number].latency;
+    for (unsigned op = 0; op < LATENCY_OPS; op++) {
         uint64_t percentiles[LATENCY_PERCENTILES];
         read_percentiles(&result->latency_ns[op], percentiles);
-        for (int p = 0; p < LATENCY_PERCENTILES; p++) {
-            entrant->latency_ns[op * LATENCY_PERCENTILES + p][entrant->latency_count] =
-                (double)percentiles[p];
+        for (unsigned p = 0; p < LATENCY_PERCENTILES; p++) {
+            unsigned sample = SAMPLE_LATENCY + op * LATENCY_PERCENTILES + p;
+            samples_of(job, entrant, sample)[entrant->latency_runs] = (double)percentiles[p];
         }
     }
-    replay_merge_latencies(entrant->latency, result);
-    entrant->latency_count++;
+    replay_merge_latencies(all, result);
+    entrant->latency = all;
+    entrant->latency_runs++;
+}
+
+/* Run a timed pass; keep its figures. */
+static bool time_pass(struct job *job, struct entrant *entrant, enum replay_pass pass,
+                      struct replay_result *result, struct error *error)
+{
+    bool usable = false;
+    if (!run_pass(job, entrant, pass, result, &usable, error)) {
+        return false;
+    }
+    if (!usable) {
+        return true;
+    }
+    compare_work(entrant, result);
+    if (pass == PASS_LATENCY) {
+        keep_latency_run(job, entrant, result);
+    } else if (pass == PASS_RECOVERY) {
+        entrant->recovery_ns = result->recovery_ns;
+        entrant->recovered = result->recovered;
+    } else if (result->window_events > 0) {
+        double events = (double)result->window_events;
+        double wall_ns = (double)result->window_ns / events;
+        double processor_ns = (double)result->window_processor_ns / events;
+        /* A durable structure also waits for its disk. */
+        samples_of(job, entrant, SAMPLE_NS)[entrant->runs] =
+            replay_is_durable(entrant->timed) ? wall_ns : processor_ns;
+        samples_of(job, entrant, SAMPLE_WALL_NS)[entrant->runs++] = wall_ns;
+    }
+    return true;
 }
 
 static bool time_one(struct job *job, struct entrant *entrant, struct replay_result *result,
                      struct error *error)
 {
-    bool usable = false;
-    if (!run_pass(job, entrant, PASS_THROUGHPUT, result, &usable, error)) {
-        return false;
-    }
-    if (usable) {
-        compare_work(entrant, result);
-        if (result->window_events > 0) {
-            double events = (double)result->window_events;
-            double wall_ns = (double)result->window_ns / events;
-            double processor_ns = (double)result->window_processor_ns / events;
-            /* A durable structure also waits for its disk. */
-            entrant->ns_per_event[entrant->ns_count] =
-                replay_is_durable(entrant->timed) ? wall_ns : processor_ns;
-            entrant->wall_ns_per_event[entrant->ns_count++] = wall_ns;
-        }
-    }
-    if (!job->request->latency || !entrant->right) {
-        return true;
-    }
-    if (!run_pass(job, entrant, PASS_LATENCY, result, &usable, error)) {
-        return false;
-    }
-    if (usable) {
-        compare_work(entrant, result);
-        keep_latency_run(job, entrant, result);
-    }
-    return true;
+    return time_pass(job, entrant, PASS_THROUGHPUT, result, error) &&
+           (!job->request->latency || !entrant->right ||
+            time_pass(job, entrant, PASS_LATENCY, result, error));
 }
 
 size_t simulate_turn(unsigned round, size_t at, size_t count)
@@ -405,7 +360,7 @@ static bool time_all(struct job *job, struct error *error)
             if (entrant->right) {
                 done = time_one(job, entrant, result, error);
             } else {
-                *job->work_done += job->events * run_weight(job->request);
+                *job->work_done += (job->trace->events + 1) * run_weight(job->request);
             }
         }
     }
@@ -421,7 +376,6 @@ static bool recover_one(struct job *job, struct entrant *entrant, struct replay_
     TL_OPTION_VALUES(options);
     const struct tl_algo *algo = entrant->timed;
     const void *own = entrant->options;
-    bool usable = false;
     memcpy(options, own, sizeof options);
     if (!temporary_make(&temporary, error)) {
         return false;
@@ -431,14 +385,9 @@ static bool recover_one(struct job *job, struct entrant *entrant, struct replay_
         return error_set(error, "%s: the name of a temporary folder is too long", temporary.file);
     }
     entrant->options = options;
-    bool done = run_pass(job, entrant, PASS_RECOVERY, result, &usable, error);
+    bool done = time_pass(job, entrant, PASS_RECOVERY, result, error);
     entrant->options = own;
     temporary_remove(&temporary);
-    if (done && usable) {
-        compare_work(entrant, result);
-        entrant->recovery_ns = result->recovery_ns;
-        entrant->recovered = result->recovered;
-    }
     return done;
 }
 
@@ -458,110 +407,94 @@ static bool recover_all(struct job *job, struct error *error)
 
 /* --- figures --------------------------------------------------------------------------------- */
 
-static bool fill_rows(struct job *job, const struct trace_header *header, bool *all_right,
-                      struct error *error)
+static bool fill_rows(struct job *job, bool *all_right, struct error *error)
 {
     const struct entrant *floor = NULL;
     for (size_t i = 0; i < job->entrant_count; i++) {
-        if (!job->entrants[i].judged && job->entrants[i].ns_count > 0) {
+        if (!job->entrants[i].judged && job->entrants[i].runs > 0) {
             floor = &job->entrants[i];
         }
     }
     for (size_t i = 0; i < job->entrant_count; i++) {
-        struct entrant *entrant = &job->entrants[i];
-        if (entrant->right && entrant->latency != NULL) {
-            keep_latency(job, entrant);
+        const struct entrant *entrant = &job->entrants[i];
+        if (entrant->contender != NULL) {
+            add_result_row(job, entrant, floor);
+            *all_right =
+                *all_right && (entrant->right || strcmp(entrant->status, "unsupported") == 0);
+        } else if (!entrant->right) {
+            return error_set(error, "%s: the harness's own floor failed: %s", job->trace->name,
+                             entrant->reason);
         }
-        if (entrant->by_rank != NULL && entrant->check != NULL) {
-            keep_ranks(job, entrant);
-        }
-        if (entrant->contender == NULL) {
-            if (!entrant->right) {
-                return error_set(error, "%s: the harness's own floor failed: %s", job->trace_name,
-                                 entrant->reason);
-            }
-            continue;
-        }
-        add_result_row(job, entrant, header, floor);
-        if (entrant->right && entrant->judged && entrant->check->counts &&
-            entrant->check->work.count > 0) {
-            keep_work(job, entrant);
-        }
-        *all_right = *all_right && (entrant->right || strcmp(entrant->status, "unsupported") == 0);
     }
     return true;
 }
 
 /* --- traces ----------------------------------------------------------------------------------- */
 
-static bool open_entrants(struct job *job, bool closed_loop, struct error *error)
+static bool open_entrant(const struct job *job, struct entrant *entrant, bool taped,
+                         struct error *error)
 {
     const struct simulate_request *request = job->request;
-    size_t count = request->contenders->count;
-    bool floor_is_a_row = false;
-    job->entrants = memory_new(count + 1, sizeof *job->entrants);
-    for (size_t i = 0; i <= count; i++) {
-        struct entrant *entrant = &job->entrants[i];
-        if (i == count && (request->floor == NULL || floor_is_a_row)) {
-            break;
-        }
-        entrant->contender = i < count ? &request->contenders->items[i] : NULL;
-        entrant->counted = simulate_entrant(request, i, PASS_CHECK, &entrant->options);
-        entrant->timed = simulate_entrant(request, i, PASS_THROUGHPUT, &entrant->options);
-        bool taped =
-            (closed_loop || request->drive.service_ns > 0 || request->drive.kind == DRIVE_SLACK) &&
-            request->ranks == NULL;
-        entrant->tape = taped ? tape_create(error) : NULL;
-        if (taped && entrant->tape == NULL) {
-            return false;
-        }
-        entrant->status = "ok";
-        entrant->right = true;
-        entrant->judged = (entrant->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
-        floor_is_a_row = floor_is_a_row || !entrant->judged;
-        job->entrant_count = i + 1;
-        entrant->ns_per_event = memory_new(request->runs + 1, sizeof *entrant->ns_per_event);
-        entrant->wall_ns_per_event =
-            memory_new(request->runs + 1, sizeof *entrant->wall_ns_per_event);
-        if (request->ranks != NULL) {
-            entrant->by_rank = memory_new(request->ranks->ranks, sizeof *entrant->by_rank);
-        }
-        for (int c = 0; c < LATENCY_COLUMNS; c++) {
-            entrant->latency_ns[c] = memory_new(request->runs + 1, sizeof *entrant->latency_ns[c]);
-        }
+    size_t number = job->entrant_count;
+    *entrant = (struct entrant){.trace = job->trace,
+                                .number = number,
+                                .status = "ok",
+                                .right = true,
+                                .tape = taped ? tape_create(error) : NULL};
+    if (number < request->contenders->count) {
+        entrant->contender = &request->contenders->items[number];
     }
-    return true;
+    entrant->counted = simulate_entrant(request, number, PASS_CHECK, &entrant->options);
+    entrant->timed = simulate_entrant(request, number, PASS_THROUGHPUT, &entrant->options);
+    entrant->judged = (entrant->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    entrant->samples = memory_new(SAMPLES * (size_t)request->runs + 1, sizeof *entrant->samples);
+    if (request->ranks != NULL) {
+        entrant->by_rank = memory_new(request->ranks->ranks, sizeof *entrant->by_rank);
+    }
+    return !taped || entrant->tape != NULL;
 }
 
-static void close_entrants(struct job *job)
+/* Open the contenders, and the floor unless a contender is one. */
+static bool open_entrants(struct job *job, struct error *error)
 {
-    for (size_t i = 0; i < job->entrant_count; i++) {
-        tape_close(job->entrants[i].tape);
-        free(job->entrants[i].ns_per_event);
-        free(job->entrants[i].by_rank);
-        free(job->entrants[i].wall_ns_per_event);
-        for (int c = 0; c < LATENCY_COLUMNS; c++) {
-            free(job->entrants[i].latency_ns[c]);
-        }
+    const struct simulate_request *request = job->request;
+    struct simulation *simulation = job->simulation;
+    bool taped =
+        request->ranks == NULL && (job->trace->reactions > 0 || request->drive.service_ns > 0 ||
+                                   request->drive.kind == DRIVE_SLACK);
+    bool has_floor = request->floor == NULL;
+    bool opened = true;
+    job->entrants = &simulation->entrants[simulation->entrant_count];
+    for (size_t i = 0; i < request->contenders->count + !has_floor && opened; i++) {
+        struct entrant *entrant = &job->entrants[i];
+        opened = open_entrant(job, entrant, taped, error);
+        has_floor = has_floor || !entrant->judged;
+        job->entrant_count++;
+        simulation->entrant_count++;
     }
-    free(job->entrants);
+    return opened;
 }
 
 /* Run all passes over a trace, and add their rows. */
-static bool simulate_described(struct job *job, const struct trace_header *header, bool *all_right,
+static bool simulate_described(struct job *job, uint64_t end_tick, bool *all_right,
                                struct error *error)
 {
     const struct replay_window *window = &job->request->window;
-    if (window->asked && window->from_tick > header->end_tick) {
+    struct trace_row *trace = job->trace;
+    if (window->asked && window->from_tick > end_tick) {
         return error_set(
             error, "--window: it begins at tick %" PRIu64 ", after the end of %s at tick %" PRIu64,
-            window->from_tick, job->trace_path, header->end_tick);
+            window->from_tick, trace->path, end_tick);
     }
-    keep_found(job, 2 * (job->request->contenders->count + 1));
-    bool done = open_entrants(job, header->reactions > 0, error) && check_all(job, header, error) &&
-                time_all(job, error) && (job->request->ranks != NULL || recover_all(job, error)) &&
-                fill_rows(job, header, all_right, error);
-    close_entrants(job);
+    trace->found_bytes = (job->request->contenders->count + 1) * sizeof *trace->found;
+    trace->found = child_memory_new(trace->found_bytes);
+    bool done = open_entrants(job, error) && check_all(job, error) && time_all(job, error) &&
+                (job->request->ranks != NULL || recover_all(job, error)) &&
+                fill_rows(job, all_right, error);
+    for (size_t i = 0; i < job->entrant_count; i++) {
+        tape_close(job->entrants[i].tape);
+        job->entrants[i].tape = NULL;
+    }
     return done;
 }
 
@@ -571,7 +504,7 @@ static bool share_out(struct job *job, const struct trace_header *header, struct
     const struct simulate_ranks *ranks = job->request->ranks;
     uint64_t checksum;
     struct trace_header whole;
-    if (!ranks->open(ranks->ctx, job->trace_number, &whole, &checksum, error)) {
+    if (!ranks->open(ranks->ctx, job->number, &whole, &checksum, error)) {
         return false;
     }
     return (whole.events == header->events && whole.ids == header->ids &&
@@ -579,7 +512,7 @@ static bool share_out(struct job *job, const struct trace_header *header, struct
            error_set(error,
                      "%s: the ranks' partitions have %" PRIu64 " operations, it has %" PRIu64
                      "; it must be the same file for every rank",
-                     job->trace_path, whole.events, header->events);
+                     job->trace->path, whole.events, header->events);
 }
 
 /* Lower bound of the check's memory for a timer, and for one with an expiry that may trigger
@@ -588,7 +521,7 @@ static bool share_out(struct job *job, const struct trace_header *header, struct
 #define LOOP_BYTES   UINT64_C(20)
 
 /* Refuse more ids than the machine has memory for: a damaged header can name any number. */
-static bool has_room(const struct job *job, const struct trace_header *header, struct error *error)
+static bool has_room(const char *path, const struct trace_header *header, struct error *error)
 {
     uint64_t bytes = header->ids * (ORACLE_BYTES + (header->reactions > 0 ? LOOP_BYTES : 0));
     return bytes <= simulate_default_memory_limit() ||
@@ -596,24 +529,33 @@ static bool has_room(const struct job *job, const struct trace_header *header, s
                      "%s: to check its %" PRIu32
                      " timers takes %.1f GB of memory, which this machine does not have; if few of "
                      "them are named, " TRACE_IDS_REMEDY,
-                     job->trace_path, header->ids, (double)bytes / 1e9);
+                     path, header->ids, (double)bytes / 1e9);
+}
+
+static void set_checksum(struct job *job, uint64_t checksum)
+{
+    (void)snprintf(job->trace->checksum, sizeof job->trace->checksum, "%016" PRIx64, checksum);
 }
 
 static bool simulate_trace(struct job *job, bool *all_right, struct error *error)
 {
-    struct trace_reader *reader = trace_reader_open(job->trace_path, error);
+    const char *path = job->request->traces[job->number];
+    bool here = job->request->ranks == NULL;
+    uint64_t checksum = 0;
+    struct trace_reader *reader = trace_reader_open(path, error);
     if (reader == NULL) {
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
-    job->events = header->events + 1;
-    const struct simulate_ranks *ranks = job->request->ranks;
-    bool done =
-        trace_ids_check(reader, job->trace_path, error) &&
-        (ranks != NULL || has_room(job, header, error)) && keep_trace(job, reader, error) &&
-        (ranks != NULL ? share_out(job, header, error)
-                       : (job->stream = stream_decode(reader, STREAM_HALF_FREE, error)) != NULL) &&
-        simulate_described(job, header, all_right, error);
+    bool done = trace_ids_check(reader, path, error) && (!here || has_room(path, header, error)) &&
+                checksum_trace(reader, &checksum, error);
+    if (done) {
+        add_trace(job, header);
+        set_checksum(job, checksum);
+        job->stream = here ? stream_decode(reader, STREAM_HALF_FREE, error) : NULL;
+        done = (here ? job->stream != NULL : share_out(job, header, error)) &&
+               simulate_described(job, header->end_tick, all_right, error);
+    }
     stream_close(job->stream);
     trace_reader_close(reader);
     return done;
@@ -625,12 +567,12 @@ static bool simulate_generated(struct job *job, bool *all_right, struct error *e
     const struct simulate_ranks *ranks = job->request->ranks;
     uint64_t checksum = 0;
     struct trace_header header;
-    if (!ranks->open(ranks->ctx, job->trace_number, &header, &checksum, error)) {
+    if (!ranks->open(ranks->ctx, job->number, &header, &checksum, error)) {
         return false;
     }
-    job->events = header.events + 1;
-    keep_generated(job, &header, checksum);
-    return simulate_described(job, &header, all_right, error);
+    add_trace(job, &header);
+    set_checksum(job, checksum);
+    return simulate_described(job, header.end_tick, all_right, error);
 }
 
 /* Return all the work to be done. Traces that cannot be read are reported when their turn comes. */
@@ -661,6 +603,10 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
     if (!trace_labels_check(request->traces, request->trace_count, error)) {
         return false;
     }
+    size_t entrants = request->trace_count * (request->contenders->count + 1);
+    simulation->traces = memory_new(request->trace_count, sizeof *simulation->traces);
+    simulation->entrants = memory_new(entrants, sizeof *simulation->entrants);
+    simulation->ranks = request->ranks != NULL ? request->ranks->ranks : 0;
     uint64_t work_done = 0;
     struct progress progress;
     progress_begin(&progress, "replaying", "operations", expect_work(request));
@@ -668,8 +614,7 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
     for (size_t i = 0; i < request->trace_count && done; i++) {
         struct job job = {.request = request,
                           .simulation = simulation,
-                          .trace_path = request->traces[i],
-                          .trace_number = i,
+                          .number = i,
                           .progress = &progress,
                           .work_done = &work_done};
         done = request->ranks != NULL && request->ranks->generated

@@ -12,13 +12,48 @@
 #include "error.h"
 #include "replay.h"
 #include "results.h"
-#include "simulate_ranks.h"
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Structures with linear operations run traces of more timers only on request. */
 #define SIMULATE_SLOW_IDS_MAX UINT32_C(50000)
+
+/* Of a partitioned replay: each rank, a process on this machine or another, has a partition of the
+ * timers and a structure of its own; the merged results are those of a normal pass. These are the
+ * results of a rank in the passes of one structure. */
+struct rank_figures {
+    char host[64];
+    uint32_t timers;        /* of its partition */
+    uint64_t events;        /* operations carried out */
+    uint64_t fired;         /* up to the end tick */
+    uint64_t bytes_peak;    /* of the structure */
+    uint64_t window_events; /* of the throughput runs so far */
+    uint64_t window_ns;     /* of all of them */
+};
+
+/* The ranks, one for each partition. */
+struct simulate_ranks {
+    uint32_t ranks;
+    bool in_turn; /* one after the other: the time of all is projected, not measured */
+
+    /* The traces are not files, but described by `open`. */
+    bool generated;
+
+    /* Make the partitions of trace number `trace` of the request. A generated trace is described in
+     * *whole, which lives until the next call, and by a checksum of its parameters. */
+    bool (*open)(void *ctx, size_t trace, struct trace_header *whole, uint64_t *checksum,
+                 struct error *error);
+
+    /* Run a pass of an entrant, as simulate_entrant numbers them, on each rank, and merge the
+     * results (rank_merge). `by_rank` gets an element for each rank. */
+    bool (*pass)(void *ctx, size_t entrant, enum replay_pass pass, struct replay_result *result,
+                 struct child_outcome *outcome, struct rank_figures *by_rank, struct error *error);
+
+    void *ctx;
+};
 
 struct simulate_request {
     const char *const *traces;
@@ -43,35 +78,8 @@ const char *contender_name(const struct contender *contender);
 /* Return its options that differ from the defaults, as text; "" for the floor. */
 const char *contender_options(const struct contender *contender);
 
-/* The latencies of a structure on a trace, of all runs. */
-struct latency_row {
-    const char *trace;                 /* the trace row's name */
-    const struct contender *contender; /* NULL: the floor */
-    const struct replay_result *all;   /* only its latencies are set */
-};
-
-/* The work of a structure on a trace, over the window's ticks. */
-struct work_row {
-    const char *trace; /* the trace row's name */
-    const struct contender *contender;
-    const struct work_series *series;
-};
-
-struct fault_row {
-    const char *trace; /* the trace row's name */
-    const struct contender *contender;
-    struct fault fault;
-};
-
-/* Digest of the expired timers, to compare structures. Not with a budget, where each structure
- * chooses which timers wait. */
-struct fired_set {
-    const char *trace; /* the trace row's name */
-    const struct contender *contender;
-    bool exact; /* with these options: such structures must agree */
-    uint64_t digest;
-    uint64_t operations; /* the same of the reactions */
-};
+/* What a child process finds of an entrant; children share it. */
+struct found;
 
 /* A trace that was replayed. */
 struct trace_row {
@@ -85,33 +93,44 @@ struct trace_row {
     bool causes_known; /* false: open loop */
     bool has_slack;    /* some timer has */
     uint32_t ids;
-    uint64_t empty_ticks;        /* skipped by structures without `next`, with nothing pending */
-    struct replay_result *found; /* of each structure the check and the latencies */
+    uint64_t empty_ticks; /* skipped by structures without `next`, with nothing pending */
+    struct found *found;  /* of each entrant */
     size_t found_bytes;
 };
 
-/* The part of one rank in a row of the results. */
-struct rank_row {
-    const char *trace; /* the trace row's name */
-    const struct contender *contender;
-    uint32_t rank;
-    struct rank_figures figures;
+/* A contender, or the floor, on one trace. */
+struct entrant {
+    const struct trace_row *trace;
+    const struct contender *contender; /* NULL: the floor */
+    size_t number;                     /* of the trace's: as simulate_entrant numbers them */
+    const struct tl_algo *timed;
+    const struct tl_algo *counted;
+    const void *options;
+    bool judged;   /* it fires timers, so the oracle checks it */
+    bool right;    /* no fault or failure so far */
+    bool compared; /* with a budget each structure chooses which timers wait, so that the digests of
+                      what fired are not compared */
+    const char *status;
+    char reason[1024];
+    struct tape *tape;                   /* its reactions; NULL: the trace has none */
+    const struct replay_result *check;   /* NULL until that pass is done */
+    const struct replay_result *latency; /* only its latencies are set: of all runs, merged; or
+                                            NULL */
+    double *samples;                     /* of each run */
+    unsigned runs;
+    unsigned latency_runs;
+    uint64_t recovery_ns; /* of this many timers; 0: it was not timed, or none was pending */
+    uint64_t recovered;
+    struct rank_figures *by_rank; /* NULL: there are no ranks */
 };
 
 struct simulation {
     struct results results;
-    struct rank_row *ranks; /* only of a partitioned replay */
-    size_t rank_count;
     struct trace_row *traces;
     size_t trace_count;
-    struct latency_row *latencies;
-    size_t latency_count;
-    struct work_row *works; /* of those without a fault that count their work */
-    size_t work_count;
-    struct fault_row *faults;
-    size_t fault_count;
-    struct fired_set *fired_sets;
-    size_t fired_set_count;
+    struct entrant *entrants; /* trace by trace */
+    size_t entrant_count;
+    uint32_t ranks; /* 0: it is not partitioned */
 };
 
 /* Return which of `count` entrants is next in round `round`, after `at` of them: every second round
@@ -137,11 +156,28 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
 /* Return the default memory limit of a structure: nine tenths of this machine's memory. */
 uint64_t simulate_default_memory_limit(void);
 
+/* Return an entrant's work over the window's ticks; NULL: it has a fault, or does not count it. */
+const struct work_series *entrant_work(const struct entrant *entrant);
+
+/* Return the next fault, and its entrant; *at begins at 0. NULL: there is none. */
+const struct fault *simulation_next_fault(const struct simulation *simulation, size_t *at,
+                                          const struct entrant **entrant);
+
 /* Add `traces` to the context of the results: name, path, checksum, tick_ns, events and timers of
  * each. */
 void simulation_describe_traces(const struct simulation *simulation, json_t *context);
 
 /* Harmless on a zeroed one. */
 void simulation_free(struct simulation *simulation);
+
+/* --- the names of traces in results ----------------------------------------------------------- */
+
+/* Return false with `error` set if two of the paths are the same file. */
+bool trace_labels_check(const char *const *paths, size_t count, struct error *error);
+
+/* Return the name of a path: its file, preceded by as many of its folders, FOLDER:FILE, as
+ * distinguish it from the others. It is UTF-8 without control characters or characters special to
+ * shells and pages, which become %XX. "-" is "standard-input". To be freed. */
+char *trace_label(const char *const *paths, size_t count, size_t index);
 
 #endif

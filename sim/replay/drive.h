@@ -3,7 +3,7 @@
  * at once, pauses, and the time a callback takes.
  *
  *   sleep    wake up at the tick that `next` names, and for each operation
- *   slack    wake up as late as the timers' slack allows (slack.h), and for each operation; then
+ *   slack    wake up as late as the timers' slack allows, and for each operation; then
  *            all due timers expire
  *   poll:N   look at the timers at every N-th tick only; operations are applied when they arrive
  *   budget   timers that one advance may fire. The next advances fire the rest: the loop does not
@@ -14,7 +14,7 @@
  *            asleep  the machine is suspended, and arriving operations are lost. The clock goes on
  *                    (CLOCK_BOOTTIME), so timers can be overdue after the pause. With a clock that
  *                    stops (CLOCK_MONOTONIC) the result is that of a trace without those ticks
- *   service  each callback occupies the loop for a time (service.h)
+ *   service  each callback occupies the loop for a time
  *
  * A poll within a pause is made right after it. All pauses end at the trace's end tick.
  */
@@ -86,5 +86,48 @@ uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint6
 
 /* Return whether an operation that arrives at `tick` is lost because the machine is suspended. */
 bool drive_loses(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
+
+/* --- callbacks that take time ---------------------------------------------------------------- */
+
+/*
+ * The simulated clock of such a loop.
+ *
+ * A round of the loop at tick t advances the timers to t, runs the callbacks one after the other,
+ * and then applies the operations that arrived up to t. The next round begins when the last
+ * callback has ended, at a later tick. Operations that arrive in between are applied in that round,
+ * after its advance. Within a round `now` is t and delays count from it, as in libev and libuv,
+ * which read the clock once a round.
+ *
+ * The clock counts nanoseconds. A callback that begins in the middle of a tick belongs to that
+ * tick. Service times are a series by number of expiry, not by timer: the order in which an advance
+ * fires its timers does not change how long it takes.
+ */
+struct service;
+
+/* Make the clock for ticks of `tick_ns`. A round begins at `end_tick` even if a callback is
+ * running. NULL: callbacks take no time. */
+struct service *service_open(const struct replay_drive *drive, uint64_t tick_ns, uint64_t end_tick);
+
+/* Harmless on NULL. */
+void service_close(struct service *service);
+
+/* Record a round at `tick` that fired `fired` timers. Return the nanoseconds that their callbacks
+ * take. */
+uint64_t service_advanced(struct service *service, uint64_t tick, uint64_t fired);
+
+/* Return the tick in which callback `fired`, from 0, of the running advance to `tick` begins. */
+uint64_t service_begins(const struct service *service, uint64_t tick, uint64_t fired);
+
+/* Return the first tick at which the next round may begin. */
+uint64_t service_free(const struct service *service);
+
+/* Return the first tick from `tick` on at which the loop looks at a due timer, given its rounds so
+ * far; that of drive_chance if `service` is NULL. */
+uint64_t service_chance(const struct service *service, const struct replay_drive *drive,
+                        uint64_t end_tick, uint64_t tick);
+
+/* Return the tick of the round that applies an operation which arrives at `tick`. All rounds before
+ * that tick must have been recorded. */
+uint64_t service_applies(const struct service *service, uint64_t tick);
 
 #endif
