@@ -107,8 +107,8 @@ bool replay_create(struct replay *replay)
     return false;
 }
 
-/* Set each count of the window to what was counted since it was set, first since 0: at the window's
- * begin, and at its end. */
+/* Subtract each count of the window from the count so far: at the window's begin it is 0, at its end
+ * the count at the begin. */
 static void count_window(struct replay *replay)
 {
     const struct tl_algo *algo = replay->algo;

@@ -80,8 +80,8 @@ struct step_codes {
 };
 
 /* Encode the steps of `count` groups of `records`: for each, time up to its tick, then its
- * operations. `room` has STEPS_BYTES_MAX bytes, or what is
- * enough for fewer steps. */
+ * operations. `room` has STEPS_BYTES_MAX bytes; a
+ * quarter of a byte for each step and STEPS_A_CODE more are enough. */
 void step_codes_make(struct step_codes *codes, uint8_t *room, const struct trace_record *records,
                      const struct trace_group *groups, size_t count);
 

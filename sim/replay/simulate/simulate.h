@@ -78,7 +78,7 @@ const char *contender_name(const struct contender *contender);
 /* Return its options that differ from the defaults, as text; "" for the floor. */
 const char *contender_options(const struct contender *contender);
 
-/* What a child process finds of an entrant; children share it. */
+/* The results of an entrant, in memory that child processes share. */
 struct found;
 
 /* A trace that was replayed. */
@@ -108,8 +108,8 @@ struct entrant {
     const void *options;
     bool judged;   /* it fires timers, so the oracle checks it */
     bool right;    /* no fault or failure so far */
-    bool compared; /* with a budget each structure chooses which timers wait, so that the digests of
-                      what fired are not compared */
+    bool compared; /* its digests are compared: it is right, and there is no budget, with which each
+                      structure chooses which timers wait */
     const char *status;
     char reason[1024];
     struct tape *tape;                   /* its reactions; NULL: the trace has none */

@@ -17,7 +17,7 @@ struct found {
     struct replay_result latency;
 };
 
-/* What is measured in each run. The columns of latencies follow one another, from COL_START_P50
+/* The figures of each run. The columns of latencies follow one another, from COL_START_P50
  * on: by operation and percentile. */
 enum {
     SAMPLE_NS,
