@@ -9,18 +9,18 @@
 static const char *const time_words[] = {
     [LATENCY_SERVICE] = "service", [LATENCY_RESPONSE] = "response"};
 
-static const struct histogram *distribution(const struct entrant *entrant, enum latency_time time,
-                                            int op)
-{
-    return time == LATENCY_SERVICE ? &entrant->latency->latency_ns[op]
-                                   : &entrant->latency->response_ns[op];
-}
-
 /* A call of a kind, of a structure. */
 struct measured {
     const struct entrant *entrant;
     enum latency_op op;
 };
+
+static const struct histogram *distribution(const struct measured *measured, enum latency_time time)
+{
+    const struct replay_result *latency = measured->entrant->latency;
+    return time == LATENCY_SERVICE ? &latency->latency_ns[measured->op]
+                                   : &latency->response_ns[measured->op];
+}
 
 /* Get the next kind of call of a structure that was measured; *at begins at 0. False: there is
  * none. */
@@ -55,7 +55,7 @@ void latency_write_csv(const struct simulation *simulation, enum latency_time ti
     row_kind_write_header(&latency_kind, stream);
     for (size_t at = 0; next_measured(simulation, &at, &measured);) {
         const struct entrant *entrant = measured.entrant;
-        const struct histogram *ns = distribution(entrant, time, measured.op);
+        const struct histogram *ns = distribution(&measured, time);
         double missing = 1.0;
         row_set_key(&row, entrant->trace->name, contender_name(entrant->contender),
                     contender_options(entrant->contender));
@@ -98,8 +98,7 @@ static bool add_histogram(const struct measured *measured, enum latency_time tim
                    contender_name(entrant->contender), options[0] != '\0' ? "_" : "", options,
                    latency_op_word(measured->op), time_words[time]);
     tame(own);
-    return outfolder_write(folder, name, write_histogram, distribution(entrant, time, measured->op),
-                           error);
+    return outfolder_write(folder, name, write_histogram, distribution(measured, time), error);
 }
 
 bool latency_write_histograms(const struct simulation *simulation, struct outfolder *folder,
