@@ -11,12 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONDITIONS_MAX 16
-
 struct item_name {
     struct piece name;
     size_t item;
-    bool defines; /* not only declares */
 };
 
 struct embedded {
@@ -24,22 +21,23 @@ struct embedded {
     const char *text;
 };
 
-struct piece piece_of(const char *text)
-{
-    return (struct piece){text, strlen(text)};
-}
-
-bool piece_equals(struct piece a, struct piece b)
+static bool piece_equals(struct piece a, struct piece b)
 {
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-bool piece_is(struct piece piece, const char *word)
+static bool piece_is(struct piece piece, const char *word)
 {
-    return piece_equals(piece, piece_of(word));
+    return piece_equals(piece, (struct piece){word, strlen(word)});
 }
 
-/* Return the embedded file of this name; of an empty text if there is none. */
+static bool piece_begins(struct piece piece, const char *begin)
+{
+    size_t length = strlen(begin);
+    return piece.length >= length && memcmp(piece.at, begin, length) == 0;
+}
+
+/* Return the embedded file of this name; of no text if there is none. */
 static struct embedded embedded_find(struct piece file)
 {
     static const struct embedded files[] = {
@@ -57,10 +55,12 @@ static struct embedded embedded_find(struct piece file)
 
 const char *embedded_source(const char *file)
 {
-    return embedded_find(piece_of(file)).text;
+    return embedded_find((struct piece){file, strlen(file)}).text;
 }
 
 /* --- words of C ------------------------------------------------------------------------------ */
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_QUOTED, TOKEN_SIGN };
 
 bool is_word_char(char c)
 {
@@ -70,12 +70,8 @@ bool is_word_char(char c)
 /* Return the end of the comment at `at`, or `end`. */
 static const char *comment_end(const char *at, const char *end)
 {
-    for (const char *c = at + 2; c + 1 < end; c++) {
-        if (c[0] == '*' && c[1] == '/') {
-            return c + 2;
-        }
-    }
-    return end;
+    const char *close = memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
+    return close != NULL ? close + 2 : end;
 }
 
 static bool is_comment(const char *at, const char *end)
@@ -83,7 +79,8 @@ static bool is_comment(const char *at, const char *end)
     return end - at >= 2 && at[0] == '/' && at[1] == '*';
 }
 
-enum token_kind token_next(const char **at, const char *end, struct piece *token)
+/* Read the next token at *at, and move *at after it; skip blanks and comments. */
+static enum token_kind token_next(const char **at, const char *end, struct piece *token)
 {
     const char *c = *at;
     while (c < end && (isspace((unsigned char)*c) || *c == '\\' || is_comment(c, end))) {
@@ -113,120 +110,100 @@ enum token_kind token_next(const char **at, const char *end, struct piece *token
     return kind;
 }
 
+bool code_has(const char *text, const char *before, const char *word)
+{
+    const char *end = text + strlen(text);
+    struct piece last = {text, 0};
+    for (struct piece token; token_next(&text, end, &token) != TOKEN_END; last = token) {
+        if (piece_is(token, word) && (before == NULL || piece_is(last, before))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- includes and conditions ----------------------------------------------------------------- */
+
+/* The first character of a line with the name of the following file. */
+#define FILE_MARK '\001'
 
 /* The value of a condition; TRUTH_OPEN: the compiler decides. */
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_OPEN };
 
 struct macro {
-    char name[64];
-    long value; /* 0 if it is not a number */
+    struct piece name; /* of length 0: undefined again */
+    struct piece value;
 };
 
 struct reading {
     FILE *out;
     struct macro *macros;
     size_t macro_count;
-    struct error *error;
 };
-
-/* The first character of a line with the name of the following file. */
-#define FILE_MARK '\001'
 
 static struct macro *macro_find(const struct reading *reading, struct piece name)
 {
     for (size_t i = 0; i < reading->macro_count; i++) {
-        if (piece_is(name, reading->macros[i].name)) {
+        if (piece_equals(name, reading->macros[i].name)) {
             return &reading->macros[i];
         }
     }
     return NULL;
 }
 
-static void macro_add(struct reading *reading, struct piece name, long value)
+static void macro_define(struct reading *reading, struct piece name, struct piece value)
 {
     struct macro *macro = macro_find(reading, name);
     if (macro == NULL) {
         reading->macros =
             memory_resize(reading->macros, reading->macro_count + 1, sizeof *reading->macros);
         macro = &reading->macros[reading->macro_count++];
-        (void)snprintf(macro->name, sizeof macro->name, "%.*s", (int)name.length, name.at);
     }
-    macro->value = value;
+    *macro = (struct macro){name, value};
 }
 
-static enum truth name_is_defined(const struct reading *reading, struct piece name)
+/* Evaluate `NAME`, or `NAME > NUMBER` if that sign follows at *at. */
+static enum truth evaluate_name(const struct reading *reading, struct piece name, const char **at,
+                                const char *end)
 {
-    if (name.length > 2 && memcmp(name.at, "__", 2) == 0 && !piece_is(name, "__cplusplus")) {
+    const struct macro *macro = macro_find(reading, name);
+    const char *next = *at;
+    struct piece token;
+    (void)token_next(&next, end, &token);
+    if (piece_is(token, ">")) {
+        (void)token_next(&next, end, &token);
+        *at = next;
+        bool greater =
+            macro != NULL && strtol(macro->value.at, NULL, 0) > strtol(token.at, NULL, 0);
+        return greater ? TRUTH_YES : TRUTH_NO;
+    }
+    if (piece_begins(name, "__") && !piece_is(name, "__cplusplus")) {
         return TRUTH_OPEN;
     }
-    return macro_find(reading, name) != NULL ? TRUTH_YES : TRUTH_NO;
+    return macro != NULL ? TRUTH_YES : TRUTH_NO;
 }
 
-/* Evaluate a condition in one of two forms: defined(NAME), joined by &&, or NAME > NUMBER. */
-static enum truth evaluate(const struct reading *reading, const char *at, const char *end)
+/* Evaluate #ifdef, #ifndef, or #if or #elif of names with `defined` or `>`, joined by &&. #else is
+ * true. */
+static enum truth evaluate(const struct reading *reading, struct piece line)
 {
+    const char *at = line.at + 1;
+    const char *end = line.at + line.length;
     enum truth all = TRUTH_YES;
+    struct piece directive;
     struct piece token;
-    while (token_next(&at, end, &token) != TOKEN_END) {
-        enum truth one = TRUTH_OPEN;
-        if (piece_is(token, "defined")) {
-            (void)token_next(&at, end, &token);
-            (void)token_next(&at, end, &token);
-            one = name_is_defined(reading, token);
-        } else if (token.at[0] == '&' || token.at[0] == ')') {
-            continue;
-        } else {
-            const struct macro *macro = macro_find(reading, token);
-            if (macro != NULL && token_next(&at, end, &token) == TOKEN_SIGN &&
-                piece_is(token, ">") && token_next(&at, end, &token) == TOKEN_NUMBER) {
-                one = macro->value > strtol(token.at, NULL, 0) ? TRUTH_YES : TRUTH_NO;
-            }
+    enum token_kind kind;
+    (void)token_next(&at, end, &directive);
+    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
+        if (kind == TOKEN_WORD && !piece_is(token, "defined")) {
+            enum truth one = evaluate_name(reading, token, &at, end);
+            all = one == TRUTH_NO || all == TRUTH_NO ? TRUTH_NO : one == TRUTH_OPEN ? one : all;
         }
-        if (one == TRUTH_NO) {
-            return TRUTH_NO;
-        }
-        all = one == TRUTH_OPEN ? TRUTH_OPEN : all;
+    }
+    if (all != TRUTH_OPEN && piece_is(directive, "ifndef")) {
+        return all == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
     }
     return all;
-}
-
-static bool read_file(struct reading *reading, const char *file);
-
-/* #define, #undef or #include; `line` is the whole directive. */
-static bool read_directive(struct reading *reading, const char *file, struct piece word,
-                           const char *at, struct piece line)
-{
-    const char *end = line.at + line.length;
-    struct piece name;
-    if (piece_is(word, "include")) {
-        enum token_kind kind = token_next(&at, end, &name);
-        if (kind != TOKEN_QUOTED) {
-            return true; /* the includes of the C library are found by its words */
-        }
-        char path[128];
-        (void)snprintf(path, sizeof path, "%.*s", (int)name.length - 2, name.at + 1);
-        if (!read_file(reading, path)) {
-            return false;
-        }
-        (void)fprintf(reading->out, "%c%s\n", FILE_MARK, file);
-        return true;
-    }
-    (void)fwrite(line.at, 1, line.length, reading->out);
-    if (piece_is(word, "define")) {
-        (void)token_next(&at, end, &name);
-        struct piece value;
-        bool number = token_next(&at, end, &value) == TOKEN_NUMBER;
-        macro_add(reading, name, number ? strtol(value.at, NULL, 0) : 0);
-    }
-    if (piece_is(word, "undef")) {
-        (void)token_next(&at, end, &name);
-        struct macro *macro = macro_find(reading, name);
-        if (macro != NULL) {
-            macro->name[0] = '\0';
-        }
-    }
-    return true;
 }
 
 /* Return the end of the logical line at `at`: a backslash or a comment continues it. */
@@ -243,260 +220,168 @@ static const char *directive_end(const char *at)
     return at < end ? at + 1 : end;
 }
 
-/* An #if with its branches. */
-struct condition {
-    enum truth now; /* of the present branch */
-    bool taken;     /* a branch was taken */
-    bool outer;     /* the text around it is included */
-};
+static void read_file(struct reading *reading, struct piece name);
 
-/* The open conditions in a file. */
-struct conditions {
-    struct condition open[CONDITIONS_MAX];
-    size_t depth;
-    bool counts; /* the text here is included */
-};
-
-static bool opens_condition(struct piece word)
+/* #define, #undef or #include; others are ignored. */
+static void read_directive(struct reading *reading, const char *file, struct piece line)
 {
-    return piece_is(word, "if") || piece_is(word, "ifdef") || piece_is(word, "ifndef");
-}
-
-/* Evaluate an #if, #ifdef, #ifndef or #elif; `at` is after that word. */
-static enum truth ask(const struct reading *reading, struct piece word, const char *at,
-                      const char *end)
-{
-    struct piece name;
-    if (piece_is(word, "if") || piece_is(word, "elif")) {
-        return evaluate(reading, at, end);
-    }
-    (void)token_next(&at, end, &name);
-    enum truth truth = name_is_defined(reading, name);
-    if (truth == TRUTH_OPEN || piece_is(word, "ifdef")) {
-        return truth;
-    }
-    return truth == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
-}
-
-/* Process a line of a condition. Return false if it has a form not used in the sources. */
-static bool take_condition(struct reading *reading, struct conditions *conditions,
-                           struct piece word, const char *at, struct piece line)
-{
+    const char *at = line.at + 1;
     const char *end = line.at + line.length;
-    bool opens = opens_condition(word);
-    if (opens ? conditions->depth == CONDITIONS_MAX : conditions->depth == 0) {
-        return false;
-    }
-    conditions->depth += opens;
-    struct condition *condition = &conditions->open[conditions->depth - 1];
-    bool open = condition->now == TRUTH_OPEN;
-    if (opens) {
-        *condition = (struct condition){.outer = conditions->counts};
-        condition->now = ask(reading, word, at, end);
-        condition->taken = condition->now == TRUTH_YES;
-        open = condition->now == TRUTH_OPEN;
-    } else if (piece_is(word, "elif")) {
-        if (open) {
-            return false;
+    struct piece directive;
+    struct piece name;
+    struct piece value;
+    (void)token_next(&at, end, &directive);
+    enum token_kind kind = token_next(&at, end, &name);
+    if (piece_is(directive, "include")) {
+        if (kind == TOKEN_QUOTED) { /* the includes of the C library are found by its words */
+            read_file(reading, (struct piece){name.at + 1, name.length - 2});
+            (void)fprintf(reading->out, "%c%s\n", FILE_MARK, file);
         }
-        condition->now = condition->taken ? TRUTH_NO : ask(reading, word, at, end);
-        condition->taken |= condition->now == TRUTH_YES;
-    } else if (piece_is(word, "else") && !open) {
-        condition->now = condition->taken ? TRUTH_NO : TRUTH_YES;
+        return;
     }
-    if (open && condition->outer) {
+    (void)fwrite(line.at, 1, line.length, reading->out);
+    if (piece_is(directive, "define")) {
+        (void)token_next(&at, end, &value);
+        macro_define(reading, name, value);
+    } else if (macro_find(reading, name) != NULL) {
+        macro_find(reading, name)->name.length = 0;
+    }
+}
+
+static struct piece read_block(struct reading *reading, const char *file, const char **at,
+                               bool counts);
+
+/* Copy those blocks of a condition that are included, from its #if on, up to the #endif. */
+static void read_condition(struct reading *reading, const char *file, const char **at,
+                           struct piece line, bool counts)
+{
+    bool taken = false;
+    bool open = counts && evaluate(reading, line) == TRUTH_OPEN;
+    do {
+        if (open) {
+            (void)fwrite(line.at, 1, line.length, reading->out);
+        }
+        bool here = counts && !taken && evaluate(reading, line) != TRUTH_NO;
+        taken = !open && (taken || here);
+        line = read_block(reading, file, at, here);
+    } while (!piece_begins(line, "#endif"));
+    if (open) {
         (void)fwrite(line.at, 1, line.length, reading->out);
     }
-    bool closes = piece_is(word, "endif");
-    conditions->counts = condition->outer && (closes || condition->now != TRUTH_NO);
-    conditions->depth -= closes;
-    return true;
 }
 
-static bool read_file(struct reading *reading, const char *file)
+/* Copy the text before the next #elif, #else or #endif, if it `counts`; return that line. */
+static struct piece read_block(struct reading *reading, const char *file, const char **at,
+                               bool counts)
 {
-    const char *text = embedded_source(file);
-    if (text == NULL) {
-        return error_set(reading->error, "%s is not among the sources of the structures", file);
-    }
-    (void)fprintf(reading->out, "%c%s\n", FILE_MARK, file);
-    struct conditions conditions = {.counts = true};
-    bool good = true;
-    while (good && *text != '\0') {
-        const char *at = text + strspn(text, " ");
-        const char *end = *at == '#' ? directive_end(text) : text + strcspn(text, "\n") + 1;
-        struct piece line = {text, (size_t)(end - text)};
-        struct piece word = {text, 0};
-        text = end;
-        if (*at == '#') {
-            at++;
-            (void)token_next(&at, end, &word);
+    while (**at != '\0') {
+        bool directive = **at == '#';
+        const char *end = directive ? directive_end(*at) : *at + strcspn(*at, "\n") + 1;
+        struct piece line = {*at, (size_t)(end - *at)};
+        *at = end;
+        if (piece_begins(line, "#e")) {
+            return line;
         }
-        if (opens_condition(word) || piece_is(word, "elif") || piece_is(word, "else") ||
-            piece_is(word, "endif")) {
-            good = take_condition(reading, &conditions, word, at, line) ||
-                   error_set(reading->error, "%s: conditions that cannot be followed: %.*s", file,
-                             (int)line.length - 1, line.at);
-        } else if (conditions.counts && word.length > 0) {
-            good = read_directive(reading, file, word, at, line);
-        } else if (conditions.counts) {
+        if (piece_begins(line, "#if")) {
+            read_condition(reading, file, at, line, counts);
+        } else if (counts && directive) {
+            read_directive(reading, file, line);
+        } else if (counts) {
             (void)fwrite(line.at, 1, line.length, reading->out);
         }
     }
-    return good;
+    return (struct piece){"#endif", 6};
 }
 
-/* --- items ----------------------------------------------------------------------------------- */
-
-static struct item *item_add(struct amalgam *amalgam, enum item_kind kind, const char *file)
+static void read_file(struct reading *reading, struct piece name)
 {
-    MEMORY_REACH(amalgam->items, amalgam->room, amalgam->count);
-    struct item *item = &amalgam->items[amalgam->count++];
-    *item = (struct item){.kind = kind, .file = file};
-    return item;
+    const struct embedded embedded = embedded_find(name);
+    const char *at = embedded.text;
+    if (at != NULL) {
+        (void)fprintf(reading->out, "%c%s\n", FILE_MARK, embedded.file);
+        (void)read_block(reading, embedded.file, &at, true);
+    }
 }
 
-static void name_add(struct amalgam *amalgam, struct piece name, bool defines)
+/* --- declarations ---------------------------------------------------------------------------- */
+
+static void declare(struct amalgam *amalgam, struct piece name)
 {
     MEMORY_REACH(amalgam->names, amalgam->name_room, amalgam->name_count);
-    amalgam->names[amalgam->name_count++] = (struct item_name){name, amalgam->count - 1, defines};
+    amalgam->names[amalgam->name_count++] = (struct item_name){name, amalgam->count - 1};
 }
 
-/* A declaration being read. Names of members and parameters are ignored, those of enumerators are
- * not. */
+/* A declaration being read. */
 struct declaration {
     struct amalgam *amalgam;
-    const char *end;
-    size_t depth;
+    size_t depth; /* open brackets of all kinds */
     bool is_typedef;
-    bool is_tag;     /* the previous word was struct, union or enum */
-    bool in_enum;    /* the open braces are an enum's, or will be */
-    bool enumerator; /* the next word is an enumerator */
-    bool named;      /* the declared name was found */
-    bool attribute;  /* the parentheses are an attribute's */
-    bool function;
-    struct piece last;    /* the previous word, outside of parentheses */
-    struct piece pointer; /* of a typedef: the name in (*name) */
-    struct piece before;  /* the previous token */
+    bool in_enum;        /* the next words in braces, after each comma, are enumerators */
+    bool function;       /* it may end with a body */
+    bool named;          /* it declares no more names outside of brackets */
+    struct piece before; /* the token before */
 };
 
-static void declare(struct declaration *declaration, struct piece name, bool defines)
+/* Return whether the token before is a name that a sign after it declares. */
+static bool may_be_name(const struct declaration *declaration)
 {
-    declaration->named = true;
-    name_add(declaration->amalgam, name, defines);
+    struct piece word = declaration->before;
+    return word.length > 0 && is_word_char(word.at[0]) && !piece_is(word, "struct") &&
+           !piece_is(word, "union") && !piece_is(word, "enum") && !piece_is(word, "__attribute__");
 }
 
-static void take_open(struct declaration *declaration, char sign)
+static void take_word(struct declaration *declaration, struct piece word)
 {
-    bool outside = declaration->depth == 0;
-    bool unnamed = outside && !declaration->named && !declaration->is_typedef;
-    if (unnamed && sign == '(' && !declaration->attribute && declaration->last.length > 0) {
-        declaration->function = true;
-        declare(declaration, declaration->last, false);
-    } else if (unnamed && sign == '[') {
-        declare(declaration, declaration->last, true);
+    bool first = piece_is(declaration->before, "{") || piece_is(declaration->before, ",");
+    bool pointer = declaration->is_typedef && piece_is(declaration->before, "*");
+    if (declaration->depth == 0) {
+        declaration->is_typedef |= piece_is(word, "typedef");
+        declaration->in_enum |= piece_is(word, "enum");
+    } else if (declaration->depth == 1 && declaration->in_enum && first) {
+        declare(declaration->amalgam, word);
+    } else if (declaration->depth == 1 && pointer && !declaration->named) {
+        declare(declaration->amalgam, word); /* typedef int (*word)(...) */
+        declaration->named = true;
     }
-    declaration->in_enum = declaration->in_enum && (sign == '{' || !outside);
-    declaration->enumerator = declaration->in_enum && outside;
-    declaration->depth++;
-}
-
-/* Return true at the end of a function. */
-static bool take_close(struct declaration *declaration, char sign)
-{
-    declaration->depth--;
-    declaration->attribute = declaration->attribute && declaration->depth > 0;
-    declaration->in_enum = declaration->in_enum && declaration->depth > 0;
-    if (sign != '}' || declaration->depth > 0 || !declaration->function) {
-        return false;
-    }
-    declaration->amalgam->names[declaration->amalgam->name_count - 1].defines = true;
-    return true;
-}
-
-/* A word after struct, union or enum, which may declare the type. `at` is after it. */
-static void take_tag(struct declaration *declaration, struct piece name, const char *at)
-{
-    struct piece next;
-    (void)token_next(&at, declaration->end, &next);
-    bool body = piece_is(next, "{");
-    bool forward = declaration->depth == 0 && piece_is(next, ";");
-    bool named = declaration->named;
-    if (body || forward) {
-        declare(declaration, name, body);
-    }
-    declaration->named = named || forward; /* with a body, another name may follow */
-    declaration->in_enum = declaration->in_enum && body;
-}
-
-static void take_word(struct declaration *declaration, struct piece word, const char *at)
-{
-    bool tag = piece_is(word, "struct") || piece_is(word, "union") || piece_is(word, "enum");
-    if (tag) {
-        declaration->in_enum = declaration->depth == 0 && piece_is(word, "enum");
-    } else if (declaration->is_tag) {
-        take_tag(declaration, word, at);
-    } else if (piece_is(word, "typedef")) {
-        declaration->is_typedef = true;
-    } else if (piece_is(word, "__attribute__")) {
-        declaration->attribute = true;
-    } else if (declaration->in_enum && declaration->depth == 1 && declaration->enumerator) {
-        bool named = declaration->named;
-        declare(declaration, word, true);
-        declaration->named = named;
-        declaration->enumerator = false;
-    } else if (declaration->depth == 0) {
-        declaration->last = word;
-    } else if (declaration->depth == 1 && declaration->is_typedef &&
-               piece_is(declaration->before, "*") && declaration->pointer.length == 0) {
-        declaration->pointer = word;
-    }
-    declaration->is_tag = tag;
 }
 
 /* Return true at the end of the declaration. */
 static bool take_sign(struct declaration *declaration, char sign)
 {
-    bool unnamed = declaration->depth == 0 && !declaration->named;
-    bool over = sign == ';' && declaration->depth == 0;
-    if (strchr("([{", sign) != NULL) {
-        take_open(declaration, sign);
-    } else if (strchr(")]}", sign) != NULL) {
-        over = take_close(declaration, sign);
-    } else if (over && unnamed && declaration->last.length > 0 && !declaration->is_tag) {
-        bool pointer = declaration->is_typedef && declaration->pointer.length > 0;
-        declare(declaration, pointer ? declaration->pointer : declaration->last, true);
-    } else if (sign == '=' && unnamed) {
-        declare(declaration, declaration->last, true);
-    } else if (sign == ',' && declaration->in_enum && declaration->depth == 1) {
-        declaration->enumerator = true;
+    bool outside = declaration->depth == 0;
+    if (outside && !declaration->named && strchr("([{=;", sign) != NULL &&
+        may_be_name(declaration) && !(declaration->is_typedef && sign == '(')) {
+        declare(declaration->amalgam, declaration->before);
+        declaration->function = sign == '(';
+        declaration->named = sign != '{'; /* after the body of a struct, another name may follow */
     }
-    declaration->is_tag = false;
-    return over;
+    declaration->in_enum = declaration->in_enum && (!outside || sign == '{');
+    declaration->depth += strchr("([{", sign) != NULL;
+    declaration->depth -= strchr(")]}", sign) != NULL;
+    return declaration->depth == 0 &&
+           (sign == ';' || (sign == '}' && declaration->function && !outside));
 }
 
 /* Add the names of a declaration; return its end, after the semicolon or body. */
 static const char *read_declaration(struct amalgam *amalgam, const char *at, const char *end)
 {
-    const char *begin = at;
-    struct declaration declaration = {
-        .amalgam = amalgam, .end = end, .last = {at, 0}, .pointer = {at, 0}, .before = {at, 0}};
+    struct declaration declaration = {.amalgam = amalgam, .before = {at, 0}};
     struct piece token;
     enum token_kind kind;
-    bool over = false;
-    while (!over && (kind = token_next(&at, end, &token)) != TOKEN_END) {
-        char sign = token.at[0];
-        if (sign == '#' && token.at > begin && token.at[-1] == '\n') {
+    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
+        if (token.at[0] == '#' && token.at[-1] == '\n') {
             at = directive_end(token.at);
         } else if (kind == TOKEN_WORD) {
-            take_word(&declaration, token, at);
-        } else if (kind == TOKEN_SIGN) {
-            over = take_sign(&declaration, sign);
+            take_word(&declaration, token);
+        } else if (kind == TOKEN_SIGN && take_sign(&declaration, token.at[0])) {
+            break;
         }
         declaration.before = token;
     }
     return at;
 }
+
+/* --- items ----------------------------------------------------------------------------------- */
 
 /* The end of the line, or of the one in which its comment ends. */
 static const char *line_end(const char *at, const char *end)
@@ -507,43 +392,31 @@ static const char *line_end(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* The open conditions between declarations. */
-struct open_conditions {
-    size_t items[CONDITIONS_MAX]; /* of each #if */
-    size_t depth;
-};
+static void item_add(struct amalgam *amalgam, struct item item)
+{
+    MEMORY_REACH(amalgam->items, amalgam->room, amalgam->count);
+    amalgam->items[amalgam->count++] = item;
+}
 
 /* Add the declaration or the directive at `at`; return its end. */
-static const char *read_item(struct amalgam *amalgam, const char *at, const char *end,
-                             const char *file, struct open_conditions *open)
+static const char *read_item(struct amalgam *amalgam, struct item item, const char *at,
+                             const char *end)
 {
     const char *after = at + 1;
-    struct piece word;
-    (void)token_next(&after, end, &word);
-    bool directive = *at == '#';
-    bool defines = directive && piece_is(word, "define");
-    bool macro = defines || (directive && piece_is(word, "undef"));
-    struct item *item = item_add(amalgam,
-                                 macro       ? ITEM_MACRO
-                                 : directive ? ITEM_CONDITION
-                                             : ITEM_CODE,
-                                 file);
-    size_t index = amalgam->count - 1;
-    if (macro) {
+    struct piece word = {at, 0};
+    item.kind = ITEM_CODE;
+    if (*at == '#') {
         (void)token_next(&after, end, &word);
-        name_add(amalgam, word, defines);
-        after = directive_end(at);
-    } else if (directive) {
-        after = directive_end(at);
-        if (word.at[0] == 'i' && open->depth < CONDITIONS_MAX) {
-            open->items[open->depth++] = index;
-        }
-        item->condition = open->depth > 0 ? open->items[open->depth - 1] : index;
-        open->depth -= piece_is(word, "endif") && open->depth > 0;
-    } else {
-        after = line_end(read_declaration(amalgam, at, end), end);
+        item.kind =
+            piece_is(word, "define") || piece_is(word, "undef") ? ITEM_MACRO : ITEM_CONDITION;
+        (void)token_next(&after, end, &word);
     }
-    amalgam->items[index].text = (struct piece){at, (size_t)(after - at)};
+    item_add(amalgam, item);
+    if (item.kind == ITEM_MACRO) {
+        declare(amalgam, word);
+    }
+    after = *at == '#' ? directive_end(at) : line_end(read_declaration(amalgam, at, end), end);
+    amalgam->items[amalgam->count - 1].text = (struct piece){at, (size_t)(after - at)};
     return after;
 }
 
@@ -551,213 +424,52 @@ static void read_items(struct amalgam *amalgam)
 {
     const char *at = amalgam->text;
     const char *end = at + strlen(at);
-    const char *file = "";
-    struct piece comment = {at, 0};
-    struct open_conditions open = {.depth = 0};
+    struct item item = {.file = "", .comment = {at, 0}};
     while (at < end) {
+        const char *after = line_end(at, end);
         if (*at == '\n' || *at == FILE_MARK) {
-            if (comment.length > 0) { /* it belongs to no declaration */
-                item_add(amalgam, ITEM_COMMENT, file)->text = comment;
-                comment.length = 0;
+            if (item.comment.length > 0) { /* it belongs to no declaration */
+                item_add(amalgam, (struct item){.file = item.file, .text = item.comment});
+                item.comment.length = 0;
             }
-            const char *after = line_end(at, end);
             if (*at == FILE_MARK) {
-                file = embedded_find((struct piece){at + 1, (size_t)(after - at - 2)}).file;
+                item.file = embedded_find((struct piece){at + 1, (size_t)(after - at - 2)}).file;
             }
-            at = after;
         } else if (is_comment(at, end)) {
-            const char *begin = comment.length > 0 ? comment.at : at;
-            at = line_end(at, end);
-            comment = (struct piece){begin, (size_t)(at - begin)};
+            const char *begin = item.comment.length > 0 ? item.comment.at : at;
+            item.comment = (struct piece){begin, (size_t)(after - begin)};
         } else {
-            at = read_item(amalgam, at, end, file, &open);
-            amalgam->items[amalgam->count - 1].comment = comment;
-            comment.length = 0;
+            after = read_item(amalgam, item, at, end);
+            item.comment.length = 0;
         }
+        at = after;
     }
 }
 
 static int by_name(const void *a, const void *b)
 {
-    const struct item_name *first = a;
-    const struct item_name *second = b;
-    size_t common =
-        first->name.length < second->name.length ? first->name.length : second->name.length;
-    int order = memcmp(first->name.at, second->name.at, common);
-    if (order == 0) {
-        order = (first->name.length > common) - (second->name.length > common);
+    struct piece first = ((const struct item_name *)a)->name;
+    struct piece second = ((const struct item_name *)b)->name;
+    if (first.length != second.length) {
+        return first.length < second.length ? -1 : 1;
     }
-    return order != 0 ? order : (first->item > second->item) - (first->item < second->item);
+    return memcmp(first.at, second.at, first.length);
 }
 
-/* --- references ------------------------------------------------------------------------------ */
-
-/* Return the index of the first row of that name, or of the next one. */
-static size_t names_find(const struct amalgam *amalgam, struct piece name)
+void amalgam_read(struct amalgam *amalgam, const char *file, bool intrusive)
 {
-    struct item_name wanted = {.name = name};
-    size_t low = 0;
-    size_t high = amalgam->name_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_name(&amalgam->names[middle], &wanted) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    static const struct piece embedded = {"TL_EMBEDDED", 11};
+    *amalgam = (struct amalgam){0};
+    size_t bytes = 0;
+    struct reading reading = {.out = memory_stream(&amalgam->text, &bytes)};
+    if (intrusive) {
+        macro_define(&reading, embedded, (struct piece){"", 0});
     }
-    return low;
-}
-
-static bool names_equal(const struct amalgam *amalgam, size_t row, struct piece name)
-{
-    return row < amalgam->name_count && piece_equals(amalgam->names[row].name, name);
-}
-
-/* Return whether a function-like macro has a parameter of that name. */
-static bool is_parameter(const struct item *macro, struct piece name)
-{
-    const char *at = macro->text.at;
-    const char *end = at + macro->text.length;
-    struct piece token;
-    for (int word = 0; word < 3; word++) { /* #, define, its name */
-        (void)token_next(&at, end, &token);
-    }
-    while (*at == '(' || *at == ',') {
-        at++;
-        (void)token_next(&at, end, &token);
-        if (piece_equals(token, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void keep_item(struct amalgam *amalgam, size_t index)
-{
-    struct item *item = &amalgam->items[index];
-    if (item->kept) {
-        return;
-    }
-    item->kept = true;
-    const char *at = item->text.at;
-    const char *end = at + item->text.length;
-    struct piece token;
-    struct piece before = {at, 0};
-    enum token_kind kind;
-    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
-        bool member = piece_is(before, ".") || piece_is(before, "->");
-        bool own = item->kind == ITEM_MACRO && is_parameter(item, token);
-        if (kind == TOKEN_WORD && !member && !own) {
-            (void)amalgam_keep(amalgam, token);
-        }
-        before = token;
-    }
-}
-
-bool amalgam_keep(struct amalgam *amalgam, struct piece name)
-{
-    size_t first = names_find(amalgam, name);
-    for (size_t row = first; names_equal(amalgam, row, name); row++) {
-        keep_item(amalgam, amalgam->names[row].item);
-    }
-    return names_equal(amalgam, first, name);
-}
-
-void amalgam_keep_none(struct amalgam *amalgam)
-{
-    for (size_t i = 0; i < amalgam->count; i++) {
-        amalgam->items[i].kept = false;
-    }
-}
-
-/* Return whether all names in the item that are declared here are kept. */
-static bool refers_to_kept(const struct amalgam *amalgam, const struct item *item)
-{
-    const char *at = item->text.at;
-    const char *end = at + item->text.length;
-    struct piece token;
-    enum token_kind kind;
-    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
-        size_t row = names_find(amalgam, token);
-        if (kind == TOKEN_WORD && names_equal(amalgam, row, token) &&
-            !amalgam->items[amalgam->names[row].item].kept) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void amalgam_keep_around(struct amalgam *amalgam)
-{
-    for (size_t i = 0; i < amalgam->count; i++) {
-        struct item *item = &amalgam->items[i];
-        const char *at = item->text.at;
-        struct piece first;
-        struct piece second;
-        (void)token_next(&at, item->text.at + item->text.length, &first);
-        (void)token_next(&at, item->text.at + item->text.length, &second);
-        /* only a name that a macro declares */
-        bool bare = item->kind == ITEM_CODE && piece_is(second, ";");
-        bool assertion = piece_is(first, "_Static_assert") || piece_is(first, "static_assert");
-        if ((bare || assertion) && refers_to_kept(amalgam, item)) {
-            item->kept = true;
-        }
-    }
-    for (size_t i = 0; i < amalgam->count; i++) {
-        if (amalgam->items[i].kind != ITEM_CONDITION || amalgam->items[i].condition != i) {
-            continue;
-        }
-        bool any = false;
-        size_t last = i;
-        for (size_t j = i + 1; j < amalgam->count; j++) {
-            if (amalgam->items[j].kind == ITEM_CONDITION && amalgam->items[j].condition == i) {
-                last = j;
-            }
-        }
-        for (size_t j = i + 1; j < last; j++) {
-            any |= amalgam->items[j].kind != ITEM_CONDITION && amalgam->items[j].kept;
-        }
-        for (size_t j = i; j <= last; j++) {
-            if (amalgam->items[j].kind == ITEM_CONDITION && amalgam->items[j].condition == i) {
-                amalgam->items[j].kept = any;
-            }
-        }
-    }
-}
-
-const struct item *amalgam_find(const struct amalgam *amalgam, const char *name)
-{
-    struct piece piece = piece_of(name);
-    for (size_t row = names_find(amalgam, piece); names_equal(amalgam, row, piece); row++) {
-        if (amalgam->names[row].defines) {
-            return &amalgam->items[amalgam->names[row].item];
-        }
-    }
-    return NULL;
-}
-
-struct piece amalgam_member(struct piece descriptor, const char *member)
-{
-    const char *at = descriptor.at;
-    const char *end = at + descriptor.length;
-    struct piece before = {at, 0};
-    struct piece token;
-    enum token_kind kind;
-    size_t depth = 0;
-    while ((kind = token_next(&at, end, &token)) != TOKEN_END) {
-        depth += piece_is(token, "{");
-        depth -= piece_is(token, "}");
-        if (kind == TOKEN_WORD && depth <= 1 && piece_is(before, ".") && piece_is(token, member)) {
-            struct piece last = {at, 0};
-            while (token_next(&at, end, &token) != TOKEN_END && !piece_is(token, ",")) {
-                last = is_word_char(token.at[0]) ? token : last;
-            }
-            return last;
-        }
-        before = token;
-    }
-    return (struct piece){descriptor.at, 0};
+    read_file(&reading, (struct piece){file, strlen(file)});
+    free(reading.macros);
+    memory_stream_close(reading.out);
+    read_items(amalgam);
+    qsort(amalgam->names, amalgam->name_count, sizeof *amalgam->names, by_name);
 }
 
 void amalgam_free(struct amalgam *amalgam)
@@ -768,23 +480,125 @@ void amalgam_free(struct amalgam *amalgam)
     *amalgam = (struct amalgam){0};
 }
 
-bool amalgam_read(struct amalgam *amalgam, const char *file, const char *const *defined,
-                  struct error *error)
+/* --- references ------------------------------------------------------------------------------ */
+
+/* The rows of a name; count 0: none. */
+struct rows {
+    const struct item_name *first;
+    size_t count;
+};
+
+static struct rows names_find(const struct amalgam *amalgam, struct piece name)
 {
-    *amalgam = (struct amalgam){0};
-    size_t bytes = 0;
-    struct reading reading = {.out = memory_stream(&amalgam->text, &bytes), .error = error};
-    for (size_t i = 0; defined[i] != NULL; i++) {
-        macro_add(&reading, piece_of(defined[i]), 1);
+    const struct item_name wanted = {.name = name};
+    const struct item_name *end = amalgam->names + amalgam->name_count;
+    struct rows rows = {.count = 0};
+    rows.first = bsearch(&wanted, amalgam->names, amalgam->name_count, sizeof wanted, by_name);
+    while (rows.first != NULL && rows.first > amalgam->names &&
+           by_name(rows.first - 1, &wanted) == 0) {
+        rows.first--;
     }
-    bool good = read_file(&reading, file);
-    free(reading.macros);
-    memory_stream_close(reading.out);
-    if (good) {
-        read_items(amalgam);
-        qsort(amalgam->names, amalgam->name_count, sizeof *amalgam->names, by_name);
-    } else {
-        amalgam_free(amalgam);
+    while (rows.first != NULL && rows.first + rows.count < end &&
+           by_name(rows.first + rows.count, &wanted) == 0) {
+        rows.count++;
     }
-    return good;
+    return rows;
+}
+
+static void keep_item(struct amalgam *amalgam, struct item *item)
+{
+    if (item->kept || item->omitted) {
+        return;
+    }
+    item->kept = true;
+    const char *at = item->text.at;
+    const char *end = at + item->text.length;
+    struct piece before = {at, 0};
+    struct piece token;
+    for (enum token_kind kind; (kind = token_next(&at, end, &token)) != TOKEN_END; before = token) {
+        if (kind == TOKEN_WORD && !piece_is(before, ".") && !piece_is(before, "->")) {
+            (void)amalgam_keep(amalgam, token);
+        }
+    }
+}
+
+bool amalgam_keep(struct amalgam *amalgam, struct piece name)
+{
+    struct rows rows = names_find(amalgam, name);
+    for (size_t i = 0; i < rows.count; i++) {
+        keep_item(amalgam, &amalgam->items[rows.first[i].item]);
+    }
+    return rows.count > 0;
+}
+
+void amalgam_keep_none(struct amalgam *amalgam)
+{
+    for (size_t i = 0; i < amalgam->count; i++) {
+        amalgam->items[i].kept = false;
+    }
+}
+
+void amalgam_keep_conditions(struct amalgam *amalgam)
+{
+    for (size_t first = 0; first < amalgam->count; first++) {
+        if (!piece_begins(amalgam->items[first].text, "#if")) {
+            continue;
+        }
+        size_t last = first;
+        bool any = false;
+        for (; !piece_begins(amalgam->items[last].text, "#endif"); last++) {
+            any |= amalgam->items[last].kept;
+        }
+        for (size_t i = first; any && i <= last; i++) {
+            amalgam->items[i].kept |= amalgam->items[i].kind == ITEM_CONDITION;
+        }
+    }
+}
+
+const struct item *amalgam_omit(struct amalgam *amalgam, const char *name)
+{
+    struct rows rows = names_find(amalgam, (struct piece){name, strlen(name)});
+    struct item *item = NULL;
+    for (size_t i = 0; i < rows.count; i++) {
+        item = &amalgam->items[rows.first[i].item];
+        item->omitted = true;
+    }
+    return item;
+}
+
+/* Return the last word of the value of a designated member; length 0: not in this text. */
+static struct piece member_of(struct piece text, const char *member)
+{
+    const char *at = text.at;
+    const char *end = at + text.length;
+    struct piece value = {at, 0};
+    struct piece before = value;
+    for (struct piece token; value.length == 0 && token_next(&at, end, &token) != TOKEN_END;
+         before = token) {
+        bool found = piece_is(before, ".") && piece_is(token, member);
+        while (found && token_next(&at, end, &token) != TOKEN_END && !piece_is(token, ",")) {
+            value = is_word_char(token.at[0]) ? token : value;
+        }
+    }
+    return value;
+}
+
+struct piece amalgam_hook(const struct amalgam *amalgam, const char *hook)
+{
+    const struct item *descriptor = amalgam->items;
+    while (!piece_begins(descriptor->text, "TL_ALGO(")) {
+        descriptor++;
+    }
+    struct piece name = member_of(descriptor->text, hook);
+    const char *at = descriptor->text.at;
+    const char *end = at + descriptor->text.length;
+    struct piece token;
+    while (name.length == 0 && token_next(&at, end, &token) != TOKEN_END) {
+        struct rows rows = names_find(amalgam, token); /* of a macro, such as HEAP_HOOKS */
+        for (size_t i = 0; name.length == 0 && i < rows.count; i++) {
+            const struct item *item = &amalgam->items[rows.first[i].item];
+            name = item->kind == ITEM_MACRO ? member_of(item->text, hook) : name;
+        }
+    }
+    return name;
 }

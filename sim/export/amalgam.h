@@ -5,8 +5,6 @@
 #ifndef SIM_EXPORT_AMALGAM_H
 #define SIM_EXPORT_AMALGAM_H
 
-#include "error.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,10 +13,6 @@ struct piece {
     const char *at;
     size_t length;
 };
-
-struct piece piece_of(const char *text);
-bool piece_equals(struct piece a, struct piece b);
-bool piece_is(struct piece piece, const char *word);
 
 enum item_kind {
     ITEM_COMMENT,   /* not before a declaration */
@@ -32,7 +26,7 @@ struct item {
     const char *file;     /* without folder */
     struct piece comment; /* right before it */
     struct piece text;
-    size_t condition; /* ITEM_CONDITION: the index of its #if */
+    bool omitted; /* cannot be kept */
     bool kept;
 };
 
@@ -47,11 +41,10 @@ struct amalgam {
     size_t name_room;
 };
 
-/* Read `file`, which is embedded in the program, and its includes in their places. Conditions on
- * macros of the sources are resolved: those in `defined`, a list that ends with NULL, are defined.
- * Conditions on predefined macros are kept. */
-bool amalgam_read(struct amalgam *amalgam, const char *file, const char *const *defined,
-                  struct error *error);
+/* Read `file`, which is embedded in the program, and its includes in their places, those of other
+ * files omitted. Conditions on macros of the sources are resolved; TL_EMBEDDED is defined if
+ * `intrusive`. Conditions on predefined macros are kept. */
+void amalgam_read(struct amalgam *amalgam, const char *file, bool intrusive);
 
 /* Keep the declarations of this name, and everything that they refer to. Return false if there is
  * none. */
@@ -59,25 +52,24 @@ bool amalgam_keep(struct amalgam *amalgam, struct piece name);
 
 void amalgam_keep_none(struct amalgam *amalgam);
 
-/* Also keep items that depend on kept ones: conditions around them, assertions about them. */
-void amalgam_keep_around(struct amalgam *amalgam);
+/* Also keep the directives of conditions in which anything is kept. */
+void amalgam_keep_conditions(struct amalgam *amalgam);
 
-/* Return the item that defines this name, kept or not; NULL: none. */
-const struct item *amalgam_find(const struct amalgam *amalgam, const char *name);
+/* Never keep a declaration of this name. Return its definition, NULL if there is none. */
+const struct item *amalgam_omit(struct amalgam *amalgam, const char *name);
 
-/* Return the last word of the value of a descriptor's designated member; length 0: not set. */
-struct piece amalgam_member(struct piece descriptor, const char *member);
+/* Return the function of the structure's hook; length 0: none. */
+struct piece amalgam_hook(const struct amalgam *amalgam, const char *hook);
 
 void amalgam_free(struct amalgam *amalgam);
 
 /* --- words of C ------------------------------------------------------------------------------ */
 
-enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_QUOTED, TOKEN_SIGN };
-
 bool is_word_char(char c);
 
-/* Read the next token at *at, and move *at after it; skip blanks and comments. */
-enum token_kind token_next(const char **at, const char *end, struct piece *token);
+/* Return whether the code in a text, which ends with NUL, has that word, right after `before` unless
+ * that is NULL. Comments do not count. */
+bool code_has(const char *text, const char *before, const char *word);
 
 /* Return the text of an embedded file, by its name without folder; NULL: none. */
 const char *embedded_source(const char *file);

@@ -23,13 +23,13 @@ struct export_request {
 };
 
 /* Return whether this structure can be exported; if not, `error` has the reason and a remedy. */
-bool export_is_possible(const struct contender *contender, bool intrusive, struct error *error);
+bool export_is_possible(const struct export_request *request, struct error *error);
 
 /* Return whether this is a valid prefix: lower-case letters, digits and underscores, valid in C. */
 bool export_prefix_is_good(const char *prefix);
 
 /* Write PREFIX.h and PREFIX.c, and on request PREFIX.hpp, PREFIX_nodes.h and PREFIX_plugin.c.
- * Existing files are replaced; on failure none has changed. */
+ * Existing files are replaced; on failure the folder is as it was. */
 bool export_write(const struct export_request *request, struct error *error);
 
 #endif

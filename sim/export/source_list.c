@@ -35,17 +35,20 @@ void source_list_add(struct source_list *list, const char *name)
     }
 }
 
-void source_list_add_included(struct source_list *list)
+void source_list_add_included(struct source_list *list, const char *omitted)
 {
+    static const char include[] = "#include \"";
     for (size_t i = 0; i < list->count; i++) {
         for (const char *at = embedded_source(list->names[i]);
-             (at = strstr(at, "#include \"")) != NULL;) {
+             (at = strstr(at, include)) != NULL;) {
             char name[SOURCE_NAME_BYTES];
-            at += strlen("#include \"");
+            at += strlen(include);
             (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
-            source_list_add(list, name);
-            name[strlen(name) - 1] = 'c';
-            source_list_add(list, name);
+            if (strcmp(name, omitted) != 0) {
+                source_list_add(list, name);
+                name[strlen(name) - 1] = 'c';
+                source_list_add(list, name);
+            }
         }
     }
 }
@@ -61,12 +64,6 @@ bool source_list_of_copy(const struct tl_algo *algo, struct source_list *list, s
     }
     *list = (struct source_list){.count = 0};
     source_list_add(list, file);
-    source_list_add_included(list);
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->names[i], "timerlab.h") == 0) {
-            list->count--;
-            memmove(list->names[i], list->names[i + 1], (list->count - i) * SOURCE_NAME_BYTES);
-        }
-    }
+    source_list_add_included(list, "timerlab.h");
     return true;
 }

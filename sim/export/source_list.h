@@ -26,8 +26,9 @@ bool source_of(const char *structure, char file[SOURCE_NAME_BYTES]);
 /* Add a file that is embedded in the program. Others are the system's, and are ignored. */
 void source_list_add(struct source_list *list, const char *name);
 
-/* Add all files that the listed ones include, and the .c file of the same name as each of them. */
-void source_list_add_included(struct source_list *list);
+/* Add all files that the listed ones include, but not `omitted`, and the .c file of the same name as
+ * each of them. */
+void source_list_add_included(struct source_list *list, const char *omitted);
 
 /* List the files of a structure from which a plug-in can be compiled with timerlab.h alone: its
  * source, which comes first, and the parts that it includes; timerlab.h itself is omitted. False,

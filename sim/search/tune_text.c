@@ -156,7 +156,7 @@ static const char *export_words(const struct tune_candidate *candidate, char tex
 {
     char name[NAME_BYTES];
     struct error error;
-    if (export_is_possible(&candidate->contender, false, &error)) {
+    if (export_is_possible(&(struct export_request){.contender = &candidate->contender}, &error)) {
         (void)snprintf(text, EXPORT_BYTES, "timerlab export %s -o timers",
                        name_of(candidate, name));
     } else {
@@ -383,7 +383,8 @@ json_t *tune_json(const struct tune_result *result, const json_t *context)
                                   json_string(certainties[result->answer.certainty]));
         (void)json_object_set_new(json, "tied", json_integer((json_int_t)result->answer.tied));
         struct error error;
-        if (export_is_possible(&result->best->contender, false, &error)) {
+        if (export_is_possible(&(struct export_request){.contender = &result->best->contender},
+                               &error)) {
             char command[EXPORT_BYTES];
             (void)json_object_set_new(json, "export",
                                       json_string(export_words(result->best, command)));
