@@ -2,7 +2,9 @@
 
 #include "clock.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 const uint64_t script_epochs[SCRIPT_EPOCHS] = {
@@ -11,6 +13,13 @@ const uint64_t script_epochs[SCRIPT_EPOCHS] = {
 const uint64_t script_delays[SCRIPT_DELAYS] = {
     1,   2,   3,   4,   7,   9,   10,  11,  19,  20,  21,   60,   63,   64,   65,   99,   100,  101,
     255, 256, 257, 399, 400, 401, 511, 512, 513, 999, 1000, 1023, 1024, 4095, 4096, 8000, 70000};
+
+#define POWERS_OF_8(n)                                                                             \
+    UINT64_C(1) << (n), UINT64_C(2) << (n), UINT64_C(4) << (n), UINT64_C(8) << (n),                \
+        UINT64_C(16) << (n), UINT64_C(32) << (n), UINT64_C(64) << (n), UINT64_C(128) << (n)
+const uint64_t script_powers[64] = {POWERS_OF_8(0),  POWERS_OF_8(8),  POWERS_OF_8(16),
+                                    POWERS_OF_8(24), POWERS_OF_8(32), POWERS_OF_8(40),
+                                    POWERS_OF_8(48), POWERS_OF_8(56)};
 
 bool script_is_default(const struct kit_run *run)
 {
@@ -57,12 +66,14 @@ bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capa
     return script_open_announced(run, subject, capacity, now, 0);
 }
 
-bool script_open_at_pages(struct kit_run *run, struct kit_subject *subject,
-                          enum kit_guard_place place, uint32_t capacity, uint64_t now)
+bool script_open_at(struct kit_run *run, struct kit_subject *subject, enum kit_guard_place place,
+                    uint32_t capacity, uint64_t now)
 {
     script_init(run, subject);
     subject->guard.place = place;
-    kit_guard_watch(&subject->guard);
+    if (place != KIT_GUARD_CANARIES) {
+        kit_guard_watch(&subject->guard);
+    }
     bool opened = subject_create(subject, capacity, now, 0) == KIT_OPENED;
     if (!opened) {
         subject_discard(subject);
@@ -153,17 +164,141 @@ bool script_goes_on(struct script_time *time, uint64_t i)
     return i % 1024 == 1023 ? script_has_time(time) : !time->is_over;
 }
 
-void script_each_delay(struct kit_run *run, uint32_t capacity, uint64_t now,
-                       void (*body)(struct kit_subject *subject, size_t index))
+/* --- lists of operations --------------------------------------------------------------------- */
+
+static bool skip(const char **at, const char *word)
+{
+    size_t length = strlen(word);
+    bool is_there = strncmp(*at, word, length) == 0;
+    *at += is_there ? length : 0;
+    return is_there;
+}
+
+static uint64_t read_digits(const char **at)
+{
+    char *end = NULL;
+    uint64_t value = strtoull(*at, &end, 10);
+    *at = end;
+    return value;
+}
+
+/* Read a number, or a letter and what is computed from it. */
+static uint64_t read_number(const char **at, const uint64_t *numbers)
+{
+    if (!isupper((unsigned char)**at)) {
+        return read_digits(at);
+    }
+    uint64_t value = numbers[*(*at)++ - 'A'];
+    while (**at == '+' || **at == '-' || **at == '*' || **at == '/') {
+        char sign = *(*at)++;
+        uint64_t other = read_digits(at);
+        value = sign == '+'     ? due_add(value, other)
+                : sign == '*'   ? value * other
+                : sign == '/'   ? value / other
+                : value > other ? value - other
+                                : 0;
+    }
+    return value;
+}
+
+/* Start or stop the timers of a range. */
+static void do_range(struct kit_subject *subject, bool starts, const char **at,
+                     const uint64_t *numbers)
+{
+    uint64_t id = read_number(at, numbers);
+    uint64_t last = skip(at, "-") ? read_number(at, numbers) : id;
+    uint64_t every = skip(at, " every ") ? read_number(at, numbers) : 1;
+    bool is_past = skip(at, " in -");
+    uint64_t ticks = is_past || skip(at, " in ") ? read_number(at, numbers) : 0;
+    uint64_t past = subject->clock > ticks ? subject->clock - ticks : 0;
+    uint64_t deadline = is_past ? past : due_deadline(subject->clock, ticks);
+    for (; id <= last && id < subject->capacity; id += every) {
+        if (starts) {
+            (void)subject_start(subject, (uint32_t)id, deadline);
+        } else {
+            (void)subject_stop(subject, (uint32_t)id);
+        }
+        subject->witness->operations++;
+    }
+}
+
+static bool do_operation(struct kit_subject *subject, const char **at, const uint64_t *numbers)
+{
+    if (skip(at, "start ")) {
+        do_range(subject, true, at, numbers);
+    } else if (skip(at, "stop ")) {
+        do_range(subject, false, at, numbers);
+    } else if (skip(at, "advance by ")) {
+        uint64_t now = due_add(subject->clock, read_number(at, numbers));
+        uint64_t budget = skip(at, " budget ") ? read_number(at, numbers) : TL_NO_BUDGET;
+        (void)subject_advance(subject, now, budget);
+        subject->witness->operations++;
+    } else if (skip(at, "reserve ")) {
+        (void)subject_reserve(subject, (uint32_t)read_number(at, numbers));
+    } else if (skip(at, "settle")) {
+        script_settle(subject);
+    } else if (skip(at, "inspect")) {
+        subject_inspect(subject);
+    } else if (skip(at, "next")) {
+        (void)subject_next(subject);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Execute a list up to its end, or to the end of a group; return where that is. */
+static const char *do_list(struct kit_subject *subject, const char *at, const uint64_t *numbers)
+{
+    while (*at != '\0' && *at != ')') {
+        bool repeats = isdigit((unsigned char)*at) || isupper((unsigned char)*at);
+        uint64_t times = repeats ? read_number(&at, numbers) : 1;
+        bool is_right = !repeats || skip(&at, " times ");
+        const char *begin = at;
+        for (uint64_t i = 0; i < times && is_right; i++) {
+            at = begin;
+            if (skip(&at, "(")) {
+                at = do_list(subject, at, numbers);
+                is_right = skip(&at, ")");
+            } else {
+                is_right = do_operation(subject, &at, numbers);
+            }
+        }
+        if (!is_right || (!skip(&at, "; ") && *at != '\0' && *at != ')')) {
+            kit_fail(subject->witness, FAULT_HARNESS, "this is no operation: '%s'", begin);
+        }
+    }
+    return at;
+}
+
+void script_do(struct kit_subject *subject, const char *list, const uint64_t *numbers)
+{
+    (void)do_list(subject, list, numbers);
+}
+
+void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
+                 size_t count, const char *list)
 {
     struct kit_subject subject;
     if (!script_open(run, &subject, capacity, now)) {
         return;
     }
-    for (size_t i = 0; i < SCRIPT_DELAYS; i++) {
-        body(&subject, i);
+    size_t others = strchr(list, 'B') != NULL ? count : 1;
+    size_t times = count * others;
+    for (size_t i = 0; i < times; i++) {
+        script_do(&subject, list,
+                  (const uint64_t[]){values[i / others], values[i % others], i, times - 1 - i});
     }
+    script_settle(&subject);
     script_close(&subject);
+}
+
+void script_each_alone(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
+                       size_t count, const char *list)
+{
+    for (size_t i = 0; i < count; i++) {
+        script_each(run, capacity, now, values + i, 1, list);
+    }
 }
 
 /* --- random traffic --------------------------------------------------------------------------- */

@@ -22,6 +22,9 @@ extern const uint64_t script_epochs[SCRIPT_EPOCHS];
 #define SCRIPT_DELAYS 35u
 extern const uint64_t script_delays[SCRIPT_DELAYS];
 
+/* The powers of two from 2^0 to 2^63. */
+extern const uint64_t script_powers[64];
+
 /* Whether the run is under the target's own option values. */
 bool script_is_default(const struct kit_run *run);
 
@@ -42,10 +45,10 @@ bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capa
 bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uint32_t capacity,
                            uint64_t now, uint64_t max_delay_ticks);
 
-/* The same with protected pages at each block of its memory and of the records; false also if there
- * is no memory. One subject at a time in a process. */
-bool script_open_at_pages(struct kit_run *run, struct kit_subject *subject,
-                          enum kit_guard_place place, uint32_t capacity, uint64_t now);
+/* The same with canaries or protected pages at each block of its memory and of the records; false
+ * also if there is no memory. With pages, one subject at a time in a process. */
+bool script_open_at(struct kit_run *run, struct kit_subject *subject, enum kit_guard_place place,
+                    uint32_t capacity, uint64_t now);
 
 /* Inspect, let all timers fire, inspect again, and destroy. */
 void script_close(struct kit_subject *subject);
@@ -67,9 +70,27 @@ void script_start_all(struct kit_subject *subject, uint32_t count, uint64_t dela
  * pending. */
 void script_settle(struct kit_subject *subject);
 
-/* Call `body` on one subject with the index of each of script_delays. */
-void script_each_delay(struct kit_run *run, uint32_t capacity, uint64_t now,
-                       void (*body)(struct kit_subject *subject, size_t index));
+/* Execute a list of operations, separated by semicolons: start, stop, advance, reserve and inspect as
+ * in kit_trace.h, and
+ *
+ *     next                 ask for the next expiry
+ *     settle               advance from due tick to due tick until no timer is pending
+ *     300 times stop 1     the operation is repeated
+ *     9 times (...; ...)   so is a group
+ *
+ * A number may be a letter: A is numbers[0], B is numbers[1], and so on; A+2, A-2, A*2 and A/2 are
+ * numbers, too. Ids beyond the capacity are skipped. */
+void script_do(struct kit_subject *subject, const char *list, const uint64_t *numbers);
+
+/* Execute a list on one structure for each value A, and, if it contains a B, for each value B as
+ * well; C is how often it was executed before, D how often it still will be. At the end all timers
+ * expire. */
+void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
+                 size_t count, const char *list);
+
+/* The same on a new structure for each value A. */
+void script_each_alone(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
+                       size_t count, const char *list);
 
 /* A share of the time of a case; a slow structure does less in it. */
 struct script_time {

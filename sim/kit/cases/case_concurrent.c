@@ -9,6 +9,8 @@
  * and switches between them before accesses to shared memory: once before each access, and three
  * times before drawn ones. A run without switches, in single steps, finds the accesses; in the other
  * runs breakpoints stop at them. Everything is deterministic, so the same runs follow each time.
+ *
+ * Both are bounded by their work, not by time: a busy machine does the same more slowly.
  */
 #include "clock.h"
 #include "concurrent_break.h"
@@ -28,271 +30,27 @@
 #include <time.h>
 #include <unistd.h>
 
-static noreturn void fail_without_threads(struct kit_run *run)
-{
-    kit_fail(run->witness, FAULT_HARNESS, "no more threads can be created");
-}
-
-/* Processor time of all threads. */
-static uint64_t used_ns(void)
-{
-    struct timespec used = {0};
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
-}
-
-/* How long a case may go on: some processor time, and on a busy machine WALL_FACTOR times as much
- * real time. */
-struct patience {
-    uint64_t used_ns;
-    uint64_t wall_ns;
-};
-
-#define WALL_FACTOR 4
-
-static struct patience patience_of(const struct kit_run *run, double share)
-{
-    double ns = run->patience_seconds * share * 1e9;
-    return (struct patience){used_ns() + (uint64_t)ns,
-                             clock_now_ns() + (uint64_t)(ns * WALL_FACTOR)};
-}
-
-static bool has_time(const struct patience *patience)
-{
-    return used_ns() < patience->used_ns && clock_now_ns() < patience->wall_ns;
-}
-
-/* Advance from `tick` on until all timers have expired, and judge. */
-static void end_history(struct play *play, uint64_t tick, const char *what)
-{
-    const struct kit_subject *subject = &play->subject;
-    uint64_t late = tl_algo_precision(subject->algo, subject->options, 0).late_ticks;
-    play_advance(play, PLAY_THREADS - 1, tick);
-    for (unsigned i = 0; i < 4 && subject->algo->count(subject->self) > 0; i++) {
-        tick += late + 1;
-        play_advance(play, PLAY_THREADS - 1, tick);
-    }
-    play_judge(play, what);
-}
-
-/* --- stress ---------------------------------------------------------------------------------- */
-
-enum {
-    STRESS_WORKERS = PLAY_THREADS - 1,
-    STRESS_IDS = 12,
-    STRESS_CALLS = 24,    /* of each worker in a round */
-    STRESS_ADVANCES = 12, /* at most, in a round */
-    STRESS_DELAY = 3,     /* ticks at most */
-    STRESS_ROUNDS = 4000,
-};
-
-/* Fractions of the patience. */
-#define STRESS_SHARE 0.2
-#define STEPS_SHARE  0.8
-
-struct stress {
-    struct play play;
-    uint64_t seed;
-    _Atomic unsigned round; /* 0: none yet; UINT_MAX: the end */
-    _Atomic unsigned done;  /* workers, in this round */
-};
-
-struct worker {
-    struct stress *stress;
-    unsigned number;
-    pthread_t thread;
-};
-
-static void wait_for(_Atomic unsigned *value, unsigned unlike)
-{
-    for (unsigned spins = 0; atomic_load(value) == unlike; spins++) {
-        if (spins > 200) {
-            (void)sched_yield();
-        }
-    }
-}
-
-static void call_at_random(struct stress *stress, unsigned number, uint64_t *state)
-{
-    struct play *play = &stress->play;
-    uint64_t draw = kit_random(state);
-    uint32_t id = (uint32_t)(draw % STRESS_IDS);
-    if (draw >> 32 & 1) {
-        play_stop(play, number, id);
-    } else {
-        uint64_t clock = atomic_load_explicit(&play->clock, memory_order_relaxed);
-        play_start(play, number, id, clock + (draw >> 40) % (STRESS_DELAY + 1));
-    }
-}
-
-static void *work(void *ctx)
-{
-    const struct worker *worker = ctx;
-    struct stress *stress = worker->stress;
-    uint64_t state = stress->seed + worker->number;
-    for (unsigned round = 0;; round++) {
-        wait_for(&stress->round, round);
-        if (atomic_load(&stress->round) == UINT32_MAX) {
-            return NULL;
-        }
-        for (unsigned i = 0; i < STRESS_CALLS; i++) {
-            call_at_random(stress, worker->number, &state);
-        }
-        (void)atomic_fetch_add(&stress->done, 1);
-    }
-}
-
-static void run_round(struct stress *stress, unsigned round, uint64_t *state)
-{
-    struct play *play = &stress->play;
-    uint64_t now = atomic_load(&play->clock);
-    for (uint32_t id = 0; id < STRESS_IDS; id++) {
-        uint64_t draw = kit_random(state);
-        play->callbacks[id] = (struct play_callback){.restarts = draw % 4 == 0,
-                                                     .stops = draw % 4 == 1,
-                                                     .other = (uint32_t)(draw >> 32) % STRESS_IDS};
-    }
-    kit_enter(&play->subject, KIT_HOOK_ADVANCE, 0, now);
-    atomic_store(&stress->done, 0);
-    atomic_store(&stress->round, round);
-    for (unsigned i = 0; i < STRESS_ADVANCES && atomic_load(&stress->done) < STRESS_WORKERS; i++) {
-        if (play->subject.algo->next != NULL) {
-            play_next(play, STRESS_WORKERS);
-        }
-        play_advance(play, STRESS_WORKERS, ++now);
-    }
-    while (atomic_load(&stress->done) < STRESS_WORKERS) {
-        (void)sched_yield();
-    }
-    memset(play->callbacks, 0, sizeof play->callbacks);
-    play_advance(play, STRESS_WORKERS, ++now); /* then callbacks start no more */
-    end_history(play, now + STRESS_DELAY, "under stress");
-}
-
-void case_concurrent_stress(struct kit_run *run)
-{
-    static struct stress stress;
-    struct worker workers[STRESS_WORKERS];
-    memset(&stress, 0, sizeof stress);
-    if (!script_open(run, &stress.play.subject, STRESS_IDS, 0)) {
-        return;
-    }
-    run->witness->repeating = true; /* threads have no list of operations */
-    stress.seed = run->target->seed;
-    for (unsigned i = 0; i < STRESS_WORKERS; i++) {
-        workers[i] = (struct worker){.stress = &stress, .number = i};
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
-            fail_without_threads(run);
-        }
-    }
-    struct patience patience = patience_of(run, STRESS_SHARE);
-    uint64_t state = run->target->seed;
-    unsigned round = 0;
-    while (round < STRESS_ROUNDS && has_time(&patience)) {
-        run_round(&stress, ++round, &state);
-    }
-    atomic_store(&stress.round, UINT32_MAX);
-    for (unsigned i = 0; i < STRESS_WORKERS; i++) {
-        (void)pthread_join(workers[i].thread, NULL);
-    }
-    subject_destroy(&stress.play.subject);
-}
-
-/* --- steps: scripts -------------------------------------------------------------------------- */
-
-/*
- * A script has calls that are made before the threads begin, a colon, and the calls of each thread,
- * separated by bars: S0@3 starts timer 0 for tick 3, X0 stops it, A3 advances to tick 3, N asks for
- * next; R0 makes the next callback of timer 0 start it again, K0@1 makes it stop timer 1.
- */
-static const char *const scripts[] = {
-    "S0@1 : A1 | X0",              /* a stop against an expiry */
-    "S0@1 : A1 | S0@3",            /* a restart against an expiry */
-    "S0@3 : A1 A2 A3 | S0@1",      /* a restart to an earlier tick */
-    ": S0@1 | S1@1",               /* two starts */
-    ": S0@1 S1@1 | S2@2 A1 A2",    /* starts against an advance that they need */
-    ": S0@1 X0 | S0@2 A1 A2",      /* the same timer by two threads */
-    "S0@3 : X0 | X0",              /* two stops */
-    "S0@3 : X0 | S0@1 A1",         /* a stop against a start */
-    "S0@1 : A1 | X0 S0@2",         /* a stop and a start during an advance */
-    "R0 S0@1 : A1 A2 | X0",        /* a callback that starts its timer */
-    "R0 S0@1 : A1 A2 | S1@1 S2@1", /* ... while others are started */
-    "K0@1 S0@1 S1@1 : A1 | S1@2",  /* a callback that stops another timer */
-    "S0@1 : A1 | X0 | S0@2",       /* three threads about one timer */
-    ": S0@1 | S1@1 | A1 A2",       /* three threads */
-    ": S0@1 | S1@1 S2@1 A1 S3@2",  /* the same memory is used again meanwhile */
-    ": S0@1 | S1@1 S2@1 A1 S3@2 S4@2",
-    ": S0@2 | S1@1 A1 S2@2 | S3@2 S4@3",
-    "S0@1 : A1 A2 A3 | S1@2 S1@2 S1@2 S1@2 S1@2 S1@2 S2@2", /* more starts than timers */
-};
-
 enum {
     LANES = PLAY_THREADS - 1,
-    OPS_MAX = 12,
-    SETUP = LANES, /* of the thread that runs the case */
-    STEP_IDS = 6,
-    STEP_STRIDE = 4, /* between ids, so that ids modulo a power of two are the same */
-    STEP_TICKS = 16, /* the latest tick of a script, and more */
+    SETUP = LANES,  /* of the thread that runs the case */
+    CALLS_MAX = 24, /* of each thread */
+    SWITCHES = 3,
+    ACCESSES_MAX = 2048
 };
 
-struct step_op {
+/* S, X, A and N as in the scripts below; R and K concern the callback of the timer. */
+struct call {
     char kind;
     uint32_t id;
     uint64_t tick; /* or the other timer */
 };
 
-struct step_ops {
-    struct step_op ops[OPS_MAX];
+struct calls {
+    struct call of[CALLS_MAX];
     size_t count;
 };
 
-/* Reads a script; returns how many threads it has. */
-static unsigned read_script(const char *text, struct step_ops ops[PLAY_THREADS])
-{
-    unsigned lanes = 0;
-    struct step_ops *to = &ops[SETUP];
-    memset(ops, 0, PLAY_THREADS * sizeof *ops);
-    for (; *text != '\0'; text++) {
-        if (*text == ':' || *text == '|') {
-            to = &ops[lanes++];
-        } else if (*text >= 'A' && *text <= 'Z') {
-            to->ops[to->count++] = (struct step_op){.kind = *text};
-        } else if (*text >= '0' && *text <= '9') {
-            struct step_op *op = &to->ops[to->count - 1];
-            bool is_tick = op->kind == 'A' || text[-1] == '@';
-            *(is_tick ? &op->tick : &(uint64_t){0}) = (uint64_t)(*text - '0');
-            op->id = is_tick ? op->id : (uint32_t)(*text - '0');
-        }
-    }
-    return lanes;
-}
-
-/* Writes a script for two or three threads, the last of which advances. */
-static void draw_script(uint64_t seed, char text[64])
-{
-    unsigned lanes = 2 + (unsigned)(kit_random(&seed) % 2);
-    unsigned tick = 1;
-    size_t at = (size_t)snprintf(text, 64, "S0@%u :", (unsigned)(1 + kit_random(&seed) % 3));
-    for (unsigned lane = 0; lane < lanes; lane++) {
-        uint64_t draw = kit_random(&seed);
-        for (unsigned i = 0; i <= draw % (lanes == 2 ? 4 : 2); i++) {
-            unsigned id = (unsigned)(draw >> (8 + 4 * i) & 3u) % 3;
-            unsigned kind = (unsigned)(draw >> (32 + 4 * i) & 7u);
-            if (lane == lanes - 1 && kind < 4) {
-                at += (size_t)snprintf(text + at, 64 - at, " A%u", tick++);
-            } else if (kind % 3 == 0) {
-                at += (size_t)snprintf(text + at, 64 - at, " X%u", id);
-            } else {
-                at += (size_t)snprintf(text + at, 64 - at, " S%u@%u", id, 1 + (kind ^ id) % 3);
-            }
-        }
-        at += (size_t)snprintf(text + at, 64 - at, lane + 1 < lanes ? " |" : "");
-    }
-}
-
-/* --- steps: threads that take turns ---------------------------------------------------------- */
-
-enum { SWITCHES = 3, ACCESSES_MAX = 2048 };
+/* --- threads ---------------------------------------------------------------------------------- */
 
 /* Processor time after which a turn counts as waiting for another thread, which then goes on. */
 #define TURN_NS UINT64_C(20000000)
@@ -313,23 +71,26 @@ struct lane {
 static struct {
     struct play play;
     struct kit_run *run;
-    struct step_ops ops[PLAY_THREADS];
+    struct calls calls[PLAY_THREADS];
     uint32_t stride; /* between ids */
     struct lane lanes[LANES];
     unsigned lane_count;
     sem_t finished; /* posted by each lane */
     bool over;
     bool notes; /* accesses, in single steps */
+    /* stress: ticks count from the clock, and all threads begin together */
+    bool stress;
+    _Atomic unsigned ready;
     /* the run */
     _Atomic unsigned running;
-    _Atomic bool is_free; /* threads no longer take turns, since one waits for another one's lock */
+    _Atomic bool is_free;    /* threads take no turns, since one waits for another one's lock */
     uint32_t gaps[SWITCHES]; /* accesses of a turn until the next switch */
     unsigned switches;
     unsigned switched;
     uint64_t freed; /* runs that went on freely */
     uint64_t runs;
+    uint64_t work;  /* calls and accesses so far */
     uint64_t state; /* of random numbers */
-    struct patience patience;
 } stage;
 
 static uint64_t lane_ns(const struct lane *lane)
@@ -451,27 +212,14 @@ static void switch_lanes(void)
     }
 }
 
-static void note_access(const struct kit_call *call, const void *instruction)
-{
-    struct lane *lane = &stage.lanes[atomic_load(&stage.running)];
-    if (break_is_access(call->context) && lane->access_count < ACCESSES_MAX) {
-        lane->accesses[lane->access_count++] = instruction;
-    }
-}
-
-static void enter_call(struct kit_call *call)
-{
-    call->most = stage.notes ? UINT64_MAX : 0;
-    call->stride = 1;
-}
-
-static void do_op(const struct step_op *op, unsigned thread)
+static void make_call(const struct call *call, unsigned thread)
 {
     struct play *play = &stage.play;
-    uint32_t id = op->id * stage.stride;
-    switch (op->kind) {
+    uint32_t id = call->id * stage.stride;
+    uint64_t from = stage.stress ? atomic_load_explicit(&play->clock, memory_order_relaxed) : 0;
+    switch (call->kind) {
     case 'S':
-        play_start(play, thread, id, op->tick);
+        play_start(play, thread, id, from + call->tick);
         break;
     case 'X':
         play_stop(play, thread, id);
@@ -480,15 +228,22 @@ static void do_op(const struct step_op *op, unsigned thread)
         if (play->subject.algo->next != NULL) {
             play_next(play, thread);
         }
-        play_advance(play, thread, op->tick);
+        play_advance(play, thread, call->tick);
         break;
     case 'R':
         play->callbacks[id].restarts = true;
         break;
     default:
         play->callbacks[id].stops = true;
-        play->callbacks[id].other = (uint32_t)op->tick * stage.stride;
+        play->callbacks[id].other = (uint32_t)call->tick * stage.stride;
         break;
+    }
+}
+
+static void make_calls(unsigned thread)
+{
+    for (size_t i = 0; i < stage.calls[thread].count; i++) {
+        make_call(&stage.calls[thread].of[i], thread);
     }
 }
 
@@ -505,24 +260,249 @@ static void *take_turns(void *ctx)
             return NULL;
         }
         atomic_store(&lane->waits, false);
-        const struct step_ops *ops = &stage.ops[number];
-        for (size_t i = 0; i < ops->count; i++) {
-            do_op(&ops->ops[i], number);
+        (void)atomic_fetch_add(&stage.ready, 1);
+        while (stage.stress && atomic_load(&stage.ready) <= LANES) {
+            (void)sched_yield();
         }
+        make_calls(number);
         atomic_store(&lane->done, true);
-        unsigned next = next_lane(number);
         if (!atomic_load(&stage.is_free)) {
+            unsigned next = next_lane(number);
             break_remove(); /* it was not reached */
             stage.switched = stage.switches;
-        }
-        if (next != number && !atomic_load(&stage.is_free)) {
-            give_turn(next);
+            if (next != number) {
+                give_turn(next);
+            }
         }
         (void)sem_post(&stage.finished);
     }
 }
 
+/* Make the calls of all threads. */
+static void begin_turns(bool is_free)
+{
+    for (unsigned i = 0; i < stage.lane_count; i++) {
+        stage.lanes[i].at = 0;
+        atomic_store(&stage.lanes[i].waits, true);
+        atomic_store(&stage.lanes[i].done, false);
+    }
+    atomic_store(&stage.ready, 0);
+    atomic_store(&stage.is_free, is_free);
+    kit_enter(&stage.play.subject, KIT_HOOK_ADVANCE, 0, 0);
+}
+
+static void end_turns(void)
+{
+    for (unsigned i = 0; i < stage.lane_count; i++) {
+        while (sem_wait(&stage.finished) != 0) {
+        }
+    }
+}
+
+static void begin_lanes(struct kit_run *run)
+{
+    memset(&stage, 0, sizeof stage);
+    stage.run = run;
+    stage.state = run->target->seed;
+    run->witness->repeating = true; /* threads have no list of operations */
+    bool begun = sem_init(&stage.finished, 0, 0) == 0;
+    for (unsigned i = 0; begun && i < LANES; i++) {
+        struct lane *lane = &stage.lanes[i];
+        atomic_store(&lane->done, true); /* until a run begins */
+        begun = sem_init(&lane->turn, 0, 0) == 0 &&
+                pthread_create(&lane->thread, NULL, take_turns, lane) == 0 &&
+                pthread_getcpuclockid(lane->thread, &lane->processor_time) == 0;
+    }
+    if (!begun) {
+        kit_fail(run->witness, FAULT_HARNESS, "no more threads can be created");
+    }
+}
+
+static void end_lanes(void)
+{
+    stage.over = true;
+    for (unsigned i = 0; i < LANES; i++) {
+        (void)sem_post(&stage.lanes[i].turn);
+        (void)pthread_join(stage.lanes[i].thread, NULL);
+    }
+}
+
+/* Advance from `tick` on until all timers have expired, and judge. */
+static void end_history(uint64_t tick, const char *what)
+{
+    struct play *play = &stage.play;
+    const struct kit_subject *subject = &play->subject;
+    uint64_t late = tl_algo_precision(subject->algo, subject->options, 0).late_ticks;
+    play_advance(play, SETUP, tick);
+    for (unsigned i = 0; i < 4 && subject->algo->count(subject->self) > 0; i++) {
+        tick += late + 1;
+        play_advance(play, SETUP, tick);
+    }
+    play_judge(play, what);
+}
+
+/* --- stress ---------------------------------------------------------------------------------- */
+
+enum {
+    STRESS_IDS = 12,
+    STRESS_ADVANCES = 12, /* at most, in a round */
+    STRESS_DELAY = 3,     /* ticks at most */
+    STRESS_ROUNDS = 2000,
+};
+
+static void draw_round(void)
+{
+    for (unsigned i = 0; i < LANES * CALLS_MAX; i++) {
+        uint64_t draw = kit_random(&stage.state);
+        stage.calls[i / CALLS_MAX].count = CALLS_MAX;
+        stage.calls[i / CALLS_MAX].of[i % CALLS_MAX] =
+            (struct call){.kind = draw >> 32 & 1 ? 'X' : 'S',
+                          .id = (uint32_t)(draw % STRESS_IDS),
+                          .tick = (draw >> 40) % (STRESS_DELAY + 1)};
+    }
+    for (uint32_t id = 0; id < STRESS_IDS; id++) {
+        uint64_t draw = kit_random(&stage.state);
+        stage.play.callbacks[id] =
+            (struct play_callback){.restarts = draw % 4 == 0,
+                                   .stops = draw % 4 == 1,
+                                   .other = (uint32_t)(draw >> 32) % STRESS_IDS};
+    }
+}
+
+/* Return the tick that was reached. */
+static uint64_t run_round(uint64_t now)
+{
+    int finished = 0;
+    draw_round();
+    begin_turns(true);
+    for (unsigned i = 0; i < LANES; i++) {
+        (void)sem_post(&stage.lanes[i].turn);
+    }
+    while (atomic_load(&stage.ready) < LANES) {
+        (void)sched_yield();
+    }
+    (void)atomic_fetch_add(&stage.ready, 1);
+    for (unsigned i = 0; i < STRESS_ADVANCES && finished < LANES; i++) {
+        make_call(&(struct call){.kind = 'A', .tick = ++now}, SETUP);
+        (void)sem_getvalue(&stage.finished, &finished);
+    }
+    end_turns();
+    memset(stage.play.callbacks, 0, sizeof stage.play.callbacks);
+    play_advance(&stage.play, SETUP, ++now); /* then callbacks start no more */
+    end_history(now + STRESS_DELAY, "under stress");
+    return atomic_load(&stage.play.clock);
+}
+
+void case_concurrent_stress(struct kit_run *run)
+{
+    uint64_t now = 0;
+    begin_lanes(run);
+    stage.lane_count = LANES;
+    stage.stride = 1;
+    stage.stress = true;
+    if (script_open(run, &stage.play.subject, STRESS_IDS, 0)) {
+        for (unsigned round = 0; round < STRESS_ROUNDS; round++) {
+            now = run_round(now);
+        }
+        subject_destroy(&stage.play.subject);
+    }
+    end_lanes();
+}
+
+/* --- steps: scripts -------------------------------------------------------------------------- */
+
+/*
+ * A script has calls that are made before the threads begin, a colon, and the calls of each thread,
+ * separated by bars: S0@3 starts timer 0 for tick 3, X0 stops it, A3 advances to tick 3, N asks for
+ * next; R0 makes the next callback of timer 0 start it again, K0@1 makes it stop timer 1.
+ */
+static const char *const scripts[] = {
+    "S0@1 : A1 | X0",              /* a stop against an expiry */
+    "S0@1 : A1 | S0@3",            /* a restart against an expiry */
+    "S0@3 : A1 A2 A3 | S0@1",      /* a restart to an earlier tick */
+    ": S0@1 | S1@1",               /* two starts */
+    ": S0@1 S1@1 | S2@2 A1 A2",    /* starts against an advance that they need */
+    ": S0@1 X0 | S0@2 A1 A2",      /* the same timer by two threads */
+    "S0@3 : X0 | X0",              /* two stops */
+    "S0@3 : X0 | S0@1 A1",         /* a stop against a start */
+    "S0@1 : A1 | X0 S0@2",         /* a stop and a start during an advance */
+    "R0 S0@1 : A1 A2 | X0",        /* a callback that starts its timer */
+    "R0 S0@1 : A1 A2 | S1@1 S2@1", /* ... while others are started */
+    "K0@1 S0@1 S1@1 : A1 | S1@2",  /* a callback that stops another timer */
+    "S0@1 : A1 | X0 | S0@2",       /* three threads about one timer */
+    ": S0@1 | S1@1 | A1 A2",       /* three threads */
+    ": S0@1 | S1@1 S2@1 A1 S3@2",  /* the same memory is used again meanwhile */
+    ": S0@1 | S1@1 S2@1 A1 S3@2 S4@2",
+    ": S0@2 | S1@1 A1 S2@2 | S3@2 S4@3",
+    "S0@1 : A1 A2 A3 | S1@2 S1@2 S1@2 S1@2 S1@2 S1@2 S2@2", /* more starts than timers */
+};
+
+/* Read a script; return how many threads it has. */
+static unsigned read_script(const char *text)
+{
+    unsigned lanes = 0;
+    struct calls *to = &stage.calls[SETUP];
+    memset(stage.calls, 0, sizeof stage.calls);
+    for (; *text != '\0'; text++) {
+        if (*text == ':' || *text == '|') {
+            to = &stage.calls[lanes++];
+        } else if (*text >= 'A' && *text <= 'Z') {
+            to->of[to->count++] = (struct call){.kind = *text};
+        } else if (*text >= '0' && *text <= '9') {
+            struct call *call = &to->of[to->count - 1];
+            uint32_t number = (uint32_t)(*text - '0');
+            bool is_tick = call->kind == 'A' || text[-1] == '@';
+            call->tick = is_tick ? number : call->tick;
+            call->id = is_tick ? call->id : number;
+        }
+    }
+    return lanes;
+}
+
+/* Write a script for two or three threads, the last of which advances. */
+static void draw_script(uint64_t seed, char text[64])
+{
+    unsigned lanes = 2 + (unsigned)(kit_random(&seed) % 2);
+    unsigned tick = 1;
+    size_t at = (size_t)snprintf(text, 64, "S0@%u :", (unsigned)(1 + kit_random(&seed) % 3));
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        uint64_t draw = kit_random(&seed);
+        for (unsigned i = 0; i <= draw % (lanes == 2 ? 4 : 2); i++) {
+            unsigned id = (unsigned)(draw >> (8 + 4 * i) & 3u) % 3;
+            unsigned kind = (unsigned)(draw >> (32 + 4 * i) & 7u);
+            if (lane == lanes - 1 && kind < 4) {
+                at += (size_t)snprintf(text + at, 64 - at, " A%u", tick++);
+            } else if (kind % 3 == 0) {
+                at += (size_t)snprintf(text + at, 64 - at, " X%u", id);
+            } else {
+                at += (size_t)snprintf(text + at, 64 - at, " S%u@%u", id, 1 + (kind ^ id) % 3);
+            }
+        }
+        at += (size_t)snprintf(text + at, 64 - at, lane + 1 < lanes ? " |" : "");
+    }
+}
+
 /* --- steps: runs ----------------------------------------------------------------------------- */
+
+enum {
+    STEP_IDS = 6,
+    STEP_STRIDE = 4, /* between ids, so that ids modulo a power of two are the same */
+    STEP_TICKS = 16, /* the latest tick of a script, and more */
+};
+
+static void note_access(const struct kit_call *call, const void *instruction)
+{
+    struct lane *lane = &stage.lanes[atomic_load(&stage.running)];
+    if (break_is_access(call->context) && lane->access_count < ACCESSES_MAX) {
+        lane->accesses[lane->access_count++] = instruction;
+    }
+}
+
+static void enter_call(struct kit_call *call)
+{
+    call->most = stage.notes ? UINT64_MAX : 0;
+    call->stride = 1;
+}
 
 /* Run the script once on a new structure. False: the structure refuses the options. */
 static bool run_script(const char *script, unsigned first, unsigned switches, bool notes)
@@ -538,22 +518,11 @@ static bool run_script(const char *script, unsigned first, unsigned switches, bo
     }
     stage.switches = switches;
     stage.switched = 0;
-    for (size_t i = 0; i < stage.ops[SETUP].count; i++) {
-        do_op(&stage.ops[SETUP].ops[i], SETUP);
-    }
-    for (unsigned i = 0; i < stage.lane_count; i++) {
-        stage.lanes[i].at = 0;
-        atomic_store(&stage.lanes[i].waits, true);
-        atomic_store(&stage.lanes[i].done, false);
-    }
-    atomic_store(&stage.is_free, false);
-    kit_enter(&play->subject, KIT_HOOK_ADVANCE, 0, 0);
+    make_calls(SETUP);
+    begin_turns(false);
     stage.notes = notes;
     give_turn(first);
-    for (unsigned i = 0; i < stage.lane_count; i++) {
-        while (sem_wait(&stage.finished) != 0) {
-        }
-    }
+    end_turns();
     stage.notes = false;
     (void)snprintf(what, sizeof what,
                    "threads A, B, ... with the calls \"%s\", ids times %u; %c began and was "
@@ -571,7 +540,7 @@ static bool run_script(const char *script, unsigned first, unsigned switches, bo
     for (uint32_t id = 0; id < STEP_IDS; id++) {
         play_start(play, SETUP, id * stage.stride, STEP_TICKS + 3 + id % 2);
     }
-    end_history(play, STEP_TICKS + 5, what);
+    end_history(STEP_TICKS + 5, what);
     subject_destroy(&play->subject);
     return true;
 }
@@ -592,16 +561,20 @@ static bool note_accesses(const char *script, unsigned first)
 }
 
 /* Runs of each script with drawn switches, for each thread that begins. */
-#define DRAWN_RUNS 50u
+#define DRAWN_RUNS 20u
 
 /* Runs in which a thread waits for a lock end an exploration: each takes milliseconds. */
 #define FREED_RUNS 3u
 
+/* All runs together make about this many accesses. A run costs as much as RUN_WORK of them. */
+#define WORK_MOST  UINT64_C(4000000)
+#define RUN_WORK   200u
+
 /* Run the script with one switch before each access, or with drawn switches. */
 static void explore_script(const char *script, bool draws)
 {
-    stage.lane_count = read_script(script, stage.ops);
-    for (unsigned first = 0; first < stage.lane_count && has_time(&stage.patience); first++) {
+    stage.lane_count = read_script(script);
+    for (unsigned first = 0; first < stage.lane_count && stage.work < WORK_MOST; first++) {
         if (!note_accesses(script, first)) {
             return;
         }
@@ -609,7 +582,7 @@ static void explore_script(const char *script, bool draws)
         uint32_t other = stage.lanes[(first + 1) % stage.lane_count].access_count;
         uint32_t most = draws ? DRAWN_RUNS : own;
         uint64_t freed = stage.freed + FREED_RUNS;
-        for (uint32_t i = 0; i < most && stage.freed < freed && has_time(&stage.patience); i++) {
+        for (uint32_t i = 0; i < most && stage.freed < freed && stage.work < WORK_MOST; i++) {
             stage.gaps[0] = i;
             if (draws) {
                 uint64_t draw = kit_random(&stage.state);
@@ -619,31 +592,8 @@ static void explore_script(const char *script, bool draws)
             }
             (void)run_script(script, first, draws ? SWITCHES : 1, false);
             stage.runs++;
+            stage.work += own + other + RUN_WORK;
         }
-    }
-}
-
-static void begin_lanes(struct kit_run *run)
-{
-    bool begun = sem_init(&stage.finished, 0, 0) == 0;
-    for (unsigned i = 0; begun && i < LANES; i++) {
-        struct lane *lane = &stage.lanes[i];
-        atomic_store(&lane->done, true); /* until a run begins */
-        begun = sem_init(&lane->turn, 0, 0) == 0 &&
-                pthread_create(&lane->thread, NULL, take_turns, lane) == 0 &&
-                pthread_getcpuclockid(lane->thread, &lane->processor_time) == 0;
-    }
-    if (!begun) {
-        fail_without_threads(run);
-    }
-}
-
-static void end_lanes(void)
-{
-    stage.over = true;
-    for (unsigned i = 0; i < LANES; i++) {
-        (void)sem_post(&stage.lanes[i].turn);
-        (void)pthread_join(stage.lanes[i].thread, NULL);
     }
 }
 
@@ -655,11 +605,6 @@ void case_concurrent_steps(struct kit_run *run)
     kit_note(run->witness, "not run under the thread sanitizer, which concurrent-stress is for");
     return;
 #endif
-    memset(&stage, 0, sizeof stage);
-    stage.patience = patience_of(run, STEPS_SHARE);
-    stage.state = run->target->seed;
-    stage.run = run;
-    run->witness->repeating = true;
     begin_lanes(run);
     for (size_t i = 0; i < 4 * (LENGTH(scripts) + DRAWN_SCRIPTS); i++) {
         size_t script = i / 2 % (LENGTH(scripts) + DRAWN_SCRIPTS);

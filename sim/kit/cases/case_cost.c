@@ -15,12 +15,15 @@
 
 /* --- the stated cost ------------------------------------------------------------------------- */
 
+/* What is compared: counted work, or instructions. */
+enum measure { WORK, INSTRUCTIONS, MEASURES };
+
 /* Limits: the work w of an operation with few timers may become factor * w + more, in instructions
  * + instructions, with many. The second and third factor allow for levels, or bits of a delay, of
  * which more timers fill more, and for log n. The constants allow for full slots and the like. */
 enum growth { GROWTH_NONE, GROWTH_PARAMETER, GROWTH_LOGARITHM, GROWTH_ROOT, GROWTH_ANY };
 
-static double most_after_growth(enum growth growth, double work, bool instructions)
+static double most_after_growth(enum growth growth, double work, enum measure measure)
 {
     static const struct {
         double factor, more, instructions;
@@ -30,7 +33,7 @@ static double most_after_growth(enum growth growth, double work, bool instructio
                   [GROWTH_ROOT] = {12, 40, 1000},
                   [GROWTH_ANY] = {HUGE_VAL, 0, 0}};
     return work * limits[growth].factor +
-           (instructions ? limits[growth].instructions : limits[growth].more);
+           (measure == WORK ? limits[growth].more : limits[growth].instructions);
 }
 
 /* Whether `word` is a whole word at `text`. */
@@ -85,6 +88,11 @@ static const char *const operation_words[] = {"start", "restart", "stop", "tick"
  * one size: counting one costs as much as thousands. */
 enum { SAMPLES = 5, STEPS_MOST = 3000, STEPS_ALL = 12000 };
 
+/* Numbers of timers. */
+enum { SIZES = 5 };
+
+static const uint32_t sizes[SIZES] = {64, 256, 2048, 16384, 65536};
+
 /* An operation's work at one size. */
 struct bill {
     double work; /* counted work, in total */
@@ -103,6 +111,9 @@ static struct {
     uint64_t began_ns;
     uint64_t ns; /* processor time of counting them */
     bool per_expiry;
+    double before; /* the bill, counted work */
+    bool can_step;
+    bool counts; /* the structure counts work */
 } meter;
 
 static void begin_call(struct kit_call *call)
@@ -122,16 +133,6 @@ static void end_call(const struct kit_call *call)
     }
     meter.left -= call->steps;
     meter.ns += call->most > 0 ? clock_processor_ns() - meter.began_ns : 0;
-}
-
-/* Begin to count the instructions of that hook, in about SAMPLES of `calls` calls. */
-static void begin_bill(struct bill *bill, enum kit_hook hook, uint64_t calls)
-{
-    meter.bill = bill;
-    meter.hook = hook;
-    meter.calls = 0;
-    meter.every = calls / SAMPLES | 1;
-    meter.per_expiry = false;
 }
 
 static int compare_steps(const void *a, const void *b)
@@ -159,6 +160,26 @@ static double work_of(const struct kit_subject *subject, bool with_slots)
     return (double)now.compares + (double)now.moves + (with_slots ? (double)now.slots : 0);
 }
 
+/* Begin to add to the bill of an operation: counted work, and the instructions of about SAMPLES of
+ * `calls` calls of the hook. */
+static void begin_bill(const struct kit_subject *subject, struct bill *bill, enum kit_hook hook,
+                       uint64_t calls)
+{
+    meter.bill = bill;
+    meter.hook = hook;
+    meter.calls = 0;
+    meter.every = calls / SAMPLES | 1;
+    meter.per_expiry = false;
+    meter.before = work_of(subject, false);
+}
+
+static void end_bill(const struct kit_subject *subject, struct bill *bill, uint64_t times)
+{
+    bill->work += work_of(subject, false) - meter.before;
+    bill->times += times;
+    meter.bill = NULL;
+}
+
 /* The order of the deadlines of successive starts. */
 enum pattern { ASCENDING, DESCENDING, SCATTERED, EQUAL, PATTERNS };
 
@@ -182,22 +203,20 @@ static uint64_t delay_of(enum pattern pattern, uint32_t k, uint32_t count, uint6
 }
 
 static void start_all(struct kit_subject *subject, struct bill *bill, enum pattern pattern,
-                      uint32_t step, uint64_t *random)
+                      uint64_t *random)
 {
-    double before = work_of(subject, false);
     uint64_t serial = subject->serial;
-    begin_bill(bill, KIT_HOOK_START, subject->capacity);
-    for (uint32_t id = 0; id < subject->capacity; id += step) {
+    begin_bill(subject, bill, KIT_HOOK_START, subject->capacity);
+    for (uint32_t id = 0; id < subject->capacity; id++) {
         script_start(subject, id, delay_of(pattern, id, subject->capacity, random));
     }
-    bill->work += work_of(subject, false) - before;
-    bill->times += subject->serial - serial;
+    end_bill(subject, bill, subject->serial - serial);
 }
 
 /* Advance tick by tick; ticks with expiries do not count. */
 static void tick(struct kit_subject *subject, struct bill *bill)
 {
-    begin_bill(bill, KIT_HOOK_ADVANCE, TICKS);
+    begin_bill(subject, bill, KIT_HOOK_ADVANCE, TICKS);
     for (unsigned i = 0; i < TICKS; i++) {
         double before = work_of(subject, true);
         script_advance(subject, subject->clock + 1);
@@ -206,41 +225,38 @@ static void tick(struct kit_subject *subject, struct bill *bill)
             bill->times++;
         }
     }
+    meter.bill = NULL;
 }
 
 /* Stop every other timer: in the order of ids, in reverse, or scattered. */
 static void stop_half(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
-    double before = work_of(subject, false);
-    begin_bill(bill, KIT_HOOK_STOP, subject->capacity / 2);
-    for (uint32_t k = 0; k < subject->capacity; k += 2) {
-        script_stop(subject, pattern == ASCENDING ? k
-                             : pattern == DESCENDING
-                                 ? subject->capacity - 1 - k
-                                 : (uint32_t)(k * UINT64_C(2654435769) % subject->capacity));
+    uint32_t capacity = subject->capacity;
+    begin_bill(subject, bill, KIT_HOOK_STOP, capacity / 2);
+    for (uint32_t k = 0; k < capacity; k += 2) {
+        uint64_t scattered = k * UINT64_C(2654435769) % capacity;
+        script_stop(subject, pattern == ASCENDING    ? k
+                             : pattern == DESCENDING ? capacity - 1 - k
+                                                     : (uint32_t)scattered);
     }
-    bill->work += work_of(subject, false) - before;
-    bill->times += subject->capacity / 2;
+    end_bill(subject, bill, capacity / 2);
 }
 
 /* Advance from due tick to due tick. One advance with all expiries is too long to count its
  * instructions. */
 static void expire_all(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
-    double before = work_of(subject, false);
     uint64_t pending = subject->pending;
-    begin_bill(pattern == EQUAL ? NULL : bill, KIT_HOOK_ADVANCE, pending);
+    begin_bill(subject, bill, KIT_HOOK_ADVANCE, pending);
     meter.per_expiry = true;
     while (subject->pending > 0) {
         uint64_t limit = subject->timers[kit_urgency_first(&subject->urgency)].limit;
-        struct bill *counted = meter.bill;
         meter.bill = NULL; /* the ticks until then belong to no expiry */
         script_advance(subject, limit - 1);
-        meter.bill = counted;
+        meter.bill = pattern == EQUAL ? NULL : bill;
         script_advance(subject, limit);
     }
-    bill->work += work_of(subject, false) - before;
-    bill->times += pending;
+    end_bill(subject, bill, pending);
 }
 
 /* Restarts follow the pattern, too: each a little earlier than the last, for example, or all to one
@@ -248,17 +264,15 @@ static void expire_all(struct kit_subject *subject, struct bill *bill, enum patt
 static void measure(struct kit_subject *subject, enum pattern pattern, struct bill *bills)
 {
     uint64_t random = 1;
-    start_all(subject, &bills[START], pattern, 1, &random);
+    start_all(subject, &bills[START], pattern, &random);
     /* Work that starts defer comes with the first advance. */
-    meter.bill = NULL;
     script_advance(subject, subject->clock + 1);
     tick(subject, &bills[TICK]);
-    start_all(subject, &bills[RESTART], SCATTERED, 1, &random);
-    start_all(subject, &bills[RESTART], pattern, 1, &random);
+    start_all(subject, &bills[RESTART], SCATTERED, &random);
+    start_all(subject, &bills[RESTART], pattern, &random);
     stop_half(subject, &bills[STOP], pattern);
-    start_all(subject, &bills[START], pattern, 1, &random);
+    start_all(subject, &bills[START], pattern, &random);
     expire_all(subject, &bills[EXPIRE], pattern);
-    meter.bill = NULL;
 }
 
 /* Return the words for an operation. An advance with expiries includes the cost of a tick. */
@@ -277,108 +291,94 @@ static const char *words_of(const struct tl_cost *cost, enum operation operation
     }
 }
 
-static double work_each(struct bill bill)
+/* Return the work of one operation; negative: not known. */
+static double work_each(const struct bill *bill, enum measure measure, const char *words)
 {
-    return bill.times > 0 ? bill.work / (double)bill.times : 0;
+    if (measure == WORK) {
+        return bill->times > 0 ? bill->work / (double)bill->times : -1;
+    }
+    return bill->samples > 0 ? typical_steps(bill, words) : -1;
 }
 
-static void complain(const struct kit_run *run, enum pattern pattern, enum operation operation,
-                     const char *unit, uint32_t few, double less, uint32_t many, double more)
-{
-    kit_fail(run->witness, FAULT_COST,
-             "a%s %s takes %.1f %s with %" PRIu32 " timers and %.1f with %" PRIu32
-             ", started with %s deadlines, against the stated cost `%s`",
-             operation == EXPIRE ? "n" : "", operation_words[operation], less, unit, few, more,
-             many, pattern_words[pattern], words_of(&run->algo->cost, operation));
-}
-
-/* Compare the bills of sizes[at] with those of a smaller size. Counted work is compared with that at
+/* Compare the last bills with those of a smaller size. Counted work is compared with that at
  * sizes[1]; instructions with those at sizes[0], and from 256 times as many timers on at sizes[1]. */
-static void compare(const struct kit_run *run, enum pattern pattern, const uint32_t *sizes,
-                    struct bill small[2][OPERATIONS], size_t at, const struct bill *with_many)
+static void compare(const struct kit_run *run, enum pattern pattern,
+                    struct bill bills[SIZES][OPERATIONS], size_t last)
 {
-    size_t from = at > 2;
-    for (unsigned i = 0; i < OPERATIONS; i++) {
-        const char *words = words_of(&run->algo->cost, i);
-        enum growth growth = growth_of(words);
-        double less = work_each(small[1][i]);
-        double more = work_each(with_many[i]);
-        if (small[1][i].times > 0 && more > most_after_growth(growth, less, false)) {
-            complain(run, pattern, i,
-                     i == TICK ? "compares, slots and moves" : "compares and moves", sizes[1], less,
-                     sizes[at], more);
-        }
-        if (small[from][i].samples == 0 || with_many[i].samples == 0) {
-            continue;
-        }
-        less = typical_steps(&small[from][i], words);
-        more = typical_steps(&with_many[i], words);
-        if (more > most_after_growth(growth, less, true)) {
-            complain(run, pattern, i, more < STEPS_MOST ? "instructions" : "instructions or more",
-                     sizes[from], less, sizes[at], more);
+    for (unsigned i = 0; i < OPERATIONS * MEASURES && last > 0; i++) {
+        enum operation operation = i / MEASURES;
+        enum measure measure = i % MEASURES;
+        size_t first = measure == WORK || last > 2;
+        const char *words = words_of(&run->algo->cost, operation);
+        double less = work_each(&bills[first][operation], measure, words);
+        double more = work_each(&bills[last][operation], measure, words);
+        if (less >= 0 && more > most_after_growth(growth_of(words), less, measure)) {
+            kit_fail(run->witness, FAULT_COST,
+                     "a%s %s takes %.1f %s with %" PRIu32 " timers and %.1f with %" PRIu32
+                     ", started with %s deadlines, against the stated cost `%s`",
+                     operation == EXPIRE ? "n" : "", operation_words[operation], less,
+                     measure == WORK
+                         ? operation == TICK ? "compares, slots and moves" : "compares and moves"
+                     : more >= STEPS_MOST ? "instructions or more"
+                                          : "instructions",
+                     sizes[first], more, sizes[last], pattern_words[pattern], words);
         }
     }
 }
 
-/* Return the largest number of timers reached; 0: no measurement. *counts: whether the structure
- * counts work. */
-static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_t until_ns,
-                              bool can_step, bool *counts)
+/* Measure one size. False: it takes too long, or nothing can be measured. */
+static bool measure_size(struct kit_run *run, enum pattern pattern, uint32_t size,
+                         struct bill *bills)
 {
-    static const uint32_t sizes[] = {64, 256, 2048, 16384, 65536};
-    struct bill small[2][OPERATIONS] = {{{0}}};
+    struct kit_subject subject;
+    meter.left = STEPS_ALL;
+    if (!script_open_announced(run, &subject, size, 0, FURTHEST)) {
+        return false;
+    }
+    measure(&subject, pattern, bills);
+    meter.counts = work_of(&subject, true) > 0;
+    subject_destroy(&subject);
+    return meter.counts || meter.can_step;
+}
+
+/* Return the largest number of timers reached in that processor time; 0: no measurement. */
+static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_t share_ns)
+{
+    struct bill bills[SIZES][OPERATIONS] = {{{0}}};
     uint64_t took_ns = 0;
-    uint32_t reached = 0;
-    for (size_t i = 0; i < LENGTH(sizes); i++) {
-        struct kit_subject subject;
+    uint64_t left_ns = share_ns;
+    size_t done = 0;
+    /* A compromise between fast and slow structures, for 8 times as many timers. */
+    for (; done < SIZES && 24 * took_ns <= left_ns; done++) {
         uint64_t begun_ns = clock_processor_ns();
         meter.ns = 0;
-        meter.left = STEPS_ALL;
-        /* A compromise between fast and slow structures, for 8 times as many timers. */
-        if (begun_ns + 24 * took_ns > until_ns ||
-            !script_open_announced(run, &subject, sizes[i], 0, FURTHEST)) {
+        if (!measure_size(run, pattern, sizes[done], bills[done])) {
             break;
         }
-        struct bill bills[OPERATIONS] = {{0}};
-        measure(&subject, pattern, bills);
-        *counts = work_of(&subject, true) > 0;
-        subject_destroy(&subject);
-        if (!*counts && !can_step) {
-            break;
-        }
-        if (i < LENGTH(small)) {
-            memcpy(small[i], bills, sizeof bills);
-        }
-        if (i > 0) {
-            compare(run, pattern, sizes, small, i, bills);
-        }
-        reached = sizes[i];
+        compare(run, pattern, bills, done);
         took_ns = clock_processor_ns() - begun_ns - meter.ns;
-        until_ns += meter.ns;
+        left_ns -= took_ns < left_ns ? took_ns : left_ns;
     }
-    return reached;
+    return done > 0 ? sizes[done - 1] : 0;
 }
 
 void case_cost(struct kit_run *run)
 {
     static const struct kit_watcher watcher = {.enter = begin_call, .leave = end_call};
-    bool can_step = false;
-    bool counts = false;
     memset(&meter, 0, sizeof meter);
-    run->algo = kit_steps_watch(run->target->counted, &watcher, &can_step);
+    run->algo = kit_steps_watch(run->target->counted, &watcher, &meter.can_step);
     /* The words are about the defaults: some options name other algorithms. */
     tl_options_default(run->algo, run->options);
     uint64_t share_ns = (uint64_t)(run->patience_seconds * 0.06 * 1e9);
     uint32_t least = UINT32_MAX;
     for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
-        uint32_t reached =
-            measure_sizes(run, pattern, clock_processor_ns() + share_ns, can_step, &counts);
+        uint32_t reached = measure_sizes(run, pattern, share_ns);
         least = reached < least ? reached : least;
     }
     if (least == 0) {
         kit_note(run->witness, "it counts no work: its cost is as it says, or not");
     } else {
         kit_note(run->witness, "its cost was measured with up to %" PRIu32 " timers%s", least,
-                 counts ? "" : ", in instructions only: it counts no work");
+                 meter.counts ? "" : ", in instructions only: it counts no work");
     }
 }

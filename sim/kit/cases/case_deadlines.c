@@ -1,36 +1,18 @@
-/* Cases: a timer fires in its time, wherever its deadline is and however the clock moves. */
+/* Cases: a timer fires in its time, wherever its deadline is, however the clock moves, and whatever is
+ * restarted and stopped. */
 #include "kit_cases.h"
 #include "kit_script.h"
 
-/* The nearest deadlines that there are: now, one of three in the past, the next tick. */
-static uint64_t near_deadline(size_t kind, uint64_t clock)
-{
-    uint64_t past = clock % 3 == 0 ? 0 : clock % 3 == 1 ? clock - 1 : clock / 2;
-    return kind == 0 ? clock : kind == 1 ? past : clock + 1;
-}
-
-static void start_near(struct kit_subject *subject, size_t kind)
-{
-    for (uint32_t id = 0; id < 3; id++) {
-        (void)subject_start(subject, id, near_deadline(kind, subject->clock));
-    }
-}
-
 void case_deadline_near(struct kit_run *run)
 {
-    for (size_t i = 0; i < 3 * SCRIPT_EPOCHS; i++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, 3, script_epochs[i / 3])) {
-            continue;
-        }
-        for (unsigned round = 0; round < 4; round++) {
-            start_near(&subject, i % 3);
-            script_advance(&subject, subject.clock);
-            script_advance(&subject, subject.clock + 1);
-            start_near(&subject, i % 3);
-            script_advance(&subject, subject.clock + 1 + 7 * round);
-        }
-        script_close(&subject);
+    for (size_t i = 0; i < SCRIPT_EPOCHS; i++) {
+        script_each(run, 3, script_epochs[i], &script_epochs[i], 1,
+                    "4 times (start 0-2 in 0; advance by 0; advance by 1; start 0-2 in 0; "
+                    "advance by 8); "
+                    "4 times (start 0-2 in -1; advance by 0; advance by 1; start 0-2 in -A/2; "
+                    "advance by 8); "
+                    "4 times (start 0-2 in 1; advance by 0; advance by 1; start 0-2 in 1; "
+                    "advance by 8)");
     }
 }
 
@@ -38,28 +20,14 @@ void case_boundaries(struct kit_run *run)
 {
     uint64_t values[KIT_BOUNDARIES_MAX];
     size_t count = kit_boundaries(run->algo, run->options, UINT64_C(1) << 24, values);
-    struct kit_subject subject;
     /* The clock moves on, so that each boundary is relative to another position. */
-    if (!script_open(run, &subject, 1, 0)) {
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        script_start(&subject, 0, values[i]);
-        script_settle(&subject);
-    }
-    script_close(&subject);
+    script_each(run, 1, 0, values, count, "start 0 in A; settle");
     /* From zero: deadlines at the boundaries themselves. */
+    struct kit_subject subject;
     size_t stride = 1;
-    for (size_t i = 0; i < count; i += stride) {
-        if (!script_open(run, &subject, 1, 0)) {
-            return;
-        }
+    for (size_t i = 0; i < count && script_open(run, &subject, 1, 0); i += stride) {
         stride = script_is_default(run) ? script_thrift(&subject) : 3 * script_thrift(&subject);
-        script_start(&subject, 0, values[i]);
-        if (values[i] > 1) {
-            script_advance(&subject, values[i] / 2);
-        }
-        script_settle(&subject);
+        script_do(&subject, "start 0 in A; advance by A/2; settle", &values[i]);
         script_close(&subject);
     }
 }
@@ -70,15 +38,8 @@ void case_boundaries_together(struct kit_run *run)
     size_t count = kit_boundaries(run->algo, run->options, UINT64_C(1) << 20, values);
     static const uint64_t clocks[] = {0, 1, 63, 1023, 99999};
     for (size_t k = 0; k < LENGTH(clocks); k++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, (uint32_t)count, clocks[k])) {
-            return;
-        }
-        for (size_t i = 0; i < count; i++) {
-            script_start(&subject, (uint32_t)(k % 2 == 0 ? count - 1 - i : i), values[i]);
-        }
-        script_settle(&subject);
-        script_close(&subject);
+        script_each(run, (uint32_t)count, clocks[k], values, count,
+                    k % 2 == 0 ? "start D in A" : "start C in A");
     }
 }
 
@@ -87,46 +48,13 @@ void case_deadline_far(struct kit_run *run)
     static const uint64_t clocks[] = {0, 12345, UINT64_C(1) << 33, (UINT64_C(1) << 62) - 1,
                                       TL_DEADLINE_MAX - 3};
     for (size_t k = 0; k < LENGTH(clocks); k++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, 200, clocks[k])) {
-            return;
-        }
-        uint32_t id = 0;
-        for (unsigned bit = 20; bit <= 63; bit++) {
-            for (uint64_t near = (UINT64_C(1) << bit) - 1; near <= (UINT64_C(1) << bit) + 1;
-                 near++) {
-                if (near <= TL_DEADLINE_MAX) {
-                    (void)subject_start(&subject, id++, near);
-                }
-            }
-        }
-        script_settle(&subject);
-        script_close(&subject);
+        script_each(run, 200, clocks[k], &script_powers[20], 44,
+                    "start C in A-1; start C+50 in A; start C+100 in A+1");
     }
-    /* One at a time. */
-    for (unsigned bit = 20; bit <= 63; bit++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, 1, 3)) {
-            return;
-        }
-        (void)subject_start(&subject, 0, UINT64_C(1) << bit);
-        script_settle(&subject);
-        script_close(&subject);
-    }
+    script_each_alone(run, 1, 3, &script_powers[20], 44, "start 0 in A");
 }
 
-/* Open a subject that may refuse: a slot for each tick of a long delay may be too much. */
-static bool open_if_taken(struct kit_run *run, struct kit_subject *subject, uint64_t now,
-                          uint64_t announced)
-{
-    script_init(run, subject);
-    if (subject_create(subject, 8, now, announced) == KIT_OPENED) {
-        return true;
-    }
-    subject_discard(subject);
-    return false;
-}
-
+/* A slot for each tick of a long delay may be too much, so a structure may refuse. */
 void case_announced(struct kit_run *run)
 {
     static const uint64_t announced[] = {1,
@@ -141,29 +69,22 @@ void case_announced(struct kit_run *run)
                                          1u << 24,
                                          UINT64_C(1) << 32,
                                          UINT64_C(1) << 40};
-    static const uint64_t clocks[] = {0, 12345};
-    for (size_t a = 0; a < LENGTH(announced); a++) {
-        for (size_t c = 0; c < LENGTH(clocks); c++) {
-            struct kit_subject subject;
-            uint64_t longest = announced[a];
-            if (!open_if_taken(run, &subject, clocks[c], longest)) {
-                continue;
-            }
-            const uint64_t delays[] = {longest,     longest - 1, longest / 2, longest / 2 + 1,
-                                       longest / 3, 1,           longest + 1, 2 * longest};
-            for (unsigned round = 0; round < 2; round++) {
-                for (uint32_t id = 0; id < 8; id++) {
-                    script_start(&subject, id, delays[id]);
-                }
-                if (round == 1) {
-                    script_advance(&subject, subject.clock + longest / 5);
-                    script_start(&subject, 2, longest);
-                    script_start(&subject, 5, longest);
-                    script_stop(&subject, 1);
-                }
-                script_settle(&subject);
-            }
+    for (size_t i = 0; i < 2 * LENGTH(announced); i++) {
+        struct kit_subject subject;
+        const uint64_t *longest = &announced[i / 2];
+        script_init(run, &subject);
+        if (subject_create(&subject, 8, i % 2 * 12345, *longest) == KIT_OPENED) {
+            static const char starts[] =
+                "start 0 in A; start 1 in A-1; start 2 in A/2; start 3 in A/2+1; start 4 in A/3; "
+                "start 5 in 1; start 6 in A+1; start 7 in A*2";
+            script_do(&subject, starts, longest);
+            script_settle(&subject);
+            script_do(&subject, starts, longest);
+            script_do(&subject, "advance by A/5; start 2 in A; start 5 in A; stop 1; settle",
+                      longest);
             script_close(&subject);
+        } else {
+            subject_discard(&subject);
         }
     }
 }
@@ -182,44 +103,20 @@ void case_advance_mixed(struct kit_run *run)
 
 void case_advance_jump(struct kit_run *run)
 {
-    for (unsigned bit = 10; bit <= 40; bit++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, 12, bit)) {
-            return;
-        }
-        uint64_t jump = UINT64_C(1) << bit;
-        for (unsigned round = 0; round < 3; round++) {
-            const uint64_t spread[12] = {1,        2,    9,        511,      513,        jump / 2,
-                                         jump - 1, jump, jump + 1, jump + 2, jump + 600, jump * 2};
-            for (uint32_t id = 0; id < 12; id++) {
-                script_start(&subject, id, spread[(id + round) % 12]);
-            }
-            script_advance(&subject, subject.clock + jump);
-            script_advance(&subject, subject.clock + 1);
-            script_settle(&subject);
-        }
-        script_close(&subject);
-    }
+    script_each_alone(run, 12, 10, &script_powers[10], 31,
+                      "3 times (start 0 in 1; start 1 in 2; start 2 in 9; start 3 in 511; "
+                      "start 4 in 513; start 5 in A/2; start 6 in A-1; start 7 in A; "
+                      "start 8 in A+1; start 9 in A+2; start 10 in A+600; start 11 in A*2; "
+                      "advance by A; advance by 1; settle)");
 }
 
+/* Time passes with nothing pending, in one jump and tick by tick. */
 void case_long_idle(struct kit_run *run)
 {
-    struct kit_subject subject;
-    if (!script_open(run, &subject, 8, 0)) {
-        return;
-    }
-    for (unsigned bit = 4; bit <= 40; bit += 4) {
-        /* Time passes with nothing pending, in one jump and tick by tick. */
-        script_advance(&subject, subject.clock + (UINT64_C(1) << bit) + bit);
-        for (unsigned k = 0; k < 300; k++) {
-            script_advance(&subject, subject.clock + 1);
-        }
-        for (uint32_t id = 0; id < 8; id++) {
-            script_start(&subject, id, script_delays[(id * 4 + bit) % SCRIPT_DELAYS]);
-        }
-        script_settle(&subject);
-    }
-    script_close(&subject);
+    script_each(run, 8, 0, &script_powers[4], 37,
+                "advance by A; advance by C; 300 times advance by 1; start 0 in 1; start 1 in 10; "
+                "start 2 in 63; start 3 in 256; start 4 in 512; start 5 in 1000; start 6 in 4096; "
+                "start 7 in 70000; settle");
 }
 
 void case_precision(struct kit_run *run)
@@ -242,4 +139,40 @@ void case_precision(struct kit_run *run)
         }
         script_close(&subject);
     }
+}
+
+/* --- restarts and stops ----------------------------------------------------------------------- */
+
+/* At once and after half of the first delay; at the same time there are timers for either. */
+void case_restart(struct kit_run *run)
+{
+    script_each(run, 3, 0, script_delays, SCRIPT_DELAYS,
+                "start 0-1 in A; start 2 in B; 2 times start 1 in B; settle; "
+                "start 0-1 in A; advance by A/2; 2 times start 1 in B; settle");
+}
+
+/* Timers that were never started, that have fired, and that were stopped before. */
+void case_stop_idle(struct kit_run *run)
+{
+    script_each(run, 5, 10, script_delays, SCRIPT_DELAYS,
+                "start 1 in A; start 3 in A; stop 0; stop 2; stop 4; settle; start 0-2 in A; "
+                "2 times stop 1; stop 3; advance by A-1; stop 1; settle");
+}
+
+/* Of several timers in one slot, each in turn; the others fire. */
+void case_stop_pending(struct kit_run *run)
+{
+    script_each(run, 5, 0, script_delays, SCRIPT_DELAYS,
+                "start 0-4 in A; stop 0; settle; start 0-4 in A; advance by A/3; stop 1; settle; "
+                "start 0-4 in A; stop 2; stop 4; settle; start 0-4 in A; advance by A/3; stop 3; "
+                "settle; start 0-4 in A; stop 4; settle");
+}
+
+/* Stale entries of an earlier start must not affect a later one. */
+void case_reused_id(struct kit_run *run)
+{
+    script_each(run, 4, 0, script_delays, SCRIPT_DELAYS,
+                "start 0-1 in A; stop 0; start 0 in B; settle; "
+                "start 0-1 in A; stop 0; start 0 in B; stop 0; start 2 in B; settle; "
+                "start 0-1 in A; stop 0; start 0 in B; start 3 in A; stop 1; start 1 in B; settle");
 }

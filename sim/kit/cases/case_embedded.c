@@ -83,7 +83,7 @@ static void churn_and_move(struct kit_subject *subject, struct traffic *traffic)
 static void move_between_pages(struct kit_run *run)
 {
     struct kit_subject subject;
-    if (!script_open_at_pages(run, &subject, KIT_GUARD_PAGE_BEHIND, 5, 0)) {
+    if (!script_open_at(run, &subject, KIT_GUARD_PAGE_BEHIND, 5, 0)) {
         return;
     }
     struct traffic traffic;

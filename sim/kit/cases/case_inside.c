@@ -30,14 +30,15 @@ enum { STEPS = 600, OBSERVED = 25 };
 struct variant {
     const struct tl_algo *algo;
     struct kit_records_layout layout;
-    uint8_t fresh; /* in new memory */
-    bool looks;    /* check, walk and counters are called between steps */
+    uint8_t fresh;            /* in new memory */
+    bool looks;               /* check, walk and counters are called between steps */
+    bool same_places;         /* walk shows what it shows in the first way */
+    enum fault_kind counters; /* the fault if it counts other work; FAULT_NONE: it may */
     char how[100];
 };
 
 /* Observations after each step. */
 struct sightings {
-    char how[100];
     uint64_t fired[STEPS]; /* a number that depends on all expiries, plus the number pending */
     uint64_t clock[STEPS];
     uint64_t places; /* a number that depends on the output of all walks */
@@ -88,7 +89,6 @@ static bool observe(struct kit_run *run, const struct variant *variant, struct s
     run->algo = variant->algo;
     run->layout = variant->layout;
     *seen = (struct sightings){.places = 0};
-    memcpy(seen->how, variant->how, sizeof seen->how);
     script_traffic(&traffic, run, 900, 12);
     script_init(run, &subject);
     subject.guard.limit_bytes = SCRIPT_VARIANT_BYTES;
@@ -121,64 +121,61 @@ static bool observe(struct kit_run *run, const struct variant *variant, struct s
     return true;
 }
 
-static void compare_expiries(struct kit_run *run, const struct sightings *one,
-                             const struct sightings *other)
+/* Fail if the traffic has other results in one of the ways than in the first one. */
+static void compare_ways(struct kit_run *run, const struct variant *ways, size_t count)
 {
-    for (unsigned k = 0; k < STEPS; k++) {
-        if (one->fired[k] != other->fired[k]) {
-            kit_fail(run->witness, FAULT_RANDOM,
-                     "the same operations, %s and %s, fire otherwise at clock %" PRIu64, one->how,
-                     other->how, one->clock[k]);
+    struct sightings first;
+    struct sightings seen;
+    bool is_first_seen = observe(run, &ways[0], &first);
+    for (size_t i = 1; i < count && is_first_seen; i++) {
+        if (!observe(run, &ways[i], &seen)) {
+            continue;
         }
-    }
-}
-
-static void compare_counters(struct kit_run *run, enum fault_kind fault,
-                             const struct sightings *one, const struct sightings *other)
-{
-    if (memcmp(&one->counters, &other->counters, sizeof one->counters) != 0) {
-        kit_fail(run->witness, fault, "the same operations, %s and %s, count other work", one->how,
-                 other->how);
+        for (unsigned k = 0; k < STEPS; k++) {
+            if (first.fired[k] != seen.fired[k]) {
+                kit_fail(run->witness, FAULT_RANDOM,
+                         "the same operations, %s and %s, fire otherwise at clock %" PRIu64,
+                         ways[0].how, ways[i].how, first.clock[k]);
+            }
+        }
+        if (ways[i].counters != FAULT_NONE &&
+            memcmp(&first.counters, &seen.counters, sizeof first.counters) != 0) {
+            kit_fail(run->witness, ways[i].counters,
+                     "the same operations, %s and %s, count other work", ways[0].how, ways[i].how);
+        }
+        if (ways[i].same_places && first.places != seen.places) {
+            kit_fail(run->witness, FAULT_WALK,
+                     "walk shows other places in the build with counters than in the one without");
+        }
     }
 }
 
 void case_determinism(struct kit_run *run)
 {
     static const uint8_t patterns[] = {0x00, 0xff, 0xa5, 0x01};
-    struct sightings first;
-    struct sightings seen;
+    struct variant ways[LENGTH(patterns)];
     for (size_t i = 0; i < LENGTH(patterns); i++) {
-        struct variant variant = {.algo = run->target->counted, .fresh = patterns[i]};
-        (void)snprintf(variant.how, sizeof variant.how, "where new memory holds 0x%02x",
+        ways[i] = (struct variant){
+            .algo = run->target->counted, .fresh = patterns[i], .counters = FAULT_RANDOM};
+        (void)snprintf(ways[i].how, sizeof ways[i].how, "where new memory holds 0x%02x",
                        patterns[i]);
-        if (!observe(run, &variant, i == 0 ? &first : &seen)) {
-            return;
-        }
-        if (i > 0) {
-            compare_expiries(run, &first, &seen);
-            compare_counters(run, FAULT_RANDOM, &first, &seen);
-        }
     }
+    compare_ways(run, ways, LENGTH(ways));
 }
 
 /* The order need not be a promise: it is the structure's own each time. */
 void case_records_alike(struct kit_run *run)
 {
-    struct sightings own;
-    struct sightings seen;
-    if (!observe(run, &(struct variant){.algo = run->algo, .how = "in the plain build"}, &own)) {
-        return;
-    }
+    struct variant ways[KIT_LAYOUTS + 1] = {{.algo = run->algo, .how = "in the plain build"}};
     for (size_t i = 0; i < KIT_LAYOUTS; i++) {
-        struct variant variant = {.algo = run->target->embedded, .layout = kit_layouts[i]};
-        (void)snprintf(variant.how, sizeof variant.how,
+        struct variant *way = &ways[i + 1];
+        *way = (struct variant){.algo = run->target->embedded, .layout = kit_layouts[i]};
+        (void)snprintf(way->how, sizeof way->how,
                        "with its timers in %s (%" PRIu32 " bytes before each, %" PRIu32 " after)",
                        i == 0 ? "memory of the build for records" : "records",
-                       variant.layout.before_bytes, variant.layout.behind_bytes);
-        if (observe(run, &variant, &seen)) {
-            compare_expiries(run, &own, &seen);
-        }
+                       way->layout.before_bytes, way->layout.behind_bytes);
     }
+    compare_ways(run, ways, LENGTH(ways));
 }
 
 /* Calls that only ask change nothing. */
@@ -187,124 +184,122 @@ void case_undisturbed(struct kit_run *run)
     const struct tl_algo *counted = run->target->counted;
     struct tl_algo silent = *counted; /* the judge does not call its next */
     silent.capabilities &= ~(uint32_t)(TL_CAP_NEXT | TL_CAP_NEXT_EXACT);
-    const struct variant variants[] = {
-        {.algo = &silent, .how = "with no other calls between"},
+    const struct variant ways[] = {
         {.algo = &silent, .looks = true, .how = "with calls of check, walk and counters between"},
+        {.algo = &silent, .counters = FAULT_COUNTERS, .how = "with no other calls between"},
         {.algo = counted, .looks = true, .how = "with calls of next between"},
-        {.algo = run->target->algo, .looks = true, .how = "in the build without counters"}};
-    struct sightings seen[LENGTH(variants)];
-    for (size_t i = 0; i < LENGTH(variants); i++) {
-        if (!observe(run, &variants[i], &seen[i])) {
-            return;
-        }
-    }
-    compare_expiries(run, &seen[0], &seen[1]);
-    compare_expiries(run, &seen[0], &seen[2]);
-    compare_expiries(run, &seen[2], &seen[3]);
-    compare_counters(run, FAULT_COUNTERS, &seen[0], &seen[1]);
-    if (seen[2].places != seen[3].places) {
-        kit_fail(run->witness, FAULT_WALK,
-                 "walk shows other places in the build with counters than in the one without");
-    }
+        {.algo = run->target->algo,
+         .looks = true,
+         .same_places = true,
+         .how = "in the build without counters"}};
+    compare_ways(run, ways, LENGTH(ways));
 }
 
 /* --- counters -------------------------------------------------------------------------------- */
 
-static struct tl_counters read_counters(struct kit_subject *subject)
+/* A structure, and its counters when they were read last. */
+struct counted {
+    struct kit_subject subject;
+    struct tl_counters last;
+};
+
+static void read_counters(struct counted *counted, struct tl_counters *now)
 {
-    struct tl_counters now = {0};
-    kit_enter(subject, KIT_HOOK_COUNTERS, 0, subject->clock);
-    subject->algo->counters(subject->self, &now);
-    return now;
+    *now = (struct tl_counters){0};
+    kit_enter(&counted->subject, KIT_HOOK_COUNTERS, 0, counted->subject.clock);
+    counted->subject.algo->counters(counted->subject.self, now);
 }
 
-/* Check the work counted from one reading to the next. */
-static void check_growth(struct kit_subject *subject, const char *during,
-                         const struct tl_counters *last, const struct tl_counters *now)
+/* Read the counters, and check the work counted since they were read last. */
+static void check_growth(struct counted *counted, const char *during)
 {
+    struct kit_subject *subject = &counted->subject;
+    struct tl_counters last = counted->last;
+    read_counters(counted, &counted->last);
+    const struct tl_counters *now = &counted->last;
     const struct {
         const char *name;
         uint64_t before;
         uint64_t after;
-    } pairs[] = {{"compares", last->compares, now->compares},
-                 {"moves", last->moves, now->moves},
-                 {"slots", last->slots, now->slots},
-                 {"cascades", last->cascades, now->cascades}};
+    } pairs[] = {{"compares", last.compares, now->compares},
+                 {"moves", last.moves, now->moves},
+                 {"slots", last.slots, now->slots},
+                 {"cascades", last.cascades, now->cascades}};
     for (size_t k = 0; k < LENGTH(pairs); k++) {
         /* No operation of thirty timers does this much work. */
-        if (pairs[k].after < pairs[k].before || pairs[k].after - pairs[k].before > UINT64_C(1)
-                                                                                       << 32) {
+        if (pairs[k].after - pairs[k].before > UINT64_C(1) << 32) {
             kit_fail(subject->witness, FAULT_COUNTERS,
                      "at clock %" PRIu64 ", the counter %s went from %" PRIu64 " to %" PRIu64
                      " in %s",
                      subject->clock, pairs[k].name, pairs[k].before, pairs[k].after, during);
         }
     }
-    if (now->cascades - last->cascades > now->moves - last->moves) {
+    if (now->cascades - last.cascades > now->moves - last.moves) {
         kit_fail(subject->witness, FAULT_COUNTERS,
                  "at clock %" PRIu64 ", %s counts %" PRIu64 " cascades and only %" PRIu64
                  " moves: a cascade is a move",
-                 subject->clock, during, now->cascades - last->cascades, now->moves - last->moves);
+                 subject->clock, during, now->cascades - last.cascades, now->moves - last.moves);
     }
 }
 
-static void check_equal(struct kit_subject *subject, const char *during,
-                        const struct tl_counters *last)
+static void check_equal(struct counted *counted, const char *during)
 {
-    struct tl_counters now = read_counters(subject);
-    if (memcmp(&now, last, sizeof now) != 0) {
-        kit_fail(subject->witness, FAULT_COUNTERS,
+    struct tl_counters last = counted->last;
+    struct tl_counters now;
+    read_counters(counted, &now);
+    if (memcmp(&now, &last, sizeof now) != 0) {
+        kit_fail(counted->subject.witness, FAULT_COUNTERS,
                  "at clock %" PRIu64 ", %s changed the counters (compares %" PRIu64 " to %" PRIu64
                  ", moves %" PRIu64 " to %" PRIu64 ")",
-                 subject->clock, during, last->compares, now.compares, last->moves, now.moves);
+                 counted->subject.clock, during, last.compares, now.compares, last.moves,
+                 now.moves);
     }
+}
+
+/* Start or stop a drawn timer; return whether it was filed anew. After a stop, an entry may still be
+ * in its place, and serve the next start. */
+static bool start_or_stop(struct kit_subject *subject, struct traffic *traffic)
+{
+    uint64_t random = kit_random(&traffic->random);
+    uint32_t id = (uint32_t)(random >> 32) % subject->capacity;
+    enum kit_timer_state state = subject->timers[id].state;
+    uint64_t starts = subject->serial;
+    if (random % 4 == 0) {
+        script_stop(subject, id);
+    } else {
+        script_start(subject, id, script_draw_delay(traffic, subject->clock));
+    }
+    return subject->serial > starts && (state == KIT_TIMER_NEW || state == KIT_TIMER_FIRED);
 }
 
 /* The counters of one structure grow with its work; those of an idle one do not change. */
-static void watch_counters(struct kit_subject *subject, struct kit_subject *other,
-                           struct traffic *traffic)
+static void watch_counters(struct counted *counted, struct counted *other, struct traffic *traffic)
 {
-    struct tl_counters last = read_counters(subject);
-    struct tl_counters others = read_counters(other);
+    struct kit_subject *subject = &counted->subject;
     uint64_t unmoved = 0; /* starts without a move until the end of the next advance */
     uint64_t clock_then = 0;
+    read_counters(counted, &counted->last);
+    read_counters(other, &other->last);
     for (unsigned i = 0; i < 500; i++) {
-        uint64_t random = kit_random(&traffic->random);
-        uint32_t id = (uint32_t)(random >> 32) % subject->capacity;
-        /* After a stop, an entry may still be in its place, and serve the next start. */
-        enum kit_timer_state state = subject->timers[id].state;
-        bool filed = false;
-        if (random % 4 == 0) {
-            script_stop(subject, id);
-        } else {
-            uint64_t starts = subject->serial;
-            script_start(subject, id, script_draw_delay(traffic, subject->clock));
-            filed =
-                subject->serial > starts && (state == KIT_TIMER_NEW || state == KIT_TIMER_FIRED);
-        }
-        struct tl_counters now = read_counters(subject);
-        uint64_t moves = last.moves;
-        check_growth(subject, "a start or stop", &last, &now);
-        last = now;
+        uint64_t moves = counted->last.moves;
+        bool filed = start_or_stop(subject, traffic);
+        check_growth(counted, "a start or stop");
         uint64_t step = i % 2 == 0 ? 1 : kit_random(&traffic->random) % 64;
         script_advance(subject, subject->clock + (i % 16 == 5 ? 700 : step));
-        now = read_counters(subject);
-        check_growth(subject, "an advance", &last, &now);
-        last = now;
+        check_growth(counted, "an advance");
         /* The move may have been postponed to the advance. */
-        if (filed && now.moves == moves) {
+        if (filed && counted->last.moves == moves) {
             clock_then = unmoved++ == 0 ? subject->clock : clock_then;
         }
         if (i % 50 == 7) {
             (void)subject_reserve(subject, subject->capacity + i / 50);
-            now = read_counters(subject);
-            check_growth(subject, "a reserve", &last, &now);
-            last = now;
+            check_growth(counted, "a reserve");
         }
-        check_equal(subject, "reading them", &last);
-        check_equal(other, "what another structure did", &others);
+        check_equal(counted, "reading them");
+        check_equal(other, "what another structure did");
     }
-    if (last.moves + last.compares + last.slots > 0 && unmoved > 0) {
+    const struct tl_counters *last = &counted->last;
+    if (last->moves + last->compares + last->slots > 0 && unmoved > 0) {
         kit_fail(subject->witness, FAULT_COUNTERS,
                  "%" PRIu64
                  " starts of timers that were new or had fired count no move, nor does the "
@@ -316,17 +311,17 @@ static void watch_counters(struct kit_subject *subject, struct kit_subject *othe
 void case_counters(struct kit_run *run)
 {
     run->algo = run->target->counted;
-    struct kit_subject subject;
-    struct kit_subject other;
+    struct counted one;
+    struct counted other;
     struct traffic traffic;
     script_traffic(&traffic, run, 700, 6);
-    if (run->algo->counters == NULL || !script_open(run, &subject, 30, 0)) {
+    if (run->algo->counters == NULL || !script_open(run, &one.subject, 30, 0)) {
         return;
     }
-    if (script_open(run, &other, 30, 0)) {
-        script_start(&other, 1, 20);
-        watch_counters(&subject, &other, &traffic);
-        script_close(&other);
+    if (script_open(run, &other.subject, 30, 0)) {
+        script_start(&other.subject, 1, 20);
+        watch_counters(&one, &other, &traffic);
+        script_close(&other.subject);
     }
-    script_close(&subject);
+    script_close(&one.subject);
 }

@@ -65,6 +65,8 @@ void case_many_one_tick(struct kit_run *run)
         (void)subject_advance(&subject, subject.clock + i % 2, 1);
     }
     script_advance(&subject, subject.clock);
+    (void)fill(run, &subject, count, 1, 0, 1);
+    script_advance(&subject, subject.clock + 1);
     script_close(&subject);
     note_fewer(run, count, many(run));
 }
@@ -168,42 +170,26 @@ void case_many_reserved(struct kit_run *run)
 
 /* --- callbacks ------------------------------------------------------------------------------- */
 
-/* The action of each of many callbacks of one advance. */
-struct crowd {
-    unsigned kind;
+/* What each of many callbacks of one advance does: A is its timer, B one of as many that are not due,
+ * C another of these, and D and E two that are due as it is. */
+static const char *const crowd_lists[] = {
+    "start A in 1; start B in 5",
+    "start B in 0; stop D",
+    "start E in 2; start B in 300; stop C",
+    "start A in 0; start A in 64; stop A; start A in 65",
 };
 
 static void act_in_crowd(struct kit_subject *subject, uint32_t id)
 {
-    struct crowd *crowd = subject->on_fire_ctx;
     uint32_t half = subject->capacity / 2;
-    uint64_t clock = subject->clock;
-    switch (crowd->kind) {
-    case 0: /* each starts itself again, and another one */
-        (void)subject_start(subject, id, due_deadline(clock, 1 + id % 3));
-        (void)subject_start(subject, half + id % half, due_deadline(clock, 5));
-        break;
-    case 1: /* each starts another one for now, and stops one that is due as it is */
-        (void)subject_start(subject, half + id % half, clock);
-        (void)subject_stop(subject, (id + 7) % half);
-        break;
-    case 2: /* each moves one that is due as it is, and stops one that an earlier one started */
-        (void)subject_start(subject, (id + 1) % half, due_deadline(clock, 2));
-        (void)subject_start(subject, half + id % half, due_deadline(clock, 300));
-        (void)subject_stop(subject, half + (id / 2) % half);
-        break;
-    default: /* each starts itself for now, then later, then stops itself, then starts again */
-        (void)subject_start(subject, id, clock);
-        (void)subject_start(subject, id, due_deadline(clock, 64));
-        (void)subject_stop(subject, id);
-        (void)subject_start(subject, id, due_deadline(clock, 65));
-        break;
-    }
+    script_do(subject, subject->on_fire_ctx,
+              (const uint64_t[]){id, half + id % half, half + id / 2 % half, (id + 7) % half,
+                                 (id + 1) % half});
 }
 
 void case_callback_crowd(struct kit_run *run)
 {
-    for (unsigned kind = 0; kind < 4; kind++) {
+    for (size_t kind = 0; kind < LENGTH(crowd_lists); kind++) {
         struct script_time time = script_time(run, 0.2);
         for (uint32_t least = 100; least <= 6400 && script_has_time(&time); least *= 4) {
             struct kit_subject subject;
@@ -211,17 +197,12 @@ void case_callback_crowd(struct kit_run *run)
             if (!script_open(run, &subject, 2 * count, 9)) {
                 return;
             }
-            struct crowd crowd = {.kind = kind};
             subject.on_fire = act_in_crowd;
-            subject.on_fire_ctx = &crowd;
-            for (unsigned round = 0; round < 3; round++) {
-                script_start_all(&subject, count, 20 + round);
-                script_advance(&subject, subject.clock + 20 + round);
-                (void)subject_advance(&subject, subject.clock, count / 3);
-                (void)subject_advance(&subject, subject.clock + 1, count / 2 + 1);
-                script_advance(&subject, subject.clock + 1);
-                script_advance(&subject, subject.clock + 4);
-            }
+            subject.on_fire_ctx = (void *)(uintptr_t)crowd_lists[kind];
+            script_do(&subject,
+                      "3 times (start 0-A in 20; advance by 20; advance by 0 budget B; "
+                      "advance by 1 budget C; advance by 1; advance by 4)",
+                      (const uint64_t[]){count - 1, count / 3, count / 2 + 1});
             script_close(&subject);
         }
     }
@@ -243,54 +224,20 @@ static void keep_one(struct kit_subject *subject)
     }
 }
 
-static void start_and_fire(struct kit_subject *subject, uint32_t number)
-{
-    script_start(subject, number % KEPT, 1 + number % 4);
-    script_advance(subject, subject->clock + 1);
-}
-
-/* An error in one start, restart, stop or advance shows at once. */
-static void each_counts(struct kit_subject *subject, uint32_t number)
-{
-    uint32_t id = number % 2;
-    script_start(subject, id, 1);
-    script_start(subject, 2, 3);
-    script_start(subject, 2, 1);
-    script_start(subject, 3, 1);
-    script_stop(subject, 3);
-    script_advance(subject, subject->clock + 1);
-}
-
-/* More than a turn of wheels that are not large. */
-static void turn(struct kit_subject *subject, uint32_t number)
-{
-    script_start(subject, number % KEPT, 601);
-    script_advance(subject, subject->clock + 601);
-}
-
-static void start_and_stop(struct kit_subject *subject, uint32_t number)
-{
-    uint32_t id = number % KEPT;
-    script_start(subject, id, 3 + number % 900);
-    if (number % 5 != 0) {
-        script_stop(subject, id);
-    }
-    if (number % 4 == 0) {
-        script_advance(subject, subject->clock + 1);
-    }
-}
-
-static void push_back(struct kit_subject *subject, uint32_t number)
-{
-    script_start(subject, number % 2, 400);
-    if (number % 64 == 0) {
-        script_advance(subject, subject->clock + 1);
-    }
-}
+/* Steps of a long life: A is one of five timers, B one of two, C and D are ticks, E and F are 1 at
+ * times and 0 else. */
+static const char *const life_steps[] = {
+    "start A in C; advance by 1 budget 1",
+    /* an error in one start, restart, stop or advance shows at once */
+    "start B in 1; start 2 in 3; start 2-3 in 1; stop 3; advance by 1",
+    /* more than a turn of wheels that are not large */
+    "start A in 601; advance by 601",
+    "start A in D; stop A; start B in D; advance by E",
+    "start B in 400; advance by F",
+};
 
 /* Execute the step more than 2^17 times, in the large cases 2^20 times, or until time is over. */
-static void repeat_step(struct kit_run *run,
-                        void (*step)(struct kit_subject *subject, uint32_t number))
+static void repeat_step(struct kit_run *run, const char *step)
 {
     struct kit_subject subject;
     if (!script_open(run, &subject, FEW, 0)) {
@@ -302,7 +249,9 @@ static void repeat_step(struct kit_run *run,
     uint32_t number = 0;
     keep_one(&subject);
     for (; number < steps && script_goes_on(&time, number); number++) {
-        step(&subject, number);
+        script_do(&subject, step,
+                  (const uint64_t[]){number % KEPT, number % 2, 1 + number % 4, 3 + number % 900,
+                                     number % 4 == 0, number % 64 == 0});
     }
     if (number < steps) {
         kit_note(run->witness, "%u starts, for %u take too long here", number, steps);
@@ -312,41 +261,24 @@ static void repeat_step(struct kit_run *run,
 
 void case_long_life(struct kit_run *run)
 {
-    repeat_step(run, start_and_fire);
-    repeat_step(run, each_counts);
-    repeat_step(run, turn);
-    repeat_step(run, start_and_stop);
-    repeat_step(run, push_back);
+    for (size_t i = 0; i < LENGTH(life_steps); i++) {
+        repeat_step(run, life_steps[i]);
+    }
 }
 
 /* A stale entry of an old start is met when the number of that start is used again. */
-static void come_again(struct kit_run *run, uint32_t starts, unsigned how)
-{
-    struct kit_subject subject;
-    if (!script_open(run, &subject, 3, 11)) {
-        return;
-    }
-    script_start(&subject, 1, 40);
-    script_start(&subject, 0, 50);
-    for (uint32_t i = 0; i < starts; i++) {
-        if (how == 1) {
-            script_stop(&subject, 0);
-        }
-        script_start(&subject, how == 2 ? i % 2 * 2 : 0, 200);
-    }
-    script_stop(&subject, 2);
-    script_settle(&subject);
-    script_close(&subject);
-}
-
 void case_number_again(struct kit_run *run)
 {
+    static const char *const lists[] = {
+        "start 1 in 40; start 0 in 50; A times start 0 in 200",
+        "start 1 in 40; start 0 in 50; A times (stop 0; start 0 in 200)",
+        "start 1 in 40; start 0 in 50; A/2 times (start 0 in 200; start 2 in 200); stop 2",
+    };
     struct script_time time = script_time(run, 0.7);
-    for (unsigned how = 0; how < 3; how++) {
-        for (uint32_t power = 1u << 8; power <= 1u << 17 && script_has_time(&time); power *= 2) {
-            for (uint32_t near = 0; near < 3; near++) {
-                come_again(run, power - 1 + near, how);
-            }
+    for (size_t i = 0; i < LENGTH(lists); i++) {
+        for (uint64_t power = 1u << 8; power <= 1u << 17 && script_has_time(&time); power *= 2) {
+            const uint64_t nears[] = {power - 1, power, power + 1};
+            script_each_alone(run, 3, 11, nears, LENGTH(nears), lists[i]);
         }
     }
 }

@@ -19,24 +19,9 @@ void case_create(struct kit_run *run)
 
 void case_empty(struct kit_run *run)
 {
-    static const uint32_t capacities[] = {0, 8};
-    for (size_t i = 0; i < LENGTH(capacities); i++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, capacities[i], 5)) {
-            continue;
-        }
-        for (uint32_t id = 0; id < capacities[i]; id++) {
-            script_stop(&subject, id);
-        }
-        for (unsigned k = 0; k <= 40; k += 8) {
-            script_advance(&subject, subject.clock + (UINT64_C(1) << k));
-        }
-        if (capacities[i] == 0 && subject_reserve(&subject, 4)) {
-            script_start(&subject, 3, 2);
-            script_settle(&subject);
-        }
-        script_close(&subject);
-    }
+    script_each(run, 8, 5, script_powers, 41, "stop 0-7; advance by A");
+    script_each(run, 0, 5, script_powers, 41, "advance by A");
+    script_each(run, 0, 5, script_powers, 1, "reserve 4; start 3 in 2; settle");
 }
 
 void case_destroy_pending(struct kit_run *run)
@@ -79,27 +64,18 @@ void case_two_instances(struct kit_run *run)
     script_close(&one);
 }
 
-/* The run under another value of one option: value `which` of all candidates of all options, modulo
- * their number. Under its own values where there are no others. */
-static struct kit_run under_others(const struct kit_run *run, size_t which)
+/* Return the run under another value of one of its options, unless they are pinned. */
+static struct kit_run under_others(const struct kit_run *run, uint64_t seed)
 {
     struct kit_run other = *run;
-    size_t total = 0;
-    for (unsigned pass = 0; pass < 2 && !run->target->pinned; pass++) {
-        size_t at = 0;
-        for (size_t i = 0; i < tl_option_count(run->algo); i++) {
-            uint64_t values[KIT_CANDIDATES_MAX];
-            size_t count = kit_option_candidates(&run->algo->options[i], values);
-            if (pass == 1 && which % total >= at && which % total - at < count) {
-                tl_option_set_number(&run->algo->options[i], other.options,
-                                     values[which % total - at]);
-                return other;
-            }
-            at += count;
-        }
-        total = at;
-        if (total == 0) {
-            break;
+    uint64_t values[KIT_CANDIDATES_MAX];
+    uint64_t random = kit_random(&seed);
+    size_t options = run->target->pinned ? 0 : tl_option_count(run->algo);
+    if (options > 0) {
+        const struct tl_option *option = &run->algo->options[random % options];
+        size_t count = kit_option_candidates(option, values);
+        if (count > 0) {
+            tl_option_set_number(option, other.options, values[(random >> 32) % count]);
         }
     }
     return other;
@@ -115,7 +91,7 @@ static bool open_unlike(struct kit_run *run, struct kit_subject *subject, struct
     static const uint64_t clocks[SIDE_BY_SIDE] = {0, 77777, 1000, 5, 255, 4000};
     static const uint64_t announced[SIDE_BY_SIDE] = {0, 5000, 100, 0, 9, 700};
     static const uint64_t spans[SIDE_BY_SIDE] = {500, 3000, 90, 40, 9, 700};
-    struct kit_run other = place > 0 ? under_others(run, round + 3 * place - 3) : *run;
+    struct kit_run other = place > 0 ? under_others(run, SIDE_BY_SIDE * round + place) : *run;
     script_traffic(traffic, &other, spans[place], round + place);
     return script_open_announced(&other, subject, capacities[place], clocks[place],
                                  announced[place]);
@@ -136,18 +112,15 @@ static void churn_in_turns(struct kit_subject *subjects, struct traffic *traffic
 void case_several_instances(struct kit_run *run)
 {
     enum { ROUNDS = 24 };
-    static const unsigned orders[][SIDE_BY_SIDE] = {{0, 1, 2, 3, 4, 5}, {5, 2, 4, 1, 3, 0},
-                                                    {1, 3, 2, 5, 0, 4}, {0, 2, 4, 5, 3, 1},
-                                                    {2, 0, 5, 1, 4, 3}, {4, 1, 0, 3, 5, 2}};
     struct script_time time = script_time(run, 0.25);
     for (size_t round = 0; round < ROUNDS && script_has_time(&time); round++) {
-        const unsigned *made = orders[round % LENGTH(orders)];
-        const unsigned *destroyed = orders[round / 2 % LENGTH(orders)];
         struct kit_subject subjects[SIDE_BY_SIDE];
         struct traffic traffics[SIDE_BY_SIDE];
         bool open[SIDE_BY_SIDE] = {false};
+        unsigned destroyed[SIDE_BY_SIDE];
         for (unsigned i = 0; i < SIDE_BY_SIDE; i++) {
-            unsigned place = made[i];
+            unsigned place = (unsigned)(i * (round % 2 == 0 ? 1 : 5) + round) % SIDE_BY_SIDE;
+            destroyed[(i * (round % 4 < 2 ? 5 : 1) + round / 2) % SIDE_BY_SIDE] = place;
             open[place] = open_unlike(run, &subjects[place], &traffics[place], place, round);
             churn_in_turns(subjects, traffics, open);
         }

@@ -36,29 +36,24 @@ void case_reserve_grows(struct kit_run *run)
     (void)script_play(run, 0, 0, 900, 8, grow);
 }
 
-void case_reserve_word(struct kit_run *run)
+static void use_reserved(struct kit_subject *subject, struct traffic *traffic)
 {
     enum { MANY = 150 };
-    static const uint64_t spans[] = {300, 70000, UINT64_C(1) << 40};
-    for (size_t i = 0; i < LENGTH(spans); i++) {
-        struct traffic traffic;
-        script_traffic(&traffic, run, spans[i], i);
-        struct kit_subject subject;
-        if (!script_open(run, &subject, 10, 0)) {
-            return;
-        }
-        if (!subject_reserve(&subject, MANY)) {
-            subject_destroy(&subject);
-            continue;
-        }
-        subject_allow(&subject, 0);
-        script_draw_starts(&traffic, &subject, MANY);
-        for (unsigned k = 0; k < 3; k++) {
-            script_churn(&traffic, &subject, 300, k % 2 == 0 ? IRREGULARLY : BY_ONE);
-            script_draw_starts(&traffic, &subject, MANY);
-        }
-        script_close(&subject);
+    if (!subject_reserve(subject, MANY)) {
+        return;
     }
+    subject_allow(subject, 0);
+    script_draw_starts(traffic, subject, MANY);
+    for (unsigned k = 0; k < 3; k++) {
+        script_churn(traffic, subject, 300, k % 2 == 0 ? IRREGULARLY : BY_ONE);
+        script_draw_starts(traffic, subject, MANY);
+    }
+}
+
+void case_reserve_word(struct kit_run *run)
+{
+    static const uint64_t spans[] = {300, 70000, UINT64_C(1) << 40};
+    script_each_span(run, 10, 0, spans, LENGTH(spans), 0, use_reserved);
 }
 
 void case_allocation_failure(struct kit_run *run)
@@ -107,31 +102,6 @@ void case_allocation_failure(struct kit_run *run)
     script_close(&subject);
 }
 
-void case_memory_guard(struct kit_run *run)
-{
-    /* Every id of small capacities, the first and the last above all. */
-    for (uint32_t capacity = 1; capacity <= 33; capacity++) {
-        struct traffic traffic;
-        script_traffic(&traffic, run, 2000, capacity);
-        struct kit_subject subject;
-        if (!script_open(run, &subject, capacity, 0)) {
-            return;
-        }
-        for (uint32_t id = capacity; id-- > 0;) {
-            script_start(&subject, id, script_draw_delay(&traffic, 0));
-            subject_check_memory(&subject);
-        }
-        script_churn(&traffic, &subject, 30, IRREGULARLY);
-        subject_check_memory(&subject);
-        script_settle(&subject);
-        script_start_all(&subject, capacity, 64);
-        (void)subject_reserve(&subject, capacity + 1);
-        script_start(&subject, capacity, 64);
-        script_settle(&subject);
-        script_close(&subject);
-    }
-}
-
 /* Fail if the process got more from malloc than the guard and the model did. */
 static void check_in_sight(struct kit_subject *subject, uint64_t before, const char *after_what)
 {
@@ -146,18 +116,13 @@ static void check_in_sight(struct kit_subject *subject, uint64_t before, const c
     }
 }
 
-/* All hooks, on a few timers. */
+/* All hooks, on four timers. */
 static void visit_briefly(struct kit_subject *subject)
 {
-    for (uint32_t id = 0; id < subject->capacity; id++) {
-        script_start(subject, id, 1 + id);
-    }
-    script_start(subject, 0, 100);
-    script_stop(subject, 1);
-    script_advance(subject, subject->clock + 3);
-    (void)subject_reserve(subject, subject->capacity + 2);
-    script_start(subject, 1, 2000);
-    script_advance(subject, subject->clock + 200);
+    script_do(subject,
+              "start 0 in 1; start 1 in 2; start 2 in 3; start 3 in 4; start 0 in 100; stop 1; "
+              "advance by 3; reserve 6; start 1 in 2000; advance by 200",
+              NULL);
 }
 
 /* malloc counts freed blocks in a cache per thread, a few of each size up to about 1 KiB, as in
@@ -229,20 +194,21 @@ void case_memory_in_sight(struct kit_run *run)
     }
 }
 
-/* --- protected pages ------------------------------------------------------------------------- */
+/* --- what is around its memory ---------------------------------------------------------------- */
 
-/* Between pages a block costs system calls: execute few operations, but every hook, at sizes that
- * end at the page exactly and at others. */
-static void between_pages(struct kit_run *run, enum kit_guard_place place, uint32_t capacity)
+/* Execute every hook. Between protected pages a block costs system calls, so there are few
+ * operations, at sizes that end at the page exactly and at others. */
+static void use_all_hooks(struct kit_run *run, enum kit_guard_place place, uint32_t capacity)
 {
     struct kit_subject subject;
-    if (!script_open_at_pages(run, &subject, place, capacity, 7)) {
+    if (!script_open_at(run, &subject, place, capacity, 7)) {
         return;
     }
     struct traffic traffic;
     script_traffic(&traffic, run, 900, capacity);
     for (uint32_t id = capacity; id-- > 0;) {
         script_start(&subject, id, script_draw_delay(&traffic, subject.clock));
+        subject_check_memory(&subject);
     }
     script_churn(&traffic, &subject, 60, IRREGULARLY);
     if (subject_reserve(&subject, capacity + 1)) {
@@ -261,13 +227,21 @@ static void between_pages(struct kit_run *run, enum kit_guard_place place, uint3
     subject_destroy(&subject);
 }
 
+/* Every id of small capacities, the first and the last above all. */
+void case_memory_guard(struct kit_run *run)
+{
+    for (uint32_t capacity = 1; capacity <= 33; capacity++) {
+        use_all_hooks(run, KIT_GUARD_CANARIES, capacity);
+    }
+}
+
 void case_memory_pages(struct kit_run *run)
 {
     static const uint32_t capacities[] = {1, 2, 7, 16, 33, 64, 100, 512};
     size_t count = script_is_default(run) ? LENGTH(capacities) : 2;
     for (size_t i = 0; i < count; i++) {
-        between_pages(run, KIT_GUARD_PAGE_BEHIND, capacities[i]);
-        between_pages(run, KIT_GUARD_PAGE_BEFORE, capacities[i]);
+        use_all_hooks(run, KIT_GUARD_PAGE_BEHIND, capacities[i]);
+        use_all_hooks(run, KIT_GUARD_PAGE_BEFORE, capacities[i]);
     }
 }
 
@@ -327,21 +301,11 @@ enum { FEW = 32, ROUNDS = 20000, AGES = 4, FAR = 50000 };
 
 static void restart_often(struct kit_subject *subject, struct traffic *traffic)
 {
+    static const char *const lists[] = {"start A in B", "start A in C", "stop A", "start A in D"};
     for (unsigned i = 0; i < ROUNDS; i++) {
-        uint32_t id = i % FEW;
-        switch (i / FEW % 4) {
-        case 0:
-            script_start(subject, id, FAR + i % 1000);
-            break;
-        case 1:
-            script_start(subject, id, 1 + i % 90);
-            break;
-        case 2:
-            script_stop(subject, id);
-            break;
-        default:
-            script_start(subject, id, script_draw_delay(traffic, subject->clock));
-        }
+        const char *list = lists[i / FEW % LENGTH(lists)];
+        uint64_t drawn = i / FEW % 4 == 3 ? script_draw_delay(traffic, subject->clock) : 0;
+        script_do(subject, list, (const uint64_t[]){i % FEW, FAR + i % 1000, 1 + i % 90, drawn});
         if (i % 512 == 0) {
             script_advance(subject, subject->clock + 1);
         }

@@ -62,16 +62,6 @@ void case_fifo(struct kit_run *run)
 /* Ask after every operation. */
 static void ask_next(struct kit_subject *subject, struct traffic *traffic)
 {
-    for (size_t i = 0; i < SCRIPT_DELAYS; i++) {
-        script_start(subject, 0, script_delays[i]);
-        (void)subject_next(subject);
-        script_start(subject, 1, script_delays[i] * 2);
-        (void)subject_next(subject);
-        script_stop(subject, 0);
-        (void)subject_next(subject);
-        script_settle(subject);
-        (void)subject_next(subject);
-    }
     for (unsigned i = 0; i < 3000; i++) {
         script_draw_operation(traffic, subject);
         (void)subject_next(subject);
@@ -83,6 +73,8 @@ static void ask_next(struct kit_subject *subject, struct traffic *traffic)
 
 void case_next(struct kit_run *run)
 {
+    script_each(run, 2, 0, script_delays, SCRIPT_DELAYS,
+                "start 0 in A; next; start 1 in A*2; next; stop 0; next; settle; next");
     (void)script_play(run, 16, 0, 3000, 5, ask_next);
 }
 
@@ -132,63 +124,40 @@ void case_next_turn(struct kit_run *run)
     script_close(&subject);
 }
 
+/* Together, apart, and used up exactly again and again. The last budget has more than 32 bits. */
 void case_budget(struct kit_run *run)
 {
-    enum { TOGETHER = 12 };
-    struct kit_subject subject;
-    if (!script_open(run, &subject, TOGETHER, 3)) {
-        return;
-    }
-    for (uint64_t budget = 0; budget <= TOGETHER + 1; budget++) {
-        for (unsigned spread = 0; spread < 3; spread++) {
-            for (uint32_t id = 0; id < TOGETHER; id++) {
-                script_start(&subject, id, 40 + (uint64_t)id * spread * spread * 20);
-            }
-            uint64_t far = subject.clock + 40 + (uint64_t)TOGETHER * spread * spread * 20 + 600;
-            /* The last budget has more than 32 bits. */
-            (void)subject_advance(&subject, far,
-                                  budget <= TOGETHER ? budget : UINT64_C(1) << 32 | 2);
-            subject_inspect(&subject);
-            for (unsigned k = 0; k < 4; k++) {
-                (void)subject_advance(&subject, subject.clock + k % 2, budget);
-            }
-            script_settle(&subject);
-        }
-    }
-    script_close(&subject);
+    static const uint64_t budgets[] = {0, 1, 2, 3,  4,  5,  6,
+                                       7, 8, 9, 10, 11, 12, UINT64_C(1) << 32 | 2};
+    script_each(run, 12, 3, budgets, LENGTH(budgets),
+                "start 0-11 in 40; advance by 640 budget A; inspect; "
+                "2 times (advance by 0 budget A; advance by 1 budget A); settle");
+    script_each(run, 12, 3, budgets, LENGTH(budgets),
+                "start 0-11 every 4 in 40; start 1-11 every 4 in 60; start 2-11 every 4 in 120; "
+                "start 3-11 every 4 in 1000; advance by 1100 budget A; inspect; "
+                "2 times (advance by 0 budget A; advance by 1 budget A); settle");
+    script_each(run, 3, 0, budgets, 1, "400 times (start 0-2 in 1; advance by 1 budget 3)");
 }
 
+#define LEAVE_OVER                                                                                 \
+    "start 0-8 every 3 in A; start 1-8 every 3 in A+1; start 2-8 every 3 in A+2; "                 \
+    "advance by A+700 budget 4; "
+#define FIRE_REST "; advance by 0 budget 1; advance by 1 budget 2; settle"
+
+/* Stop, move, restart and destroy the timers that a budget left over. */
 void case_budget_left_over(struct kit_run *run)
 {
-    /* Stop, move, restart and destroy the timers that a budget left over. */
-    enum { TOGETHER = 9 };
-    for (unsigned what = 0; what < 4; what++) {
-        for (size_t i = 0; i < SCRIPT_DELAYS; i += 3) {
-            struct kit_subject subject;
-            if (!script_open(run, &subject, TOGETHER, 0)) {
-                return;
-            }
-            for (uint32_t id = 0; id < TOGETHER; id++) {
-                script_start(&subject, id, script_delays[i] + id % 3);
-            }
-            (void)subject_advance(&subject, script_delays[i] + 700, 4);
-            for (uint32_t id = 0; id < TOGETHER; id++) {
-                if (what == 0 && id % 2 == 0) {
-                    script_stop(&subject, id);
-                } else if (what == 1) {
-                    script_start(&subject, id, id % 4 == 0 ? 0 : script_delays[i]);
-                } else if (what == 2 && subject.timers[id].state == KIT_TIMER_FIRED) {
-                    script_start(&subject, id, 0);
-                }
-            }
-            if (what == 3) {
-                subject_destroy(&subject);
-                continue;
-            }
-            (void)subject_advance(&subject, subject.clock, 1);
-            (void)subject_advance(&subject, subject.clock + 1, 2);
-            script_settle(&subject);
-            script_close(&subject);
-        }
+    static const char *const lists[] = {
+        LEAVE_OVER "stop 0-8 every 2" FIRE_REST,
+        LEAVE_OVER "start 0-8 in A; start 0-8 every 4 in 0" FIRE_REST,
+        LEAVE_OVER "start 0-8 in 0" FIRE_REST,
+    };
+    for (size_t i = 0; i < LENGTH(lists); i++) {
+        script_each_alone(run, 9, 0, script_delays, SCRIPT_DELAYS, lists[i]);
+    }
+    struct kit_subject subject;
+    for (size_t i = 0; i < SCRIPT_DELAYS && script_open(run, &subject, 9, 0); i++) {
+        script_do(&subject, LEAVE_OVER, &script_delays[i]);
+        subject_destroy(&subject);
     }
 }

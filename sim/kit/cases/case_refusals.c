@@ -98,25 +98,27 @@ void case_full(struct kit_run *run)
 
 void case_horizon(struct kit_run *run)
 {
+    enum { IDS = 8 };
     for (size_t i = 0; i < SCRIPT_EPOCHS; i++) {
         struct kit_subject subject;
-        if (!script_open(run, &subject, 2, script_epochs[i])) {
+        if (!script_open(run, &subject, IDS, script_epochs[i])) {
             return;
         }
         uint64_t refused = first_refused(&subject);
         uint64_t random = i;
         for (unsigned k = 0; k < 64 && refused != 0; k++) {
+            uint32_t id = k % IDS;
             uint64_t shorter = kit_random(&random) % refused;
             uint64_t longer = due_add(refused, kit_random(&random) >> k);
-            if (subject_start(&subject, 0, subject.clock + shorter) == TL_ERR_HORIZON) {
+            if (subject_start(&subject, id, subject.clock + shorter) == TL_ERR_HORIZON) {
                 kit_fail(run->witness, FAULT_STATUS,
                          "at clock %" PRIu64 " a delay of %" PRIu64
                          " was taken, and one of %" PRIu64 " refused",
                          subject.clock, refused - 1, shorter);
             }
-            (void)subject_stop(&subject, 0);
+            (void)subject_stop(&subject, id);
             if (longer <= TL_DEADLINE_MAX - subject.clock &&
-                subject_start(&subject, 0, subject.clock + longer) == TL_OK) {
+                subject_start(&subject, id, subject.clock + longer) == TL_OK) {
                 kit_fail(run->witness, FAULT_STATUS,
                          "at clock %" PRIu64 " a delay of %" PRIu64
                          " was refused, and one of %" PRIu64 " taken",
