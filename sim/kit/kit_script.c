@@ -182,7 +182,7 @@ static uint64_t read_digits(const char **at)
     return value;
 }
 
-/* Read a number, or a letter and what is computed from it. */
+/* Read a number, or a letter with operators, from the left to the right. */
 static uint64_t read_number(const char **at, const uint64_t *numbers)
 {
     if (!isupper((unsigned char)**at)) {

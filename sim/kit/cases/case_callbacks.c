@@ -7,8 +7,8 @@
 /* On which timers a callback acts: the one that fires, or all others that are or are not pending. */
 enum whom { ITSELF, PENDING, NOT_PENDING };
 
-/* What callbacks do. In the list, A is the timer acted on, B its neighbour, C are ticks, and D are
- * ticks of its own. */
+/* The actions of callbacks. In the list, A is the timer acted on, B its neighbour, C are ticks, and D
+ * are ticks that differ from timer to timer. */
 struct acts {
     const char *list;
     enum whom whom;

@@ -15,7 +15,7 @@
 
 /* --- the stated cost ------------------------------------------------------------------------- */
 
-/* What is compared: counted work, or instructions. */
+/* The quantities that are compared. */
 enum measure { WORK, INSTRUCTIONS, MEASURES };
 
 /* Limits: the work w of an operation with few timers may become factor * w + more, in instructions

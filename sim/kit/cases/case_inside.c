@@ -32,7 +32,7 @@ struct variant {
     struct kit_records_layout layout;
     uint8_t fresh;            /* in new memory */
     bool looks;               /* check, walk and counters are called between steps */
-    bool same_places;         /* walk shows what it shows in the first way */
+    bool same_places;         /* walk has the same output as in the first way */
     enum fault_kind counters; /* the fault if it counts other work; FAULT_NONE: it may */
     char how[100];
 };
@@ -256,7 +256,7 @@ static void check_equal(struct counted *counted, const char *during)
     }
 }
 
-/* Start or stop a drawn timer; return whether it was filed anew. After a stop, an entry may still be
+/* Start or stop a drawn timer; return whether it was filed again. After a stop, an entry may still be
  * in its place, and serve the next start. */
 static bool start_or_stop(struct kit_subject *subject, struct traffic *traffic)
 {

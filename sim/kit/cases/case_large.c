@@ -170,8 +170,8 @@ void case_many_reserved(struct kit_run *run)
 
 /* --- callbacks ------------------------------------------------------------------------------- */
 
-/* What each of many callbacks of one advance does: A is its timer, B one of as many that are not due,
- * C another of these, and D and E two that are due as it is. */
+/* The actions of each of many callbacks of one advance: A is its timer, B and C are timers that are
+ * not due, D and E are due at the same tick. */
 static const char *const crowd_lists[] = {
     "start A in 1; start B in 5",
     "start B in 0; stop D",

@@ -194,7 +194,7 @@ void case_memory_in_sight(struct kit_run *run)
     }
 }
 
-/* --- what is around its memory ---------------------------------------------------------------- */
+/* --- the surroundings of its memory ----------------------------------------------------------- */
 
 /* Execute every hook. Between protected pages a block costs system calls, so there are few
  * operations, at sizes that end at the page exactly and at others. */
