@@ -7,35 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- files ----------------------------------------------------------------------------------- */
-
-struct files {
-    const struct results *results;
-    const json_t *context;
-};
-
-static void write_json(const void *ctx, FILE *stream)
-{
-    const struct files *files = ctx;
-    results_write_json(files->results, files->context, stream);
-}
-
-static void write_csv(const void *ctx, FILE *stream)
-{
-    const struct files *files = ctx;
-    results_write_csv(files->results, stream);
-}
-
-bool bench_output_write(struct outfolder *folder, const struct results *results,
-                        const json_t *context, struct error *error)
-{
-    static const char *const kinds[] = {"bench.json", "bench.csv", NULL};
-    const struct files files = {results, context};
-    return outfolder_write(folder, "bench.csv", write_csv, &files, error) &&
-           outfolder_write(folder, "bench.json", write_json, &files, error) &&
-           outfolder_commit(folder, kinds, error);
-}
-
 /* --- tables ---------------------------------------------------------------------------------- */
 
 enum { SIZES_MAX = 16 };
@@ -146,9 +117,7 @@ static void write_lines(const struct section *section, FILE *stream)
     table.right[section->size_count + 2] = true;
     for (size_t i = 0; i < section->line_count; i++) {
         const struct row *line = section->lines[i];
-        const char *options = row_text(line, BENCH_COL_OPTIONS);
-        text_table_add(&table, "  %s%s%s", row_text(line, BENCH_COL_ALGO),
-                       options[0] != '\0' ? ":" : "", options);
+        text_table_add(&table, "  %s", row_structure(line, STRUCTURE));
         for (size_t k = 0; k < section->size_count; k++) {
             const struct row *row = find_row(section, line, section->sizes[k]);
             add_figure(&table, row != NULL ? row_value(row, BENCH_COL_NS) : NAN);

@@ -1,15 +1,11 @@
 /*
- * bench_output.h: the results as a table and as files.
+ * bench_output.h: the results as a table.
  */
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H
 
-#include "error.h"
-#include "outfolder.h"
 #include "results.h"
 
-#include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 /* Print a table for each operation: one line per structure, the fastest first, with a column of
@@ -17,9 +13,5 @@
  * After the tables come the reasons of rows without figures. */
 void bench_output_table(const struct results *results, const char *floor,
                         const char *(*per)(const char *suite), FILE *stream);
-
-/* Write bench.json and bench.csv into a folder. */
-bool bench_output_write(struct outfolder *folder, const struct results *results,
-                        const json_t *context, struct error *error);
 
 #endif

@@ -4,18 +4,15 @@
  */
 #include "axes.h"
 #include "bench_output.h"
-#include "bench_shim.h"
+#include "bench_program.h"
 #include "build_info.h"
 #include "context.h"
-#include "disk_floor.h"
-#include "google_arguments.h"
-#include "hardware_counters.h"
 #include "memory.h"
 #include "plug_in.h"
 #include "recording.h"
 #include "standard_files.h"
-#include "suite.h"
-#include "supervisor.h"
+#include "stretch.h"
+#include "suites.h"
 #include "workload.h"
 
 #include <inttypes.h>
@@ -32,31 +29,22 @@ enum { REPETITIONS_LEAST = 9, REPETITIONS_MOST = 15, REPETITIONS_PLAIN = 5 };
 
 struct arguments {
     struct command_structures structures;
-    struct tl_range sizes[SIZES_MAX];
-    size_t size_count;
+    struct tl_range ranges[SIZES_MAX]; /* of -n */
+    size_t range_count;
+    uint32_t sizes[SIZES_MAX];
     struct setting settings[AXES + 1]; /* ended by AXIS_NONE */
-    const char *suite;                 /* the frozen suite to measure; NULL: the others */
+    struct suite_selection rows;
     const char *recording_file;
     struct stream_recording recording;
     const char *folder;   /* for the result files; NULL: none are written */
     uint64_t repetitions; /* 0: as many as it takes */
     double seconds;       /* 0: no limit */
-    double min_time_s;
-    double patience_s; /* below 0: not given */
     bool counted;
-    bool plain; /* Google Benchmark runs the rows and reports them */
     bool plain_rows;
     bool list_suites;
     struct google_arguments google;
 };
 
-/* All suites there are. */
-extern const struct suite suites_operations[];
-extern const struct suite suites_streams[];
-extern const struct suite suites_durable[];
-extern const struct suite suites_idle[];
-extern const struct suite suites_limits[];
-extern const struct suite suites_standard[];
 static const struct suite *const suites[] = {
     suites_operations, suites_streams,  suites_idle, suites_durable,
     suites_limits,     suites_standard, NULL};
@@ -67,7 +55,7 @@ static void take_sizes(void *arguments, const struct option_row *row, const char
                        struct argp_state *state)
 {
     struct arguments *own = arguments;
-    own->size_count = option_ranges(row, text, own->sizes, state);
+    own->range_count = option_ranges(row, text, own->ranges, state);
 }
 
 static void take_setting(void *arguments, const struct option_row *row, const char *text,
@@ -106,7 +94,7 @@ static struct option_row options[OPTIONS_MAX] = {
       "numbers of timers",
       0},
      .kind = OPTION_TEXT,
-     AT(suite)},
+     AT(rows.standard)},
     {{"recording", 0, "FILE.trace", 0,
       "Trace that the stream `recorded` plays and --delays=recorded takes delays from", 0},
      .kind = OPTION_TEXT,
@@ -123,7 +111,7 @@ static struct option_row options[OPTIONS_MAX] = {
       "structure. Implied by its flags other than the filter",
       0},
      .kind = OPTION_FLAG,
-     AT(plain)},
+     AT(rows.google)},
     {{"seconds", 0, "SECONDS", 0,
       "End sooner where the rounds would take longer than this in all; none has less than five "
       "rounds (no limit)",
@@ -139,14 +127,14 @@ static struct option_row options[OPTIONS_MAX] = {
      AT(plain_rows)},
     {{"patience", 0, "SECONDS", 0, "Skip rows that need longer than this to prepare (10)", 0},
      OPTION_SECONDS(0, SECONDS_MAX),
-     AT(patience_s)},
+     AT(rows.patience_s)},
     {{"benchmark_min_time", 0, "SECONDS", 0,
       "How long the timed parts of single operations last together, or less where preparations "
       "take several times that; the steady states have a fixed number of operations. 0: as short "
       "as possible, only to see that all works (0.02)",
       0},
      OPTION_SECONDS(0, SECONDS_MAX),
-     AT(min_time_s)},
+     AT(rows.min_time_s)},
     {{"benchmark_repetitions", 0, "N", 0,
       "Measure each row exactly N times (9 to 15 times, until the order of the structures is "
       "known; "
@@ -233,14 +221,16 @@ static void complete(void *arguments, struct argp_state *state)
 {
     struct arguments *own = arguments;
     struct error error;
-    if (own->suite != NULL && !is_standard(own->suite)) {
-        argp_error(state, "no frozen suite is called '%s'; there is standard-1", own->suite);
+    if (own->rows.standard != NULL && !is_standard(own->rows.standard)) {
+        argp_error(state, "no frozen suite is called '%s'; there is standard-1",
+                   own->rows.standard);
     }
-    if (own->suite != NULL && own->settings[0].axis != AXIS_NONE) {
+    if (own->rows.standard != NULL && own->settings[0].axis != AXIS_NONE) {
         argp_error(state,
                    "%s is frozen, and --%s would change it; without --suite the streams take it",
-                   own->suite, axis_word(own->settings[0].axis));
+                   own->rows.standard, axis_word(own->settings[0].axis));
     }
+    own->rows.google = own->rows.google || own->google.reports;
     if (own->list_suites) {
         return;
     }
@@ -316,25 +306,23 @@ static void add_note(json_t *context, const char *key, const char *text)
     (void)json_object_set_new(context, key, json_string(text));
 }
 
-static void add_context(json_t *context, const struct arguments *arguments,
-                        const struct suite_subject *subjects, size_t count)
+static void add_context(json_t *context, const struct suite_selection *rows)
 {
     char text[320];
     (void)snprintf(text, sizeof text, "%" PRIu64, suite_clock_overhead_ns());
-    if (arguments->suite != NULL) {
-        add_note(context, "suite", arguments->suite);
+    if (rows->standard != NULL) {
+        add_note(context, "suite", rows->standard);
     }
     add_note(context, "clock_overhead_ns", text);
     add_note(context, "hardware_counters", hardware_counters_open());
-    (void)snprintf(text, sizeof text, "%.200s%s", disk_floor_place(),
-                   disk_floor_is_memory() ? ", which is in memory: no disk is involved" : "");
+    durable_describe_files(text, sizeof text);
     add_note(context, "files", text);
-    for (size_t i = 0; i < count; i++) {
-        const struct suite_subject *subject = &subjects[i];
+    for (size_t i = 0; i < rows->subject_count; i++) {
+        const struct suite_subject *subject = &rows->subjects[i];
         if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
             add_note(context, "floor", subject->name);
         }
-        char key[320];
+        char key[600];
         (void)snprintf(key, sizeof key, "promises of %s", subject->name);
         (void)snprintf(text, sizeof text, "%s, %s", is_exact(subject) ? "exact" : "not exact",
                        (subject->algo->capabilities & TL_CAP_UNLIMITED) != 0 ? "any delay"
@@ -382,26 +370,24 @@ static struct suite_subject *make_subjects(const struct arguments *arguments, si
     return subjects;
 }
 
-/* The numbers of timers as they were given, or as is usual. */
-static size_t read_sizes(const struct arguments *arguments, bool everything,
-                         uint32_t sizes[SIZES_MAX])
+/* The numbers of timers as they were given, each once, or as is usual. */
+static size_t read_sizes(struct arguments *arguments, bool everything)
 {
     static const struct tl_number_form form = {
         .from = SUITE_N_MIN, .to = SUITE_N_MAX, .list_max = SIZES_MAX};
-    struct tl_range usual[SIZES_MAX];
-    const struct tl_range *from = arguments->sizes;
-    size_t given = arguments->size_count;
+    const struct tl_range *ranges = arguments->ranges;
+    uint32_t *sizes = arguments->sizes;
     size_t count = 0;
-    if (given == 0 && arguments->suite == NULL) {
-        given = tl_ranges_read(&form, everything ? SIZES_FILTERED : SIZES_DEFAULT, usual);
-        from = usual;
+    if (arguments->range_count == 0 && arguments->rows.standard == NULL) {
+        arguments->range_count =
+            tl_ranges_read(&form, everything ? SIZES_FILTERED : SIZES_DEFAULT, arguments->ranges);
     }
-    for (size_t i = 0; i < given; i++) {
+    for (size_t i = 0; i < arguments->range_count; i++) {
         size_t at = 0;
-        while (at < count && sizes[at] != from[i].first) {
+        while (at < count && sizes[at] != ranges[i].first) {
             at++;
         }
-        sizes[at] = (uint32_t)from[i].first;
+        sizes[at] = (uint32_t)ranges[i].first;
         count += at == count;
     }
     return count;
@@ -434,16 +420,18 @@ static const char *per(const char *name)
 static bool report_results(const struct arguments *arguments, struct outfolder *folder,
                            const json_t *context)
 {
+    static const char *const files[] = {"bench.json", "bench.csv", NULL};
     struct results results = {.kind = &bench_kind};
     struct error error;
     suite_results(&results);
     bench_rows_complete(&results, context);
-    if (!arguments->plain) {
+    if (!arguments->rows.google) {
         bench_output_table(&results, json_string_value(json_object_get(context, "floor")), per,
                            stdout);
     }
-    bool written =
-        arguments->folder == NULL || bench_output_write(folder, &results, context, &error);
+    bool written = arguments->folder == NULL ||
+                   (results_write_files(&results, context, "bench", folder, &error) &&
+                    outfolder_commit(folder, files, &error));
     if (!written) {
         command_complain(&error);
     }
@@ -454,9 +442,9 @@ static bool report_results(const struct arguments *arguments, struct outfolder *
 static void run_rows(const struct arguments *arguments, const json_t *context)
 {
     uint64_t given = arguments->repetitions;
-    uint64_t least = arguments->plain ? REPETITIONS_PLAIN : REPETITIONS_LEAST;
+    uint64_t least = arguments->rows.google ? REPETITIONS_PLAIN : REPETITIONS_LEAST;
     suite_watch(given > 0 ? given : least);
-    if (arguments->plain) {
+    if (arguments->rows.google) {
         tell_google(context);
         bench_run();
     } else {
@@ -465,38 +453,30 @@ static void run_rows(const struct arguments *arguments, const json_t *context)
     }
 }
 
-static int measure(const struct arguments *arguments, const struct suite_subject *subjects,
-                   size_t subject_count, json_t *context)
+static int measure(struct arguments *arguments, json_t *context)
 {
+    struct suite_selection *rows = &arguments->rows;
     bool everything = bench_has_filter() || arguments->google.list;
-    uint32_t sizes[SIZES_MAX];
-    double usual_patience_s = arguments->suite != NULL ? 600 : 10;
     struct outfolder folder = {0};
     struct error error;
-    struct suite_selection rows = {
-        .suites = suites,
-        .subjects = subjects,
-        .subject_count = subject_count,
-        .sizes = sizes,
-        .size_count = read_sizes(arguments, everything, sizes),
-        .standard = arguments->suite,
-        .settings = arguments->settings,
-        .variants = everything && !arguments->plain_rows,
-        .named = everything || arguments->suite != NULL,
-        .context = context,
-        .google = arguments->plain,
-        .list = arguments->google.list,
-        .min_time_s = arguments->min_time_s,
-        .patience_s = arguments->patience_s < 0 ? usual_patience_s : arguments->patience_s,
-    };
-    if (arguments->folder != NULL && !outfolder_open(&folder, arguments->folder, &error)) {
-        command_complain(&error);
-        return EXIT_FAULT;
+    rows->suites = suites;
+    rows->sizes = arguments->sizes;
+    rows->size_count = read_sizes(arguments, everything);
+    rows->settings = arguments->settings;
+    rows->variants = everything && !arguments->plain_rows;
+    rows->named = everything || rows->standard != NULL;
+    rows->context = context;
+    rows->list = arguments->google.list;
+    if (rows->patience_s < 0) {
+        rows->patience_s = rows->standard != NULL ? 600 : 10;
     }
-    add_context(context, arguments, subjects, subject_count);
-    size_t selected = suite_register(&rows);
+    if (arguments->folder != NULL && !outfolder_open(&folder, arguments->folder, &error)) {
+        return command_fail(&error);
+    }
+    add_context(context, rows);
+    size_t selected = suite_register(rows);
     bool written = true;
-    if (selected > 0 && !arguments->google.list) {
+    if (selected > 0 && !rows->list) {
         run_rows(arguments, context);
         written = report_results(arguments, &folder, context);
     }
@@ -519,7 +499,7 @@ static int run_benchmarks(void *ctx, int argc, char **argv)
 {
     struct arguments *arguments = ctx;
     if (arguments->list_suites) {
-        print_suites(arguments->suite);
+        print_suites(arguments->rows.standard);
         return EXIT_OK;
     }
     uint64_t repetitions = arguments->repetitions > 0 ? arguments->repetitions : REPETITIONS_PLAIN;
@@ -527,42 +507,30 @@ static int run_benchmarks(void *ctx, int argc, char **argv)
                           EXIT_USAGE)) {
         return EXIT_USAGE;
     }
-    size_t count = 0;
-    struct suite_subject *subjects = make_subjects(arguments, &count);
+    struct suite_subject *subjects = make_subjects(arguments, &arguments->rows.subject_count);
+    arguments->rows.subjects = subjects;
     json_t *context = context_json(argc, argv);
-    int status = measure(arguments, subjects, count, context);
+    int status = measure(arguments, context);
     json_decref(context);
     free(subjects);
     recording_free(&arguments->recording);
     return status;
 }
 
-static int run_words(void *ctx)
-{
-    static char program[] = "timerlab-bench";
-    static struct arguments arguments = {.min_time_s = 0.02, .patience_s = -1};
-    const struct google_words *words = ctx;
-    (void)on_exit(standard_files_check, program);
-    argp_err_exit_status = EXIT_USAGE;
-    words->texts[0] = program;
-    add_axes();
-    int count = google_arguments_take(&arguments.google, options, words->count, words->texts);
-    arguments.plain = arguments.google.reports;
-    char *text = help_text();
-    const struct command_line line = {.options = options,
-                                      .form = "[--benchmark_...=VALUE]...",
-                                      .text = text,
-                                      .complete = complete};
-    int status = command_structures_run(&line, count, words->texts, &arguments,
-                                        &arguments.structures, run_benchmarks);
-    free(text);
-    google_arguments_free(&arguments.google);
-    return status;
-}
-
 int main(int argc, char **argv)
 {
-    struct google_words words = {argc, argv};
-    standard_files_fill();
-    return supervisor_run(run_words, NULL, &words);
+    static struct arguments arguments = {.rows = {.min_time_s = 0.02, .patience_s = -1}};
+    static struct bench_program program = {.name = "timerlab-bench",
+                                           .options = options,
+                                           .complete = complete,
+                                           .run = run_benchmarks,
+                                           .arguments = &arguments,
+                                           .structures = &arguments.structures,
+                                           .google = &arguments.google};
+    add_axes();
+    char *text = help_text();
+    program.text = text;
+    int status = bench_program_run(&program, argc, argv);
+    free(text);
+    return status;
 }

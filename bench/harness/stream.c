@@ -5,7 +5,6 @@
  */
 #include "stream.h"
 
-#include "cache.h"
 #include "memory.h"
 #include "random.h"
 

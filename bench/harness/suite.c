@@ -4,10 +4,8 @@
  */
 #include "suite.h"
 
-#include "cache.h"
 #include "clock.h"
 #include "floor.h"
-#include "hardware_counters.h"
 #include "judge.h"
 #include "memory.h"
 #include "plug_in.h"
@@ -456,44 +454,31 @@ static bool run_here(struct fixture *fixture, struct bench_row *row, struct benc
 
 /* --- rows of plug-ins ------------------------------------------------------------------------ */
 
-/* The result of a row in a child. Its pointers are valid in both processes. */
+/* The result of a row in a child. Its pointers are valid in both processes, but for those of the
+ * row. */
 struct apart {
     struct bench_measured measured;
+    struct fixture fixture;
+    struct bench_row row;
+    struct longest_call calls[WATCHED][LONGEST_KEPT_MAX]; /* the row's longest */
     bool right;
-    bool left_out;
-    bool given_up;
-    char error[sizeof((struct fixture *)NULL)->error];
-    char remark[sizeof((struct bench_row *)NULL)->remark];
-    struct {
-        bool known;
-        size_t count;
-        struct longest_call calls[LONGEST_KEPT_MAX];
-    } longest[WATCHED];
 };
 
 static bool run_in_child(void *ctx, void *result, struct error *error)
 {
     struct bench_row *row = ctx;
     struct apart *apart = result;
-    struct fixture fixture = {0};
     (void)error;
     (void)hardware_counters_open(); /* of this process */
     child_phase(child_hook_seconds() + patience_s, "while it was measured");
-    apart->right = run_here(&fixture, row, &apart->measured);
-    if (fixture.warm) {
-        end_fixture(&fixture);
+    apart->right = run_here(&apart->fixture, row, &apart->measured);
+    if (apart->fixture.warm) {
+        end_fixture(&apart->fixture);
     }
-    apart->left_out = fixture.left_out;
-    apart->given_up = row->given_up;
-    memcpy(apart->error, fixture.error, sizeof apart->error);
-    memcpy(apart->remark, row->remark, sizeof apart->remark);
+    apart->row = *row;
     for (int kind = 0; kind < WATCHED; kind++) {
-        const struct longest *longest = &row->longest[kind];
-        apart->longest[kind].known = longest->known;
-        apart->longest[kind].count = longest->count;
-        if (longest->count > 0) {
-            memcpy(apart->longest[kind].calls, longest->calls,
-                   longest->count * sizeof *longest->calls);
+        for (size_t i = 0; i < row->longest[kind].count; i++) {
+            apart->calls[kind][i] = row->longest[kind].calls[i];
         }
     }
     return true;
@@ -501,17 +486,17 @@ static bool run_in_child(void *ctx, void *result, struct error *error)
 
 static void take_over(struct bench_row *row, const struct apart *apart)
 {
-    row->given_up = apart->given_up;
-    memcpy(row->remark, apart->remark, sizeof row->remark);
+    row->given_up = apart->row.given_up;
+    memcpy(row->remark, apart->row.remark, sizeof row->remark);
     for (int kind = 0; kind < WATCHED; kind++) {
         struct longest *longest = &row->longest[kind];
-        size_t count = apart->longest[kind].count;
-        longest->known = apart->longest[kind].known;
+        size_t count = apart->row.longest[kind].count;
+        longest->known = apart->row.longest[kind].known;
         longest->count = count < LONGEST_KEPT_MAX ? count : LONGEST_KEPT_MAX;
         if (longest->known) {
             longest->calls =
                 memory_resize(longest->calls, LONGEST_KEPT_MAX, sizeof *longest->calls);
-            memcpy(longest->calls, apart->longest[kind].calls, sizeof apart->longest[kind].calls);
+            memcpy(longest->calls, apart->calls[kind], sizeof apart->calls[kind]);
         }
     }
 }
@@ -540,8 +525,8 @@ static bool run_apart(struct fixture *fixture, struct bench_row *row, struct ben
     }
     take_over(row, &apart);
     *out = apart.measured;
-    fixture->left_out = apart.left_out;
-    memcpy(fixture->error, apart.error, sizeof fixture->error);
+    fixture->left_out = apart.fixture.left_out;
+    memcpy(fixture->error, apart.fixture.error, sizeof fixture->error);
     return apart.right;
 }
 
@@ -775,7 +760,8 @@ static void register_row(const struct suite *suite, const struct suite_subject *
         return;
     }
     struct bench_row *row = &rows[row_count++];
-    *row = (struct bench_row){.suite = suite, .subject = subject, .n = n, .shape = *shape};
+    *row = (struct bench_row){
+        .suite = suite, .subject = subject, .name = memory_copy(name), .n = n, .shape = *shape};
     if (chosen->list) {
         (void)printf("%s/manual_time\n", name);
     } else if (chosen->google) {
@@ -784,32 +770,6 @@ static void register_row(const struct suite *suite, const struct suite_subject *
 }
 
 /* --- results --------------------------------------------------------------------------------- */
-
-/* The names of a row, as those that Google Benchmark has are taken apart. */
-static void name_result(struct row *result, const struct bench_row *row)
-{
-    const char *suite = row->suite->text.name;
-    const char *algo = row->subject != NULL ? row->subject->name : strchr(suite, '/') + 1;
-    size_t length = strcspn(algo, ":");
-    char written[256];
-    write_form(row->suite, &row->shape, written, sizeof written);
-    bool is_floor = row->subject != NULL && floor_is(row->subject->algo);
-    char *form = is_floor ? memory_format("/of:%s%s", suite, written) : memory_copy(written);
-    int suite_length = (int)(row->subject != NULL ? strlen(suite) : strcspn(suite, "/"));
-    char *op = is_floor ? memory_format("limit%s", form)
-                        : memory_format("%.*s%s", suite_length, suite, form);
-    char *workload = is_floor
-                         ? memory_format("limit/n:%" PRIu32 "%s", row->n, form)
-                         : memory_format("%.*s/n:%" PRIu32 "%s", suite_length, suite, row->n, form);
-    char *name = memory_copy_part(algo, length);
-    row_set_key(result, workload, name, algo[length] == ':' ? algo + length + 1 : "");
-    row_set_text(result, BENCH_COL_OP, op);
-    row_set_integer(result, BENCH_COL_N, row->n);
-    free(form);
-    free(op);
-    free(workload);
-    free(name);
-}
 
 /* The figure of a repetition that is in a column; NAN if it has none. */
 static double figure(const struct bench_measured *run, unsigned column)
@@ -859,7 +819,7 @@ void suite_results(struct results *results)
             continue;
         }
         struct row *result = results_add(results);
-        name_result(result, row);
+        result_name(result, row->name);
         row_set_text(result, COL_STATUS,
                      row->error[0] == '\0' ? "ok"
                      : row->left_out       ? "unsupported"
@@ -1057,6 +1017,7 @@ void suite_end(void)
             free(rows[i].longest[kind].calls);
         }
         free(rows[i].runs);
+        free(rows[i].name);
     }
     free(rows);
     rows = NULL;

@@ -68,6 +68,7 @@ struct longest {
 struct bench_row {
     const struct suite *suite;
     const struct suite_subject *subject; /* NULL: the suite measures the machine */
+    char *name;                          /* as Google Benchmark has it */
     uint32_t n;
     struct shape shape;
     bool given_up;    /* it took too long once: not tried again */

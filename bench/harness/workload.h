@@ -96,6 +96,21 @@ struct workload *workload_get(const struct workload_key *key);
  */
 uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint32_t count);
 
+/* A kind of operations, generated once for all rows that play them, and cached up to a quarter of
+ * the machine's memory. The least recently used entry is dropped first. */
+struct cache_kind {
+    size_t key_bytes; /* keys are compared byte by byte: no padding in them */
+    /* Make the entry for a key; sets *bytes to its size. */
+    void *(*make)(const void *key, size_t *bytes);
+    void (*destroy)(void *value);
+};
+
+/* Return the entry for a key, made if it is not there. Valid until the next call. */
+void *cache_get(const struct cache_kind *kind, const void *key);
+
+/* Free everything. */
+void cache_forget(void);
+
 /* The beginning of a sequence of random numbers: arbitrary, and the same for ever, so that figures
  * of two runs are about the same operations. Equal `what`, equal sequences. */
 uint64_t workload_seed(uint64_t what);

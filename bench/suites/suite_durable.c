@@ -4,14 +4,17 @@
  * not comparable.
  */
 #include "clock.h"
-#include "disk_floor.h"
 #include "front.h"
 #include "memory.h"
-#include "suite.h"
+#include "suites.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 enum {
     NEAREST_TICKS = 60000,  /* a timer of the population is due this far ahead at least, */
@@ -25,6 +28,100 @@ enum {
 };
 
 _Static_assert(NEAREST_TICKS > ROUNDS_MAX * COMMITS_MAX, "each commit may be a tick");
+
+/* --- the disk -------------------------------------------------------------------------------- */
+
+/* The bytes of an operation in the log, without checksums. */
+enum { DISK_RECORD_BYTES = 8 };
+
+/* The lower bound, measured in the same row and by turns with the structure: the bytes of its records
+ * appended to a file without a name under $TMPDIR, full of zeros, so that no write changes its size. */
+struct disk_floor {
+    int fd;
+    unsigned char *buffer;
+    size_t buffer_bytes;
+    size_t at;
+    uint64_t writes;
+};
+
+/* More than a few commits of any size that is measured. */
+#define FILE_BYTES ((size_t)8 << 20)
+
+/* The folder under which durable structures have their files, $TMPDIR or /tmp. */
+static const char *disk_place(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
+}
+
+static bool disk_is_memory(void)
+{
+    struct statfs system;
+    return statfs(disk_place(), &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
+void durable_describe_files(char *text, size_t text_bytes)
+{
+    (void)snprintf(text, text_bytes, "%.200s%s", disk_place(),
+                   disk_is_memory() ? ", which is in memory: no disk is involved" : "");
+}
+
+static bool write_all(int fd, const unsigned char *bytes, size_t count, size_t at)
+{
+    while (count > 0) {
+        ssize_t written = pwrite(fd, bytes, count, (off_t)at);
+        if (written <= 0) {
+            return false;
+        }
+        bytes += written;
+        count -= (size_t)written;
+        at += (size_t)written;
+    }
+    return true;
+}
+
+static bool disk_floor_open(struct disk_floor *disk, uint64_t commit)
+{
+    *disk = (struct disk_floor){.buffer_bytes = commit * DISK_RECORD_BYTES};
+    disk->fd = open(disk_place(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    disk->buffer = memory_new(commit, DISK_RECORD_BYTES);
+    bool done = disk->fd >= 0;
+    for (size_t at = 0; done && at < FILE_BYTES; at += disk->buffer_bytes) {
+        done = write_all(disk->fd, disk->buffer, disk->buffer_bytes, at);
+    }
+    return done && fsync(disk->fd) == 0;
+}
+
+/* Write the records of `commits` commits, each in one piece, and with `waits` each followed by an
+ * fdatasync. */
+static bool disk_floor_append(struct disk_floor *disk, uint64_t commits, uint64_t commit,
+                              bool waits)
+{
+    size_t bytes = commit * DISK_RECORD_BYTES;
+    for (uint64_t i = 0; i < commits; i++) {
+        if (disk->at + bytes > FILE_BYTES) {
+            disk->at = 0;
+        }
+        disk->writes++;
+        memcpy(disk->buffer, &disk->writes, sizeof disk->writes);
+        if (!write_all(disk->fd, disk->buffer, bytes, disk->at) ||
+            (waits && fdatasync(disk->fd) != 0)) {
+            return false;
+        }
+        disk->at += bytes;
+    }
+    return true;
+}
+
+static void disk_floor_close(struct disk_floor *disk)
+{
+    if (disk->fd >= 0) {
+        (void)close(disk->fd);
+    }
+    free(disk->buffer);
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
 
 enum kind { KIND_START, KIND_STOP, KIND_EXPIRE, KIND_RESTART, KINDS };
 
@@ -120,47 +217,46 @@ static bool fill_party(struct contest *contest, struct party *party)
     return status == TL_OK || party_failed(fixture, party, "start", status);
 }
 
-/* All starts of a round, with a commit after a number of them; `deadlines` NULL: due one commit a
- * tick. */
-static enum tl_status start_all(const struct contest *contest, const struct party *party,
-                                const uint64_t *deadlines, const uint32_t *ids)
+/* The steps of a round. Each is timed; the kind that its time counts for. */
+static const enum kind steps[] = {KIND_START, KIND_STOP, KINDS, KIND_EXPIRE, KIND_RESTART};
+enum { STEP_START, STEP_STOP, STEP_START_DUE, STEP_EXPIRE, STEP_RESTART, STEPS };
+
+/* Operation `at` of a step, in commit `c`: those that expire are due one commit a tick. */
+static inline __attribute__((always_inline)) enum tl_status play_one(const struct contest *contest,
+                                                                     const struct party *party,
+                                                                     int step, uint64_t c,
+                                                                     uint64_t at)
 {
     const struct durable_round *round = &contest->round;
-    uint32_t first = contest->fixture->row->n;
+    uint32_t id = contest->fixture->row->n + (uint32_t)at;
+    switch (step) {
+    case STEP_START:
+        return party->algo->start(party->self, id, round->deadlines[at]);
+    case STEP_STOP:
+        return party->algo->stop(party->self, id);
+    case STEP_START_DUE:
+        return party->algo->start(party->self, id, round->clock + 1 + c);
+    default:
+        return party->algo->start(party->self, round->restarted[at],
+                                  round->deadlines[round->commits * round->commit + at]);
+    }
+}
+
+/* A step, with a commit after a number of operations. */
+static enum tl_status play_step(const struct contest *contest, struct party *party, int step)
+{
+    const struct durable_round *round = &contest->round;
     enum tl_status status = TL_OK;
     uint64_t at = 0;
     for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
-        for (uint64_t i = 0; i < round->commit && status == TL_OK; i++, at++) {
-            status = party->algo->start(party->self, ids != NULL ? ids[at] : first + (uint32_t)at,
-                                        deadlines != NULL ? deadlines[at] : round->clock + 1 + c);
+        if (step == STEP_EXPIRE) {
+            (void)party->algo->advance(party->self, round->clock + 1 + c, TL_NO_BUDGET, on_fire,
+                                       &party->fired);
+        }
+        for (uint64_t i = 0; step != STEP_EXPIRE && i < round->commit && status == TL_OK; i++) {
+            status = play_one(contest, party, step, c, at++);
         }
         status = status == TL_OK ? commit_party(party) : status;
-    }
-    return status;
-}
-
-static enum tl_status stop_all(const struct contest *contest, const struct party *party)
-{
-    const struct durable_round *round = &contest->round;
-    uint32_t id = contest->fixture->row->n;
-    enum tl_status status = TL_OK;
-    for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
-        for (uint64_t i = 0; i < round->commit && status == TL_OK; i++, id++) {
-            status = party->algo->stop(party->self, id);
-        }
-        status = status == TL_OK ? commit_party(party) : status;
-    }
-    return status;
-}
-
-static enum tl_status expire_all(const struct contest *contest, struct party *party)
-{
-    const struct durable_round *round = &contest->round;
-    enum tl_status status = TL_OK;
-    for (uint64_t c = 0; c < round->commits && status == TL_OK; c++) {
-        (void)party->algo->advance(party->self, round->clock + 1 + c, TL_NO_BUDGET, on_fire,
-                                   &party->fired);
-        status = commit_party(party);
     }
     return status;
 }
@@ -168,41 +264,24 @@ static enum tl_status expire_all(const struct contest *contest, struct party *pa
 /* One round of one party: each kind is timed for itself. */
 static bool play_party(struct contest *contest, struct party *party)
 {
-    const struct durable_round *round = &contest->round;
-    uint64_t operations = round->commits * round->commit;
-    uint64_t began[2 * KINDS];
+    uint64_t operations = contest->round.commits * contest->round.commit;
+    enum tl_status status = TL_OK;
     party->fired = (struct fired){0};
-    began[0] = clock_now_ns();
-    enum tl_status status = start_all(contest, party, round->deadlines, NULL);
-    began[1] = clock_now_ns();
-    if (status == TL_OK) {
-        status = stop_all(contest, party);
+    uint64_t begun_ns = clock_now_ns();
+    for (int step = 0; step < STEPS && status == TL_OK; step++) {
+        status = play_step(contest, party, step);
+        uint64_t now_ns = clock_now_ns();
+        if (steps[step] != KINDS) {
+            party->ns[steps[step]] += now_ns - begun_ns;
+        }
+        begun_ns = now_ns;
     }
-    began[2] = clock_now_ns();
-    if (status == TL_OK) {
-        status = start_all(contest, party, NULL, NULL);
-    }
-    began[3] = clock_now_ns();
-    if (status == TL_OK) {
-        status = expire_all(contest, party);
-    }
-    began[4] = clock_now_ns();
-    if (status == TL_OK) {
-        status = start_all(contest, party, round->deadlines + operations, round->restarted);
-    }
-    began[5] = clock_now_ns();
     if (status != TL_OK) {
         return party_failed(contest->fixture, party, "an operation", status);
     }
-    if (party->fired.count != operations) {
-        return fail(contest->fixture, "%s: %" PRIu64 " of %" PRIu64 " timers fired",
-                    party->algo->name, party->fired.count, operations);
-    }
-    party->ns[KIND_START] += began[1] - began[0];
-    party->ns[KIND_STOP] += began[2] - began[1];
-    party->ns[KIND_EXPIRE] += began[4] - began[3];
-    party->ns[KIND_RESTART] += began[5] - began[4];
-    return true;
+    return party->fired.count == operations ||
+           fail(contest->fixture, "%s: %" PRIu64 " of %" PRIu64 " timers fired", party->algo->name,
+                party->fired.count, operations);
 }
 
 static uint64_t total_ns(const struct party *party)
@@ -297,7 +376,7 @@ static bool make_contest(struct contest *contest)
         }
     }
     return disk_floor_open(&contest->disk, round->commit) ||
-           fail(fixture, "%s: the file for comparison cannot be created", disk_floor_place());
+           fail(fixture, "%s: the file for comparison cannot be created", disk_place());
 }
 
 static void end_contest(struct contest *contest)
@@ -314,9 +393,9 @@ static void end_contest(struct contest *contest)
 
 static void say_what_the_disk_is(struct bench_row *row)
 {
-    if (disk_floor_is_memory()) {
+    if (disk_is_memory()) {
         (void)snprintf(row->remark, sizeof row->remark, "%.60s is in memory: no disk is involved",
-                       disk_floor_place());
+                       disk_place());
     }
 }
 
@@ -394,7 +473,6 @@ static bool measure_durable(struct fixture *fixture, struct bench_measured *out)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-extern const struct suite suites_durable[];
 const struct suite suites_durable[] = {
     {.text = {.name = "durable",
               .what = "starts, stops, expiries and restarts among n durable timers, with a commit "

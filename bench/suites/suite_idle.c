@@ -2,6 +2,7 @@
  * Time without timers: what passing over ticks costs in which nothing is due.
  */
 #include "stretch.h"
+#include "suites.h"
 
 #include <inttypes.h>
 
@@ -31,70 +32,54 @@ static bool start_far(struct fixture *fixture, uint64_t ticks)
     return true;
 }
 
-static bool plan_far_jump(struct fixture *fixture)
+/* The ticks that are passed over; a suite that does not fix them has an axis for them, and passes
+ * over them in one advance. */
+static uint64_t span_of(const struct fixture *fixture)
+{
+    uint32_t fixed = fixture->row->suite->source;
+    return fixed > 0 ? fixed : fixture->row->shape.at[AXIS_JUMP];
+}
+
+static bool plan_idle(struct fixture *fixture)
 {
     fixture->ids = FAR_TIMERS;
-    fixture->max_delay_ticks = fixture->row->shape.at[AXIS_JUMP] + FAR_TIMERS;
-    fixture->memory_limit_bytes = FAR_MEMORY_BYTES;
+    fixture->max_delay_ticks = span_of(fixture) + FAR_TIMERS;
+    if (fixture->row->suite->source == 0) {
+        fixture->memory_limit_bytes = FAR_MEMORY_BYTES;
+    }
     return true;
 }
 
-static bool measure_far_jump(struct fixture *fixture, struct bench_measured *out)
+static bool measure_idle(struct fixture *fixture, struct bench_measured *out)
 {
-    uint64_t ticks = fixture->row->shape.at[AXIS_JUMP];
+    bool jumps = fixture->row->suite->source == 0;
+    uint64_t span = span_of(fixture);
+    uint64_t step = jumps ? span : 1;
     do {
-        if (!start_far(fixture, ticks)) {
+        if (!start_far(fixture, span)) {
             return false;
         }
+        uint64_t end = fixture->clock + span;
         struct stretch stretch;
         stretch_begin(&stretch, out);
-        (void)fixture->algo->advance(fixture->self, fixture->clock + ticks, TL_NO_BUDGET, on_fire,
-                                     &fixture->fired);
-        (void)stretch_end(&stretch);
-        fixture->clock += ticks;
-        out->operations++;
-        out->batches++;
-        if (!verify_nothing_fired(fixture)) {
-            return false;
-        }
-    } while (out->elapsed_ns < suite_min_time_ns() && out->operations < JUMPS_MAX);
-    return true;
-}
-
-static bool plan_empty_ticks(struct fixture *fixture)
-{
-    fixture->ids = FAR_TIMERS;
-    fixture->max_delay_ticks = EMPTY_TICKS + FAR_TIMERS;
-    return true;
-}
-
-static bool measure_empty_ticks(struct fixture *fixture, struct bench_measured *out)
-{
-    for (int round = 0; round < EMPTY_ROUNDS; round++) {
-        if (!start_far(fixture, EMPTY_TICKS)) {
-            return false;
-        }
-        uint64_t end = fixture->clock + EMPTY_TICKS;
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
-        for (uint64_t now = fixture->clock + 1; now <= end; now++) {
+        for (uint64_t now = fixture->clock + step; now <= end; now += step) {
             (void)fixture->algo->advance(fixture->self, now, TL_NO_BUDGET, on_fire,
                                          &fixture->fired);
         }
         (void)stretch_end(&stretch);
         fixture->clock = end;
-        out->operations += EMPTY_TICKS;
+        out->operations += span / step;
         out->batches++;
         if (!verify_nothing_fired(fixture)) {
             return false;
         }
-    }
+    } while (jumps ? out->elapsed_ns < suite_min_time_ns() && out->operations < JUMPS_MAX
+                   : out->batches < EMPTY_ROUNDS);
     return true;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-extern const struct suite suites_idle[];
 const struct suite suites_idle[] = {
     {.text = {.name = "far-jump",
               .what = "ten timers far ahead, and one advance over many ticks in which none is due",
@@ -103,15 +88,16 @@ const struct suite suites_idle[] = {
      .axes = 1 << AXIS_JUMP,
      .fixed_n = FAR_TIMERS,
      .limit = "indirect-call",
-     .plan = plan_far_jump,
-     .measure = measure_far_jump},
+     .plan = plan_idle,
+     .measure = measure_idle},
     {.text = {.name = "empty-ticks",
               .what = "ten timers far ahead, tick by tick",
               .why = "the cost that an idle server has a thousand times a second",
               .per = "tick"},
      .fixed_n = FAR_TIMERS,
      .limit = "indirect-call",
-     .plan = plan_empty_ticks,
-     .measure = measure_empty_ticks},
+     .source = EMPTY_TICKS,
+     .plan = plan_idle,
+     .measure = measure_idle},
     {.text = {.name = NULL}},
 };

@@ -5,9 +5,9 @@
 #include "clock.h"
 #include "memory.h"
 #include "stretch.h"
+#include "suites.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LINE_BYTES = 64,
@@ -26,8 +26,6 @@ struct record_field {
     uint32_t *other; /* a second order */
 };
 
-/* --- pieces ---------------------------------------------------------------------------------- */
-
 static uint32_t *random_order(uint32_t n, uint64_t what)
 {
     uint32_t *order = memory_new(n, sizeof *order);
@@ -40,6 +38,25 @@ static uint32_t *random_order(uint32_t n, uint64_t what)
     return order;
 }
 
+static inline uint64_t *record_at(const struct record_field *field, uint32_t index)
+{
+    return (uint64_t *)(void *)(field->bytes + index * field->record_bytes);
+}
+
+/* The records are linked to one cycle through all, in random order. */
+static void make_field(const struct bench_row *row, struct record_field *field)
+{
+    uint32_t n = row->n;
+    *field = (struct record_field){.record_bytes = row->shape.at[AXIS_FIELD], .n = n};
+    field->total_bytes = n * field->record_bytes;
+    field->bytes = memory_made(tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES));
+    field->order = random_order(n, 1);
+    field->other = random_order(n, 2);
+    for (uint32_t i = 0; i < n; i++) {
+        *record_at(field, field->order[i]) = field->order[i + 1 < n ? i + 1 : 0];
+    }
+}
+
 static void free_field(struct record_field *field)
 {
     tl_free(tl_system_allocator(), field->bytes, field->total_bytes, LINE_BYTES);
@@ -47,110 +64,74 @@ static void free_field(struct record_field *field)
     free(field->other);
 }
 
-static void make_field(const struct fixture *fixture, struct record_field *field)
+/* Repeat the suite's batch, once to warm up and then until it has lasted long enough. */
+static bool measure_limit(struct fixture *fixture, struct bench_measured *out)
 {
-    const struct bench_row *row = fixture->row;
-    *field = (struct record_field){.record_bytes = row->shape.at[AXIS_FIELD], .n = row->n};
-    field->total_bytes = field->n * field->record_bytes;
-    field->bytes = memory_made(tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES));
-    field->order = random_order(field->n, 1);
-    field->other = random_order(field->n, 2);
-    memset(field->bytes, 0, field->total_bytes);
-}
-
-/* Repeats passes over all records, once to warm up and then until they have lasted long enough. */
-static void repeat(struct fixture *fixture, struct bench_measured *out, struct record_field *field,
-                   uint64_t (*pass)(const struct record_field *))
-{
-    uint64_t operations = field->n;
-    uint64_t sum = pass(field);
+    bool (*batch)(struct fixture *, struct bench_measured *) = fixture->row->suite->batch;
+    struct record_field field;
+    make_field(fixture->row, &field);
+    fixture->operations = &field;
+    (void)batch(fixture, &(struct bench_measured){0});
     do {
-        uint64_t rounds = (BATCH_STEPS + operations - 1) / operations;
+        uint64_t end = out->operations + BATCH_STEPS;
         struct stretch stretch;
         stretch_begin(&stretch, out);
-        for (uint64_t i = 0; i < rounds; i++) {
-            sum += pass(field);
+        while (out->operations < end) {
+            (void)batch(fixture, out);
         }
         (void)stretch_end(&stretch);
-        out->operations += operations * rounds;
         out->batches++;
     } while (out->elapsed_ns < suite_min_time_ns());
-    fixture->answers = sum;
-}
-
-static inline uint64_t *record_at(const struct record_field *field, uint32_t index)
-{
-    return (uint64_t *)(void *)(field->bytes + index * field->record_bytes);
-}
-
-static bool measure_passes(struct fixture *fixture, struct bench_measured *out,
-                           uint64_t (*pass)(const struct record_field *))
-{
-    struct record_field field;
-    make_field(fixture, &field);
-    repeat(fixture, out, &field, pass);
     free_field(&field);
     return true;
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* From record to record along one cycle through all: each address is known only when the load
- * before it has come back. */
-static uint64_t chase(const struct record_field *field)
+/* From record to record along the cycle: each address is known only when the load before it has
+ * come back. */
+static bool chase(struct fixture *fixture, struct bench_measured *out)
 {
+    const struct record_field *field = fixture->operations;
     uint64_t at = 0;
     for (uint32_t i = 0; i < field->n; i++) {
         at = *record_at(field, (uint32_t)at);
     }
-    return at;
-}
-
-static bool measure_dependent_load(struct fixture *fixture, struct bench_measured *out)
-{
-    struct record_field field;
-    make_field(fixture, &field);
-    for (uint32_t i = 0; i < field.n; i++) {
-        *record_at(&field, field.order[i]) = field.order[i + 1 < field.n ? i + 1 : 0];
-    }
-    repeat(fixture, out, &field, chase);
-    free_field(&field);
+    fixture->answers += at;
+    out->operations += field->n;
     return true;
 }
 
-static uint64_t update_one(const struct record_field *field)
+static bool update_one(struct fixture *fixture, struct bench_measured *out)
 {
+    const struct record_field *field = fixture->operations;
     for (uint32_t i = 0; i < field->n; i++) {
         *record_at(field, field->order[i]) += 1;
     }
-    return *record_at(field, 0);
+    out->operations += field->n;
+    return true;
 }
 
-static uint64_t update_two(const struct record_field *field)
+static bool update_two(struct fixture *fixture, struct bench_measured *out)
 {
+    const struct record_field *field = fixture->operations;
     for (uint32_t i = 0; i < field->n; i++) {
         *record_at(field, field->order[i]) += 1;
         *record_at(field, field->other[i]) += 1;
     }
-    return *record_at(field, 0);
+    out->operations += field->n;
+    return true;
 }
 
-static uint64_t stream_all(const struct record_field *field)
+static bool update_all(struct fixture *fixture, struct bench_measured *out)
 {
+    const struct record_field *field = fixture->operations;
     for (uint32_t i = 0; i < field->n; i++) {
         *record_at(field, i) += 1;
     }
-    return *record_at(field, 0);
+    out->operations += field->n;
+    return true;
 }
-
-#define PASSES(name, pass)                                                                         \
-    static bool name(struct fixture *fixture, struct bench_measured *out)                          \
-    {                                                                                              \
-        return measure_passes(fixture, out, pass);                                                 \
-    }
-PASSES(measure_random_update, update_one)
-PASSES(measure_random_update_two, update_two)
-PASSES(measure_sequential, stream_all)
 
 /* --- the processor --------------------------------------------------------------------------- */
 
@@ -160,22 +141,14 @@ static __attribute__((noinline)) uint64_t count_call(void *ctx, uint64_t now)
     return ++*calls + now;
 }
 
-static bool measure_indirect_call(struct fixture *fixture, struct bench_measured *out)
+static bool call_indirectly(struct fixture *fixture, struct bench_measured *out)
 {
     uint64_t (*volatile unknown)(void *, uint64_t) = count_call;
     uint64_t (*call)(void *, uint64_t) = unknown;
-    uint64_t calls = 0;
-    (void)fixture;
-    do {
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
-        for (uint64_t i = 0; i < CALLS; i++) {
-            (void)call(&calls, i);
-        }
-        (void)stretch_end(&stretch);
-        out->operations += CALLS;
-        out->batches++;
-    } while (out->elapsed_ns < suite_min_time_ns());
+    for (uint64_t i = 0; i < CALLS; i++) {
+        (void)call(&fixture->answers, i);
+    }
+    out->operations += CALLS;
     return true;
 }
 
@@ -186,70 +159,57 @@ static uint64_t read_clock(clockid_t clock)
     return (uint64_t)now.tv_nsec;
 }
 
-static bool measure_clock(struct fixture *fixture, struct bench_measured *out)
+static bool read_clocks(struct fixture *fixture, struct bench_measured *out)
 {
     uint64_t which = fixture->row->shape.at[AXIS_CLOCK];
-    uint64_t sum = 0;
-    do {
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
-        for (int i = 0; i < READINGS; i++) {
-            if (which == CLOCK_CYCLES) {
-                sum += clock_cycles();
-            } else {
-                sum +=
-                    read_clock(which == CLOCK_THREAD ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
-            }
-        }
-        (void)stretch_end(&stretch);
-        out->operations += READINGS;
-        out->batches++;
-    } while (out->elapsed_ns < suite_min_time_ns());
-    fixture->answers = sum;
+    clockid_t clock = which == CLOCK_THREAD ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    for (int i = 0; i < READINGS; i++) {
+        fixture->answers += which == CLOCK_CYCLES ? clock_cycles() : read_clock(clock);
+    }
+    out->operations += READINGS;
     return true;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-extern const struct suite suites_limits[];
+#define FIELD_BATCH(one) .axes = 1 << AXIS_FIELD, .measure = measure_limit, .batch = (one)
+
 const struct suite suites_limits[] = {
     {.text = {.name = "limit/dependent-load",
               .what = "loads from n records in random order, each address known only when the "
                       "load before has come back",
               .why = "what following a link, or looking at a record in a heap, costs at this size",
               .per = "load"},
-     .axes = 1 << AXIS_FIELD,
-     .measure = measure_dependent_load},
+     FIELD_BATCH(chase)},
     {.text = {.name = "limit/random-update",
               .what = "n records read and written in random order, the addresses known beforehand",
               .why = "the least that an operation upon a random timer costs at this size",
               .per = "update"},
-     .axes = 1 << AXIS_FIELD,
-     .measure = measure_random_update},
+     FIELD_BATCH(update_one)},
     {.text = {.name = "limit/random-update-two",
               .what = "the same with two records each time",
               .why = "an operation that touches a timer and one neighbour",
               .per = "update of both"},
-     .axes = 1 << AXIS_FIELD,
-     .measure = measure_random_update_two},
+     FIELD_BATCH(update_two)},
     {.text = {.name = "limit/sequential",
               .what = "n records read and written in their order",
               .why = "what walking an array costs: the memory's bandwidth",
               .per = "record"},
-     .axes = 1 << AXIS_FIELD,
-     .measure = measure_sequential},
+     FIELD_BATCH(update_all)},
     {.text = {.name = "limit/indirect-call",
               .what = "calls through a pointer, of a function that counts",
               .why = "the least that any hook of a structure costs",
               .per = "call"},
      .fixed_n = 1,
-     .measure = measure_indirect_call},
+     .measure = measure_limit,
+     .batch = call_indirectly},
     {.text = {.name = "limit/clock",
               .what = "readings of a clock",
               .why = "what measuring a single operation adds to it",
               .per = "reading"},
      .axes = 1 << AXIS_CLOCK,
      .fixed_n = 1,
-     .measure = measure_clock},
+     .measure = measure_limit,
+     .batch = read_clocks},
     {.text = {.name = NULL}},
 };

@@ -3,6 +3,7 @@
  * Batches follow until their timed parts have lasted long enough.
  */
 #include "stretch.h"
+#include "suites.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -164,30 +165,6 @@ static bool stop_and_verify(struct fixture *fixture, struct bench_measured *out)
     return true;
 }
 
-static bool warm_up_memory(struct fixture *fixture)
-{
-    if (fixture->warm) {
-        return true;
-    }
-    start_all(fixture);
-    return verify_started(fixture, fixture->workload->n) && stop_and_verify(fixture, NULL);
-}
-
-static bool batch_start(struct fixture *fixture, struct bench_measured *out)
-{
-    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
-        start_all(fixture);
-        (void)stretch_end(&stretch);
-        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, NULL)) {
-            return false;
-        }
-    }
-    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
-    return true;
-}
-
 /* Stops those that are not to fire. */
 static bool cancel(struct fixture *fixture)
 {
@@ -203,30 +180,42 @@ static bool cancel(struct fixture *fixture)
     return true;
 }
 
-static bool batch_expire(struct fixture *fixture, struct bench_measured *out)
+static bool expire_and_verify(struct fixture *fixture, struct bench_measured *out)
 {
-    for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        start_all(fixture);
-        if (!verify_started(fixture, fixture->workload->n) || !cancel(fixture)) {
-            return false;
-        }
-        struct stretch stretch;
-        stretch_begin(&stretch, out);
-        drain(fixture);
-        (void)stretch_end(&stretch);
-        if (!verify_drained(fixture, &fixture->workload->expected)) {
-            return false;
-        }
+    struct stretch stretch;
+    if (!cancel(fixture)) {
+        return false;
     }
-    out->operations += (uint64_t)fixture->workload->n * batch_rounds(fixture);
-    return true;
+    stretch_begin(&stretch, out);
+    drain(fixture);
+    (void)stretch_end(&stretch);
+    return verify_drained(fixture, &fixture->workload->expected);
 }
 
-static bool batch_stop(struct fixture *fixture, struct bench_measured *out)
+/* The part of a timer's life that a suite times: its `source`. */
+enum { LIFE_START, LIFE_STOP, LIFE_EXPIRE };
+
+/* Start all timers, and stop them or let them expire. */
+static bool live(struct fixture *fixture, uint32_t part, struct bench_measured *out)
+{
+    struct stretch stretch;
+    stretch_begin(&stretch, part == LIFE_START ? out : NULL);
+    start_all(fixture);
+    (void)stretch_end(&stretch);
+    return verify_started(fixture, fixture->workload->n) &&
+           (part == LIFE_EXPIRE ? expire_and_verify(fixture, out)
+                                : stop_and_verify(fixture, part == LIFE_STOP ? out : NULL));
+}
+
+static bool warm_up_life(struct fixture *fixture)
+{
+    return fixture->warm || live(fixture, LIFE_STOP, NULL);
+}
+
+static bool batch_life(struct fixture *fixture, struct bench_measured *out)
 {
     for (uint32_t round = 0; round < batch_rounds(fixture); round++) {
-        start_all(fixture);
-        if (!verify_started(fixture, fixture->workload->n) || !stop_and_verify(fixture, out)) {
+        if (!live(fixture, fixture->row->suite->source, out)) {
             return false;
         }
     }
@@ -341,7 +330,6 @@ static bool run_batches(struct fixture *fixture, struct bench_measured *out)
 #define BATCHES(warm, one)                                                                         \
     .plan = plan_operations, .measure = run_batches, .warm_up = (warm), .batch = (one)
 
-extern const struct suite suites_operations[];
 const struct suite suites_operations[] = {
     {.text = {.name = "start",
               .what = "n starts, 1 to 60,000 ticks ahead, of timers that are not pending",
@@ -349,7 +337,8 @@ const struct suite suites_operations[] = {
               .per = "start"},
      .axes = 1 << AXIS_ARRIVAL | 1 << AXIS_LONGEST | 1 << AXIS_DURATIONS,
      .limit = "random-update/bytes:16",
-     BATCHES(warm_up_memory, batch_start)},
+     .source = LIFE_START,
+     BATCHES(warm_up_life, batch_life)},
     {.text = {.name = "restart",
               .what = "n pending timers of 30,000 to 60,000 ticks, each restarted once in every "
                       "10,000 while the clock runs",
@@ -364,7 +353,8 @@ const struct suite suites_operations[] = {
               .per = "stop"},
      .axes = 1 << AXIS_LONGEST | 1 << AXIS_ARRIVAL,
      .limit = "random-update/bytes:16",
-     BATCHES(warm_up_memory, batch_stop)},
+     .source = LIFE_STOP,
+     BATCHES(warm_up_life, batch_life)},
     {.text = {.name = "expire",
               .what = "n timers over 60,000 ticks, tick by tick until all have fired",
               .why = "the cost of a timeout, with its part of finding it",
@@ -372,7 +362,8 @@ const struct suite suites_operations[] = {
      .floor_label = "fires nothing: the loop alone",
      .axes = 1 << AXIS_ARRIVAL | 1 << AXIS_LONGEST | 1 << AXIS_DURATIONS | 1 << AXIS_CANCELLED,
      .limit = "random-update/bytes:16",
-     BATCHES(warm_up_memory, batch_expire)},
+     .source = LIFE_EXPIRE,
+     BATCHES(warm_up_life, batch_life)},
     {.text = {.name = "tick",
               .what = "restart's n pending timers, left alone, tick by tick; nothing is due",
               .why = "the cost of the clock's progress with timers that are not due",

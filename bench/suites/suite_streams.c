@@ -12,8 +12,8 @@
  */
 #include "floor.h"
 #include "stream.h"
-#include "streams.h"
 #include "stretch.h"
+#include "suites.h"
 #include "watched.h"
 
 #include <inttypes.h>
@@ -735,10 +735,10 @@ static bool watch_fill(struct fixture *fixture, struct bench_measured *out)
     return end_watch(fixture, &watch, out);
 }
 
-/* Measure rounds of a fill and its drain; of a herd only drains, as its callbacks fill it again. */
-static bool measure_rounds(struct fixture *fixture, struct bench_measured *out, bool herd)
+bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
 {
     const struct stream *stream = stream_of(fixture);
+    bool herd = stream->key.callback != 0; /* its callbacks fill it again */
     uint64_t rounds = rounds_of(fixture, stream->initial_count);
     uint64_t fill_ns = 0;
     uint64_t drain_ns = 0;
@@ -772,17 +772,6 @@ static bool measure_rounds(struct fixture *fixture, struct bench_measured *out, 
     return watch_fill(fixture, out);
 }
 
-bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
-{
-    return measure_rounds(fixture, out, false);
-}
-
-/* All timers fire at one tick and start again for one tick, round after round. */
-static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
-{
-    return measure_rounds(fixture, out, true);
-}
-
 /* --- the table ------------------------------------------------------------------------------- */
 
 #define EVERYWHERE_AXES                                                                            \
@@ -799,6 +788,8 @@ static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
 
 #define STREAM_LIMITS .has_floor = true, .limit = "record-16", .limit_record = "record-64"
 #define STREAM_STEADY STREAM_LIMITS, .plan = streams_plan, .measure = streams_measure_steady
+#define STREAM_FILL                                                                                \
+    STREAM_LIMITS, .source = STREAMS_FILL, .plan = streams_plan, .measure = streams_measure_fill
 #define STREAM_RESTARTS                                                                            \
     .axes = RESTART_AXES, .flags_only = NAMED_FLAGS, .floor_label = floor_listed, STREAM_STEADY
 
@@ -807,7 +798,6 @@ static bool measure_herd(struct fixture *fixture, struct bench_measured *out)
 
 static const char floor_listed[] = "fires nothing: called back by a list of the due timers";
 
-extern const struct suite suites_streams[];
 const struct suite suites_streams[] = {
     {.text = {.name = "idle-reset",
               .what = "n connections with an idle timer of 30,000 to 60,000 ticks each; random "
@@ -824,11 +814,8 @@ const struct suite suites_streams[] = {
               .per = "timer"},
      .axes = EVERYWHERE_AXES | 1u << AXIS_ORDER,
      .plain = {{AXIS_DELAYS, DELAYS_MINUTE}, {AXIS_ORDER, STREAM_FORWARD}},
-     STREAM_LIMITS,
      .floor_label = "fires nothing: the starts and the loop alone",
-     .source = STREAMS_FILL,
-     .plan = streams_plan,
-     .measure = streams_measure_fill},
+     STREAM_FILL},
     {.text = {.name = "burst",
               .what = "n starts for one and the same tick, and the advances up to it",
               .why = "how long the loop stands still when all time out at once: longest_advance_ns",
@@ -836,11 +823,8 @@ const struct suite suites_streams[] = {
      .axes = EVERYWHERE_AXES | 1u << AXIS_ORDER,
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_CONST}},
-     STREAM_LIMITS,
      .floor_label = "fires nothing: the starts and the loop alone",
-     .source = STREAMS_FILL,
-     .plan = streams_plan,
-     .measure = streams_measure_fill},
+     STREAM_FILL},
     {.text = {.name = "hold",
               .what = "n timers; each expiry starts its timer again, in its callback, after 6,000 "
                       "ticks in the mean; tick by tick, until as many have fired as an exact "
@@ -860,10 +844,8 @@ const struct suite suites_streams[] = {
      .axes = (STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EARLIER | 1u << AXIS_EVERY) &
              ~(1u << AXIS_TICK),
      .flags_only = NAMED_FLAGS,
-     STREAM_LIMITS,
      .source = STREAMS_REQUESTS,
-     .plan = streams_plan,
-     .measure = streams_measure_steady},
+     STREAM_STEADY},
     {.text = {.name = "exponential",
               .what = RESTARTS "its timer again; delays exponential, 30,000 in the mean",
               .why = "timers near and far, many of which are pushed to an earlier tick",
@@ -915,10 +897,8 @@ const struct suite suites_streams[] = {
      .axes = (STEADY_AXES | 1u << AXIS_ORDER | 1u << AXIS_EVERY) & ~(1u << AXIS_TICK),
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_KEEPALIVE}, {AXIS_EVERY, 1000}},
-     STREAM_LIMITS,
      .source = STREAMS_SEGMENTS,
-     .plan = streams_plan,
-     .measure = streams_measure_steady},
+     STREAM_STEADY},
     {.text = {.name = "herd",
               .what = "n timers that are all due at one tick; each starts again in its callback, "
                       "for the next common tick 30,000 later; an advance every 100 ticks",
@@ -928,11 +908,8 @@ const struct suite suites_streams[] = {
      .axes = EVERYWHERE_AXES & ~(1u << AXIS_DELAYS),
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_CONST}, {AXIS_CALLBACK, CALLBACK_RESTART}, {AXIS_STEP, 100}},
-     STREAM_LIMITS,
      .floor_label = "fires nothing: the loop alone",
-     .source = STREAMS_FILL,
-     .plan = streams_plan,
-     .measure = measure_herd},
+     STREAM_FILL},
     {.text = {.name = "recorded",
               .what =
                   "copies of a recording, evenly shifted in time, over and over, as many as make "
@@ -943,9 +920,7 @@ const struct suite suites_streams[] = {
              ~(1u << AXIS_DELAYS | 1u << AXIS_STEP | 1u << AXIS_TICK),
      .flags_only = NAMED_FLAGS,
      .plain = {{AXIS_DELAYS, DELAYS_RECORDED}, {AXIS_EVERY, 0}},
-     STREAM_LIMITS,
      .source = STREAMS_RECORDING,
-     .plan = streams_plan,
-     .measure = streams_measure_steady},
+     STREAM_STEADY},
     {.text = {.name = NULL}},
 };

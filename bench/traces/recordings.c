@@ -1,4 +1,4 @@
-#include "recordings.h"
+#include "traces.h"
 
 #include <inttypes.h>
 
@@ -132,8 +132,8 @@ static void write_ftrace(FILE *stream, uint64_t lines)
 const struct sample_recording *recording_at(size_t index)
 {
     static const struct sample_recording all[] = {
-        {"access-log", "Combined lines of 20,000 clients", write_access_log},
-        {"ftrace", "kernel timers as tracefs prints them", write_ftrace},
+        {"access-log", write_access_log},
+        {"ftrace", write_ftrace},
     };
     return index < sizeof all / sizeof all[0] ? &all[index] : NULL;
 }

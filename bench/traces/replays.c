@@ -1,37 +1,47 @@
-#include "replays.h"
+/* Rows about the simulator's replay: compared with a plain loop over the same operations, with a
+ * clock around each of them, and in memory. */
+#include "traces.h"
 
 #include "child.h"
 #include "clock.h"
 #include "memory.h"
-#include "statistics.h"
 #include "tape.h"
 #include "trace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
+#include <math.h>
+#include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-enum { ROUNDS_MAX = 1001, CLOCK_READINGS = 1000000 };
+enum { CLOCK_READINGS = 1000000 };
 
-/* --- figures of rounds ------------------------------------------------------------------------ */
+/* --- passes ---------------------------------------------------------------------------------- */
 
-/* A figure that is measured in each round; the median is reported. */
-struct figure {
-    const char *name;
-    double rounds[ROUNDS_MAX];
-};
-
-static void report_medians(struct bench_measured *out, const struct figure *figures, size_t count)
+static struct replay_request request_of(const struct trace_row *row, const struct stream *stream,
+                                        enum replay_pass pass)
 {
-    for (size_t i = 0; i < count; i++) {
-        bench_add_counter(out, figures[i].name, stats_median(figures[i].rounds, out->batches));
+    return (struct replay_request){.stream = stream,
+                                   .algo = row->contender->timed,
+                                   .options = row->contender->options,
+                                   .pass = pass,
+                                   .memory_limit_bytes = UINT64_MAX};
+}
+
+/* Run a pass through the trace at `path`. Set *whole_ns to the processor time of all of it. */
+static bool run_pass(const char *path, const struct replay_request *request,
+                     struct replay_result *result, uint64_t *whole_ns, struct error *error)
+{
+    uint64_t begun_ns = clock_processor_ns();
+    if (!replay_run(request, result, error)) {
+        return false;
     }
+    *whole_ns = clock_processor_ns() - begun_ns;
+    if (result->status != REPLAY_OK) {
+        return error_set(error, "%s: the replay failed: %s", path, result->reason);
+    }
+    return result->window_events > 0 ||
+           error_set(error, "%s: no operation is to be timed; record it for longer", path);
 }
 
 /* Add a pass to the row. */
@@ -42,61 +52,7 @@ static void add_pass(struct bench_measured *out, const struct replay_result *res
     out->batches++;
 }
 
-/* Whether another round follows. */
-static bool goes_on(const struct replays_subject *subject, const struct bench_measured *out)
-{
-    return out->batches < ROUNDS_MAX && (double)out->elapsed_ns < subject->min_time_s * 1e9;
-}
-
-/* --- passes ----------------------------------------------------------------------------------- */
-
-/* Run one pass, and measure the processor time of all of it. */
-static bool run_pass(const struct replays_subject *subject, enum replay_pass pass,
-                     struct replay_result *result, uint64_t *whole_ns, struct error *error)
-{
-    uint64_t begun_ns = clock_processor_ns();
-    struct stream *own = subject->stream == NULL ? stream_open(subject->trace_path, error) : NULL;
-    const struct replay_request request = {.stream = own != NULL ? own : subject->stream,
-                                           .algo = subject->algo,
-                                           .options = subject->options,
-                                           .pass = pass,
-                                           .memory_limit_bytes = UINT64_MAX,
-                                           .tape = subject->tape};
-    bool ran = request.stream != NULL && replay_run(&request, result, error);
-    stream_close(own);
-    if (!ran) {
-        return false;
-    }
-    *whole_ns = clock_processor_ns() - begun_ns;
-    if (result->status != REPLAY_OK) {
-        return error_set(error, "%s: the replay failed: %s", subject->trace_path, result->reason);
-    }
-    if (result->window_events == 0) {
-        return error_set(error, "%s: no operation is to be timed; record it for longer",
-                         subject->trace_path);
-    }
-    return true;
-}
-
-/* All operations of a trace, and those of them that expiries cause. */
-struct trace_counts {
-    uint64_t events;
-    uint64_t reactions;
-};
-
-static bool read_counts(const char *path, struct trace_counts *counts, struct error *error)
-{
-    struct trace_reader *reader = trace_reader_open(path, error);
-    if (reader == NULL) {
-        return false;
-    }
-    const struct trace_header *header = trace_reader_header(reader);
-    *counts = (struct trace_counts){.events = header->events, .reactions = header->reactions};
-    trace_reader_close(reader);
-    return true;
-}
-
-/* --- the plain loop --------------------------------------------------------------------------- */
+/* --- the plain loop -------------------------------------------------------------------------- */
 
 /* An operation as the plain loop has it. */
 struct plain_record {
@@ -108,15 +64,15 @@ struct plain_record {
 _Static_assert(sizeof(struct plain_record) == 16, "the loop is over records of 16 bytes");
 
 struct plain_loop {
-    void *mapped; /* the file; NULL: it is not there */
-    const struct plain_record *records;
+    const struct tl_algo *algo; /* fires nothing */
+    void *self;
+    struct plain_record *records;
     size_t count;
-    void *self; /* the structure that fires nothing */
 };
 
-/* Writes the window's operations of a trace as plain records. */
-static bool write_plain(struct trace_reader *reader, const char *path, FILE *stream, size_t *count,
-                        struct error *error)
+/* Take the window's operations of a trace. */
+static bool read_plain(struct trace_reader *reader, const char *path, struct plain_loop *plain,
+                       struct error *error)
 {
     const struct trace_header *header = trace_reader_header(reader);
     if (header->end_tick > UINT32_MAX || header->max_delay_ticks > UINT32_MAX) {
@@ -124,79 +80,46 @@ static bool write_plain(struct trace_reader *reader, const char *path, FILE *str
     }
     struct trace_block block;
     int more;
+    plain->records = memory_new(header->events, sizeof *plain->records);
     while ((more = trace_reader_next(reader, &block, error)) == 1) {
         for (size_t g = 0; g < block.group_count; g++) {
             const struct trace_group *group = &block.groups[g];
             for (uint32_t i = 0; group->tick >= header->warmup_end_tick && i < group->count; i++) {
                 const struct trace_record *from = &block.records[group->first + i];
                 uint64_t delay_ticks = from->op == TRACE_START ? from->deadline - group->tick : 0;
-                const struct plain_record record = {.tick = (uint32_t)group->tick,
-                                                    .id = from->id,
-                                                    .delay_ticks = (uint32_t)delay_ticks,
-                                                    .op = from->op};
-                if (fwrite(&record, sizeof record, 1, stream) != 1) {
-                    return error_set(error, "%s: %s", path, strerror(errno));
-                }
-                ++*count;
+                plain->records[plain->count++] =
+                    (struct plain_record){.tick = (uint32_t)group->tick,
+                                          .id = from->id,
+                                          .delay_ticks = (uint32_t)delay_ticks,
+                                          .op = from->op};
             }
         }
     }
-    return more == 0;
+    return more == 0 &&
+           (plain->count > 0 || error_set(error, "%s: no operation is to be timed", path));
 }
 
-static bool make_plain(const struct replays_subject *subject, size_t *count, struct error *error)
+static bool open_plain(const struct trace_row *row, struct plain_loop *plain, struct error *error)
 {
-    struct trace_reader *reader = trace_reader_open(subject->trace_path, error);
-    if (reader == NULL) {
-        return false;
-    }
-    FILE *stream = memory_unless_short(fopen(subject->plain_path, "w"));
-    bool good = stream != NULL && write_plain(reader, subject->plain_path, stream, count, error);
-    if (stream == NULL || (fclose(stream) != 0 && good)) {
-        good = error_set(error, "%s: %s", subject->plain_path, strerror(errno));
-    }
-    trace_reader_close(reader);
-    return good &&
-           (*count > 0 || error_set(error, "%s: no operation is to be timed", subject->trace_path));
-}
-
-static bool open_plain(const struct replays_subject *subject, struct plain_loop *plain,
-                       struct error *error)
-{
-    if (!make_plain(subject, &plain->count, error)) {
-        return false;
-    }
-    int file = open(subject->plain_path, O_RDONLY | O_CLOEXEC);
-    void *mapped = file < 0 ? MAP_FAILED
-                            : mmap(NULL, plain->count * sizeof *plain->records, PROT_READ,
-                                   MAP_SHARED | MAP_POPULATE, file, 0);
-    if (mapped == MAP_FAILED) {
-        (void)error_set(error, "%s: %s", subject->plain_path, strerror(errno));
-    } else {
-        plain->mapped = mapped;
-        plain->records = mapped;
-    }
-    if (file >= 0) {
-        (void)close(file);
-    }
-    const struct tl_config config = {.options = subject->options,
+    const struct tl_config config = {.options = row->contender->options,
                                      .allocator = tl_system_allocator()};
-    enum tl_status status = subject->algo->create(&config, &plain->self);
-    if (plain->mapped != NULL && status != TL_OK) {
-        return error_set(error, "%s: %s", subject->algo->name, tl_status_text(status));
+    struct trace_reader *reader = trace_reader_open(row->model->path, error);
+    bool good = reader != NULL && read_plain(reader, row->model->path, plain, error);
+    trace_reader_close(reader);
+    plain->algo = row->contender->timed;
+    enum tl_status status = good ? plain->algo->create(&config, &plain->self) : TL_OK;
+    if (status != TL_OK) {
+        return error_set(error, "%s: %s", plain->algo->name, tl_status_text(status));
     }
-    return plain->mapped != NULL;
+    return good;
 }
 
-static void close_plain(const struct replays_subject *subject, struct plain_loop *plain)
+static void close_plain(struct plain_loop *plain)
 {
-    if (plain->mapped != NULL) {
-        (void)munmap(plain->mapped, plain->count * sizeof *plain->records);
-    }
     if (plain->self != NULL) {
-        subject->algo->destroy(plain->self);
+        plain->algo->destroy(plain->self);
     }
-    (void)unlink(subject->plain_path);
+    free(plain->records);
 }
 
 static void fire_nothing(void *ctx, uint32_t id, uint64_t now)
@@ -208,10 +131,11 @@ static void fire_nothing(void *ctx, uint32_t id, uint64_t now)
 
 /* Return the number of refused operations. `ticking`: with the calls that the replay makes when the
  * tick changes. Each round begins again at tick 0, which a structure that fires nothing allows. */
-static inline __attribute__((always_inline)) size_t
-run_records(const struct tl_algo *algo, const struct plain_loop *plain, bool ticking)
+static inline __attribute__((always_inline)) size_t run_records(const struct plain_loop *plain,
+                                                                bool ticking)
 {
     size_t refused = 0;
+    const struct tl_algo *algo = plain->algo;
     void *self = plain->self;
     uint64_t now = 0;
     for (const struct plain_record *at = plain->records, *end = at + plain->count; at < end; at++) {
@@ -234,72 +158,80 @@ run_records(const struct tl_algo *algo, const struct plain_loop *plain, bool tic
 }
 
 /* Not inlined: nothing of their caller is to end up in them. */
-static __attribute__((noinline)) size_t run_plain(const struct tl_algo *algo,
-                                                  const struct plain_loop *plain)
+static __attribute__((noinline)) size_t run_plain(const struct plain_loop *plain)
 {
-    return run_records(algo, plain, false);
+    return run_records(plain, false);
 }
 
-static __attribute__((noinline)) size_t run_ticking(const struct tl_algo *algo,
-                                                    const struct plain_loop *plain)
+static __attribute__((noinline)) size_t run_ticking(const struct plain_loop *plain)
 {
-    return run_records(algo, plain, true);
+    return run_records(plain, true);
 }
 
-static bool throughput_rounds(const struct replays_subject *subject, const struct plain_loop *plain,
+/* Decode the trace and run the throughput pass. Set *ns to the processor time of that, an operation
+ * of the trace. */
+static bool decode_and_run(const struct trace_row *row, struct replay_result *result, double *ns,
+                           struct error *error)
+{
+    uint64_t pass_ns;
+    uint64_t begun_ns = clock_processor_ns();
+    struct stream *stream = stream_open(row->model->path, error);
+    const struct replay_request request = request_of(row, stream, PASS_THROUGHPUT);
+    double events = stream != NULL ? (double)stream->header.events : NAN;
+    bool ran = stream != NULL && run_pass(row->model->path, &request, result, &pass_ns, error);
+    stream_close(stream);
+    *ns = (double)(clock_processor_ns() - begun_ns) / events;
+    return ran;
+}
+
+static bool throughput_rounds(const struct trace_row *row, const struct plain_loop *plain,
                               struct bench_measured *out, struct error *error)
 {
     static struct replay_result result;
     enum { LIMIT, PLAIN, TICKING, DECODED, FIGURES };
-    static struct figure figures[FIGURES] = {[LIMIT] = {.name = "limit_ns"},
-                                             [PLAIN] = {.name = "times_plain"},
-                                             [TICKING] = {.name = "times_ticking"},
-                                             [DECODED] = {.name = "decoded_ns"}};
-    struct trace_counts counts;
-    if (!read_counts(subject->trace_path, &counts, error)) {
-        return false;
-    }
-    do {
+    static struct round_figure figures[FIGURES] = {[LIMIT] = {.name = "limit_ns"},
+                                                   [PLAIN] = {.name = "times_plain"},
+                                                   [TICKING] = {.name = "times_ticking"},
+                                                   [DECODED] = {.name = "decoded_ns"}};
+    while (rounds_go_on(row, out)) {
+        size_t round = out->batches;
         uint64_t begun_ns = clock_processor_ns();
-        size_t refused = run_plain(subject->algo, plain);
+        size_t refused = run_plain(plain);
         uint64_t plain_end_ns = clock_processor_ns();
-        refused += run_ticking(subject->algo, plain);
-        uint64_t ticking_took_ns = clock_processor_ns() - plain_end_ns;
-        uint64_t plain_took_ns = plain_end_ns - begun_ns;
-        uint64_t whole_ns;
+        refused += run_ticking(plain);
+        uint64_t ticking_ns = clock_processor_ns() - plain_end_ns;
+        uint64_t plain_ns = plain_end_ns - begun_ns;
         if (refused > 0) {
-            return error_set(error, "%s: refuses %zu operations", subject->algo->name, refused);
+            return error_set(error, "%s: refuses %zu operations", plain->algo->name, refused);
         }
-        if (!run_pass(subject, PASS_THROUGHPUT, &result, &whole_ns, error)) {
+        if (!decode_and_run(row, &result, &figures[DECODED].rounds[round], error)) {
             return false;
         }
         if (result.window_events != plain->count) {
             return error_set(error, "%s: the plain loop has %zu operations, the replay %" PRIu64,
-                             subject->trace_path, plain->count, result.window_events);
+                             row->model->path, plain->count, result.window_events);
         }
         double window_ns = (double)result.window_processor_ns;
-        size_t round = out->batches;
-        figures[LIMIT].rounds[round] = (double)plain_took_ns / (double)plain->count;
-        figures[PLAIN].rounds[round] = window_ns / (double)plain_took_ns;
-        figures[TICKING].rounds[round] = window_ns / (double)ticking_took_ns;
-        figures[DECODED].rounds[round] = (double)whole_ns / (double)counts.events;
+        figures[LIMIT].rounds[round] = (double)plain_ns / (double)plain->count;
+        figures[PLAIN].rounds[round] = window_ns / (double)plain_ns;
+        figures[TICKING].rounds[round] = window_ns / (double)ticking_ns;
         add_pass(out, &result);
-    } while (goes_on(subject, out));
-    report_medians(out, figures, FIGURES);
+    }
+    rounds_report(out, figures, FIGURES);
     return true;
 }
 
-bool replays_throughput(const struct replays_subject *subject, struct bench_measured *out,
+bool replays_throughput(const struct trace_row *row, struct bench_measured *out,
                         struct error *error)
 {
-    struct plain_loop plain = {.mapped = NULL};
-    bool good =
-        open_plain(subject, &plain, error) && throughput_rounds(subject, &plain, out, error);
-    close_plain(subject, &plain);
+    struct plain_loop plain = {0};
+    bool good = model_prepare(row->settings, row->model, error) && open_plain(row, &plain, error) &&
+                throughput_rounds(row, &plain, out, error);
+    close_plain(&plain);
     return good;
 }
 
-/* --- latencies -------------------------------------------------------------------------------- */
+/* --- latencies ------------------------------------------------------------------------------- */
 
 /* Nanoseconds of a reading in a row of readings, each kept as the latency pass keeps it. */
 static double read_clock_ns(void)
@@ -338,84 +270,96 @@ static enum tl_status reading_stop(void *self, uint32_t id)
     return reading.algo->stop(self, id);
 }
 
-static struct tl_algo reading_algo(const struct tl_algo *algo)
-{
-    struct tl_algo reader = *algo;
-    reading.algo = algo;
-    reader.start = reading_start;
-    reader.stop = reading_stop;
-    return reader;
-}
-
-static bool latency_rounds(const struct replays_subject *subject, struct bench_measured *out,
-                           struct error *error)
+static bool latency_rounds(const struct trace_row *row, const struct stream *stream,
+                           struct tape *tape, struct bench_measured *out, struct error *error)
 {
     static struct replay_result result;
     enum { PLAIN, CLOCK, LIMIT, ADDS, FILING, FIGURES };
-    static struct figure figures[FIGURES] = {[PLAIN] = {.name = "plain_ns"},
-                                             [CLOCK] = {.name = "clock_ns"},
-                                             [LIMIT] = {.name = "limit_ns"},
-                                             [ADDS] = {.name = "adds_ns"},
-                                             [FILING] = {.name = "filing_ns"}};
-    const struct tl_algo reader = reading_algo(subject->algo);
-    struct replays_subject read = *subject;
-    read.algo = &reader;
+    static struct round_figure figures[FIGURES] = {[PLAIN] = {.name = "plain_ns"},
+                                                   [CLOCK] = {.name = "clock_ns"},
+                                                   [LIMIT] = {.name = "limit_ns"},
+                                                   [ADDS] = {.name = "adds_ns"},
+                                                   [FILING] = {.name = "filing_ns"}};
+    const char *path = row->model->path;
+    struct tl_algo reader = *row->contender->timed;
+    reading.algo = row->contender->timed;
+    reader.start = reading_start;
+    reader.stop = reading_stop;
+    struct replay_request plain = request_of(row, stream, PASS_THROUGHPUT);
+    plain.tape = tape;
+    struct replay_request limit = plain;
+    limit.algo = &reader;
+    struct replay_request latency = plain;
+    latency.pass = PASS_LATENCY;
     /* Not to be in the first pass. */
     (void)clock_ns_per_cycle();
-    do {
+    while (rounds_go_on(row, out)) {
         uint64_t plain_whole_ns;
+        uint64_t unused_ns;
         uint64_t whole_ns;
-        if (!run_pass(subject, PASS_THROUGHPUT, &result, &plain_whole_ns, error)) {
+        size_t round = out->batches;
+        if (!run_pass(path, &plain, &result, &plain_whole_ns, error)) {
             return false;
         }
         double events = (double)result.window_events;
-        double plain_ns = (double)result.window_processor_ns / events;
-        size_t round = out->batches;
-        figures[PLAIN].rounds[round] = plain_ns;
+        double plain_ns = (double)result.window_processor_ns;
+        figures[PLAIN].rounds[round] = plain_ns / events;
         figures[CLOCK].rounds[round] = read_clock_ns();
-        uint64_t unused_ns;
-        if (!run_pass(&read, PASS_THROUGHPUT, &result, &unused_ns, error)) {
+        if (!run_pass(path, &limit, &result, &unused_ns, error)) {
             return false;
         }
         figures[LIMIT].rounds[round] = (double)result.window_processor_ns / events;
-        if (!run_pass(subject, PASS_LATENCY, &result, &whole_ns, error)) {
+        if (!run_pass(path, &latency, &result, &whole_ns, error)) {
             return false;
         }
         double window_ns = (double)result.window_processor_ns;
-        figures[ADDS].rounds[round] = window_ns / events - plain_ns;
+        figures[ADDS].rounds[round] = (window_ns - plain_ns) / events;
         figures[FILING].rounds[round] =
-            ((double)whole_ns - window_ns - ((double)plain_whole_ns - plain_ns * events)) / events;
+            ((double)whole_ns - window_ns - ((double)plain_whole_ns - plain_ns)) / events;
         add_pass(out, &result);
-    } while (goes_on(subject, out));
-    report_medians(out, figures, FIGURES);
+    }
+    rounds_report(out, figures, FIGURES);
     return true;
 }
 
-bool replays_latency(const struct replays_subject *subject, struct bench_measured *out,
-                     struct error *error)
+/* Record the reactions of the structure's expiries, which the timed passes play. */
+static bool record_tape(const struct trace_row *row, const struct stream *stream, struct tape *tape,
+                        struct error *error)
 {
     static struct replay_result result;
-    struct replays_subject own = *subject;
-    struct trace_counts counts;
     uint64_t unused_ns;
-    if (!read_counts(subject->trace_path, &counts, error)) {
-        return false;
+    struct replay_request check = request_of(row, stream, PASS_CHECK);
+    check.tape = tape;
+    return tape != NULL && run_pass(row->model->path, &check, &result, &unused_ns, error);
+}
+
+bool replays_latency(const struct trace_row *row, struct bench_measured *out, struct error *error)
+{
+    struct stream *stream = model_prepare(row->settings, row->model, error)
+                                ? stream_open(row->model->path, error)
+                                : NULL;
+    struct tape *tape = NULL;
+    bool good = stream != NULL;
+    if (good && stream->header.reactions > 0 &&
+        (row->contender->timed->capabilities & TL_CAP_FIRES_NOTHING) == 0) {
+        tape = tape_create(error);
+        good = record_tape(row, stream, tape, error);
     }
-    if (counts.reactions > 0 && (subject->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0) {
-        own.tape = tape_create(error);
-        if (own.tape == NULL || !run_pass(&own, PASS_CHECK, &result, &unused_ns, error)) {
-            tape_close(own.tape);
-            return false;
-        }
-    }
-    bool good = latency_rounds(&own, out, error);
-    tape_close(own.tape);
+    good = good && latency_rounds(row, stream, tape, out, error);
+    tape_close(tape);
+    stream_close(stream);
     return good;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
-/* The result of the process that replays. */
+/* What a process that replays takes, and its result. */
+struct lone_replay {
+    const struct trace_row *row;
+    const char *path;
+    const struct stream *stream;
+};
+
 struct held_memory {
     uint64_t own_bytes;
     uint64_t whole_ns;
@@ -430,61 +374,58 @@ static uint64_t most_bytes(void)
 
 static bool replay_alone(void *ctx, void *result, struct error *error)
 {
-    const struct replays_subject *subject = ctx;
+    const struct lone_replay *lone = ctx;
     struct held_memory *held = result;
+    const struct replay_request request = request_of(lone->row, lone->stream, lone->row->pass);
     /* A new process has held nothing but its parent's. */
     uint64_t before_bytes = most_bytes();
     static struct replay_result found;
-    if (!run_pass(subject, subject->pass, &found, &held->whole_ns, error)) {
+    if (!run_pass(lone->path, &request, &found, &held->whole_ns, error)) {
         return false;
     }
     held->own_bytes = most_bytes() - before_bytes;
     return true;
 }
 
-/* Replays in a process of its own. */
-static bool hold(const struct replays_subject *subject, struct held_memory *held,
-                 struct error *error)
+/* Replay in a process of its own. Set *events to the operations of the trace. */
+static bool hold(const struct trace_row *row, struct model *model, struct held_memory *held,
+                 uint64_t *events, struct error *error)
 {
-    struct replays_subject own = *subject;
-    struct stream *stream = stream_open(subject->trace_path, error);
-    own.stream = stream;
+    struct stream *stream =
+        model_prepare(row->settings, model, error) ? stream_open(model->path, error) : NULL;
+    struct lone_replay lone = {row, model->path, stream};
     const struct child_request request = {
-        .run = replay_alone, .ctx = &own, .result_bytes = sizeof *held, .timeout_seconds = 3600};
+        .run = replay_alone, .ctx = &lone, .result_bytes = sizeof *held, .timeout_seconds = 3600};
     struct child_outcome outcome;
+    if (stream == NULL) {
+        return false;
+    }
     /* Memory that this process has freed and still holds would be used by the child before it
      * grows. */
     (void)malloc_trim(0);
-    bool ran = stream != NULL && child_run(&request, held, &outcome, error);
+    *events = stream->header.events;
+    bool ran = child_run(&request, held, &outcome, error);
     stream_close(stream);
-    if (!ran) {
-        return false;
-    }
-    return outcome.end == CHILD_DONE || error_set(error, "%s", outcome.reason);
+    return ran && (outcome.end == CHILD_DONE || error_set(error, "%s", outcome.reason));
 }
 
-bool replays_memory(const struct replays_subject *subject, struct bench_measured *out,
-                    struct error *error)
+bool replays_memory(const struct trace_row *row, struct bench_measured *out, struct error *error)
 {
-    struct replays_subject longer = *subject;
-    longer.trace_path = subject->longer_path;
-    struct trace_counts counts;
-    struct trace_counts longer_counts;
+    uint64_t events;
+    uint64_t longer_events;
     struct held_memory held;
-    struct held_memory longer_held;
-    if (!read_counts(subject->trace_path, &counts, error) ||
-        !read_counts(longer.trace_path, &longer_counts, error) || !hold(subject, &held, error) ||
-        !hold(&longer, &longer_held, error)) {
+    struct held_memory longer;
+    if (!hold(row, row->model, &held, &events, error) ||
+        !hold(row, row->longer, &longer, &longer_events, error)) {
         return false;
     }
+    double own = (double)held.own_bytes;
     out->elapsed_ns = held.whole_ns;
-    out->operations = counts.events;
+    out->operations = events;
     out->batches = 1;
-    bench_add_counter(out, "own_bytes", (double)held.own_bytes);
-    bench_add_counter(out, "longer_own_bytes", (double)longer_held.own_bytes);
-    bench_add_counter(out, "times_longer", (double)longer_counts.events / (double)counts.events);
-    bench_add_counter(out, "times_own",
-                      held.own_bytes > 0 ? (double)longer_held.own_bytes / (double)held.own_bytes
-                                         : 0);
+    bench_add_counter(out, "own_bytes", own);
+    bench_add_counter(out, "longer_own_bytes", (double)longer.own_bytes);
+    bench_add_counter(out, "times_longer", (double)longer_events / (double)events);
+    bench_add_counter(out, "times_own", own > 0 ? (double)longer.own_bytes / own : 0);
     return true;
 }

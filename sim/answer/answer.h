@@ -99,6 +99,9 @@ double answer_wakeups_per_second(const struct answer *answer, const struct row *
  * names. */
 void answer_write(const struct answer *answer, size_t width, FILE *stream);
 
+/* Make, write and free the answer for one trace, as wide as the terminal. */
+void answer_print(const struct results *results, const struct answer_trace *trace, FILE *stream);
+
 /* The parts of the answer, for pages. `code` is put around each name of a structure: "" or a mark.
  * The pick and its cost at the trace's rate, a line each: */
 void answer_write_pick(const struct answer *answer, const char *code, FILE *stream);

@@ -32,9 +32,7 @@
 /* The name of a row's structure, between two marks. */
 static const char *name_of(const struct row *row, const char *code, char text[NAME_BYTES])
 {
-    const char *options = row_text(row, COL_OPTIONS);
-    (void)snprintf(text, NAME_BYTES, "%s%s%s%s%s", code, row_text(row, COL_ALGO),
-                   options[0] != '\0' ? ":" : "", options, code);
+    (void)snprintf(text, NAME_BYTES, "%s%s%s", code, row_structure(row, STRUCTURE), code);
     return text;
 }
 #define NAME                                                                                       \
@@ -390,4 +388,13 @@ void answer_write(const struct answer *answer, size_t width, FILE *stream)
     if (answer->count > 0) {
         write_entries(answer, stream);
     }
+}
+
+void answer_print(const struct results *results, const struct answer_trace *trace, FILE *stream)
+{
+    struct answer answer;
+    size_t width = terminal_width(stream);
+    answer_make(results, trace, &answer);
+    answer_write(&answer, width > 0 ? width : ANSWER_WIDTH, stream);
+    answer_free(&answer);
 }

@@ -3,7 +3,6 @@
 #include "command.h"
 #include "command_drive.h"
 #include "compare.h"
-#include "compare_print.h"
 #include "context.h"
 #include "memory.h"
 #include "outfile.h"
@@ -11,7 +10,6 @@
 #include "progress.h"
 #include "simulate.h"
 #include "standard_files.h"
-#include "terminal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -35,16 +33,11 @@ struct compare_arguments {
     struct word_list metrics;
     const char *base;
     const char *out_dir;
-    bool by_algo;
-    bool all_counts;
     unsigned rounds;
-    struct tolerance max_lateness;
-    double confidence;
-    double min_effect;      /* negative: by how the runs belong together */
     double threshold;       /* negative: none */
     double count_threshold; /* negative: none */
-    enum compare_correction correction;
     enum compare_format format;
+    struct compare_request request;
 };
 
 /* Check that the arguments are consistent. */
@@ -55,11 +48,11 @@ static void complete(void *at, struct argp_state *state)
         if (arguments->sets.count > 0) {
             argp_error(state, "either sets of results, or --command to make them; not both");
         }
-        if (arguments->commands.count < 2 && !arguments->by_algo) {
+        if (arguments->commands.count < 2 && !arguments->request.by_algo) {
             argp_error(state, "--command: one alone has nothing to be compared with");
         }
-    } else if (arguments->sets.count < (arguments->by_algo ? 1 : 2)) {
-        argp_error(state, arguments->by_algo
+    } else if (arguments->sets.count < (arguments->request.by_algo ? 1 : 2)) {
+        argp_error(state, arguments->request.by_algo
                               ? "which results? A folder, a results.json, or the JSON of "
                                 "timerlab-bench"
                               : "it takes two sets of results, or one with --by algo");
@@ -67,7 +60,7 @@ static void complete(void *at, struct argp_state *state)
     if (arguments->out_dir != NULL && arguments->commands.count == 0) {
         argp_error(state, "-o keeps what --command makes, and there is none");
     }
-    if (arguments->base != NULL && !arguments->by_algo) {
+    if (arguments->base != NULL && !arguments->request.by_algo) {
         argp_error(state, "--base names the structure that --by algo compares with; the first set "
                           "is the base of the others");
     }
@@ -85,7 +78,7 @@ static void take_by(void *at, const struct option_row *row, const char *text,
 {
     struct compare_arguments *arguments = at;
     (void)row;
-    arguments->by_algo = true;
+    arguments->request.by_algo = true;
     if (strcmp(text, "algo") != 0) {
         argp_error(state, "--by takes algo, not '%s'", text);
     }
@@ -116,21 +109,21 @@ static const struct option_row options[] = {
      AT(metrics)},
     {{"counts", 0, NULL, 0, "Also compare the counts of different structures", 0},
      OPTION_FLAG,
-     AT(all_counts)},
+     AT(request.all_counts)},
     {{"confidence", 0, "PERCENT", 0, "Of intervals and verdicts (95%)", 0},
      OPTION_PERCENT(50, 99.99),
-     AT(confidence)},
+     AT(request.confidence)},
     {{"min-effect", 0, "PERCENT", 0,
       "A change must be shown to be larger than this (1% of pairs, 5% of sides measured apart, 50% "
       "of one run a side measured apart)",
       0},
      OPTION_PERCENT(0, 1000),
-     AT(min_effect)},
-    OPTION_ROW_MAX_LATENESS(struct compare_arguments, max_lateness),
+     AT(request.min_effect)},
+    OPTION_ROW_MAX_LATENESS(struct compare_arguments, request.max_lateness),
     {{"correction", 0, "holm|bh|none", 0,
       "For many comparisons at once: Holm (the default), Benjamini and Hochberg, none", 0},
      OPTION_WORD,
-     AT(correction)},
+     AT(request.correction)},
     {{"threshold", 0, "PERCENT", 0,
       "End with status 1 if something is slower by more than this, or fails where the base does "
       "not",
@@ -439,12 +432,12 @@ static size_t print_regressions(const struct compare_arguments *arguments,
     for (size_t i = 0; i < comparisons->count && arguments->threshold >= 0; i++) {
         const struct comparison *item = &comparisons->items[i];
         if (item->status == COMPARE_FAILED && item->other_failed) {
-            standard_files_tell("regression: %s: %s\n", item->workload, item->reason);
+            standard_files_tell("regression: %s: %s\n", item->other.workload, item->reason);
             regressions++;
         } else if (item->verdict == VERDICT_SLOWER &&
                    compare_slowdown(item) > arguments->threshold) {
-            standard_files_tell("regression: %s, %s, %s: %+.1f %% time\n", item->workload,
-                                item->algo, item->metric, 100 * compare_slowdown(item));
+            standard_files_tell("regression: %s, %s, %s: %+.1f %% time\n", item->other.workload,
+                                item->other.algo, item->metric, 100 * compare_slowdown(item));
             regressions++;
         }
     }
@@ -452,9 +445,9 @@ static size_t print_regressions(const struct compare_arguments *arguments,
         const struct compare_difference *difference = &comparisons->differences[i];
         if (is_work(difference->name) &&
             difference->other > difference->base * (1 + arguments->count_threshold)) {
-            standard_files_tell("regression: %s, %s, %s: %.15g, was %.15g\n", difference->workload,
-                                difference->algo, difference->name, difference->other,
-                                difference->base);
+            standard_files_tell("regression: %s, %s, %s: %.15g, was %.15g\n",
+                                difference->measured.workload, difference->measured.algo,
+                                difference->name, difference->other, difference->base);
             regressions++;
         }
     }
@@ -467,53 +460,46 @@ static void print_answers(const struct compare_arguments *arguments,
 {
     const struct result_session *session = &side->set->sessions[0];
     const struct results *rows = &session->results;
-    size_t width = terminal_width(stdout);
     for (size_t i = 0; i < rows->count && rows->kind == &replay_kind; i++) {
         const char *trace = row_text(&rows->rows[i], COL_TRACE);
         const json_t *known = context_trace(session->context, trace);
         const json_t *tick_ns = json_object_get(known, "tick_ns");
         const json_t *seconds = json_object_get(known, "window_seconds");
         struct answer_trace about = {.name = trace, .window_seconds = json_number_value(seconds)};
-        struct answer answer;
         bool known_before = false;
         for (size_t k = 0; k < i && !known_before; k++) {
             known_before = strcmp(row_text(&rows->rows[k], COL_TRACE), trace) == 0;
         }
         if (!known_before &&
-            tolerance_in_ticks(&arguments->max_lateness,
+            tolerance_in_ticks(&arguments->request.max_lateness,
                                json_is_number(tick_ns) ? json_number_value(tick_ns) : NAN,
                                &about.max_late_ticks)) {
-            answer_make(rows, &about, &answer);
-            answer_write(&answer, width > 0 ? width : ANSWER_WIDTH, stdout);
-            answer_free(&answer);
+            answer_print(rows, &about, stdout);
             (void)putchar('\n');
         }
     }
 }
 
-static bool print(const struct compare_arguments *arguments, const struct compare_request *request,
-                  const struct comparisons *comparisons, struct error *error)
+static bool print(const struct compare_arguments *arguments, const struct comparisons *comparisons,
+                  struct error *error)
 {
+    const struct compare_request *request = comparisons->request;
+    bool card = arguments->request.by_algo && arguments->format == FORMAT_TABLE &&
+                request->only_count + request->workload_count == 0;
     for (size_t i = 0; i < comparisons->warning_count; i++) {
         standard_files_tell("warning: %s\n", comparisons->warnings[i]);
     }
-    switch (arguments->format) {
-    case FORMAT_JSON:
-        return compare_print_json(request, comparisons, stdout) ||
+    if (arguments->format == FORMAT_JSON) {
+        return compare_print_json(comparisons, stdout) ||
                error_set(error, "a name is not UTF-8, which JSON requires");
-    case FORMAT_MARKDOWN:
-        compare_print_markdown(request, comparisons, stdout);
-        return true;
-    default:
-        for (size_t i = 0; arguments->by_algo && i < request->side_count; i++) {
-            if (request->only_count + request->workload_count == 0 &&
-                request->sides[i].set->count == 1) {
-                print_answers(arguments, &request->sides[i]);
-            }
-        }
-        compare_print_table(request, comparisons, stdout);
-        return true;
     }
+    for (size_t i = 0; card && i < request->side_count; i++) {
+        if (request->sides[i].set->count == 1) {
+            print_answers(arguments, &request->sides[i]);
+        }
+    }
+    compare_print(comparisons, arguments->format == FORMAT_MARKDOWN, stdout);
+    return true;
 }
 
 static int conclude(const struct compare_arguments *arguments,
@@ -528,46 +514,34 @@ static int conclude(const struct compare_arguments *arguments,
     return regressions > 0 ? EXIT_FAULT : EXIT_OK;
 }
 
-static int compare_sets(const struct compare_arguments *arguments)
+static int compare_sets(struct compare_arguments *arguments)
 {
     struct error error;
     struct loaded loaded = {0};
     struct comparisons comparisons = {0};
+    struct compare_request *request = &arguments->request;
     struct compare_structure base;
     struct compare_structure *only = NULL;
-    size_t only_count = 0;
     int status = EXIT_FAULT;
-    if (!parse_structures(&arguments->structures, &only, &only_count, &error) ||
+    if (!parse_structures(&arguments->structures, &only, &request->only_count, &error) ||
         (arguments->base != NULL && !compare_structure_parse(&base, arguments->base, &error))) {
         command_complain(&error);
         free(only);
         return EXIT_USAGE;
     }
-    if (load_all(arguments, &loaded, &error)) {
-        struct compare_request request = {
-            .sides = loaded.sides,
-            .side_count = loaded.side_count,
-            .by_algo = arguments->by_algo,
-            .in_turn = arguments->commands.count > 0,
-            .base = arguments->base != NULL ? &base : NULL,
-            .only = only,
-            .only_count = only_count,
-            .workloads = arguments->traces.items,
-            .workload_count = arguments->traces.count,
-            .metrics = arguments->metrics.items,
-            .metric_count = arguments->metrics.count,
-            .all_counts = arguments->all_counts,
-            .max_lateness = arguments->max_lateness,
-            .confidence = arguments->confidence,
-            .min_effect = arguments->min_effect,
-            .correction = arguments->correction,
-        };
-        if (compare_results(&request, &comparisons, &error) &&
-            print(arguments, &request, &comparisons, &error)) {
-            status = conclude(arguments, &comparisons);
-        } else {
-            command_complain(&error);
-        }
+    bool done = load_all(arguments, &loaded, &error);
+    request->sides = loaded.sides;
+    request->side_count = loaded.side_count;
+    request->in_turn = arguments->commands.count > 0;
+    request->base = arguments->base != NULL ? &base : NULL;
+    request->only = only;
+    request->workloads = arguments->traces.items;
+    request->workload_count = arguments->traces.count;
+    request->metrics = arguments->metrics.items;
+    request->metric_count = arguments->metrics.count;
+    if (done && compare_results(request, &comparisons, &error) &&
+        print(arguments, &comparisons, &error)) {
+        status = conclude(arguments, &comparisons);
     } else {
         command_complain(&error);
     }
@@ -579,11 +553,11 @@ static int compare_sets(const struct compare_arguments *arguments)
 
 int command_compare(int argc, char **argv)
 {
-    struct compare_arguments arguments = {.rounds = DEFAULT_ROUNDS,
-                                          .confidence = DEFAULT_CONFIDENCE,
-                                          .min_effect = -1,
-                                          .threshold = -1,
-                                          .count_threshold = -1};
+    struct compare_arguments arguments = {
+        .rounds = DEFAULT_ROUNDS,
+        .request = {.confidence = DEFAULT_CONFIDENCE, .min_effect = -1},
+        .threshold = -1,
+        .count_threshold = -1};
     command_line_read(&syntax, argc, argv, &arguments);
     int status = compare_sets(&arguments);
     struct word_list *words[] = {&arguments.sets, &arguments.commands, &arguments.structures,

@@ -208,11 +208,6 @@ static void write_work(const void *at, FILE *stream)
     row_clear(&row);
 }
 
-static void write_results_csv(const void *simulation, FILE *stream)
-{
-    results_write_csv(&((const struct simulation *)simulation)->results, stream);
-}
-
 static void write_latency_csv(const void *simulation, FILE *stream)
 {
     latency_write_csv(simulation, LATENCY_SERVICE, stream);
@@ -223,23 +218,10 @@ static void write_response_csv(const void *simulation, FILE *stream)
     latency_write_csv(simulation, LATENCY_RESPONSE, stream);
 }
 
-struct output {
-    const struct simulation *simulation;
-    json_t *context;
-};
-
-static void write_results_json(const void *at, FILE *stream)
+static bool write_folder(const struct sim_arguments *arguments, const struct simulation *simulation,
+                         const json_t *context, struct outfolder *folder, struct error *error)
 {
-    const struct output *output = at;
-    results_write_json(&output->simulation->results, output->context, stream);
-}
-
-static bool write_folder(const struct sim_arguments *arguments, const struct output *output,
-                         struct outfolder *folder, struct error *error)
-{
-    const struct simulation *simulation = output->simulation;
-    bool done = outfolder_write(folder, "results.csv", write_results_csv, simulation, error) &&
-                outfolder_write(folder, "work.csv", write_work, simulation, error) &&
+    bool done = outfolder_write(folder, "work.csv", write_work, simulation, error) &&
                 outfolder_write(folder, "faults.csv", write_faults, simulation, error);
     if (done && simulation->ranks > 0) {
         done = outfolder_write(folder, "ranks.csv", command_ranks_write_csv, simulation, error);
@@ -249,7 +231,7 @@ static bool write_folder(const struct sim_arguments *arguments, const struct out
                outfolder_write(folder, "response.csv", write_response_csv, simulation, error) &&
                latency_write_histograms(simulation, folder, error);
     }
-    return done && outfolder_write(folder, "results.json", write_results_json, output, error) &&
+    return done && results_write_files(&simulation->results, context, "results", folder, error) &&
            outfolder_commit(folder, result_files, error);
 }
 
@@ -274,15 +256,11 @@ static void print_faults(const struct simulation *simulation)
 
 static void write_answers(const struct simulation *simulation, FILE *stream)
 {
-    size_t width = terminal_width(stream);
     for (size_t i = 0; i < simulation->trace_count; i++) {
         const struct answer_trace trace = {.name = simulation->traces[i].name,
                                            .window_seconds = simulation->traces[i].window_seconds};
-        struct answer answer;
-        answer_make(&simulation->results, &trace, &answer);
         (void)fputs(i > 0 ? "\n" : "", stream);
-        answer_write(&answer, width > 0 ? width : ANSWER_WIDTH, stream);
-        answer_free(&answer);
+        answer_print(&simulation->results, &trace, stream);
     }
 }
 
@@ -388,11 +366,10 @@ static bool report_simulation(struct sim_arguments *arguments, const struct simu
                               struct outfolder *folder, json_t *context)
 {
     struct error *error = &arguments->error;
-    struct output output = {simulation, context};
     if (arguments->format == FORMAT_CSV) {
-        write_results_csv(simulation, stdout);
+        results_write_csv(&simulation->results, stdout);
     } else if (arguments->format == FORMAT_JSON) {
-        write_results_json(&output, stdout);
+        results_write_json(&simulation->results, context, stdout);
     } else {
         write_answers(simulation, stdout);
         results_write_reasons(&simulation->results, stdout);
@@ -402,7 +379,8 @@ static bool report_simulation(struct sim_arguments *arguments, const struct simu
             latency_write_worst(simulation, stdout);
         }
     }
-    return arguments->out_dir == NULL || write_folder(arguments, &output, folder, error);
+    return arguments->out_dir == NULL ||
+           write_folder(arguments, simulation, context, folder, error);
 }
 
 /* All traces, here or by the ranks that `request` has. */

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* X(code, word) */
 #define COMPARE_STATUS_MAP(X)                                                                      \
@@ -53,8 +54,6 @@ enum compare_verdict { COMPARE_VERDICT_MAP(COMPARE_ENUM) VERDICTS };
 enum compare_method { COMPARE_METHOD_MAP(COMPARE_ENUM) METHODS };
 enum compare_correction { COMPARE_CORRECTION_MAP(COMPARE_ENUM) CORRECTIONS };
 #undef COMPARE_ENUM
-
-const char *compare_correction_word(enum compare_correction correction);
 
 /* A structure, as NAME[:option=value...] names it: without options, with its defaults. */
 struct compare_structure {
@@ -104,16 +103,25 @@ struct compare_request {
 #define COMPARE_MIN_EFFECT_APART   0.05
 #define COMPARE_MIN_EFFECT_ONE_RUN 0.50
 
-/* One figure of one measurement. Texts that are not arrays belong to the sets. */
-struct comparison {
-    const struct compare_side *base_side;
-    const struct compare_side *other_side;
+/* One measurement of one side: the same row in each session that has it. Texts belong to the set. */
+struct measured {
+    const struct compare_side *side;
     const struct row_kind *kind;
     const char *workload;
-    const char *algo; /* of the other side */
+    const char *algo;
     const char *options;
-    const char *base_algo;
-    const char *base_options;
+    const struct row *row; /* of the first session that has it: its checksum and counts stand for
+                              all; NULL: the side does not have it */
+    const json_t *trace;   /* the context of its trace; NULL: unknown */
+    double tick_ns;        /* of its trace; NAN: unknown */
+    struct firing firing;  /* unknown of a benchmark */
+    bool yardstick;        /* fires nothing */
+};
+
+/* One figure of one measurement. */
+struct comparison {
+    struct measured base;
+    struct measured other;
     const char *metric; /* "" where there was nothing to choose it by */
     enum compare_status status;
     bool other_failed; /* of COMPARE_FAILED: while the base did not */
@@ -133,18 +141,14 @@ struct comparison {
 
 /* A count that is not the same on both sides. */
 struct compare_difference {
-    const struct compare_side *other_side;
-    const char *workload;
-    const char *algo;
-    const char *options;
-    const char *base_algo;
-    const char *base_options;
+    struct measured measured; /* the other side's */
     const char *name;
     double base; /* whole numbers, or bytes per timer */
     double other;
 };
 
 struct comparisons {
+    const struct compare_request *request;
     struct comparison *items;
     size_t count;
     struct compare_difference *differences;
@@ -155,7 +159,8 @@ struct comparisons {
     size_t warning_count;
 };
 
-/* Compares. False, with `error` set, if memory fails or nothing is there to be compared. */
+/* Compare. Return false, with `error` set, if nothing is there to be compared. The request must
+ * outlive the comparisons. */
 bool compare_results(const struct compare_request *request, struct comparisons *comparisons,
                      struct error *error);
 
@@ -164,5 +169,14 @@ void comparisons_free(struct comparisons *comparisons);
 /* How much longer than the base's the other side takes, as a share of the base's time: the change,
  * for a rate that of its inverse. */
 double compare_slowdown(const struct comparison *comparison);
+
+/* Print the comparisons, the counts that differ, and a summary: in aligned columns, or as Markdown,
+ * which also has the warnings. */
+void compare_print(const struct comparisons *comparisons, bool markdown, FILE *stream);
+
+/* Print an object {schema, base, confidence, correction, warnings, comparisons, counts, summary}; a
+ * number that there is none for is null. Return false if a name is not UTF-8, which JSON
+ * requires. */
+bool compare_print_json(const struct comparisons *comparisons, FILE *stream);
 
 #endif

@@ -1,4 +1,5 @@
-#include "compare_print.h"
+/* Comparisons for people (a table, Markdown) and for programs (JSON). */
+#include "compare.h"
 
 #include "figures.h"
 #include "json_text.h"
@@ -20,62 +21,46 @@
 static const char *const status_words[] = {COMPARE_STATUS_MAP(WORD)};
 static const char *const verdict_words[] = {COMPARE_VERDICT_MAP(WORD)};
 static const char *const method_words[] = {COMPARE_METHOD_MAP(WORD)};
+static const char *const correction_words[] = {COMPARE_CORRECTION_MAP(WORD)};
 #undef WORD
 
-static size_t count_verdicts(const struct comparisons *comparisons, enum compare_verdict verdict)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < comparisons->count; i++) {
-        count += comparisons->items[i].verdict == verdict;
-    }
-    return count;
-}
+/* How many comparisons there are of each status, and with each verdict. */
+struct tally {
+    size_t statuses[COMPARE_STATUSES];
+    size_t verdicts[VERDICTS];
+};
 
-static size_t count_status(const struct comparisons *comparisons, enum compare_status status)
+static struct tally tally_of(const struct comparisons *comparisons)
 {
-    size_t count = 0;
+    struct tally tally = {0};
     for (size_t i = 0; i < comparisons->count; i++) {
-        count += comparisons->items[i].status == status;
+        tally.statuses[comparisons->items[i].status]++;
+        tally.verdicts[comparisons->items[i].verdict]++;
     }
-    return count;
+    return tally;
 }
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-static void structure_name(char *text, size_t bytes, const char *algo, const char *options)
+static const char *name_of(const struct measured *measured, char text[STRUCTURE_BYTES])
 {
-    (void)snprintf(text, bytes, "%s%s%s", algo[0] != '\0' ? algo : "-",
-                   options[0] != '\0' ? ":" : "", options);
+    return structure_text(measured->algo, measured->options, text);
 }
 
-static void add_change(struct text_table *table, double change)
+/* The cells of what was judged: the change, its interval, and the probability. */
+static void add_judgement(struct text_table *table, const struct comparison *item)
 {
-    if (isfinite(change)) {
-        text_table_add(table, "%+.1f %%", 100 * change);
-    } else {
-        text_table_add(table, "-");
-    }
-}
-
-static void add_interval(struct text_table *table, const struct comparison *item)
-{
-    if (item->status == COMPARE_JUDGED && isfinite(item->judgement.high)) {
-        text_table_add(table, "%+.1f .. %+.1f %%", 100 * item->judgement.low,
-                       100 * item->judgement.high);
-    } else {
-        text_table_add(table, "-");
-    }
-}
-
-static void add_p(struct text_table *table, const struct comparison *item)
-{
-    if (item->status != COMPARE_JUDGED) {
-        text_table_add(table, "-");
-    } else if (item->p_adjusted < 0.0001) {
-        text_table_add(table, "<0.0001");
-    } else {
-        text_table_add(table, "%.4f", item->p_adjusted);
-    }
+    const struct judgement *judgement = &item->judgement;
+    bool judged = item->status == COMPARE_JUDGED;
+    text_table_add(table, judged && isfinite(judgement->change) ? "%+.1f %%" : "-",
+                   100 * judgement->change);
+    text_table_add(table, judged && isfinite(judgement->high) ? "%+.1f .. %+.1f %%" : "-",
+                   100 * judgement->low, 100 * judgement->high);
+    text_table_add(table,
+                   !judged                     ? "-"
+                   : item->p_adjusted < 0.0001 ? "<0.0001"
+                                               : "%.4f",
+                   item->p_adjusted);
 }
 
 static void add_runs(struct text_table *table, const struct comparison *item)
@@ -109,82 +94,82 @@ static const char *verdict_or_status(const struct comparison *item)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+/* Begin a table of which the columns [from, to) are numbers. */
+static struct text_table begin_table(const char *const *headings, size_t columns, size_t from,
+                                     size_t to)
+{
+    struct text_table table = {.columns = columns};
+    for (size_t i = 0; i < columns; i++) {
+        table.right[i] = i >= from && i < to;
+        text_table_add(&table, "%s", headings[i]);
+    }
+    return table;
+}
+
+static void end_table(struct text_table *table, bool markdown, FILE *stream)
+{
+    (markdown ? text_table_write_markdown : text_table_write)(table, stream);
+    text_table_free(table);
+}
+
 /* One comparison in each row: everything of one other set, or of one set by structure. */
-static void fill_comparisons(struct text_table *table, const struct comparisons *comparisons,
-                             const struct compare_side *other)
+static void print_table(const struct comparisons *comparisons, const struct compare_side *other,
+                        bool markdown, FILE *stream)
 {
     static const char *const headings[] = {"trace",  "structure", "metric", "base", "other",
                                            "change", "interval",  "p",      "runs", "verdict"};
-    *table = (struct text_table){.columns = sizeof headings / sizeof headings[0]};
-    for (size_t i = 0; i < table->columns; i++) {
-        table->right[i] = i >= 3 && i <= 7;
-        text_table_add(table, "%s", headings[i]);
-    }
+    struct text_table table = begin_table(headings, sizeof headings / sizeof headings[0], 3, 8);
     for (size_t i = 0; i < comparisons->count; i++) {
         const struct comparison *item = &comparisons->items[i];
-        if (item->other_side != other) {
+        if (item->other.side != other) {
             continue;
         }
-        char algo[520];
-        char base_algo[520];
-        structure_name(algo, sizeof algo, item->algo, item->options);
-        structure_name(base_algo, sizeof base_algo, item->base_algo, item->base_options);
+        const char *algo = name_of(&item->other, STRUCTURE);
+        const char *base_algo = name_of(&item->base, STRUCTURE);
         bool same = strcmp(algo, base_algo) == 0;
-        text_table_add(table, "%s", item->workload);
-        text_table_add(table, "%s%s%s", algo, same ? "" : " vs ", same ? "" : base_algo);
-        text_table_add(table, "%s", item->metric[0] != '\0' ? item->metric : "-");
-        text_table_add(table, "%s", number_text(item->base_median, FIGURE));
-        text_table_add(table, "%s", number_text(item->other_median, FIGURE));
-        add_change(table, item->status == COMPARE_JUDGED ? item->judgement.change : NAN);
-        add_interval(table, item);
-        add_p(table, item);
-        add_runs(table, item);
-        text_table_add(table, "%s", verdict_or_status(item));
+        text_table_add(&table, "%s", item->other.workload);
+        text_table_add(&table, "%s%s%s", algo, same ? "" : " vs ", same ? "" : base_algo);
+        text_table_add(&table, "%s", item->metric[0] != '\0' ? item->metric : "-");
+        text_table_add(&table, "%s", number_text(item->base_median, FIGURE));
+        text_table_add(&table, "%s", number_text(item->other_median, FIGURE));
+        add_judgement(&table, item);
+        add_runs(&table, item);
+        text_table_add(&table, "%s", verdict_or_status(item));
     }
+    end_table(&table, markdown, stream);
 }
 
-static void fill_differences(struct text_table *table, const struct comparisons *comparisons)
+static void print_differences(const struct comparisons *comparisons, bool markdown, FILE *stream)
 {
     static const char *const headings[] = {"trace", "structure", "count",
                                            "base",  "other",     "difference"};
-    *table = (struct text_table){.columns = sizeof headings / sizeof headings[0]};
-    for (size_t i = 0; i < table->columns; i++) {
-        table->right[i] = i >= 3;
-        text_table_add(table, "%s", headings[i]);
-    }
+    struct text_table table = begin_table(headings, sizeof headings / sizeof headings[0], 3, 6);
     for (size_t i = 0; i < comparisons->difference_count; i++) {
         const struct compare_difference *difference = &comparisons->differences[i];
-        char algo[520];
-        structure_name(algo, sizeof algo, difference->algo, difference->options);
-        text_table_add(table, "%s", difference->workload);
-        text_table_add(table, "%s", algo);
-        text_table_add(table, "%s", difference->name);
-        text_table_add(table, "%s", number_text(difference->base, FIGURE));
-        text_table_add(table, "%s", number_text(difference->other, FIGURE));
+        text_table_add(&table, "%s", difference->measured.workload);
+        text_table_add(&table, "%s", name_of(&difference->measured, STRUCTURE));
+        text_table_add(&table, "%s", difference->name);
+        text_table_add(&table, "%s", number_text(difference->base, FIGURE));
+        text_table_add(&table, "%s", number_text(difference->other, FIGURE));
         double by = difference->other - difference->base;
-        text_table_add(table, by == floor(by) ? "%+.0f" : "%+.6g", by);
+        text_table_add(&table, by == floor(by) ? "%+.0f" : "%+.6g", by);
     }
+    end_table(&table, markdown, stream);
 }
 
-static void print_summary(const struct compare_request *request,
-                          const struct comparisons *comparisons, FILE *stream)
+static void print_summary(const struct comparisons *comparisons, FILE *stream)
 {
-    static const enum compare_verdict verdicts[] = {VERDICT_FASTER, VERDICT_SLOWER,
-                                                    VERDICT_CANNOT_TELL};
-    const char *separator = "";
-    for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; i++) {
-        (void)fprintf(stream, "%s%zu %s", separator, count_verdicts(comparisons, verdicts[i]),
-                      verdict_words[verdicts[i]]);
-        separator = ", ";
-    }
-    size_t unpunctual = count_verdicts(comparisons, VERDICT_NOT_PUNCTUAL);
-    if (unpunctual > 0) {
-        (void)fprintf(stream, ", %zu %s", unpunctual, verdict_words[VERDICT_NOT_PUNCTUAL]);
+    const struct compare_request *request = comparisons->request;
+    const struct tally tally = tally_of(comparisons);
+    for (int v = VERDICT_NONE + 1; v < VERDICTS; v++) {
+        if (v != VERDICT_NOT_PUNCTUAL || tally.verdicts[v] > 0) {
+            (void)fprintf(stream, "%s%zu %s", v > VERDICT_NONE + 1 ? ", " : "", tally.verdicts[v],
+                          verdict_words[v]);
+        }
     }
     for (int s = COMPARE_JUDGED + 1; s < COMPARE_STATUSES; s++) {
-        size_t count = count_status(comparisons, (enum compare_status)s);
-        if (count > 0) {
-            (void)fprintf(stream, ", %zu %s", count, status_words[s]);
+        if (tally.statuses[s] > 0) {
+            (void)fprintf(stream, ", %zu %s", tally.statuses[s], status_words[s]);
         }
     }
     if (comparisons->equal_counts + comparisons->difference_count > 0) {
@@ -243,8 +228,6 @@ static void print_reasons(const struct comparisons *comparisons, bool markdown, 
         if (count == 0) {
             continue;
         }
-        char algo[520];
-        structure_name(algo, sizeof algo, item->algo, item->options);
         (void)fputs(heading    ? ""
                     : markdown ? "\nwhy there is no verdict:\n\n"
                                : "\nwhy there is no verdict:\n",
@@ -254,67 +237,50 @@ static void print_reasons(const struct comparisons *comparisons, bool markdown, 
         if (count > 1) {
             (void)fprintf(stream, "%zu comparisons: ", count);
         } else {
-            print_text(markdown, stream, "%s, %s%s%s: ", item->workload, algo,
-                       item->metric[0] != '\0' ? ", " : "", item->metric);
+            print_text(markdown, stream, "%s, %s%s%s: ", item->other.workload,
+                       name_of(&item->other, STRUCTURE), item->metric[0] != '\0' ? ", " : "",
+                       item->metric);
         }
         print_text(markdown, stream, "%s: %s", verdict_or_status(item), item->reason);
         (void)fputc('\n', stream);
     }
 }
 
-/* A line for each pair of sets that has comparisons. */
-static void print_comparisons(const struct compare_request *request,
-                              const struct comparisons *comparisons, bool markdown, FILE *stream)
+/* Print which sets, or structures of a set, the next table compares. */
+static void print_heading(const struct compare_request *request, size_t index, bool markdown,
+                          FILE *stream)
 {
-    for (size_t i = 0; i < request->side_count; i++) {
-        const struct compare_side *side = &request->sides[i];
-        if (!request->by_algo && i == 0) {
-            continue;
-        }
-        if (request->by_algo) {
-            char base[520] = "the first that is punctual";
-            if (request->base != NULL) {
-                structure_name(base, sizeof base, request->base->algo, request->base->options);
-            }
-            (void)fputs(i > 0 ? "\n" : "", stream);
-            print_text(markdown, stream, "structures of %s, each against %s", side->label, base);
-        } else {
-            (void)fputs(i > 1 ? "\n" : "", stream);
-            print_text(markdown, stream, "base: %s; other: %s", request->sides[0].label,
-                       side->label);
-        }
-        (void)fprintf(stream, "%s", markdown ? "\n\n" : "\n");
-        struct text_table table;
-        fill_comparisons(&table, comparisons, side);
-        (markdown ? text_table_write_markdown : text_table_write)(&table, stream);
-        text_table_free(&table);
+    const char *label = request->sides[index].label;
+    (void)fputs(index > (request->by_algo ? 0 : 1) ? "\n" : "", stream);
+    if (request->by_algo) {
+        const struct compare_structure *base = request->base;
+        print_text(markdown, stream, "structures of %s, each against %s", label,
+                   base != NULL ? structure_text(base->algo, base->options, STRUCTURE)
+                                : "the first that is punctual");
+    } else {
+        print_text(markdown, stream, "base: %s; other: %s", request->sides[0].label, label);
+    }
+    (void)fputs(markdown ? "\n\n" : "\n", stream);
+}
+
+void compare_print(const struct comparisons *comparisons, bool markdown, FILE *stream)
+{
+    const struct compare_request *request = comparisons->request;
+    for (size_t i = request->by_algo ? 0 : 1; i < request->side_count; i++) {
+        print_heading(request, i, markdown, stream);
+        print_table(comparisons, &request->sides[i], markdown, stream);
     }
     if (comparisons->difference_count > 0) {
-        struct text_table table;
         (void)fprintf(stream, "\ncounts that differ:\n%s", markdown ? "\n" : "");
-        fill_differences(&table, comparisons);
-        (markdown ? text_table_write_markdown : text_table_write)(&table, stream);
-        text_table_free(&table);
+        print_differences(comparisons, markdown, stream);
     }
     struct wrapped lines;
     FILE *wrapped = wrapped_begin(&lines, stream, 2);
     print_reasons(comparisons, markdown, wrapped);
     (void)fputc('\n', wrapped);
-    print_summary(request, comparisons, wrapped);
+    print_summary(comparisons, wrapped);
     wrapped_end(&lines);
-}
-
-void compare_print_table(const struct compare_request *request,
-                         const struct comparisons *comparisons, FILE *stream)
-{
-    print_comparisons(request, comparisons, false, stream);
-}
-
-void compare_print_markdown(const struct compare_request *request,
-                            const struct comparisons *comparisons, FILE *stream)
-{
-    print_comparisons(request, comparisons, true, stream);
-    for (size_t i = 0; i < comparisons->warning_count; i++) {
+    for (size_t i = 0; markdown && i < comparisons->warning_count; i++) {
         (void)fprintf(stream, "%s- Warning: ", i == 0 ? "\n" : "");
         text_write_markdown(comparisons->warnings[i], stream);
         (void)fputc('\n', stream);
@@ -342,65 +308,68 @@ static json_t *comparison_json(const struct comparison *item)
     return json_pack(
         "{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, "
         "s:o, s:o, s:o, s:o, s:o, s:o}",
-        "set", json_text(item->other_side->label), "trace", item->workload, "algo", item->algo,
-        "options", item->options, "base_algo", item->base_algo, "base_options", item->base_options,
-        "metric", item->metric, "status", status_words[item->status], "reason",
-        json_text(item->reason), "method", method_words[item->method], "verdict",
-        verdict_words[item->verdict], "base_runs", (json_int_t)item->base_runs, "other_runs",
-        (json_int_t)item->other_runs, "base_median", json_real_or_null(item->base_median),
-        "other_median", json_real_or_null(item->other_median), "min_effect",
-        number_if(judged, judgement->min_effect), "drift", number_if(judged, judgement->drift),
-        "disturbed", judged ? json_integer((json_int_t)judgement->disturbed) : json_null(),
-        "change", number_if(judged, judgement->change), "low", number_if(interval, judgement->low),
-        "high", number_if(interval, judgement->high), "p", number_if(judged, judgement->p),
-        "p_adjusted", number_if(judged, item->p_adjusted));
+        "set", json_text(item->other.side->label), "trace", item->other.workload, "algo",
+        item->other.algo, "options", item->other.options, "base_algo", item->base.algo,
+        "base_options", item->base.options, "metric", item->metric, "status",
+        status_words[item->status], "reason", json_text(item->reason), "method",
+        method_words[item->method], "verdict", verdict_words[item->verdict], "base_runs",
+        (json_int_t)item->base_runs, "other_runs", (json_int_t)item->other_runs, "base_median",
+        json_real_or_null(item->base_median), "other_median", json_real_or_null(item->other_median),
+        "min_effect", number_if(judged, judgement->min_effect), "drift",
+        number_if(judged, judgement->drift), "disturbed",
+        judged ? json_integer((json_int_t)judgement->disturbed) : json_null(), "change",
+        number_if(judged, judgement->change), "low", number_if(interval, judgement->low), "high",
+        number_if(interval, judgement->high), "p", number_if(judged, judgement->p), "p_adjusted",
+        number_if(judged, item->p_adjusted));
+}
+
+static json_t *difference_json(const struct compare_difference *difference)
+{
+    const struct measured *measured = &difference->measured;
+    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o}", "set", json_text(measured->side->label),
+                     "trace", measured->workload, "algo", measured->algo, "options",
+                     measured->options, "count", difference->name, "base",
+                     count_json(difference->base), "other", count_json(difference->other));
 }
 
 static json_t *summary_json(const struct comparisons *comparisons)
 {
+    const struct tally tally = tally_of(comparisons);
     json_t *summary = json_object();
     for (int v = VERDICT_NONE + 1; v < VERDICTS; v++) {
-        enum compare_verdict verdict = (enum compare_verdict)v;
-        (void)json_object_set_new(summary, verdict_words[verdict],
-                                  json_integer((json_int_t)count_verdicts(comparisons, verdict)));
+        (void)json_object_set_new(summary, verdict_words[v],
+                                  json_integer((json_int_t)tally.verdicts[v]));
     }
     for (int s = COMPARE_JUDGED + 1; s < COMPARE_STATUSES; s++) {
-        enum compare_status status = (enum compare_status)s;
-        (void)json_object_set_new(summary, status_words[status],
-                                  json_integer((json_int_t)count_status(comparisons, status)));
+        (void)json_object_set_new(summary, status_words[s],
+                                  json_integer((json_int_t)tally.statuses[s]));
     }
     (void)json_object_set_new(summary, "equal_counts",
                               json_integer((json_int_t)comparisons->equal_counts));
     return summary;
 }
 
-bool compare_print_json(const struct compare_request *request,
-                        const struct comparisons *comparisons, FILE *stream)
+bool compare_print_json(const struct comparisons *comparisons, FILE *stream)
 {
+    const struct compare_request *request = comparisons->request;
     json_t *warnings = json_array();
     json_t *items = json_array();
     json_t *counts = json_array();
     bool done = true;
     for (size_t i = 0; i < comparisons->warning_count; i++) {
-        done = done && json_array_append_new(warnings, json_text(comparisons->warnings[i])) == 0;
+        done = json_array_append_new(warnings, json_text(comparisons->warnings[i])) == 0 && done;
     }
     for (size_t i = 0; i < comparisons->count; i++) {
-        done = done && json_array_append_new(items, comparison_json(&comparisons->items[i])) == 0;
+        done = json_array_append_new(items, comparison_json(&comparisons->items[i])) == 0 && done;
     }
     for (size_t i = 0; i < comparisons->difference_count; i++) {
-        const struct compare_difference *difference = &comparisons->differences[i];
-        done = done && json_array_append_new(
-                           counts, json_pack("{s:o, s:s, s:s, s:s, s:s, s:o, s:o}", "set",
-                                             json_text(difference->other_side->label), "trace",
-                                             difference->workload, "algo", difference->algo,
-                                             "options", difference->options, "count",
-                                             difference->name, "base", count_json(difference->base),
-                                             "other", count_json(difference->other))) == 0;
+        done = json_array_append_new(counts, difference_json(&comparisons->differences[i])) == 0 &&
+               done;
     }
     json_t *whole =
         json_pack("{s:i, s:o, s:f, s:s, s:o, s:o, s:o, s:o}", "schema", COMPARE_SCHEMA, "base",
                   json_text(request->sides[0].label), "confidence", request->confidence,
-                  "correction", compare_correction_word(request->correction), "warnings", warnings,
+                  "correction", correction_words[request->correction], "warnings", warnings,
                   "comparisons", items, "counts", counts, "summary", summary_json(comparisons));
     done = done && whole != NULL &&
            json_dumpf(whole, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;

@@ -19,15 +19,19 @@ static const char *text_of(const json_t *object, const char *key)
 
 /* --- Google Benchmark ------------------------------------------------------------------------ */
 
-/* Fill the names of a row from WORKLOAD/STRUCTURE[:options]/n:N[/FORM...]/manual_time, as
- * timerlab-bench names its benchmarks; others have one name only. */
-static void name_row(struct row *row, const char *name, bool ours)
+/* A benchmark of another program has one name only. */
+static void name_plainly(struct row *row, const char *name)
 {
-    const char *slash = ours ? strchr(name, '/') : NULL;
+    row_set_key(row, name, "", "");
+    row_set_text(row, BENCH_COL_OP, name);
+}
+
+void result_name(struct row *row, const char *name)
+{
+    const char *slash = strchr(name, '/');
     size_t length = slash != NULL ? strcspn(slash + 1, "/") : 0;
     if (length == 0) {
-        row_set_key(row, name, "", "");
-        row_set_text(row, BENCH_COL_OP, name);
+        name_plainly(row, name);
         return;
     }
     static const char ending[] = "/manual_time";
@@ -132,7 +136,7 @@ static bool read_bench(struct result_session *session, const json_t *benchmarks,
         size_t place = at != NULL ? (size_t)json_integer_value(at) : session->results.count;
         if (at == NULL) {
             struct row *row = results_add(&session->results);
-            name_row(row, name, ours);
+            (ours ? result_name : name_plainly)(row, name);
             row_set_text(row, COL_STATUS, "ok");
             (void)json_object_set_new(known, name, json_integer((json_int_t)place));
         }

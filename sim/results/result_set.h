@@ -54,6 +54,10 @@ const struct row *result_session_find(const struct result_session *session,
                                       const struct row_kind *kind, const char *workload,
                                       const char *algo, const char *options);
 
+/* Fill the names of a row of bench_kind, and the number of timers, from the name of a benchmark of
+ * timerlab-bench: SUITE/STRUCTURE[:options]/n:N[/FORM...][/manual_time]. */
+void result_name(struct row *row, const char *name);
+
 /* Whether the message of a benchmark that has no value says that timerlab-bench omitted it, which
  * is no fault: NULL if not, else the reason that the message goes on with. */
 const char *result_left_out(const char *message);

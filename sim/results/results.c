@@ -152,6 +152,18 @@ void row_set_key(struct row *row, const char *workload, const char *algo, const 
     row_set_text(row, COL_OPTIONS, options);
 }
 
+const char *structure_text(const char *algo, const char *options, char text[STRUCTURE_BYTES])
+{
+    (void)snprintf(text, STRUCTURE_BYTES, "%s%s%s", algo[0] != '\0' ? algo : "-",
+                   options[0] != '\0' ? ":" : "", options);
+    return text;
+}
+
+const char *row_structure(const struct row *row, char text[STRUCTURE_BYTES])
+{
+    return structure_text(row_text(row, COL_ALGO), row_text(row, COL_OPTIONS), text);
+}
+
 bool row_same_structure(const struct row *a, const struct row *b)
 {
     return strcmp(row_text(a, COL_ALGO), row_text(b, COL_ALGO)) == 0 &&
@@ -374,6 +386,33 @@ void results_write_json(const struct results *results, const json_t *context, FI
     json_decref(rows);
 }
 
+struct file {
+    const struct results *results;
+    const json_t *context; /* NULL: a file of CSV */
+};
+
+static void write_file(const void *ctx, FILE *stream)
+{
+    const struct file *file = ctx;
+    if (file->context != NULL) {
+        results_write_json(file->results, file->context, stream);
+    } else {
+        results_write_csv(file->results, stream);
+    }
+}
+
+bool results_write_files(const struct results *results, const json_t *context, const char *name,
+                         struct outfolder *folder, struct error *error)
+{
+    const struct file csv = {results, NULL};
+    const struct file json = {results, context};
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s.csv", name);
+    bool written = outfolder_write(folder, path, write_file, &csv, error);
+    (void)snprintf(path, sizeof path, "%s.json", name);
+    return written && outfolder_write(folder, path, write_file, &json, error);
+}
+
 /* --- rows that are objects -------------------------------------------------------------------- */
 
 const char *results_object_text(const json_t *value, int digits, char *text, size_t text_bytes)
@@ -468,21 +507,6 @@ static bool theme_has_values(const struct results *results, size_t from, size_t 
     return false;
 }
 
-/* What exact structures fire on a row's trace; NAN if there is none among the results. */
-static double exact_fired(const struct results *results, const struct row *row)
-{
-    for (size_t i = 0; i < results->count; i++) {
-        const struct row *other = &results->rows[i];
-        struct firing firing = firing_of_row(other);
-        if (strcmp(row_text(other, COL_TRACE), row_text(row, COL_TRACE)) == 0 &&
-            strcmp(row_text(other, COL_STATUS), "ok") == 0 && !isnan(firing.fired) &&
-            firing_is_exact(&firing)) {
-            return firing.fired;
-        }
-    }
-    return NAN;
-}
-
 /* Return the cell for people: `averted` also shows its share of the expiries of exact
  * structures. */
 static const char *cell_show(const struct results *results, const struct row *row, unsigned column,
@@ -492,7 +516,7 @@ static const char *cell_show(const struct results *results, const struct row *ro
     if (column != COL_AVERTED || !(firing.averted > 0)) {
         return cell_format(&replay_kind, row, column, "-", text, text_bytes);
     }
-    double exact = exact_fired(results, row);
+    double exact = firing_exact_fired(results, row);
     (void)snprintf(text, text_bytes, "%.0f (%.3g %%%s)", firing.averted,
                    100 * firing_averted_share(&firing, exact), isnan(exact) ? " of its own" : "");
     return text;
@@ -573,11 +597,9 @@ void results_write_reasons(const struct results *results, FILE *stream)
     for (size_t i = 0; i < results->count; i++) {
         const struct row *row = &results->rows[i];
         if (row->cells[COL_REASON].kind == CELL_TEXT) {
-            (void)fprintf(wrapped, "%s  %s, %s%s%s: %s: %s\n", heading ? "" : "\nnot ok:\n",
-                          row_text(row, COL_TRACE), row_text(row, COL_ALGO),
-                          row_text(row, COL_OPTIONS)[0] != '\0' ? ":" : "",
-                          row_text(row, COL_OPTIONS), row_text(row, COL_STATUS),
-                          row_text(row, COL_REASON));
+            (void)fprintf(wrapped, "%s  %s, %s: %s: %s\n", heading ? "" : "\nnot ok:\n",
+                          row_text(row, COL_TRACE), row_structure(row, STRUCTURE),
+                          row_text(row, COL_STATUS), row_text(row, COL_REASON));
             heading = true;
         }
     }

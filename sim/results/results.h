@@ -16,6 +16,7 @@
 
 #include "csv_table.h" /* csv_write_field, for tables beside the results */
 #include "error.h"
+#include "outfolder.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -36,8 +37,18 @@ extern const char *const live_files[];
 
 /* Instead of the number of digits after the point: a column of text, and one with n significant
  * digits. */
-#define TEXT           (-1)
-#define SIGNIFICANT(n) (100 + (n))
+#define TEXT                (-1)
+#define SIGNIFICANT(n)      (100 + (n))
+
+/* The percentiles of a latency, in the order of its columns; the last is the maximum. */
+#define LATENCY_PERCENTILES 6
+#define LATENCY_MAP(X, OP, op, longest)                                                            \
+    X(COL_##OP##_P50, op "_p50_ns", 0, WINDOW, "time of a single " op ", percentile 50")           \
+    X(COL_##OP##_P90, op "_p90_ns", 0, WINDOW, "time of a single " op ", percentile 90")           \
+    X(COL_##OP##_P99, op "_p99_ns", 0, WINDOW, "time of a single " op ", percentile 99")           \
+    X(COL_##OP##_P999, op "_p999_ns", 0, WINDOW, "time of a single " op ", percentile 99.9")       \
+    X(COL_##OP##_P9999, op "_p9999_ns", 0, WINDOW, "time of a single " op ", percentile 99.99")    \
+    X(COL_##OP##_MAX, op "_max_ns", 0, WINDOW, longest)
 
 /* The rows of `timerlab sim`: X(code, name, digits after the point, span, help) */
 #define COLUMN_MAP(X)                                                                              \
@@ -81,32 +92,10 @@ extern const char *const live_files[];
       "processes that had a share of the timers each; 1: there was one")                           \
     X(COL_TIMES, "times", TEXT, NONE,                                                              \
       "measured, or projected: of shares measured in turn, not together")                          \
-    X(COL_START_P50, "start_p50_ns", 0, WINDOW, "time of a single start, percentile 50")           \
-    X(COL_START_P90, "start_p90_ns", 0, WINDOW, "time of a single start, percentile 90")           \
-    X(COL_START_P99, "start_p99_ns", 0, WINDOW, "time of a single start, percentile 99")           \
-    X(COL_START_P999, "start_p999_ns", 0, WINDOW, "time of a single start, percentile 99.9")       \
-    X(COL_START_P9999, "start_p9999_ns", 0, WINDOW, "time of a single start, percentile 99.99")    \
-    X(COL_START_MAX, "start_max_ns", 0, WINDOW, "longest single start")                            \
-    X(COL_RESTART_P50, "restart_p50_ns", 0, WINDOW, "time of a single restart, percentile 50")     \
-    X(COL_RESTART_P90, "restart_p90_ns", 0, WINDOW, "time of a single restart, percentile 90")     \
-    X(COL_RESTART_P99, "restart_p99_ns", 0, WINDOW, "time of a single restart, percentile 99")     \
-    X(COL_RESTART_P999, "restart_p999_ns", 0, WINDOW, "time of a single restart, percentile 99.9") \
-    X(COL_RESTART_P9999, "restart_p9999_ns", 0, WINDOW,                                            \
-      "time of a single restart, percentile 99.99")                                                \
-    X(COL_RESTART_MAX, "restart_max_ns", 0, WINDOW, "longest single restart")                      \
-    X(COL_STOP_P50, "stop_p50_ns", 0, WINDOW, "time of a single stop, percentile 50")              \
-    X(COL_STOP_P90, "stop_p90_ns", 0, WINDOW, "time of a single stop, percentile 90")              \
-    X(COL_STOP_P99, "stop_p99_ns", 0, WINDOW, "time of a single stop, percentile 99")              \
-    X(COL_STOP_P999, "stop_p999_ns", 0, WINDOW, "time of a single stop, percentile 99.9")          \
-    X(COL_STOP_P9999, "stop_p9999_ns", 0, WINDOW, "time of a single stop, percentile 99.99")       \
-    X(COL_STOP_MAX, "stop_max_ns", 0, WINDOW, "longest single stop")                               \
-    X(COL_ADVANCE_P50, "advance_p50_ns", 0, WINDOW, "time of a single advance, percentile 50")     \
-    X(COL_ADVANCE_P90, "advance_p90_ns", 0, WINDOW, "time of a single advance, percentile 90")     \
-    X(COL_ADVANCE_P99, "advance_p99_ns", 0, WINDOW, "time of a single advance, percentile 99")     \
-    X(COL_ADVANCE_P999, "advance_p999_ns", 0, WINDOW, "time of a single advance, percentile 99.9") \
-    X(COL_ADVANCE_P9999, "advance_p9999_ns", 0, WINDOW,                                            \
-      "time of a single advance, percentile 99.99")                                                \
-    X(COL_ADVANCE_MAX, "advance_max_ns", 0, WINDOW, "longest single advance of all runs")          \
+    LATENCY_MAP(X, START, "start", "longest single start")                                         \
+    LATENCY_MAP(X, RESTART, "restart", "longest single restart")                                   \
+    LATENCY_MAP(X, STOP, "stop", "longest single stop")                                            \
+    LATENCY_MAP(X, ADVANCE, "advance", "longest single advance of all runs")                       \
     X(COL_STALL, "stall_ns", 0, WINDOW, "the longest single advance, median of the runs")          \
     X(COL_WINDOW_EVENTS, "window_events", 0, WINDOW, "operations carried out in the window")       \
     X(COL_WINDOW_FIRED, "window_fired", 0, WINDOW, "timers fired in the window")                   \
@@ -335,9 +324,6 @@ extern const struct column_info result_columns[COLUMNS]; /* of replay_kind */
 /* The column of this name; -1 if the kind has none. */
 int row_kind_column(const struct row_kind *kind, const char *name);
 
-/* The percentiles of a latency, in the order of its columns; the last is the maximum. */
-#define LATENCY_PERCENTILES  6
-
 /* A checksum of 64 bits in hexadecimal. */
 #define TRACE_CHECKSUM_CHARS 16
 
@@ -401,6 +387,18 @@ double row_value(const struct row *row, unsigned column);
 /* The text of a cell, "" if it has none. */
 const char *row_text(const struct row *row, unsigned column);
 
+/* NAME[:options], as in structure_text(algo, options, STRUCTURE). */
+#define STRUCTURE_BYTES 640
+#define STRUCTURE                                                                                  \
+    (char[STRUCTURE_BYTES])                                                                        \
+    {                                                                                              \
+        0                                                                                          \
+    }
+const char *structure_text(const char *algo, const char *options, char text[STRUCTURE_BYTES]);
+
+/* The same of a row. */
+const char *row_structure(const struct row *row, char text[STRUCTURE_BYTES]);
+
 /* Whether both are of one structure with the same options. */
 bool row_same_structure(const struct row *a, const struct row *b);
 
@@ -449,6 +447,10 @@ json_t *results_json_rows(const struct results *results);
  * `spans`, if the rows have the columns above, also the span of each of them. */
 void results_write_rows(json_t *rows, const json_t *context, bool spans, FILE *stream);
 void results_write_json(const struct results *results, const json_t *context, FILE *stream);
+
+/* Write NAME.csv and NAME.json into a folder. */
+bool results_write_files(const struct results *results, const json_t *context, const char *name,
+                         struct outfolder *folder, struct error *error);
 
 /* The same of rows that are objects of such an array, to which columns `more` have been added. */
 void results_write_objects_csv(const json_t *rows, const struct column_info *more, size_t count,

@@ -69,6 +69,20 @@ bool firing_is_exact(const struct firing *firing)
     return firing_beyond(firing, 0, 0) == FIRING_WITHIN;
 }
 
+double firing_exact_fired(const struct results *results, const struct row *of)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const struct row *row = &results->rows[i];
+        struct firing firing = firing_of_row(row);
+        if (strcmp(row_text(row, COL_TRACE), row_text(of, COL_TRACE)) == 0 &&
+            strcmp(row->trace_checksum, of->trace_checksum) == 0 && row_is_ok(row) &&
+            firing_is_exact(&firing) && !isnan(firing.fired)) {
+            return firing.fired;
+        }
+    }
+    return NAN;
+}
+
 double firing_averted_share(const struct firing *firing, double exact_fired)
 {
     double of = isnan(exact_fired) ? firing->fired + firing->averted : exact_fired;

@@ -79,6 +79,10 @@ const char *firing_undone_words(const struct firing *firing, const struct firing
 const char *firing_share_words(const struct firing *firing, const struct firing_frame *frame,
                                char text[FIRING_BYTES]);
 
+/* Return how many timers exact structures fire on the trace of the row `of`; NAN if none is among
+ * the results, which are of replays. */
+double firing_exact_fired(const struct results *results, const struct row *of);
+
 /* The timers averted as a share of those that exact structures fire, or, where that is not known,
  * of those that this one fired or averted; NAN if the row does not say. */
 double firing_averted_share(const struct firing *firing, double exact_fired);

@@ -1,19 +1,147 @@
-/* Run the missing cells, point by point. */
+/* The files of finished cells, and the run of the missing ones, point by point. */
 #include "sweep_work.h"
 
 #include "clock.h"
 #include "memory.h"
+#include "outfile.h"
 #include "outfolder.h"
 #include "results.h"
 #include "simulate.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define STATUS_FAILED "failed" /* of a cell that could not be run at all */
+
+/* --- cells: their keys, by which a changed one is noticed, and their files ------------------- */
+
+/* The size and the time of a file, by which a change is noticed. A new object; NULL: no such
+ * file. */
+static json_t *file_key(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return NULL;
+    }
+    return json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)info.st_size, "seconds",
+                     (json_int_t)info.st_mtim.tv_sec, "nanoseconds",
+                     (json_int_t)info.st_mtim.tv_nsec);
+}
+
+/* The file of a plug-in's structure; NULL for a built-in one. */
+static json_t *plugin_key(const struct catalog *catalog, const struct contender *contender)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        if (catalog->entries[i].timed == contender->timed &&
+            catalog->entries[i].origin_file != NULL) {
+            return file_key(catalog->entries[i].origin_file);
+        }
+    }
+    return NULL;
+}
+
+static uint64_t hash_of(const json_t *key)
+{
+    char *text = json_dumps(key, JSON_SORT_KEYS | JSON_COMPACT);
+    uint64_t hash = text != NULL ? XXH3_64bits(text, strlen(text)) : 0;
+    free(text);
+    return hash;
+}
+
+/* The values that decide a point's trace. A new object. */
+static json_t *trace_key(const struct sweep_request *request, size_t point)
+{
+    const struct sweep_knobs *knobs = request->knobs;
+    json_t *key = json_object();
+    for (size_t i = 0; i < knobs->count; i++) {
+        if (!sweep_knob_drives(knobs->items[i].name)) {
+            (void)json_object_set_new(key, knobs->items[i].name,
+                                      json_string(sweep_value_at(knobs, point, i)));
+        }
+    }
+    if (request->workload != NULL) {
+        (void)json_object_set_new(key, "workload", json_string(request->workload->name));
+        (void)json_object_set_new(key, "seconds", json_real(request->seconds));
+        return key;
+    }
+    json_t *file = file_key(sweep_named_value_at(knobs, point, SWEEP_KNOB_TRACE));
+    (void)json_object_set_new(key, "file", file != NULL ? file : json_null());
+    return key;
+}
+
+/* The values that decide a cell. A new object. */
+static json_t *cell_key(const struct sweep_work *work, size_t point,
+                        const struct contender *contender)
+{
+    const struct sweep_request *request = work->request;
+    char options[512];
+    char drive_text[DRIVE_TEXT_BYTES] = "";
+    struct replay_drive drive;
+    struct error checked; /* before the sweep began */
+    if (sweep_drive_at(request->knobs, point, &drive, &checked)) {
+        drive_write(&drive, drive_text);
+    }
+    (void)tl_options_format(contender->timed, contender->options, true, options, sizeof options);
+    return json_pack("{s:o, s:s, s:s, s:s, s:o*, s:i, s:b, s:b, s:f, s:I, s:O}", "trace",
+                     trace_key(request, point), "drive", drive_text, "algo", contender->timed->name,
+                     "options", options, "plugin", plugin_key(request->catalog, contender), "runs",
+                     (int)request->runs, "latency", request->latency, "slow", request->slow,
+                     "timeout_seconds", request->timeout_seconds, "memory_limit_bytes",
+                     (json_int_t)(request->memory_limit_bytes <= INT64_MAX
+                                      ? request->memory_limit_bytes
+                                      : INT64_MAX),
+                     "program", work->program);
+}
+
+static void cell_path(const struct sweep_work *work, const json_t *key, char path[PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, "%s/cells/%016" PRIx64 ".json", work->request->dir,
+                   hash_of(key));
+}
+
+/* Return the row of a finished cell, a new reference; NULL if it is not finished, or is to be run
+ * again. */
+static json_t *read_cell(const struct sweep_work *work, size_t point,
+                         const struct contender *contender)
+{
+    char path[PATH_MAX];
+    json_t *key = cell_key(work, point, contender);
+    cell_path(work, key, path);
+    errno = 0;
+    json_t *cell = memory_unless_short(json_load_file(path, 0, NULL));
+    json_t *row = json_object_get(cell, "row");
+    bool wanted = json_is_object(row) && json_equal(json_object_get(cell, "key"), key) &&
+                  (!work->request->retry || sweep_row_is_right(row));
+    row = wanted ? json_incref(row) : NULL;
+    json_decref(cell);
+    json_decref(key);
+    return row;
+}
+
+static bool write_cell(const struct sweep_work *work, size_t point,
+                       const struct contender *contender, json_t *row, struct error *error)
+{
+    char path[PATH_MAX];
+    struct outfile file;
+    json_t *key = cell_key(work, point, contender);
+    cell_path(work, key, path);
+    json_t *cell = json_pack("{s:o, s:O}", "key", key, "row", row);
+    bool good = outfile_open(&file, path, error);
+    if (good) {
+        (void)json_dumpf(cell, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+        good = outfile_commit(&file, error);
+    }
+    json_decref(cell);
+    return good;
+}
+
+/* --- points ---------------------------------------------------------------------------------- */
 
 /* The name of a point's trace: the workload and the knobs that vary. A file's name, and one that is
  * too long, also has a hash of all knobs. */
@@ -37,10 +165,9 @@ static void trace_name(const struct sweep_request *request, size_t point, bool f
         used += n > 0 ? (size_t)n : 0;
     }
     if (for_file || used >= bytes / 2) {
-        json_t *key = sweep_trace_key(request, point);
+        json_t *key = trace_key(request, point);
         used = used < bytes / 2 ? used : bytes / 2;
-        used +=
-            (size_t)snprintf(text + used, bytes - used, "-%08" PRIx32, (uint32_t)sweep_hash(key));
+        used += (size_t)snprintf(text + used, bytes - used, "-%08" PRIx32, (uint32_t)hash_of(key));
         json_decref(key);
     }
     (void)snprintf(text + used, bytes - used, ".trace");
@@ -81,9 +208,7 @@ static json_t *failed_row(const struct sweep_request *request, size_t point,
     struct results results = {0};
     trace_name(request, point, false, name, sizeof name);
     struct row *row = results_add(&results);
-    row_set_text(row, COL_TRACE, name);
-    row_set_text(row, COL_ALGO, contender->timed->name);
-    row_set_text(row, COL_OPTIONS, contender->option_text);
+    row_set_key(row, name, contender->timed->name, contender->option_text);
     row_set_text(row, COL_STATUS, STATUS_FAILED);
     row_set_text(row, COL_REASON, reason);
     json_t *rows = results_json_rows(&results);
@@ -138,7 +263,7 @@ static bool finish_point(const struct sweep_work *work, size_t point, json_t *ta
     *kept = true;
     trace_name(work->request, point, false, name, sizeof name);
     for (size_t i = 0; i < all->count; i++) {
-        rows[i] = sweep_read_cell(work, point, &all->items[i]);
+        rows[i] = read_cell(work, point, &all->items[i]);
         *kept = *kept && rows[i] != NULL;
     }
     for (size_t i = 0; !*kept && i < all->count; i++) {
@@ -161,7 +286,7 @@ static bool finish_point(const struct sweep_work *work, size_t point, json_t *ta
         if (rows[i] == NULL && fresh != NULL) {
             rows[i] = json_incref(json_array_get(fresh, next++));
             sweep_add_knobs(work->request, point, rows[i]);
-            good = sweep_write_cell(work, point, &all->items[i], rows[i], error);
+            good = write_cell(work, point, &all->items[i], rows[i], error);
         } else if (rows[i] == NULL) {
             rows[i] = failed_row(work->request, point, &all->items[i], why.text);
             sweep_add_knobs(work->request, point, rows[i]);
@@ -198,8 +323,8 @@ static bool trace_goes_on(const struct sweep_work *work, size_t i)
     if (i + 1 >= work->point_count) {
         return false;
     }
-    json_t *this = sweep_trace_key(work->request, work->points[i]);
-    json_t *next = sweep_trace_key(work->request, work->points[i + 1]);
+    json_t *this = trace_key(work->request, work->points[i]);
+    json_t *next = trace_key(work->request, work->points[i + 1]);
     bool same = json_equal(this, next) != 0;
     json_decref(this);
     json_decref(next);
@@ -276,7 +401,7 @@ static json_t *program_key(const json_t *context)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)json_object_set(key, names[i], json_object_get(context, names[i]));
     }
-    json_t *executable = sweep_file_key("/proc/self/exe");
+    json_t *executable = file_key("/proc/self/exe");
     (void)json_object_set_new(key, "file", executable != NULL ? executable : json_null());
     return key;
 }

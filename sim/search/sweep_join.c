@@ -352,49 +352,40 @@ static void compare_machines(struct join *join)
     static const char *const fields[] = {"version",  "commit",     "compiler",
                                          "flags",    "build_type", "cpu",
                                          "governor", "kernel",     "huge_pages"};
+    json_t *unlike = json_array();
     for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
-        json_t *values = json_array();
-        json_t *seen = json_object();
+        char *all = NULL;
+        size_t bytes = 0;
+        size_t values = 0;
+        FILE *stream = memory_stream(&all, &bytes);
         for (size_t i = 0; i < join->count; i++) {
-            json_t *value = json_object_get(join->parts[i].context, fields[f]);
-            char *key = json_dumps(value, JSON_ENCODE_ANY);
-            if (key != NULL && json_object_get(seen, key) == NULL) {
-                (void)json_object_set_new(seen, key, json_true());
+            const json_t *value = json_object_get(join->parts[i].context, fields[f]);
+            bool is_new = value != NULL;
+            for (size_t k = 0; k < i && is_new; k++) {
+                is_new = !json_equal(value, json_object_get(join->parts[k].context, fields[f]));
+            }
+            if (is_new) {
                 char *numbers = list_parts(join, fields[f], value);
-                (void)json_array_append_new(
-                    values, json_pack("{s:O, s:s}", "value", value, "parts", numbers));
+                (void)fprintf(stream, "%s%s (parts %s)", values++ > 0 ? ", " : "",
+                              text_of(join->parts[i].context, fields[f]), numbers);
                 free(numbers);
             }
-            free(key);
         }
-        size_t i;
-        json_t *group;
-        if (json_array_size(values) > 1) {
-            char *both = NULL;
-            size_t bytes = 0;
-            FILE *stream = memory_stream(&both, &bytes);
-            json_array_foreach(values, i, group)
-            {
-                (void)fprintf(stream, "%s%s (parts %s)", i > 0 ? ", " : "", text_of(group, "value"),
-                              text_of(group, "parts"));
-            }
-            memory_stream_close(stream);
+        memory_stream_close(stream);
+        if (values > 1) {
             warn(join,
                  "unlike machines: %s: %s; compare times only within a point, or run those parts "
                  "again",
-                 fields[f], both);
-            (void)json_object_set_new(join->context, fields[f], json_string(both));
-            json_t *unlike = json_object_get(join->context, "unlike");
-            if (unlike == NULL) {
-                unlike = json_array();
-                (void)json_object_set_new(join->context, "unlike", unlike);
-            }
+                 fields[f], all);
+            (void)json_object_set_new(join->context, fields[f], json_string(all));
             (void)json_array_append_new(unlike, json_string(fields[f]));
-            free(both);
         }
-        json_decref(values);
-        json_decref(seen);
+        free(all);
     }
+    if (json_array_size(unlike) > 0) {
+        (void)json_object_set(join->context, "unlike", unlike);
+    }
+    json_decref(unlike);
 }
 
 /* Report the missing cells and their parts; return the number of missing points. */

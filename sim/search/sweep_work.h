@@ -1,7 +1,7 @@
 /*
- * sweep_work.h: a sweep under way, for this room's own files. sweep_plan.c has the points,
- * sweep_parts.c the points of a part, sweep_cells.c the finished cells, sweep.c the run of the
- * missing ones, sweep_table.c the table, sweep_join.c the join of parts.
+ * sweep_work.h: a sweep under way, for this room's own files. sweep_plan.c has the points, and those
+ * of a part, sweep.c the finished cells and the run of the missing ones, sweep_table.c the table,
+ * sweep_join.c the join of parts.
  */
 #ifndef SIM_SWEEP_WORK_H
 #define SIM_SWEEP_WORK_H
@@ -35,10 +35,6 @@ const char *sweep_value_at(const struct sweep_knobs *knobs, size_t point, size_t
 /* The same by the knob's name; NULL if there is none. */
 const char *sweep_named_value_at(const struct sweep_knobs *knobs, size_t point, const char *name);
 
-/* Read a whole number, where k and m stand for thousands and millions. */
-bool sweep_parse_whole(const char *name, const char *text, uint64_t min, uint64_t max,
-                       uint64_t *value, struct error *error);
-
 /* The part to generate at a point. */
 bool sweep_part_at(const struct sweep_request *request, size_t point, struct gen_part *part,
                    uint64_t *seed, struct error *error);
@@ -66,25 +62,6 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
  * of the expected cost. Points are distributed by descending cost, each to the part with the least
  * so far. */
 void sweep_choose_points(struct sweep_work *work, double *share);
-
-/* --- cells ----------------------------------------------------------------------------------- */
-
-/* The size and the time of a file, by which a change is noticed. A new object; NULL: no such
- * file. */
-json_t *sweep_file_key(const char *path);
-
-/* The values that decide a point's trace. A new object. */
-json_t *sweep_trace_key(const struct sweep_request *request, size_t point);
-
-uint64_t sweep_hash(const json_t *key);
-
-/* Return the row of a finished cell, a new reference; NULL if it is not finished, or is to be run
- * again. */
-json_t *sweep_read_cell(const struct sweep_work *work, size_t point,
-                        const struct contender *contender);
-
-bool sweep_write_cell(const struct sweep_work *work, size_t point,
-                      const struct contender *contender, json_t *row, struct error *error);
 
 /* --- the table ------------------------------------------------------------------------------- */
 

@@ -119,39 +119,16 @@ bool tuner_compete(struct tuner *tuner, struct error *error)
     return good;
 }
 
-/* Return the structure, not yet `taken`, with the least work by its best; SIZE_MAX: none. */
-static size_t least_of_all(const struct tuner *tuner, const bool *taken)
-{
-    const struct tune_result *result = tuner->result;
-    size_t least = SIZE_MAX;
-    for (size_t s = 0; s < tuner->request->structures->count; s++) {
-        const struct tune_candidate *candidate = &result->candidates[tuner->best[s]];
-        if (!taken[s] && tune_candidate_fits(candidate) && !isnan(candidate->cost) &&
-            (least == SIZE_MAX || candidate->cost < result->candidates[tuner->best[least]].cost)) {
-            least = s;
-        }
-    }
-    return least;
-}
-
 bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
 {
     struct tune_result *result = tuner->result;
-    bool *taken = memory_new(tuner->request->structures->count + 1, sizeof *taken);
-    size_t finals[FINAL_STRUCTURES + 1];
-    size_t count = 0;
+    size_t structures = tuner->request->structures->count;
+    size_t *finals = memory_new(structures + 2, sizeof *finals);
     size_t later = find_later(tuner);
+    size_t count = tuner_least_work_of_each(tuner, finals);
     bool good = true;
-    while (count < FINAL_STRUCTURES) {
-        size_t structure = least_of_all(tuner, taken);
-        if (structure == SIZE_MAX) {
-            break;
-        }
-        taken[structure] = true;
-        finals[count++] = tuner_plainest_by_counts(tuner, structure);
-    }
-    free(taken);
-    for (size_t s = 0; good && count == 0 && s < tuner->request->structures->count; s++) {
+    count = count < FINAL_STRUCTURES ? count : FINAL_STRUCTURES;
+    for (size_t s = 0; good && count == 0 && s < structures; s++) {
         const struct tune_candidate *candidate = &result->candidates[tuner->best[s]];
         if (tune_candidate_fits(candidate)) {
             good = error_set(error,
@@ -168,5 +145,6 @@ bool tuner_choose_by_counts(struct tuner *tuner, struct error *error)
     if (good) {
         make_answer(tuner, finals, count);
     }
+    free(finals);
     return good;
 }

@@ -352,11 +352,6 @@ static double cost_of(const struct tune_candidate *candidate)
     return candidate->cost;
 }
 
-size_t tuner_plainest_by_counts(const struct tuner *tuner, size_t structure)
-{
-    return plainest(tuner, tuner->best[structure], cost_of);
-}
-
 /* --- timing ---------------------------------------------------------------------------------- */
 
 /* Sort indices of candidates; those with NAN come last. Equal ones keep their order. */
@@ -376,6 +371,22 @@ static void sort_by(const struct tuner *tuner, double (*taken_by)(const struct t
         }
         indices[k] = index;
     }
+}
+
+size_t tuner_least_work_of_each(const struct tuner *tuner, size_t *indices)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < tuner->request->structures->count; s++) {
+        const struct tune_candidate *best = &tuner->result->candidates[tuner->best[s]];
+        if (tune_candidate_fits(best) && !isnan(best->cost)) {
+            indices[count++] = tuner->best[s];
+        }
+    }
+    sort_by(tuner, cost_of, indices, count);
+    for (size_t i = 0; i < count; i++) {
+        indices[i] = plainest(tuner, indices[i], cost_of);
+    }
+    return count;
 }
 
 size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices)

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_BYTES    320
 #define EXPORT_BYTES  1200
 #define ANSWER_INDENT 11 /* of the text of a line, after its first word */
 
@@ -23,12 +22,9 @@ static const char *const stage_words[] = {
 #undef STAGE_WORD
 };
 
-static const char *name_of(const struct tune_candidate *candidate, char text[NAME_BYTES])
+static const char *name_of(const struct tune_candidate *candidate, char text[STRUCTURE_BYTES])
 {
-    const struct contender *contender = &candidate->contender;
-    (void)snprintf(text, NAME_BYTES, "%s%s%s", contender->timed->name,
-                   contender->option_text[0] != '\0' ? ":" : "", contender->option_text);
-    return text;
+    return structure_text(candidate->contender.timed->name, candidate->contender.option_text, text);
 }
 
 /* The work of an operation. */
@@ -103,12 +99,11 @@ static void write_options(FILE *stream, const struct tune_result *result)
 {
     const struct tune_candidate *best = result->best;
     const struct tune_candidate *beginning = beginning_of(result, best);
-    char name[NAME_BYTES];
     (void)fputs("operation  ", stream);
     write_work(stream, best);
     (void)fputc('\n', stream);
     if (beginning != NULL && beginning->counted) {
-        (void)fprintf(stream, "           as %s: ", name_of(beginning, name));
+        (void)fprintf(stream, "           as %s: ", name_of(beginning, STRUCTURE));
         if (!isnan(beginning->ns) && !isnan(best->ns)) {
             (void)fprintf(stream, "%.1f ns, ", beginning->ns);
         }
@@ -122,7 +117,6 @@ static void write_options(FILE *stream, const struct tune_result *result)
  * tolerance. */
 static void write_tolerance(FILE *stream, const struct tune_result *result)
 {
-    char name[NAME_BYTES];
     const struct tune_candidate *best = result->best;
     const struct tune_candidate *later = result->later;
     if (best != NULL && (!firing_is_exact(&best->firing) || best->firing.lateness_max > 0)) {
@@ -131,7 +125,7 @@ static void write_tolerance(FILE *stream, const struct tune_result *result)
     }
     if (later != NULL) {
         (void)fprintf(stream, "tolerance  --max-lateness %.0f would allow %s: ",
-                      firing_lateness(&later->firing), name_of(later, name));
+                      firing_lateness(&later->firing), name_of(later, STRUCTURE));
         write_firing(stream, result, later);
     }
 }
@@ -154,11 +148,10 @@ static void write_loop(FILE *stream, const struct tune_result *result)
 /* The export command for it; or the reason why there is none. */
 static const char *export_words(const struct tune_candidate *candidate, char text[EXPORT_BYTES])
 {
-    char name[NAME_BYTES];
     struct error error;
     if (export_is_possible(&(struct export_request){.contender = &candidate->contender}, &error)) {
         (void)snprintf(text, EXPORT_BYTES, "timerlab export %s -o timers",
-                       name_of(candidate, name));
+                       name_of(candidate, STRUCTURE));
     } else {
         (void)snprintf(text, EXPORT_BYTES, "%s", error.text);
     }
@@ -226,7 +219,6 @@ static void write_table(FILE *stream, const struct tune_request *request,
     static const char *const headings[] = {"structure", "stage",     "ns",    "work", "stall_ns",
                                            "B/timer",   "wakeups/s", "bytes", ""};
     struct text_table table = {.columns = sizeof headings / sizeof headings[0]};
-    char name[NAME_BYTES];
     for (size_t c = 0; c < table.columns; c++) {
         table.right[c] = c > 1 && c + 1 < table.columns;
         text_table_add(&table, "%s", headings[c]);
@@ -237,7 +229,7 @@ static void write_table(FILE *stream, const struct tune_request *request,
     qsort(rows, count, sizeof *rows, compare_stand_ins);
     for (size_t i = 0; i < count; i++) {
         const struct tune_candidate *row = rows[i];
-        text_table_add(&table, "%s", name_of(row, name));
+        text_table_add(&table, "%s", name_of(row, STRUCTURE));
         text_table_add(&table, "%s", stage_words[row->stage]);
         text_table_add(&table, "%s", decimal_text(row->counted ? row->ns : NAN, 1, FIGURE));
         text_table_add(&table, "%s", decimal_text(row->counted ? row->cost : NAN, 1, FIGURE));

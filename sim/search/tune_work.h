@@ -64,8 +64,8 @@ bool tuner_refine(struct tuner *tuner, struct error *error);
  * of each structure. */
 size_t tuner_fastest_of_each(const struct tuner *tuner, size_t *indices);
 
-/* The structure's best by counts, or the plainest with about as little work. */
-size_t tuner_plainest_by_counts(const struct tuner *tuner, size_t structure);
+/* The same by counts: each structure's best, or the plainest with about as little work. */
+size_t tuner_least_work_of_each(const struct tuner *tuner, size_t *indices);
 
 /* Replay the best in other loops, and keep the one with the fewest wakeups. */
 bool tuner_try_loops(struct tuner *tuner, struct error *error);

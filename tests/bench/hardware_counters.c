@@ -1,6 +1,5 @@
 /* Counting a stretch, with a processor played by the test: it grants, refuses and shares its
  * counters as real ones do, and counts the given numbers. */
-#include "hardware_counters.h"
 #include "stretch.h"
 
 #include "test.h"

@@ -1,10 +1,13 @@
 /*
- * streams.h: hooks of streams, for several tables of suites.
+ * suites.h: the tables of suites, and the hooks of streams, which two tables use.
  */
-#ifndef BENCH_STREAMS_H
-#define BENCH_STREAMS_H
+#ifndef BENCH_SUITES_H
+#define BENCH_SUITES_H
 
 #include "suite.h"
+
+extern const struct suite suites_operations[], suites_streams[], suites_durable[];
+extern const struct suite suites_idle[], suites_limits[], suites_standard[];
 
 /* The `source` of a suite: restarts of random timers; requests of connections with three timers;
  * the same with TCP's timers; all started at once; copies of the recording. */
@@ -19,8 +22,12 @@ enum stream_source_kind {
 /* For its `plan`. */
 bool streams_plan(struct fixture *fixture);
 
-/* For its `measure`: a steady state; a fill and its drain. */
+/* For its `measure`: a steady state; a fill and its drain, or only drains where the callbacks fill
+ * it again. */
 bool streams_measure_steady(struct fixture *fixture, struct bench_measured *out);
 bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out);
+
+/* Write where durable structures have their files, and whether that is a disk. */
+void durable_describe_files(char *text, size_t text_bytes);
 
 #endif
