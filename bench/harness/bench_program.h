@@ -1,6 +1,6 @@
 /*
- * bench_program.h: what the programs on Google Benchmark share: a command line of which a part is
- * for that library, and the run in a worker process.
+ * bench_program.h: the common part of the programs on Google Benchmark: a command line of which some
+ * is for that library, and the run in a worker process.
  */
 #ifndef BENCH_PROGRAM_H
 #define BENCH_PROGRAM_H

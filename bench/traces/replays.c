@@ -353,7 +353,7 @@ bool replays_latency(const struct trace_row *row, struct bench_measured *out, st
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* What a process that replays takes, and its result. */
+/* The arguments of a process that replays, and its result. */
 struct lone_replay {
     const struct trace_row *row;
     const char *path;

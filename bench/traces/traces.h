@@ -44,7 +44,7 @@ struct model {
     char path[PATH_MAX + 96]; /* "" until it is made */
 };
 
-/* What all rows share. */
+/* Shared by all rows. */
 struct trace_settings {
     struct temporary made; /* for all files that are made; none until it is needed */
     uint64_t lines;        /* of the texts that are made */

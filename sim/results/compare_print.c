@@ -47,7 +47,7 @@ static const char *name_of(const struct measured *measured, char text[STRUCTURE_
     return structure_text(measured->algo, measured->options, text);
 }
 
-/* The cells of what was judged: the change, its interval, and the probability. */
+/* The cells of a judgement: the change, its interval, and the probability. */
 static void add_judgement(struct text_table *table, const struct comparison *item)
 {
     const struct judgement *judgement = &item->judgement;
